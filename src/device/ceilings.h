@@ -16,14 +16,16 @@ struct device_ceilings {
     double copy_gbps;  /* rate of copying, in bytes read plus bytes written */
     double read_gbps;  /* rate of reading alone */
     double f32_tflops; /* rate of multiply-adds on the CUDA cores */
-    /* rate of the tensor cores with fp16 products and fp32 sums, by the GPU's fastest instruction
-     */
+    /* rate of the tensor cores with fp16 products and fp32 sums: mma.sync or wgmma, whichever is
+     * faster */
     double f16_tflops;
-    /* rate of mma.sync on the tensor cores; 0 = the GPU has no such instruction */
+    /* rate of the tensor cores with tf32 products, by mma.sync; 0 = the GPU cannot do that */
     double tf32_tflops;
-    double empty_launch_ns;
+    double empty_launch_ns; /* time of one launch of an empty kernel */
 };
 
+/* Measures GPU number `ordinal`. `service` is the file with the kernels that measure (service.cu,
+ * compiled), in the directory `dir`. */
 int cuda_ceilings(int ordinal, const char *dir, const char *service, struct device_ceilings *out,
                   struct err *err);
 

@@ -14,6 +14,8 @@
 #include "base/util.h"
 #include "job/poison.h"
 
+/* Bytes: the largest cubin, the least and the most for the text of kernels' printf, and the heap
+ * from which kernels allocate with malloc(). */
 enum { CUBIN_MAX = 256 << 20, PRINTF_MIN = 64 << 10, PRINTF_MAX = 4 << 20, HEAP_BYTES = 8 << 20 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -22,7 +24,7 @@ enum { CUBIN_MAX = 256 << 20, PRINTF_MIN = 64 << 10, PRINTF_MAX = 4 << 20, HEAP_
 static const struct {
     cu_result r;
     enum result_status st;
-    bool sticky; /* the context cannot be used any more */
+    bool sticky; /* after this error, the context cannot be used any more */
     const char *words;
 } meanings[] = {
     {CU_INVALID_VALUE, RESULT_PLAN, false, "the launch was refused: a value is out of range"},

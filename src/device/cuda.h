@@ -2,9 +2,10 @@
  * cuda.h - types and functions that the files of the CUDA backend share. Private to
  * src/device/cuda*.c.
  *
- * This backend is the part of the GPU code that knows about jobs: it decides whose code caused an
- * error, checks guard zones, and holds timed calls behind a gate. src/cuda/ calls the driver. Names
- * from there begin with cu_.
+ * This backend is the part of the GPU code that knows about jobs. It decides whose code caused an
+ * error. It checks the guard zones, which are bytes around each buffer that no kernel may change.
+ * It holds timed calls behind a gate, a kernel that makes the stream wait until the host has queued
+ * the whole call. src/cuda/ calls the driver. Names from there begin with cu_.
  *
  *   cuda.c        open, close, errors, the vtable
  *   cuda_mem.c    buffers: slabs, guard zones, data, poison, hashes, cache flushing
@@ -90,8 +91,9 @@ struct cuda {
     uint64_t rng;                 /* state of cuda_random() */
     /* A few words of device memory. Service kernels write their answers there. */
     cu_ptr slot;
-    /* Mapped host memory. Gates are numbered (`epoch`). The host writes a gate's number to [0] to
-     * open the gate. A gate that opens by itself writes its number to [1]. */
+    /* Host memory that kernels can read and write. Gates are numbered (`epoch`). The host writes a
+     * gate's number to flags[0] to open the gate. A gate that opens by itself, because the host
+     * took too long, writes its number to flags[1]. */
     volatile uint64_t *flags;
     cu_ptr flags_dev; /* the address of `flags` for kernels */
     uint64_t epoch;   /* the number of the last gate */
@@ -99,7 +101,7 @@ struct cuda {
     uint64_t flush_bytes;
     bool timing;             /* true between time_begin and time_end */
     enum result_status lost; /* RESULT_OK while the context is usable, else why it is not */
-    char lost_why[2048];     /* the same in words */
+    char lost_why[2048];     /* the reason in words */
     /* Two file descriptors: the program's own stdout, and the file in memory that takes its place.
      * -1 if there is none. */
     int saved_stdout, capture_fd;
@@ -122,8 +124,8 @@ static inline struct cuda *cuda_of(struct device *d)
 /* Reports a failure of a driver call that Hone made for itself. Writes "<what>: <reason>" to err
  * and returns -1. Sets d->lost if the context can no longer be used. */
 int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);
-/* Returns the status that a driver error means for the candidate's code, and explains it in err.
- * Sets d->lost if the context can no longer be used. */
+/* Call it for a driver error that the candidate's code may have caused. Returns the status of the
+ * candidate, and explains the error in err. Sets d->lost if the context can no longer be used. */
 enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const char *what);
 
 #define CUDA_TRY(d, call, err, what)                   \

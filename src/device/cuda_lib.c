@@ -28,9 +28,10 @@
 #include "device/cuda.h"
 
 enum { MAX_ALGOS = 8, TRIES = 3 };
+/* Numbers of the library's own enums. Hone is built without the library's headers. */
 enum { EPILOGUE_NONE = 1, EPILOGUE_BIAS = 4, EPILOGUE_RELU_BIAS = 6 };
 enum { DESC_TRANSA = 3, DESC_TRANSB = 4, DESC_EPILOGUE = 7, DESC_BIAS = 8 };
-static const uint64_t WORKSPACE = 64 << 20;
+static const uint64_t WORKSPACE = 64 << 20; /* bytes */
 
 /* cublasLtMatmulAlgo_t and cublasLtMatmulHeuristicResult_t. */
 struct lt_algo {
@@ -269,8 +270,9 @@ static uint32_t alignment(uint64_t addr)
     return (uint32_t)MIN(low, UINT64_C(256));
 }
 
-/* Returns how many algorithms the library proposes in `h`. The library's preference number 1 is the
- * size of the workspace; numbers 5 to 8 are the alignments of its four matrices. */
+/* Asks the library for algorithms. Writes its proposals to `h` and returns how many there are.
+ * Attribute 1 of the library's preferences is the size of the workspace; attributes 5 to 8 are the
+ * alignments of its four matrices. */
 static int propose_algorithms(struct cublaslt *lt, struct lt_plan *p, const uint64_t addr[3],
                               struct lt_heuristic *h)
 {

@@ -13,6 +13,8 @@
 
 #include "base/util.h"
 
+/* JITTER_BYTES is the space of a new slab that its first buffer does not need. In this space,
+ * buffers can lie at different places. cuda_flush_l2() uses buffers of at least FLUSH_MIN bytes. */
 enum { JITTER_BYTES = 1 << 20, SLABS_MIN = 3, SLABS_MAX = 16, FLUSH_MIN = 64 << 20 };
 /* The size of a slab is a multiple of this. The driver packs allocations below 2 MiB together: if
  * we shared one of them with another process, we would share its neighbours too. */
@@ -353,11 +355,11 @@ int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_
 }
 
 /*
- * Removes everything that the candidate could find in the L2. First we end the privilege of lines
- * that a kernel asked the L2 to keep. Then we write a buffer of at least twice the cache's size,
- * which pushes out the dirty lines of the data that we just generated. Then we read as many bytes
- * of another buffer, which fills the cache with clean lines. So the candidate's time does not
- * include writing back the dirty lines of others.
+ * Removes everything that the candidate could find in the L2. First we reset the lines that a
+ * kernel asked the L2 to keep (persisting lines). Then we write a buffer of at least twice the
+ * cache's size. This makes the L2 write back the dirty lines of the data that we just generated.
+ * Then we read as many bytes of another buffer, which fills the cache with clean lines. So the L2
+ * has no old lines to write back while the candidate runs, which would make the candidate slower.
  */
 int cuda_flush_l2(struct device *dev, struct err *err)
 {

@@ -4,8 +4,9 @@
 #include "device/ceilings.h"
 #include "device/cuda.h"
 
-enum { SAMPLES = 11 };
+enum { SAMPLES = 11 }; /* timed launches */
 
+/* A kernel to time, and how to launch it. */
 struct peak {
     struct cuda *d;
     cu_function f;
@@ -66,9 +67,9 @@ out:
     return rc;
 }
 
-/* Returns the rate of a kernel, in 1e12 operations per second. Each of its blocks does
- * `ops_per_block_iter` operations per iteration. Returns 0 if the service cubin does not have the
- * kernel, or if the measurement fails. */
+/* Returns the rate of a kernel, in 1e12 operations per second. The kernel repeats a loop *iters
+ * times. In each iteration, one block does `ops_per_block_iter` operations. Returns 0 if the
+ * service cubin does not have the kernel, or if the measurement fails. */
 static double rate(struct cuda *d, const char *name, unsigned blocks_per_sm, unsigned block,
                    unsigned smem, double ops_per_block_iter, void **args, uint32_t *iters,
                    struct err *err)
@@ -84,6 +85,8 @@ static double rate(struct cuda *d, const char *name, unsigned blocks_per_sm, uns
 
 static void arithmetic_rates(struct cuda *d, struct device_ceilings *out, struct err *err)
 {
+    /* The kernels make their operands from `a` and `b`. As pairs of fp16 numbers, `a` is 1.0 twice
+     * and `b` is 0.5 twice. */
     uint32_t iters = 4096, a = 0x3c003c00, b = 0x38003800;
     float x = 0.999f, y = 0.001f;
     void *fma_args[] = {&d->slot, &iters, &x, &y};

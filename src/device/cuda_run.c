@@ -10,7 +10,7 @@
  * PyTorch baselines wait at least as long (torch_sidecar.py).
  *
  * If the host takes longer than GATE_NS to queue the call (for example because the driver had to
- * allocate something), the gate opens by itself and the worker does not use the time.
+ * allocate something), the gate opens by itself. cuda_time_end() then reports no time.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const uint64_t GATE_NS = 100 * 1000 * 1000, REST_NS = 500 * 1000;
 struct module_range { /* one section of writable variables */
     cu_ptr ptr;
     uint64_t bytes, hash; /* hash of the contents when the module was loaded */
-    char *name;
+    char *name;           /* the name of one variable in the section */
 };
 
 struct device_module {

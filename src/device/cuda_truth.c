@@ -1,7 +1,8 @@
 /*
- * cuda_truth.c - computes the truth on the GPU: generates a call's inputs again, runs the oracle's
- * phases (one thread computes one unit), and compares kept outputs with the truth. The worker loads
- * the oracle only after it has unloaded every candidate module and freed all buffers.
+ * cuda_truth.c - computes the truth on the GPU with the oracle, the task's compiled reference. It
+ * generates a call's inputs again, runs the oracle's phases (one thread computes one unit), and
+ * compares kept outputs with the truth. The worker loads the oracle only after it has unloaded
+ * every candidate module and freed all buffers.
  */
 #include <stdlib.h>
 
@@ -17,12 +18,17 @@ enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
 struct cuda_truth {
     cu_module mod;
     const struct job_case *c; /* the case that these buffers are for; NULL = none */
+    /* For each buffer of the case: the input, the truth, and the magnitudes that the tolerance
+     * refers to (docs/judge.md). */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS];
-    cu_ptr got;                     /* the output to compare, if it was kept in host memory */
-    cu_ptr chosen[JOB_MAX_BUFFERS]; /* the candidate's outputs, if job_has_choice() */
-    cu_ptr scratch, axes, scalars, fault;
-    cu_ptr partial;     /* sums of hone_compare, one for each warp */
-    cu_ptr starts;      /* the first unit of each group of adjacent units (unit_sample.h) */
+    cu_ptr got; /* the output to compare, if it was kept in host memory */
+    /* The candidate's outputs, for the oracle to read. Only for buffers with job_has_choice(). */
+    cu_ptr chosen[JOB_MAX_BUFFERS];
+    cu_ptr scratch, axes, scalars, fault; /* the oracle reaches them through struct ref_ctx */
+    cu_ptr partial;                       /* sums of hone_compare, one for each warp */
+    /* A sample of the units consists of groups of adjacent units (unit_sample.h): the first unit of
+     * each group. */
+    cu_ptr starts;
     cu_ptr ctx;         /* struct ref_ctx: too large for a kernel's parameters */
     uint64_t got_bytes; /* the size of `got` */
 };

@@ -2,9 +2,9 @@
  * device.h - the interface of a device that runs kernels: one vtable with two implementations,
  * `cuda` and `emu`.
  *
- * hone-worker runs a job through the vtable, whichever device it has. emu/driver.c runs the kernels
- * of hone-gnn through it, on emu and without a job. Addresses are opaque 64-bit numbers: real on
- * cuda, virtual on emu.
+ * `cuda` is a GPU. `emu` is Hone's emulator, which runs kernels on the CPU. hone-worker uses the
+ * vtable to run a job on either of them. emu/driver.c uses it to run kernels on emu without a job.
+ * Addresses are opaque 64-bit numbers: real on cuda, virtual on emu.
  *
  *     struct device *d;
  *     if (cuda_open(&d, job, bundle_dir, err) < 0) ...
@@ -12,10 +12,10 @@
  *     enum result_status st = d->ops->launch(d, mod, launch, args, err);
  *     d->ops->close(d);
  *
- * There are two kinds of return values. An operation of Hone's own returns int 0 or -1. If it
- * fails, the cause is Hone, the machine, or a plan that asks `alloc` for too much workspace. If the
- * candidate's code can make an operation fail, the operation returns enum result_status, with the
- * explanation in err->msg.
+ * A candidate is the kernel file that Hone judges. If the candidate's code can make an operation
+ * fail, the operation returns enum result_status and explains a failure in err->msg. Operations
+ * that fail only because of Hone or of the machine return int 0 or -1. There is one exception:
+ * `alloc` also fails if the candidate's launch plan asks for too much workspace.
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
@@ -33,12 +33,13 @@ struct device;
 struct device_module;
 struct device_hidden;
 
-/* Describes a buffer to allocate. Name, role and dimensions are for the text of findings. */
+/* Describes a buffer to allocate. Name, role and dimensions are for the text of findings, the
+ * emulator's messages about mistakes of a kernel. */
 struct device_alloc {
     const char *name;
     uint64_t bytes;
     uint32_t align;
-    uint64_t offset; /* as in struct job_buffer */
+    uint64_t offset; /* bytes added to the aligned address; see struct job_buffer */
     uint32_t elem_bytes;
     enum job_buffer_role role;
     uint32_t rank;
@@ -66,17 +67,19 @@ struct launch_stat {
     bool is_model; /* true if time_ns comes from the cost model, not from a measurement */
 };
 
-#define DEVICE_PIECE 1024u /* bytes of a piece */
+/* In a sampled call (JOB_CALL_BLOCK_SAMPLE) the emulator runs only some of the blocks. It handles
+ * the buffers in pieces of this many bytes. */
+#define DEVICE_PIECE 1024u
 
-/* If the worker will verify a sampled call, the device runs further blocks after those for the cost
- * model. All further blocks together may take DEVICE_VERIFY_LIMITS times the time limit of a
- * call. */
+/* In a sampled call the emulator first runs the blocks that the cost model needs. If the worker
+ * will verify the call, the emulator then runs more blocks. These additional blocks together may
+ * take DEVICE_VERIFY_LIMITS times the time limit of a call. */
 #define DEVICE_VERIFY_LIMITS 10u
 
 /* A piece of a buffer. */
 struct device_piece {
     uint64_t first;                    /* number of its first element in the buffer */
-    uint32_t elems;                    /* number of elements */
+    uint32_t elems;                    /* number of elements in the piece */
     uint8_t data[DEVICE_PIECE];        /* the bytes of the elements */
     uint8_t written[DEVICE_PIECE / 8]; /* one bit for each element, set if it was written */
 };
@@ -116,19 +119,21 @@ struct device_ops {
     void (*close)(struct device *d);
     int (*info)(struct device *d, struct device_info *out, struct err *err);
 
-    /* Memory. `alloc` surrounds the buffer with guard zones. It fails with ERR_LIMIT if there is
-     * not enough memory. On cuda, a buffer gets another address in each call. `guards_ok` sets *ok
-     * to whether the guard zones are intact. If they are not, it sets *first_bad to the address of
-     * the first damaged byte. */
+    /* Memory. `alloc` surrounds the buffer with guard zones: bytes that no kernel may change. It
+     * fails with ERR_LIMIT if there is not enough memory. On cuda it places the buffer at random,
+     * so the address nearly always differs from the addresses of earlier calls. `guards_ok` sets
+     * *ok to whether the guard zones are intact. If they are not, it sets *first_bad to the address
+     * of the first damaged byte. */
     int (*alloc)(struct device *d, const struct device_alloc *spec, uint64_t *addr,
                  struct err *err);
     int (*free)(struct device *d, uint64_t addr, struct err *err);
     int (*write)(struct device *d, uint64_t addr, const void *src, uint64_t n, struct err *err);
     int (*read)(struct device *d, void *dst, uint64_t addr, uint64_t n, struct err *err);
+    /* Fills the buffer with the random data that b->gen and the seed define. */
     int (*fill_gen)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t seed,
                     struct err *err);
-    /* Fills every element with the bits of job/poison.h. On emu it also marks the bytes as
-     * unwritten for the sanitizer. */
+    /* Fills every element with the bits of job/poison.h. An element that still has these bits after
+     * a call was not written. On emu it also marks the bytes as unwritten for the sanitizer. */
     int (*poison)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                   struct err *err);
     int (*zero)(struct device *d, uint64_t addr, uint64_t n, struct err *err);
@@ -155,25 +160,26 @@ struct device_ops {
      * is NULL, the answer is no. */
     bool (*sealed)(struct device *d, struct device_module *m);
 
-    /* Writes to `out` the tensor map that t describes, for a tensor at this address. */
+    /* Writes to `out` the tensor map that `t` describes, for a tensor at `addr`. */
     enum result_status (*tensormap)(struct device *d, const struct job_tensormap *t, uint64_t addr,
                                     uint8_t out[128], struct err *err);
     /* Starts a kernel. args[i] points at l->args[i].size bytes. */
     enum result_status (*launch)(struct device *d, struct device_module *m,
                                  const struct job_launch *l, void *const *args, struct err *err);
     /* A plan may also launch memsets and copies. The next two functions run them in order with the
-     * kernels, and they are timed like kernels. `value` is a pattern of `width` bytes, which is 1,
-     * 2 or 4. */
+     * kernels, and they are timed like kernels. `value` is a pattern of `width` bytes; `width` is
+     * 1, 2 or 4. */
     int (*set_memory)(struct device *d, uint64_t addr, uint64_t n, uint32_t value, uint32_t width,
                       struct err *err);
     int (*copy_memory)(struct device *d, uint64_t to, uint64_t from, uint64_t n, struct err *err);
     /* Waits until all launches are done, at most timeout_ns. */
     enum result_status (*sync)(struct device *d, uint64_t timeout_ns, struct err *err);
-    /* These two time the launches between them: cuda with events, emu with the cost model. Call
-     * time_begin, then the launches, time_end, and sync. cuda holds the launches back until
-     * time_end, so that no host delay falls between them. out->time_ns is negative if a launch
-     * failed or hangs, or if cuda could not hold the launches back long enough. After a failure,
-     * sync returns the reason. */
+    /* time_begin and time_end determine the time of the launches between them: cuda measures it
+     * with events, emu computes it with the cost model. Call time_begin, then the launches,
+     * time_end, and sync. cuda holds the launches back until time_end, so that the GPU never waits
+     * for the host between two launches. out->time_ns is negative if a launch failed or hangs, or
+     * if cuda could not hold the launches back long enough. After a failure, sync returns the
+     * reason. */
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
@@ -184,8 +190,9 @@ struct device_ops {
     void (*begin_call)(struct device *d, const struct job_call *call);
 
     /* `findings` and `counters` append to `out` everything that the device has recorded since they
-     * were called last. `printf_text` returns all text that kernels have printed since the device
-     * was opened. All these strings live until close. */
+     * were called last. The strings in `out` live until close. `printf_text` returns all text that
+     * kernels have printed since the device was opened. The text lives until the next call of
+     * `printf_text` or until close. */
     void (*findings)(struct device *d, struct finding_vec *out);
     void (*counters)(struct device *d, struct counter_vec *out);
     const char *(*printf_text)(struct device *d);
@@ -193,9 +200,10 @@ struct device_ops {
     /* ---- optional functions: NULL if the device does not have them ---- */
 
     /* Call it after a JOB_CALL_BLOCK_SAMPLE call. It sets *out to what the call wrote to the buffer
-     * at addr, with at most `max` pieces. In a JOB_CALL_VERIFY call, the device chooses the pieces
-     * so that every block that ran has a place in them, as far as `max` allows. There are no pieces
-     * if blocks that did not run could have changed them. The caller releases the vectors. */
+     * at addr, with at most `max` pieces. `seed` decides which pieces it takes at random. In a
+     * JOB_CALL_VERIFY call, the device chooses the pieces so that every block that ran has a place
+     * in them, as far as `max` allows. There are no pieces if blocks that did not run could have
+     * changed them. The caller releases the vectors. */
     int (*written)(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
                    struct device_written *out, struct err *err);
     /* Call it after a JOB_CALL_BLOCK_SAMPLE call. It sets *all to the number of blocks in the
@@ -214,11 +222,14 @@ struct device_ops {
     int (*show)(struct device *d, struct device_hidden *h, uint64_t *addr, struct err *err);
     void (*forget)(struct device *d, struct device_hidden *h);
 
-    /* The next four functions compute the truth on the device. If they are NULL, the worker runs
-     * the oracle's shared object on the CPU.
+    /* The next four functions compute the truth, the right values of the outputs, on the device.
+     * The oracle is the compiled code that computes them. It has phases, which run one after the
+     * other. A phase consists of independent units; a unit often computes one output element. If
+     * the four functions are NULL, the worker runs the oracle's shared object on the CPU.
      * - truth_open loads the oracle. All candidate modules must be unloaded before that.
      * - truth_compute generates a call's inputs again and runs the oracle's phases. If the case
-     * asks for a sample of the units, it runs only these units. `got` has the outputs of the call.
+     * asks for a sample of the units, it runs only these units. `got` has the candidate's outputs
+     * of the call; the oracle reads them if several answers are right.
      * - truth_compare compares the bytes of a kept output with the truth.
      * - truth_fetch copies the truth and the magnitudes to the host. */
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,

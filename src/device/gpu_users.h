@@ -21,8 +21,9 @@ struct gpu_users {
     struct nvml *nvml;
 };
 
-/* `gpu` is CUDA's number of the GPU; -1 = none. A pretend GPU has the address "pretend:N", which
- * only the fake NVML of the tests knows. */
+/* `gpu` is CUDA's number of the GPU; -1 = the worker was given no GPU. `pretend` is true for
+ * `hone-worker --pretend-gpu N`: there is no GPU, and we ask NVML about the address "pretend:N",
+ * which only the fake NVML of the tests knows. */
 void gpu_users_open(struct gpu_users *u, int gpu, bool pretend);
 /* Returns whether another process uses the GPU, and writes its number and name to `out`. */
 bool gpu_users_find(struct gpu_users *u, char *out, size_t size);

@@ -1,11 +1,12 @@
 /*
- * lesson.h - the parts of a lesson, their forms, and functions that check them.
+ * lesson.h - the forms of a lesson's fields (struct lesson_rec), and functions that check them.
+ * memory.h says what lessons, points and moves are.
  *
  * `kind` is "point" or a kind of move. The text of a point lists its settings: "threads=256 vec=4".
- * The text of a playbook's move is "vec 1 -> 4, threads 128 -> 256". The move of another author is
- * free text, of which lesson_clean() keeps letters, digits and a few signs. The gain of a point is
- * the best time of its run / its own time (at most 1). The gain of a move is the parent's time /
- * the new time. A gain of 0 means that the candidate failed.
+ * The text of a move of the built-in author is "vec 1 -> 4, threads 128 -> 256". A move of another
+ * author is free text, of which lesson_clean() keeps letters, digits and a few signs. The gain of a
+ * point is the best time of its run / its own time (at most 1). The gain of a move is the parent's
+ * time / the new time. A gain of 0 means that the candidate failed.
  */
 #ifndef MEMORY_LESSON_H
 #define MEMORY_LESSON_H

@@ -5,13 +5,15 @@
  *     memory_learn(store, &run, outcomes, n, err);          when a run ends
  *     char *found = memory_recall(store, task, "h200", false, NULL, err);   when a run begins
  *
- * A lesson is the outcome of one point of a playbook, or of one move, in one run. Invariants:
+ * A playbook is a kernel template with settings. A point is one choice of all its settings. A move
+ * is the change that made a candidate from its parent. A lesson is the outcome of one point, or of
+ * one move, in one run. Invariants:
  *  1. A lesson holds no kernel: only values of settings, or a move of at most LESSON_TEXT bytes.
  *  2. A run is offered no lesson of its own task. Two tasks count as the same if their hashes are
  *     equal, or if they share a mark (traits.h), which does not depend on names.
  *  3. The run's configuration contains what memory_recall() returned when the run began. So a run
  *     that is resumed or replayed gets the same lessons, even if the store has others by then.
- *  4. Every field of a lesson has a cap and a form (lesson_bad_field).
+ *  4. Every field of a lesson has a limited size and a fixed form (lesson_bad_field).
  *  5. An imported lesson is hostile data. The only words of it that reach a prompt are names of
  *     settings of a loaded playbook, and kinds of moves that Hone knows. An imported lesson is
  *     ignored if the user's own runs left a lesson of the same point or move.
@@ -46,8 +48,9 @@ struct memory_run {
 };
 /* A candidate, or an idea (a move and its outcome), of the run. */
 struct memory_outcome {
-    const char *kind, *move; /* a move of the built-in author ends with the label of its point */
-    double time_ns;          /* for a candidate, its time; 0 if it failed */
+    /* A move of the built-in author ends with the label of its point: "... [softmax 1.0.2]". */
+    const char *kind, *move;
+    double time_ns; /* for a candidate, its time; 0 if it failed */
     /* For an idea, the parent's time divided by the new time; 0 if the idea failed. For a
      * candidate, any number below 0. */
     double gain;

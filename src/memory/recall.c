@@ -1,19 +1,19 @@
 /*
  * recall.c - finds the lessons that may help with a task, and sums them up.
  *
- * Hone uses only lessons of other tasks of the same class. The weight of a lesson is the similarity
- * of its task. The weight is lower if the lesson is from another GPU, if its times were measured
- * and the run's times are modelled (or the reverse), or if it was imported. An imported lesson is
- * ignored if the user's own runs left a lesson of the same point or move. So no file from others
- * can change the rank of such a point or move.
+ * Hone uses only lessons of other tasks of the same class. The weight of a lesson tells how similar
+ * its task is to the new task. The weight is lower if the lesson is from another GPU, if its times
+ * were measured and those of the new run are modelled (or the reverse), or if it was imported. An
+ * imported lesson is ignored if the user's own runs left a lesson of the same point or move. So no
+ * file from others can change the rank of such a point or move.
  *
  * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, L(r, p) is
  * the mean of L over all points that r tried. So the rank of a point does not depend on how many
  * runs tried it. The points with the largest weighted mean of L over the runs come first.
  *
  * Lines. All lessons with the same playbook, kind and text of a move make one line. The gain of the
- * line is the geometric mean over the runs in which the move passed. Its rank is the weighted sum
- * of the logarithms over all runs.
+ * line is the geometric mean over the runs in which the move passed. The lines with the largest
+ * weighted sum of the logarithms of the gains, over all runs, come first.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@
 #define HELD_MOVE 1.01  /* in a run in which a move "held", its gain was at least this */
 
 struct past_run {
-    const struct lesson_rec *first;
+    const struct lesson_rec *first; /* the first lesson of the run */
     double weight, sum; /* `sum` adds up the logarithms of the gains of the run's points */
     unsigned points;
 };
@@ -42,11 +42,12 @@ struct past_run {
 /* All lessons of one point or one move. */
 struct summary {
     const struct lesson_rec *l; /* the first of them in the store's list */
-    double score;               /* the rank */
+    double score;               /* the point or move with the largest score comes first */
     double log_gain;            /* the sum of the logarithms of the gains above 0 */
     unsigned tried, passed, held;
 };
 
+/* The task, the GPU and the kind of times of the new run; then the lessons that we found. */
 struct recall {
     const struct task *task;
     struct task_traits traits;

@@ -1,9 +1,9 @@
 /*
  * model.h - a parsed plan, for the files of plan/ and for exporters.
  *
- * Expressions use the task's names: axes, then integer scalars. Indices refer to the plan's own
- * vectors or to the task's tensors. Strings and expressions live in the plan's arena. plan_free()
- * frees everything.
+ * A member `index` is the number of an element in one of the plan's vectors or in the task's list
+ * of tensors, axes or scalars. Strings and expressions live in the plan's arena. plan_free() frees
+ * everything.
  */
 #ifndef PLAN_MODEL_H
 #define PLAN_MODEL_H
@@ -136,7 +136,8 @@ struct shown {
 struct shown plan_shown(const struct shape *s, int64_t v);
 #define SHOWN(s, v) (plan_shown((s), (int64_t)(v)).text)
 
-/* resolve.c: evaluates an expression that may contain alignof. */
+/* resolve.c: evaluates an integer expression for one shape. The expression may contain
+ * alignof(TENSOR), the alignment of the tensor's address in bytes. */
 int plan_eval(const struct shape *s, const struct expr *e, int64_t *out, struct err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * plan.h - parses the plan in a candidate's first comment and checks it against the kernels.
+ * plan.h - parses the plan in a candidate's first comment and checks it against the kernels. A plan
+ * says which kernels to launch, with which grid, block and arguments.
  *
  *     struct plan *p = plan_parse(source, len, task, &problems);  task may be NULL
  *     plan_check_signature(p, sigs, &problems);         when the candidate is compiled

@@ -14,7 +14,9 @@ struct resolver {
     struct job_case *c;
     struct job_program *out;
     struct arena *a;
-    int workspace_buffer[PLAN_MAX_WORKSPACES]; /* -1 = no launch has used it yet */
+    /* For each workspace of the plan, its index in c->buffers; for each tensor map, its index in
+     * out->tensormaps. -1 = no launch has used it yet. */
+    int workspace_buffer[PLAN_MAX_WORKSPACES];
     int map_index[PLAN_MAX_MAPS];
 };
 
@@ -179,7 +181,7 @@ static void store_float(double v, const struct sig_param *s, enum dtype type, st
         dtype_store(s->size == 8 ? DT_F64 : DT_F32, out->bytes, v);
 }
 
-/* Computes a real number in double and rounds it once to the parameter. */
+/* Computes a real number in double, and rounds only the result to the parameter's type. */
 static int resolve_real(struct resolver *r, const struct expr *e, const struct sig_param *s,
                         struct job_arg *out, struct err *err)
 {

@@ -31,8 +31,7 @@ enum prof_bound {
     BOUND_ISSUE, /* issue slots, or the pipe of one kind of arithmetic */
     BOUND_TENSOR,
     BOUND_LATENCY, /* no unit is busy: too few requests in flight, or too few threads */
-    BOUND_LAUNCH   /* a launch takes less than 1.5 times (in the model: twice) as long as an empty
-                      launch */
+    BOUND_LAUNCH   /* a launch takes hardly longer than an empty launch: see prof_classify() */
 };
 
 struct prof_kernel {
@@ -83,9 +82,12 @@ size_t prof_from_counters(const struct verdict *v, const char *workload, struct 
                           size_t max);
 
 const char *prof_bound_name(enum prof_bound b);
+/* Returns what limits the kernel. `launch_ns` is the time of an empty launch; 0 = unknown. The
+ * result is BOUND_LAUNCH if, by the cost model, a launch of the kernel takes less than
+ * 2 * launch_ns. By ncu, it must take less than 1.5 * launch_ns while no unit is busy. */
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns);
 /* Writes a line for each timed workload with counters. If the verdict has only one timed workload,
- * the line does not name it. `launch_ns` is the time of an empty launch; 0 = unknown. */
+ * the line does not name it. */
 void prof_verdict_text(struct strbuf *sb, const struct verdict *v, double launch_ns);
 
 #endif

@@ -14,7 +14,7 @@ struct line {
     size_t len;
     int weight;     /* how important the line is; lines of the least weight are left out first */
     unsigned again; /* how many further lines differ from it only in digits */
-    bool gone;
+    bool gone;      /* the line is left out */
 };
 
 static bool mentions(const struct line *l, const char *word)

@@ -1,6 +1,7 @@
 /*
  * prompt.h - makes prompts from template files, by filling the slots of the template. Checks that
- * every slot is filled, and counts the tokens of each slot.
+ * every slot is filled, and counts the tokens of each slot. Whoever answers a prompt is called an
+ * author; mostly it is a language model.
  *
  *     struct prompt p;
  *     const struct prompt_slot slots[] = {{"task", text, 3000}, {"feedback", fb, 2000}};
@@ -41,7 +42,7 @@ struct prompt_slot {
 };
 
 struct prompt_section {
-    char name[48]; /* a slot, an included part, or "template" */
+    char name[48]; /* of a slot, of an included part, or of the template itself */
     uint64_t tokens;
     bool folded;
 };

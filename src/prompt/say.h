@@ -2,7 +2,8 @@
  * say.h - describes tasks and verdicts to authors: in words for models, as JSON for programs.
  *
  * Invariants. No author is ever told:
- *  1. a held-out shape, or anything measured at one, except that the candidate failed there;
+ *  1. a held-out shape (with such shapes Hone checks whether a kernel is right for shapes that its
+ *     author does not know), or anything measured at one, except that the candidate failed there;
  *  2. the source of the task's reference;
  *  3. a counter or a bottleneck while `profile` is false.
  * Authors learn about tasks and verdicts only from these functions, so only these functions must

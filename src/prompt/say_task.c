@@ -32,7 +32,8 @@ static void say_special(const struct task_tensor *x, struct strbuf *out)
     strbuf_adds(out, any ? " in some places" : "");
 }
 
-/* Returns the largest or the least value of a parameter over the workloads. */
+/* Returns the largest or the least value of a parameter over the workloads. `value` is the value if
+ * the parameter is the same for all workloads. */
 static double extreme(const struct task_choice *pick, double value, bool largest)
 {
     for (uint32_t i = 0; i < pick->n; i++)
@@ -111,7 +112,8 @@ static void say_tensor(const struct task_tensor *x, bool timed_only, struct strb
     strbuf_addc(out, '\n');
 }
 
-/* A longer graph is folded, and one with more JSON than this is not read at all. */
+/* A graph of more than MAX_GRAPH_TOKENS is folded. A graph with more than MAX_GRAPH_JSON bytes of
+ * JSON is not read at all. */
 enum { MAX_GRAPH_TOKENS = 1500, MAX_GRAPH_JSON = 1 << 20 };
 
 /* Adds a line of a printed graph. Leaves out lines of inputs (they have no " = "), because the list

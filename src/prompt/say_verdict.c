@@ -372,9 +372,10 @@ static bool is_static(const struct verdict_counter *c)
     return str_eq(c->workload, "code");
 }
 
-/* If a kernel was counted at several workloads, the author gets only the counters of the last
- * workload, which is a timed one. Otherwise an author would take counters of two shapes for one
- * measurement. */
+/* Returns true if the author must not get this counter. If a kernel was counted at several
+ * workloads, the author gets only the counters of the last workload, which is a timed one.
+ * Otherwise an author would take counters of two shapes for one measurement. Counters of held-out
+ * workloads stay secret. */
 static bool is_superseded(const struct verdict *v, const struct verdict_counter *c)
 {
     if (verdict_hidden(c->role))
@@ -477,7 +478,7 @@ void say_verdict(const struct verdict *v, const struct say_verdict *o, struct st
         say_counters(v, out);
 }
 
-/* ---- the same as JSON ----------------------------------------------------------------------- */
+/* ---- the verdict as JSON -------------------------------------------------------------------- */
 
 static json_t *times_facts(const struct verdict *v)
 {

@@ -141,7 +141,8 @@ static double best_before(const struct run_summary *m, size_t i)
     return best;
 }
 
-/* Times closer than this factor count as equal, as in the ledger of ideas. */
+/* Times closer than this factor count as equal. agent/run.c uses the same factor when it notes the
+ * outcome of an idea. */
 static const double SAME_TIME = 1.01;
 
 /* Whether the idea made a kernel that is faster than the best earlier kernel. A strategy may build

@@ -12,8 +12,8 @@
 #include "store/store.h"
 #include "verdict/verdict.h"
 
-/* The gains of the moves of one kind in this run. `gained` counts the moves that gave a kernel
- * faster than the best earlier kernel. */
+/* The effects of all moves of one kind in this run. A move is the change that made a candidate from
+ * its parent. `gained` counts the moves that gave a kernel faster than the best earlier kernel. */
 struct move_gain {
     char kind[24];
     unsigned tried, gained, failed;
@@ -22,7 +22,7 @@ struct move_gain {
     double geomean;
 };
 
-/* A kernel that passed and then failed its confirmation (confirm.h). */
+/* A kernel that passed and then failed its confirmation, a second evaluation. */
 struct unconfirmed {
     const struct node_rec *node;
     const char *kind, *summary; /* the kind and the summary of the second verdict */
@@ -43,14 +43,14 @@ struct run_summary {
     unsigned failures_entered, failures_repaired;
     unsigned regressions; /* how many candidates pass, but are no improvement */
     unsigned refused;     /* how many failures have the kind no_code or rejected */
-    unsigned drift;       /* how many prompts differ from those of the recording */
+    unsigned drift;       /* in a replay: how many prompts differ from those of the recording */
     bool estimated;       /* some token counts are estimates */
     bool usd_unknown;     /* some calls have no known price */
     double usd;
     uint64_t in_tokens, cached_tokens, out_tokens, requests;
     const struct node_rec *first_pass, *best; /* NULL if there is none */
-    /* The candidate that is the file of --from. NULL if there is no such file, or if it had to be
-     * ported first. */
+    /* The candidate that is the file of --from. NULL if there is no such file, or if an author had
+     * to rewrite it first (role "port"). */
     const struct node_rec *given;
     /* The name of that file, and the summary of its verdict. */
     const char *given_name, *given_summary;
@@ -108,7 +108,8 @@ void against_baselines_json(const struct run_summary *m, json_t *out);
 void lineage_print(const struct run_summary *m, struct strbuf *out);
 /* Appends "12.3 us" or "12.3 us (model)"; "-" if ns is 0. */
 void print_time(double ns, bool is_model, struct strbuf *out);
-/* Appends a time of a verdict. After a modelled time follows the error to expect. */
+/* Appends a time of a verdict. A modelled time is followed by the range in which we expect the
+ * measured time: "12.3 us (model, x0.80..x1.30)". */
 void print_verdict_time(const struct verdict_time *t, struct strbuf *out);
 
 #endif

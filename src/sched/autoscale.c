@@ -15,7 +15,7 @@ int autoscale_step(struct autoscale *a, const struct autoscale_seen *seen, uint6
         return now_ns < a->hold_ns ? 0 : (int)(wanted - have);
     if (have == wanted || !seen->pending)
         return 0;
-    /* Bundles end and others come, so we cancel only after a while. */
+    /* Soon there may be more bundles again, so we cancel workers only after PATIENCE_S. */
     if (!a->too_many_ns)
         a->too_many_ns = now_ns ? now_ns : 1;
     if (now_ns - a->too_many_ns < PATIENCE_S * SECOND)

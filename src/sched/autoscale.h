@@ -6,9 +6,10 @@
  *     int n = autoscale_step(&a, &(struct autoscale_seen){.bundles = 90, .pending = 3}, now);
  *     n > 0: start n workers; n < 0: cancel -n of those that have not begun
  *
- * There should be one worker for each bundle, up to `most`. Workers that run and have nothing to do
- * leave by themselves (hone-worker --idle). If workers cannot be started, or end before they finish
- * a bundle, the autoscaler waits: 2 s, 4 s, up to 256 s.
+ * There should be one worker for each bundle, up to `most` workers. Workers that run and have
+ * nothing to do end by themselves (hone-worker --idle). If workers cannot be started, or end before
+ * they finish a bundle, the autoscaler waits before it starts others: 2 s after the first failure,
+ * then 4 s, up to 256 s.
  */
 #ifndef SCHED_AUTOSCALE_H
 #define SCHED_AUTOSCALE_H
@@ -17,7 +18,7 @@
 
 struct autoscale {
     unsigned most;
-    uint64_t unit_ns;  /* the least time to wait after a failure is twice this; 0 = 1 s */
+    uint64_t unit_ns;  /* the waiting times above count in this unit; 0 = a second */
     unsigned failures; /* how many failures there were in a row */
     uint64_t hold_ns;  /* no worker is started before this time */
     /* since when there are more workers than needed; 0 = there are no more than needed */

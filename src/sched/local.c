@@ -18,9 +18,10 @@
 #include "sys/loop.h"
 #include "sys/proc.h"
 
-/* A profiler runs each kernel many times and writes its report after the worker has ended. */
+/* How much more time a worker gets under a profiler, which runs each kernel many times and writes
+ * its report after the worker has ended. */
 #define PROFILER_NS 600000000000u
-#define LOOK_NS 250000000u
+#define LOOK_NS 250000000u /* time between two looks for late workers */
 /* The worker stops itself at its limit and then writes what it has found so far. So we wait this
  * much longer before we kill it. */
 #define GRACE_NS 10000000000u

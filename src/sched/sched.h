@@ -6,9 +6,9 @@
  *     sched_submit(s, bundle_dir, wall_ns, NULL, &ticket, err);
  *     while ((rc = sched_wait(s, timeout_ns, &done, err)) == 0) ...
  *
- * A bundle is a directory with job.bin in it. The result appears as result.bin in the same
- * directory; a spool copies it back into that directory. `done` says how the worker ended. The
- * caller reads and judges the facts. Each kind of scheduler is one const vtable.
+ * A bundle is a directory with job.bin in it. A worker runs the job. The result appears as
+ * result.bin in the same directory, even if the worker ran on another machine. `done` says how the
+ * worker ended. The caller reads result.bin. Each kind of scheduler is one const vtable.
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
@@ -39,23 +39,25 @@ struct sched_ops {
     /* The path of the bundle's progress file (the caller frees it), or NULL if the bundle does
      * not run. */
     char *(*progress_path)(struct sched *s, uint64_t ticket);
-    void (*close)(struct sched *s); /* ends bundles that still run */
+    void (*close)(struct sched *s); /* see sched_close() */
 };
 
 struct sched {
     const struct sched_ops *ops;
     uint64_t next_ticket;
-    unsigned outstanding;
+    unsigned outstanding; /* submitted bundles that sched_wait() has not returned yet */
 };
 
 /* `on` is "local", "local:all", "local:0,2" (those GPUs), "spool:DIR", "slurm" or "slurm:...".
  * `slots` is how many bundles run at the same time, for "local" only; 0 = one for each core. `gpu`
- * is the number of the GPU that the bundles run on, or -1 for no GPU. Only one process at a time
- * may measure on a GPU. */
+ * is the number of the GPU that the bundles run on, or -1 for no GPU. Only one worker at a time
+ * uses a GPU; the workers of several processes take turns. */
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err);
-/* Ends bundles that still run, and frees s. NULL is allowed. */
+/* Ends all workers that this process has started, withdraws bundles that wait in a spool, and frees
+ * s. A worker that somebody else started finishes its bundle. NULL is allowed. */
 void sched_close(struct sched *s);
-/* `under` is a program with its options, such as a profiler, that starts the worker; NULL = none.
+/* `wall_ns` is the time limit of the worker; a spool ignores it, because the job has limits too.
+ * `under` is a program with its options, such as a profiler, that starts the worker; NULL = none.
  * It works for "local" only. */
 int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
                  const char *const *under, uint64_t *ticket, struct err *err);
@@ -66,9 +68,9 @@ int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, str
  * its progress.bin. Appends nothing if the bundle waits or has no progress yet. */
 void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
 
-/* Opens one place for several processes, such as the runs of a campaign, if `on` needs that
- * ("slurm"). Then sched_open() in every child process uses the workers of this place. Sets *out to
- * NULL if `on` needs no such place. */
+/* Several processes, such as the runs of a campaign, can share one place: a spool and its workers.
+ * If `on` is "slurm", opens such a place, and sched_open() in every child process uses its workers.
+ * For any other `on`, processes need not share a place, and *out becomes NULL. */
 int sched_share(struct sched **out, const char *on, bool emu, struct err *err);
 /* Starts and watches the workers of such a place. Call it a few times a second. Returns -1 if no
  * worker can be started. */

@@ -22,8 +22,8 @@
 #include "sys/proc.h"
 
 enum { MAX_GPUS = 64, MAX_DEATHS = 3 };
-#define LOOK_NS UINT64_C(1000000000)
-#define BEGIN_NS UINT64_C(2000000000)
+#define LOOK_NS UINT64_C(1000000000)  /* time between two readings of the files workers/W */
+#define BEGIN_NS UINT64_C(2000000000) /* time that a new worker gets to begin */
 
 struct slot {
     struct local_starter *owner;
@@ -39,7 +39,7 @@ struct slot {
     const char *writable[3];
     struct jail jail;
     struct child_process child;
-    char last_words[200];
+    char last_words[200]; /* how the worker ended, and the end of its stderr */
 };
 
 struct local_starter {
@@ -194,7 +194,8 @@ static void look_for_users(struct local_starter *l)
     spool_names_release(&names);
 }
 
-/* Whether the worker can take a bundle, as far as we know. A new worker gets a moment to begin. */
+/* Whether the worker can take a bundle, as far as we know. For BEGIN_NS we assume that a new worker
+ * can. */
 static bool is_ready(const struct slot *s)
 {
     return s->runs && (!s->waits || now_ns() - s->started_ns < BEGIN_NS);

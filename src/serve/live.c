@@ -10,14 +10,16 @@
 #include "sys/loop.h"
 #include "view/view.h"
 
+/* EVENT_MAX is the most bytes of one event. BLOCK is the size in bytes of the buffer into which
+ * libmicrohttpd lets us write. */
 enum { WATCHED_RUNS = 100, EVENT_MAX = 16 << 10, BLOCK = 1024 };
-#define BEAT_NS (15 * SEC)
+#define BEAT_NS (15 * SEC) /* a listener gets a comment after this time without news */
 
 struct listener {
     struct live *live;
     struct MHD_Connection *c;
     struct listener *next, *prev;
-    uint64_t seen;     /* the version of the last event */
+    uint64_t seen;     /* live.version when the listener's last event was made */
     uint64_t last_ns;  /* when the last event or comment was made */
     struct strbuf out; /* the text of that event or comment */
     size_t at;         /* the bytes of `out` from here on are not sent yet */

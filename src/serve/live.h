@@ -27,8 +27,8 @@
 
 struct live;
 
-/* Makes a list without listeners. `s` must be a second handle of the store, not the handle of the
- * server's thread, because live_look runs in another thread. */
+/* Makes a `struct live` without listeners. `s` must be a second handle of the store, not the handle
+ * of the server's thread, because live_look runs in another thread. */
 struct live *live_new(const struct mhd *m, struct store *s, unsigned max_listeners);
 void live_free(struct live *l);
 

@@ -113,6 +113,7 @@ static const char *header(struct server *v, struct MHD_Connection *c, const char
     return v->mhd.lookup(c, MHD_HEADER_KIND, name);
 }
 
+/* Counts the Host headers and the Cookie headers of a request together. */
 static enum MHD_Result count_host(void *cls, enum MHD_ValueKind kind, const char *key,
                                   const char *value)
 {

@@ -8,8 +8,8 @@
 #include "base/util.h"
 #include "source/token.h"
 
-/* True if the word is in the list. An entry that ends in '*' matches every word that begins like
- * it. */
+/* True if the word is in the list. An entry that ends in '*' stands for every word that begins with
+ * the part before the '*'. */
 static bool in_list(const char *word, const char *const *list)
 {
     for (; *list; list++) {

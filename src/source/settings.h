@@ -23,12 +23,13 @@ struct source_setting {
     size_t start, len;                  /* where the current value is in the source */
 };
 
-/* Finds the settings of a source and returns how many there are, at most SETTING_MAX. A line is not
- * a setting if it does not have the form above, if it has fewer than two values or more than
- * SETTING_MAX_VALUES (the current value included), or if an earlier setting has the same name. */
+/* Finds the settings of a source and returns how many there are, at most SETTING_MAX. A line of the
+ * form above is not a setting in three cases: its list has fewer than two values; the list and the
+ * current value together have more than SETTING_MAX_VALUES values; an earlier setting has the same
+ * name. */
 size_t source_settings(const char *source, size_t len, struct source_setting out[SETTING_MAX]);
-/* Returns the number of the first line that has a constant and "// hone:", but is not a setting
- * because of its list of values. Writes the constant's name. Returns 0 if there is no such line. */
+/* Finds the first line that has a constant and "// hone:", but whose list of values is wrong.
+ * Returns the line's number and writes the constant's name. Returns 0 if there is no such line. */
 uint32_t source_broken_setting(const char *source, size_t len, char name[SETTING_MAX_NAME]);
 /* Appends the source to `out`. The value of setting i becomes s[i].values[at[i]]. */
 void source_settings_apply(const char *source, size_t len, const struct source_setting *s, size_t n,

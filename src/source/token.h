@@ -25,7 +25,8 @@ struct token {
 struct token_reader {
     const char *src;
     size_t len, pos; /* `pos` is the offset of the current character */
-    /* The caller sets it while it reads a directive, which must not hold a raw string. */
+    /* The caller sets this to true while it reads a preprocessor directive. A raw string is then a
+     * fault. */
     bool in_directive;
     /* Called for source that no compiler should see, such as a comment that never ends; may be
      * NULL. The reader goes on afterwards. */
@@ -35,7 +36,8 @@ struct token_reader {
 
 struct token token_next(struct token_reader *r);
 
-/* For callers that read parts of a line themselves. The characters come without line splices. */
+/* For callers that read parts of a line themselves. These functions skip line splices (a backslash
+ * and a newline). */
 char token_peek(struct token_reader *r); /* 0 at the end */
 char token_take(struct token_reader *r);
 bool token_at_end(struct token_reader *r);

@@ -1,6 +1,7 @@
 /*
- * fs.h - the few file operations that the spool's protocol needs, behind a table of functions, so
- * that the simulator of t/unit/cluster.c can replace the file system and the clock.
+ * fs.h - the file operations on a spool, a directory through which processes hand work to workers
+ * on any machine (lease.h describes the protocol). The operations are behind a table of functions,
+ * so that the simulator of t/unit/cluster.c can replace the file system and the clock.
  *
  *     struct spool_fs *fs;
  *     if (spool_fs_open(&fs, "/shared/spool", err) < 0) ...

@@ -8,8 +8,10 @@
 
 #include "base/util.h"
 
-#define MOST_BEAT_NS UINT64_C(2000000000)
-#define LISTING_NS_PER_NAME UINT64_C(10000000)
+#define MOST_BEAT_NS UINT64_C(2000000000)      /* the longest time between two beats */
+#define LISTING_NS_PER_NAME UINT64_C(10000000) /* see listing_is_old() */
+/* A worker watches at most WATCH_MOST claims at the same time. choose() compares at most LOOK_MOST
+ * bundles. */
 enum { WATCH_MOST = 8, MOVE_TRIES = 5, LOOK_MOST = 64 };
 
 uint64_t spool_lease_ns(void)
@@ -135,9 +137,9 @@ static unsigned rank_of(const char *name)
     return spool_name_seconds(name) - 1; /* so the rank of a first bundle is UINT_MAX */
 }
 
-/* Chooses a name of w->todo. Every other claim takes any bundle, so that workers seldom want the
- * same one, and no run that shares the spool always comes last. The claims between them take the
- * bundle with the highest rank. */
+/* Chooses a name of w->todo. Every second time it takes a random bundle, so that workers seldom
+ * want the same bundle, and no run that shares the spool always comes last. The other times it
+ * takes the bundle with the highest rank among LOOK_MOST bundles. */
 static size_t choose(struct spool_worker *w)
 {
     size_t n = w->todo.n, first = (size_t)rng_below(&w->rng, n), best = first;

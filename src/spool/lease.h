@@ -1,6 +1,9 @@
 /*
- * lease.h - a worker's side of a spool: it claims bundles, shows that it lives, and hands bundles
- * on.
+ * lease.h - a worker's side of a spool, a directory in which bundles wait for workers on any
+ * machine. A bundle is a directory with a job and its files. A worker claims a bundle, runs it, and
+ * moves it to done/. Meanwhile the worker writes its file workers/W again and again (each time is a
+ * beat), to show that it lives. If it writes nothing for the time of a lease, another process puts
+ * the bundle back, so that another worker can claim it.
  *
  *     struct spool_worker w;
  *     spool_worker_begin(&w, fs, "node7-411-9f3a", lease_ns, seed, err);
@@ -53,12 +56,12 @@ struct spool_worker {
     struct spool_name name;     /* the name of the bundle that the worker holds */
     char claim[SPOOL_NAME_MAX]; /* the bundle's path; "" = the worker holds none */
     struct spool_beat beat;
-    uint64_t beat_ns, watch_ns;
-    unsigned missed;         /* how many beats in a row did not find the claim */
-    struct spool_names todo; /* names of the last listing of todo/ that were not tried yet */
-    uint64_t listed_ns;      /* when the worker last listed todo/ */
-    size_t listed;           /* how many names the listing had */
-    unsigned claims;         /* how often the worker tried to claim a bundle */
+    uint64_t beat_ns, watch_ns; /* when the worker last wrote a beat, and last watched others */
+    unsigned missed;            /* how many beats in a row did not find the claim */
+    struct spool_names todo;    /* names of the last listing of todo/ that were not tried yet */
+    uint64_t listed_ns;         /* when the worker last listed todo/ */
+    size_t listed;              /* how many names the listing had */
+    unsigned claims;            /* how often the worker tried to claim a bundle */
     struct rng rng;
     struct spool_watch watch;
 };

@@ -1,5 +1,6 @@
 /*
- * run.h - a submitter's side of a spool: puts bundles into todo/ and takes each result once.
+ * run.h - a submitter's side of a spool (lease.h): puts bundles into todo/ and takes each result
+ * once. A run is one process that submits bundles.
  *
  *     struct spool_run r;
  *     spool_run_begin(&r, fs, "5c1e...", lease_ns);
@@ -11,9 +12,10 @@
  *     }
  *     spool_run_end(&r);                      withdraws bundles that still wait
  *
- * A run looks only at names that contain its own random RUN, so several runs may share a spool, and
- * it removes only its own bundles. A result counts only if it repeats the nonce of its job. After
- * the first result of a bundle, any further result is removed unread.
+ * Each run has a random name. It looks only at bundles whose names contain it, so several runs may
+ * share a spool, and a run removes only its own bundles. A job has a random number, its nonce. A
+ * result counts only if it repeats the nonce of its job. After the first result of a bundle, any
+ * further result is removed unread.
  *
  * Workers watch each other while they are idle. The run also watches its own bundles, because all
  * workers may be busy. If a bundle is in none of the folders for two leases, it is lost (somebody
@@ -30,7 +32,7 @@ struct spool_item;
 
 struct spool_run {
     struct spool_fs *fs;
-    char run[33]; /* hexadecimal */
+    char run[33]; /* the run's random name, in hexadecimal */
     uint64_t lease_ns, next_seq;
     VEC(struct spool_item) items; /* in the order of their numbers */
     struct spool_names done;      /* names of the last listing of done/ that were not looked at
@@ -43,7 +45,7 @@ struct spool_run {
 };
 
 struct spool_taken {
-    uint64_t tag;
+    uint64_t tag;              /* the caller's number for the bundle, from spool_run_put() */
     bool lost;                 /* there is no result with the job's nonce */
     char path[SPOOL_NAME_MAX]; /* the bundle's folder, relative to the spool; "" = it is gone */
 };

@@ -13,7 +13,7 @@ struct spool_watched {
     uint64_t count;    /* the count in the worker's last beat for this claim; 0 = there was none */
     uint64_t quiet_ns; /* how long the count has not changed */
     uint64_t missing_ns; /* how long no listing has had the claim */
-    bool listed;
+    bool listed;         /* the last listing of claimed/ has the claim */
 };
 
 static int by_claim(const void *a, const void *b)

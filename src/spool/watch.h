@@ -1,5 +1,7 @@
 /*
- * watch.h - finds claims whose worker has stopped, and puts their bundles back into todo/.
+ * watch.h - finds claims whose worker has stopped, and puts their bundles back into todo/. A claim
+ * is a bundle in the folder claimed/ of a spool. Its name contains the name of the worker that took
+ * it (name.h).
  *
  *     struct spool_watch w = {.fs = fs, .lease_ns = 30 s, .most = 8, .first = 5};
  *     spool_watch_step(&w, "");          now and then, at least four times in a lease
@@ -26,8 +28,8 @@ struct spool_watch {
     size_t most;  /* how many claims to watch at the same time, at most; 0 = all */
     size_t first; /* if `most` is not 0: where to start, so that watchers choose different claims */
     VEC(struct spool_watched) seen;
-    uint64_t last_ns;
-    uint64_t watched_ns; /* how long it has watched; of a long pause, only a short time counts */
+    uint64_t last_ns;    /* when it last looked */
+    uint64_t watched_ns; /* how long it has watched; a pause counts as at most lease_ns / 4 */
 };
 
 /* Looks once at the claims whose name contains `part`. Returns how many bundles it put back. */

@@ -24,9 +24,9 @@
 struct store {
     sqlite3 *db;
     char *path;
-    int64_t schema; /* the file's schema version when it was last read */
-    int lock_fd;
-    uint64_t writes;                                 /* how many writes this handle has made */
+    int64_t schema;  /* the file's schema version when it was last read */
+    int lock_fd;     /* the lock file while store_run_lock() holds a lock; else -1 */
+    uint64_t writes; /* how many writes this handle has made */
     void (*hook)(void *ctx, uint64_t n, bool after); /* see store_set_hook() */
     void *hook_ctx;
 };
@@ -34,7 +34,7 @@ struct store {
 struct stmt {
     struct store *s;
     sqlite3_stmt *st;
-    int bound;
+    int bound; /* how many parameters have a value so far */
     bool failed;
     struct err *err;
 };
@@ -42,7 +42,7 @@ struct stmt {
 struct stmt sql_begin(struct store *s, const char *sql, struct err *err);
 void sql_int(struct stmt *q, int64_t v);
 void sql_opt(struct stmt *q, int64_t v); /* a negative number becomes NULL */
-/* NaN and infinities become 0, because the tables are STRICT */
+/* NaN and infinities become 0. SQLite would store a NaN as NULL, which the columns forbid. */
 void sql_real(struct stmt *q, double v);
 void sql_text(struct stmt *q, const char *v);     /* NULL becomes "" */
 void sql_text_opt(struct stmt *q, const char *v); /* NULL and "" become SQL NULL */

@@ -76,9 +76,9 @@ static int migrate(struct store *s, struct err *err)
     return 0;
 }
 
-/* Opens a store read-only. Even to read, SQLite wants to create a log file beside the store. If it
- * may not (`may_log` is false) and there is no log file yet, we assume that no process writes to
- * the store, and tell SQLite that the file is immutable. */
+/* Opens a store read-only. Even to read, SQLite wants to create a log file beside the store.
+ * `may_log` tells whether it may. If it may not and there is no log file yet, we assume that no
+ * process writes to the store, and tell SQLite that the file is immutable. */
 static int open_to_read(struct store *s, bool may_log)
 {
     struct strbuf uri = STRBUF_INIT(4 * strlen(s->path) + 64);
@@ -154,8 +154,7 @@ int store_open(struct store **out, const char *path, struct err *err)
         goto fail;
     }
     sqlite3_busy_timeout(s->db, BUSY_MS);
-    /* We first make sure that the file is a store, then change only settings that are out of
-     * date. */
+    /* We make sure that the file is a store before we change anything in it. */
     if (sql_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON", err) < 0 ||
         in_transaction(s, "BEGIN", read_schema, err) < 0 || (writable && use_wal(s, err) < 0) ||
         sql_exec(s, "PRAGMA synchronous = FULL", err) < 0 ||
@@ -652,7 +651,8 @@ int store_run_remove(struct store *s, int64_t run, struct err *err)
     if (check_no_campaign(s, run, err) < 0 || store_run_lock(s, run, err) < 0)
         return -1;
     bool alone = !any_run_is_locked(s);
-    /* With foreign keys on, SQLite would search three tables for each blob that it deletes. */
+    /* With foreign keys on, SQLite would search all tables that name blobs, for each blob that it
+     * deletes. */
     int rc = sql_exec(s, "PRAGMA foreign_keys = OFF", err);
     if (rc == 0 && (rc = sql_exec(s, "BEGIN IMMEDIATE", err)) == 0) {
         rc = remove_records(s, run, err);

@@ -1,5 +1,13 @@
 /*
- * store.h - the SQLite file that holds every run: author calls, verdicts, nodes, ideas, events.
+ * store.h - the SQLite file that holds every run. A run is one `hone optimize`: an author (a
+ * language model or a program) writes candidate kernels for a task, and Hone evaluates each of
+ * them. The store has these records of a run:
+ *
+ *  - call: a prompt to the author, and the author's reply;
+ *  - verdict: the result of one evaluation;
+ *  - node: a candidate, with its parent, the candidate that it was made from;
+ *  - idea: a change that was tried, and its effect;
+ *  - event: a note, for example about a confirmation.
  *
  *     struct store *s;
  *     store_open(&s, "hone-out/hone.db", err);
@@ -11,13 +19,14 @@
  * Invariants:
  *  1. A record is written before the next step begins. Each write is a synced transaction of its
  *     own, or part of the transaction between store_begin() and store_end().
- *  2. Keys of records do not depend on time: a call is (run, role, index), a verdict and a node
- *     (run, index), an event (run, key). Writing an equal record again changes nothing. So a run
- *     that is resumed after kill -9 can repeat the steps that it already did. Only a node, an idea
- *     and a call that has not ended can be written again with other contents.
+ *  2. Keys of records do not depend on time. The key of a call is (run, role, index); of a verdict,
+ *     a node and an idea (run, index); of an event (run, key). Writing a record again with the same
+ *     contents changes nothing. So a run that is resumed after kill -9 can repeat the steps that it
+ *     already did. Only a node, an idea and a call that has not ended can be written again with
+ *     other contents.
  *  3. Texts (prompts, replies, sources, verdicts) are blobs named by their SHA-256 and stored once.
  *  4. Several processes may open the store; only one of them works on a run (store_run_lock).
- *  5. The store never holds a key for a model's server.
+ *  5. The store never holds an API key of a model's server.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -51,7 +60,7 @@ int store_check(struct store *s, struct err *err);
 
 int store_blob_put(struct store *s, const void *data, size_t len, char sha[STORE_SHA],
                    struct err *err);
-/* Appends the blob to `out`; an unknown or empty name is an error. */
+/* Appends the blob to `out`. Fails if the store has no blob with this hash. */
 int store_blob_get(struct store *s, const char *sha, struct strbuf *out, struct err *err);
 
 /* ---- runs ----------------------------------------------------------------------------------- */
@@ -62,7 +71,7 @@ struct run_rec {
     const char *state;  /* "running", "done", "stopped", "failed" */
     const char *reason; /* why the run ended */
     const char *config; /* the configuration of the run, as JSON */
-    /* The author that the run began with, such as "mailbox:box". It never contains a key. */
+    /* The author that the run began with, such as "mailbox:box". It never contains an API key. */
     const char *source;
     /* Who wrote the candidates, such as "exec:..., then playbook (best: playbook)". The names are
      * in the order of their first candidates. Equal to `source` if no candidate has an author. */
@@ -72,7 +81,10 @@ struct run_rec {
     int64_t created_ms, updated_ms;
     uint64_t wall_ns;
     int64_t best; /* the index of the best node; -1 if there is none */
+    /* `calls` counts the calls that have ended, `passes` the candidates with the verdict "pass". */
     uint64_t calls, nodes, passes, in_tokens, out_tokens;
+    /* `usd` is the sum of the known costs. The other two are of the best node; struct verdict
+     * explains the speedup. */
     double usd, best_time_ns, best_speedup;
     bool best_is_model; /* best_time_ns is modelled, not measured */
 };
@@ -119,9 +131,9 @@ int store_run_remove(struct store *s, int64_t run, struct err *err);
 /* ---- calls ---------------------------------------------------------------------------------- */
 
 struct call_rec {
-    const char *role;
-    uint64_t index;
-    bool ended, ok; /* `ok` means that the reply can be used */
+    const char *role; /* what the author was asked to do, such as "code" or "debug" */
+    uint64_t index;   /* the number of the call among the calls of this role */
+    bool ended, ok;   /* `ok` means that the reply can be used */
     const char *author, *model;
     const char *prompt_sha; /* the hash of the whole prompt (replay_prompt_sha) */
     /* The blobs of the prompt's two parts (prompt/prompt.h) and of the reply. */
@@ -133,7 +145,7 @@ struct call_rec {
     double usd; /* what the call cost, in US dollars; negative if the price is unknown */
     uint64_t latency_ns;
     uint32_t requests, continued;
-    const char *finish, *handle, *error, *notes;
+    const char *finish, *handle, *error, *notes; /* store_call_handle() explains `handle` */
     int64_t at_ms;
 };
 VEC_DECL(call_rec_vec, struct call_rec);
@@ -162,6 +174,7 @@ int store_call_page(struct store *s, int64_t run, const char *role, uint64_t fro
 struct verdict_rec {
     uint64_t index;
     const char *source_sha, *json_sha; /* the blobs of the source and of the verdict's JSON */
+    /* The next four are copied from struct verdict, which explains them. */
     const char *kind;
     double score, time_ns, speedup;
     int64_t at_ms;
@@ -226,6 +239,7 @@ int store_idea_put(struct store *s, int64_t run, const struct idea_rec *i, struc
 int store_idea_list(struct store *s, int64_t run, struct idea_rec_vec *out, struct arena *a,
                     struct err *err);
 
+/* A note about the run. If the key exists already, store_event_put() changes nothing. */
 struct event_rec {
     const char *key, *kind, *text;
     int64_t at_ms;
@@ -279,7 +293,8 @@ int store_campaign_find(struct store *s, const char *which, struct campaign_rec 
  * with a number below `before`. */
 int store_campaign_page(struct store *s, int64_t before, int64_t limit,
                         struct campaign_rec_vec *out, struct arena *a, struct err *err);
-/* Locks the campaign as store_run_lock locks a run. A store holds one lock at a time. */
+/* Locks the campaign as store_run_lock locks a run. A struct store holds only one lock: a new lock
+ * releases the lock before it. */
 int store_campaign_lock(struct store *s, int64_t campaign, struct err *err);
 int store_entry_list(struct store *s, int64_t campaign, struct entry_rec_vec *out, struct arena *a,
                      struct err *err);
@@ -298,7 +313,8 @@ int store_entry_run(struct store *s, int64_t campaign, uint64_t index, int64_t r
 
 /* ---- memory across runs: lessons (memory/memory.h) ------------------------------------------ */
 
-/* The outcome of one point or one move in one run. */
+/* The outcome of one point or one move in one run. A point is one choice of all settings of a
+ * playbook, a kernel template. A move is a change that an author made to a candidate. */
 struct lesson_rec {
     int64_t id;
     const char *run;                         /* the run that left the lesson */
@@ -333,8 +349,9 @@ VEC_DECL(lesson_run_vec, struct lesson_run_rec);
  * group the newest come first. */
 int store_lesson_runs(struct store *s, struct lesson_run_vec *out, struct arena *a,
                       struct err *err);
-/* Removes the lessons that have this task, class and run, and were imported. An argument that is
- * NULL or false is not compared. Sets *n to the number of removed lessons. */
+/* Removes the lessons that have this task, this class and this run. NULL means any task, class or
+ * run. If `imported` is true, removes only imported lessons. Sets *n to the number of removed
+ * lessons. */
 int store_lesson_forget(struct store *s, const char *task, const char *class, const char *run,
                         bool imported, int64_t *n, struct err *err);
 /* Removes lessons until at most `keep` are left. Imported lessons are removed before the user's

@@ -21,7 +21,7 @@
 #include "sys/json.h"
 #include "sys/pool.h"
 
-#define STREAM_SIBLINGS 7401
+#define STREAM_SIBLINGS 7401 /* the stream of random numbers (base/rng.h) */
 
 const struct study_arm study_arms[] = {
     {"refine", "refine", NULL, false, false, NULL},
@@ -351,10 +351,10 @@ static int drop_half_row(const struct study *s, struct err *err)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* Returns the number of pieces into which the work of a phase is divided. A piece is a task in
- * phase 0, and a task with a seed in phase 1. All tasks with one seed come before the next seed. So
- * a study that is stopped has complete seeds, and two processes seldom judge the same kernel at the
- * same time. */
+/* Returns the number of pieces into which the work of a phase is divided. A piece is a task in the
+ * first phase (0), and a task with a seed in the second phase (1). All tasks with one seed come
+ * before the next seed. So a study that is stopped has complete seeds, and two processes seldom
+ * judge the same kernel at the same time. */
 static uint32_t pieces_of(const struct study *s, int phase)
 {
     return (uint32_t)s->tasks.n * (phase ? s->seeds : 1);

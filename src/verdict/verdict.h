@@ -1,6 +1,10 @@
 /*
  * verdict.h - the graded judgement of one candidate, and its JSON (schema/verdict.json).
  *
+ * A candidate is a kernel file that an author wrote: a language model, a program or a person. Hone
+ * runs it at each workload of the task and compares its outputs with the truth, which the task's
+ * reference computes in double. Authors are never told the shapes of held-out workloads.
+ *
  * Kinds are ordered from worst to best. In most cases, a candidate that failed at a later stage has
  * a better kind. But `rejected` and `cheat` are among the worst, whichever stage they come from.
  * `unjudged` is outside the order. It means that Hone or the machine failed, so it never counts
@@ -22,16 +26,16 @@
 #define VERDICT_VERSION 1
 
 enum verdict_kind {
-    V_NO_CODE,
-    V_REJECTED,
-    V_CHEAT,
-    V_COMPILE_ERROR,
-    V_PLAN_ERROR,
-    V_OOM,
-    V_HANG,
-    V_FAULT,
-    V_MISMATCH,
-    V_UNSAFE,
+    V_NO_CODE,       /* there is no source */
+    V_REJECTED,      /* the source breaks a rule, or the kernel prints too much */
+    V_CHEAT,         /* for example the result comes from an earlier call */
+    V_COMPILE_ERROR, /* the source does not compile */
+    V_PLAN_ERROR,    /* the launch plan does not fit the task or the kernels */
+    V_OOM,           /* too little device memory */
+    V_HANG,          /* a kernel did not end in time */
+    V_FAULT,         /* an illegal access, a trap or a failed assertion */
+    V_MISMATCH,      /* a result is wrong */
+    V_UNSAFE,        /* for example a data race, or results that differ between equal calls */
     V_PASS,
     V_UNJUDGED
 };
@@ -40,7 +44,7 @@ enum verdict_kind {
 #define VERDICT_DID_NOT_RUN "did not run"
 /* verdict.detail describes at most this many wrong workloads. verdict.workloads has all of them. */
 enum { VERDICT_TOLD_WORKLOADS = 4 };
-/* The note of a workload in which the run ended without results, for example by a fault. */
+/* The note of a workload at which the candidate ended without results, for example by a fault. */
 #define VERDICT_FAILED "failed"
 
 struct verdict_workload {
@@ -48,7 +52,7 @@ struct verdict_workload {
     const char *role;  /* the workload's role: "smoke", "check", "time" or "heldout" */
     const char *shape; /* for example "M=256 N=512"; "" if an author must not see it */
     bool ok;           /* true if Hone saw nothing wrong; `verified` says how much it compared */
-    /* - "whole": every output element of some call was compared with the truth;
+    /* - "whole": every output element of at least one call was compared with the truth;
      * - "sample": verified_pct percent of the elements were compared;
      * - "none": no element was compared;
      * - "": unknown, because an older Hone made the verdict. */
@@ -64,8 +68,9 @@ struct verdict_workload {
      * element that was compared with the truth. All three are 0 if all blocks of every call ran. */
     double blocks, blocks_ran, blocks_verified;
     double unseen_pct; /* share of the output elements that no emulated block wrote, in percent */
-    /* The probability, in percent, that Hone finds an error in 1% of the blocks (on a GPU: of the
-     * rows, columns or tiles). 0 if nothing was verified. */
+    /* Suppose that the kernel is wrong in 1% of the blocks (on a GPU: of the rows, columns or
+     * tiles). This is the probability, in percent, that Hone finds such an error. 0 if nothing was
+     * verified. */
     double found_pct;
 };
 
@@ -77,8 +82,8 @@ struct verdict_time {
     bool is_model; /* true if the cost model computed the time, false if it was measured */
     double median_ns, mad_ns; /* the median time; the median absolute deviation from it */
     /* If is_model is false: the 95% interval of the median. If it is true: the interval in which we
-     * expect the measured time. Such intervals held the measured times of 80% of kernels of this
-     * kind. */
+     * expect the measured time. We checked the model on kernels of this kind: for 80% of them the
+     * measured time lay in the interval. */
     double lo_ns, hi_ns;
     uint32_t n; /* number of timed calls */
     /* For a baseline: its time divided by the candidate's time, with the 95% interval. 0 for the
@@ -95,8 +100,8 @@ struct verdict_time {
 struct verdict_baseline {
     const char *who; /* "naive", "torch", "torch.compile", "cublaslt" or a file name */
     /* - "right";
-     * - "imprecise": a library that is over the error budget, or has errors of up to 4 times the
-     *   tolerance;
+     * - "imprecise": a library whose rms error is over the limit, or whose errors are up to 4 times
+     *   the tolerance;
      * - "wrong";
      * - "failed": it could not run;
      * - "unverified": no output of it was compared with the truth. */
@@ -145,8 +150,8 @@ struct verdict {
     const char *detail;
     double score;   /* orders verdicts of one task, by kind first, then by error or time */
     double time_ns; /* geometric mean over the timed workloads; 0 if there are no times */
-    /* How many times as fast as the baseline `speedup_over` the candidate is: the geometric mean
-     * over the timed workloads. 0 if there is none. */
+    /* The time of the baseline `speedup_over`, divided by the candidate's time: the geometric mean
+     * over the timed workloads. 0 if there is no baseline to compare with. */
     double speedup;
     const char *speedup_over;
     bool time_is_model; /* true if time_ns comes from the cost model */
@@ -186,8 +191,8 @@ int verdict_from_json(struct verdict *v, const json_t *j, struct err *err);
 void verdict_verified_text(const struct verdict *v, struct strbuf *out);
 /* Returns the number of shapes over which time_ns is the geometric mean. */
 unsigned verdict_timed_shapes(const struct verdict *v);
-/* Sets *lo and *hi to the ends of the interval in which we expect the measured time, divided by the
- * modelled time. Returns false if the verdict has no such interval. */
+/* Tells how far modelled times may be off: we expect the measured time between *lo times and *hi
+ * times the modelled time. Returns false if the verdict does not say. */
 bool verdict_model_error(const struct verdict *v, double *lo, double *hi);
 /* The time of the first baseline, divided by the candidate's time. */
 struct verdict_ratio {

@@ -59,7 +59,7 @@ json_t *view_author_call(struct store *s, const struct run_rec *r, const struct 
     json_t *out = NULL;
     uint64_t rank = 0;
     char empty[HASH_HEX];
-    hash_hex("", 0, empty); /* a refused reply has the empty source */
+    hash_hex("", 0, empty); /* the source of a candidate whose reply Hone refused */
     if (!str_eq(n->source_sha, empty) &&
         store_node_rank(s, r->id, n->role, n->index, &rank, NULL) == 0 &&
         store_call_page(s, r->id, n->role, rank, MAX_TRIES, &calls, &mem, NULL) == 0) {

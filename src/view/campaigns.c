@@ -1,4 +1,4 @@
-/* campaigns.c - answers two queries: for the list of campaigns, and for the table of one. */
+/* campaigns.c - answers the queries for the list of campaigns and for the table of one campaign. */
 #include "base/util.h"
 #include "campaign/table.h"
 #include "sys/json.h"

@@ -26,8 +26,8 @@ struct collection {
     struct store *s;
     const struct html_options *o;
     struct pack *pack;
-    json_t *answers, *runs;
-    size_t max; /* how many candidates of one run to take; see choose() */
+    json_t *answers, *runs; /* the answer to each query; the rows of the list of runs */
+    size_t max;             /* how many candidates of one run to take; see choose() */
 };
 
 /* Answers a query and adds the answer to the collection. Returns the answer, which the caller

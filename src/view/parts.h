@@ -2,10 +2,10 @@
  * parts.h - the functions that answer the queries of view.h, one for each kind of query, and the
  * helpers that they share.
  *
- * A function reads in a transaction only if the rows that it reads must agree with each other. The
- * other functions may mix two states of the store. The page shows such a mix only for a moment,
- * because the browser draws the page again when the store changes. The JSON values that the
- * functions return are new references.
+ * The functions read without a transaction. So if another process writes meanwhile, an answer may
+ * mix two states of the store. The page shows such a mix only for a moment, because the browser
+ * draws the page again when the store changes. The JSON values that the functions return are new
+ * references.
  */
 #ifndef VIEW_PARTS_H
 #define VIEW_PARTS_H
