@@ -8,8 +8,8 @@
  *
  * Several processes can share the cache without locks: a process writes an entry to a temporary
  * file and renames it, and never changes it afterwards. Each entry carries a checksum. A damaged
- * entry is removed and counts as a miss. Reading an entry makes it the youngest one. When the cache
- * exceeds its maximal size, the oldest entries are removed.
+ * entry is removed and counts as a miss. When the cache exceeds its maximal size, the entries that
+ * were not read for the longest time are removed.
  */
 #ifndef COMPILE_CACHE_H
 #define COMPILE_CACHE_H
@@ -40,7 +40,7 @@ struct cache_part {
     uint64_t n, bytes;
 };
 struct cache_stat {
-    /* `entries` are compile results, `families` are family headers (family.h), and `headers` are
+    /* `entries` are the files of obj/, `families` are family headers (family.h), and `headers` are
      * the other precompiled headers. */
     struct cache_part entries, headers, families;
     /* Files that are being written, or that killed processes left behind. */

@@ -13,8 +13,8 @@
 struct cubin_section {
     const char *name; /* NUL-terminated text inside the cubin */
     const uint8_t *data;
-    size_t len; /* the declared length; `data` is NULL for a section without bytes in the file */
-    uint32_t info;
+    size_t len;    /* the declared length; `data` is NULL for a section without bytes in the file */
+    uint32_t info; /* sh_info of the section's header */
 };
 
 /* Reads section i; false past the last one. A damaged file has no sections. */

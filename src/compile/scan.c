@@ -14,7 +14,7 @@
 struct scanner {
     struct token_reader r;
     bool trusted;
-    bool line_start; /* only blanks and comments so far on this line */
+    bool line_start; /* there were only blanks and comments so far on this line */
     int if_depth;
     bool defined_macro; /* a #define or #undef was seen */
     struct source_scan *out;
