@@ -18,6 +18,7 @@
 #include "worker/oracle.h"
 #include "worker/sidecar.h"
 
+/* The watchdog ends a call GRACE_NS after the limit at which the device should have ended it. */
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
 /* Adds the findings and counters that the device gathered in this call to the result. Drops those
@@ -608,9 +609,9 @@ static void add_lap(uint64_t *since, uint64_t *sum)
     *since = t;
 }
 
-/* The device enforces its own limit on a call. The watchdog ends calls that ignore this limit: it
- * is armed while the launches run, not while Hone fills and checks data. After a failed call it
- * stays armed until run_call() has freed the buffers, because freeing may hang too. */
+/* The device enforces its own limit on a call. The watchdog ends calls that ignore this limit. We
+ * arm the watchdog while the launches run, not while Hone fills and checks data. After a failed
+ * call it stays armed until run_call() has freed the buffers, because freeing may hang too. */
 static enum result_status execute_watched(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     bool more = is_sampled(x) && (x->call->flags & JOB_CALL_VERIFY);

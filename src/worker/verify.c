@@ -140,9 +140,9 @@ static const struct kept_call *unperturbed(const struct job_run *r, const struct
     return NULL;
 }
 
-/* Estimates how many wrong elements have the same bits as in the call with the unperturbed input.
- * Only these suggest that the kernel did not read the perturbed element. Other wrong elements have
- * another reason. */
+/* Estimates from the examples how many wrong elements have the same bits as in the call with the
+ * unperturbed input. Only these suggest that the kernel did not read the perturbed element. Other
+ * wrong elements have another reason. */
 static uint64_t count_stale(const struct job_buffer *b, const struct result_compare *cmp,
                             const void *got, const void *before)
 {
@@ -180,7 +180,8 @@ static int verify_call(struct verifier *v, const struct kept_call *k, struct err
     return 0;
 }
 
-/* Writes the part of an input that a copy puts into [from, from + n) of its target. */
+/* `t` is a copy of the plan: it copies bytes of an input to an output before the kernels run.
+ * Writes to `dst` the bytes that it puts into bytes [from, from + n) of the output. */
 static void apply_copy(const struct job_case *c, const struct job_call *call,
                        const struct job_transfer *t, uint64_t from, uint64_t n, uint8_t *dst)
 {
@@ -225,7 +226,8 @@ static bool original_bytes(const struct job_case *c, const struct job_call *call
     return true;
 }
 
-/* Draws pieces of an output, with the data that they hold before the kernels run. */
+/* Draws pieces of an output, with the data that they hold before the kernels run. Draws none if
+ * original_bytes() cannot tell this data. */
 static void draw_original(const struct job_case *c, uint32_t i, const struct job_call *call,
                           struct piece_vec *out)
 {
