@@ -1,4 +1,5 @@
-/* roles.c - fills the slots of prompts, asks authors and reads their replies. See roles.h. */
+/* roles.c - fills the slots of prompts (a template has {{name}} where a slot goes), asks authors
+ * and reads their replies. See roles.h. */
 #include "agent/roles.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * search.c - the strategy `search`: a tree search, modelled on STARK, with graded scores and
- * checked anchors.
+ * search.c - the strategy `search`: a tree search, modelled on STARK. node_cmp() compares nodes,
+ * and Hone checks that the coder keeps to the anchors of the plan (anchors.h).
  *
  *      select ──broken──> debug ──────────────┐
  *         │                                   ├─> child node, judged
@@ -86,10 +86,11 @@ static struct node *pick(const struct choice *c)
 
 /* ---- expanding ------------------------------------------------------------------------------ */
 
+/* The work on one selected node, which gives it a child. */
 struct expansion {
     struct node *node;
-    bool debug;
-    struct ask plan;
+    bool debug;      /* the node failed, so the child is a repair and needs no plan */
+    struct ask plan; /* unused if `debug` is true */
     struct anchor_vec anchors;
     struct strbuf context;
 };
