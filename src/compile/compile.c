@@ -298,9 +298,9 @@ static void find_roots(const struct compiler *c, struct compile_job_request *job
     job->dir = *c->tc.cuda_include ? c->tc.cuda_include : "/proc/self/fdinfo";
 }
 
-/* Writes to `out` the path of the precompiled header for this prelude and these options. The header
- * need not exist yet. `kind` is "" or PCH_FAMILY. Leaves `out` as it is if no header can be kept on
- * disk. */
+/* Writes to `out` the path of the precompiled header for this prelude (the header's source text)
+ * and these options. The header need not exist yet. `kind` is "" or PCH_FAMILY. Leaves `out` as it
+ * is if no header can be kept on disk. */
 static void find_pch(struct compiler *c, const struct option_list *o, const char *kind,
                      const char *prelude, char out[PCH_PATH_MAX])
 {

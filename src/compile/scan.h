@@ -11,7 +11,8 @@
  *  2. No pragma but `unroll` and `nounroll` reaches the compiler. The scan rejects pragmas that
  *     have effects beyond the candidate's own code, such as push_macro. It overwrites all others
  *     with blanks.
- *  3. Comments, strings and #if groups are closed at the end, so the trailer is compiled.
+ *  3. Comments, strings and #if groups are closed at the end of the source. So the trailer
+ *     (trailer.h), which Hone appends to the source, is compiled.
  *  4. The source has none of the bytes about which compilers disagree or which deceive a reader:
  *     NUL, control characters, a lone CR, blanks between a backslash and a newline, characters that
  *     reverse the direction of text.
