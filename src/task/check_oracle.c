@@ -46,7 +46,7 @@ static const char *const wrong_text[WRONG_COUNT] = {
 
 struct oracle_check {
     const struct task *t;
-    char *plain, *checked; /* shared objects; checked is NULL if there is no C++ compiler */
+    char *plain, *checked; /* shared objects; `checked` is NULL if no accesses are watched */
     struct task_check_result *r;
     bool refused[TASK_MAX_TENSORS][WRONG_COUNT];
     bool tried[TASK_MAX_TENSORS][WRONG_COUNT];

@@ -230,8 +230,8 @@ static void add_around(struct regime_axes *b, size_t axis, int64_t v, bool alone
     }
 }
 
-/* Adds sizes that are multiples of one vector width but not of the next: some just above a warp,
- * some just above a block. */
+/* Adds sizes that are multiples of one vector width but not of the next larger one: some just above
+ * a warp, some just above a block. */
 static void add_multiples(struct regime_axes *b, size_t axis, bool vectors)
 {
     static const int64_t after[] = {32, 1024};

@@ -1,13 +1,13 @@
 /*
  * regimes.c - chooses the workloads of t->regimes. regime_axes.c lists the sizes that matter.
  *
- * The rule makes a list of goals, such as "axis C is 33" or "R is odd while C is a multiple of 16".
- * It takes the first goal that no workload covers yet, tries some shapes that cover it, and adds
- * the shape that covers the most goals for its cost. So one workload serves several goals.
+ * This file makes a list of goals, such as "axis C is 33" or "R is odd while C is a multiple of
+ * 16". It takes the first goal that no workload covers yet, tries some shapes that cover it, and
+ * adds the shape that covers the most goals for its cost. So one workload serves several goals.
  *
  * Workloads with a displaced address are separate. A kernel that gets such an address usually takes
  * its plain path, which would hide a mistake of the vectorised path. So these workloads cover no
- * goal about sizes, and their sizes are multiples of every vector width.
+ * goal about sizes. Most of them have sizes that are multiples of every vector width.
  *
  * Invariants:
  *   1. Every shape satisfies the constraints, and no axis exceeds its largest value in the task's
