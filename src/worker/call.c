@@ -76,7 +76,8 @@ static bool is_input(const struct job_buffer *b)
 }
 
 /* Whether the call runs only a sample of its blocks, for the cost model. In such a call the device
- * fills a piece of a buffer when a block first touches it, and the worker hashes no inputs. */
+ * fills a piece (1024 bytes) of a buffer when a block first touches it, and the worker hashes no
+ * inputs. */
 static bool is_sampled(const struct call_ctx *x)
 {
     return x->call->flags & JOB_CALL_BLOCK_SAMPLE;
@@ -221,7 +222,7 @@ void unload_kernels(struct job_run *r)
  * Every call gets a fresh module, so that no state survives from one call to the next. There are
  * two exceptions. A call may ask to keep state. A timed call may reuse the module of the call
  * before it if Hone checks all of the module's variables, because Hone then notices a kernel that
- * changes one. Reuse saves time: it takes longer to load a module than to run most kernels.
+ * changes a variable. Reuse saves time: it takes longer to load a module than to run most kernels.
  */
 static enum result_status load_module(struct job_run *r, struct call_ctx *x, struct err *err)
 {
@@ -239,7 +240,7 @@ static enum result_status load_module(struct job_run *r, struct call_ctx *x, str
     return st;
 }
 
-/* Runs a memset or a copy of the plan. */
+/* Runs a launch that is not a kernel: a memset or a copy from buffer to buffer. */
 static enum result_status transfer(struct job_run *r, struct call_ctx *x,
                                    const struct job_launch *l, struct err *err)
 {

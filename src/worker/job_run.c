@@ -276,9 +276,9 @@ static void job_run_release(struct job_run *r)
     arena_release(&r->arena);
 }
 
-/* Returns the CPU time that a job may take, or 0 if there is no limit. The limit of wall time has a
- * factor JOB_EMU_PATIENCE, which allows for a busy machine. We remove this factor and multiply by
- * the number of cores. */
+/* Returns the CPU time that a job may take, or 0 if there is no limit. The job's limit on wall time
+ * contains the factor JOB_EMU_PATIENCE, which allows for a busy machine. We divide by this factor
+ * and multiply by the number of cores. */
 static uint64_t cpu_limit(const struct job *job)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);

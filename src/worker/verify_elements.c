@@ -45,21 +45,22 @@ static const double fills[NFILLS] = {__builtin_nan("0x484f4e45"), 1e30, -1e30};
 VEC_DECL(unit_vec, uint64_t);
 
 struct verify_elements {
-    struct ref_ctx ctx; /* must be first, because need() casts a pointer to it */
+    struct ref_ctx ctx; /* must be first, because need() casts its address to this struct */
     struct oracle *o;
     const struct job_case *c;
     const struct device_written *written;
     unsigned nthreads;
     double budget; /* how many operations the chosen units may take in all */
     struct lazy in[JOB_MAX_BUFFERS], scratch;
-    uint8_t shift[JOB_MAX_BUFFERS], scratch_shift; /* element number >> shift = its piece */
-    double ops;                                    /* operations of the whole call */
-    double spent;                                  /* operations of the units that are chosen */
-    uint32_t level[JOB_MAX_BUFFERS];               /* see part_of_element() */
-    bool unknown[JOB_MAX_BUFFERS];                 /* no level gives the truth of this buffer */
-    struct unit_vec units[JOB_MAX_PHASES];         /* the units to run */
-    uint64_t *seen;                                /* hash table of the intervals of units that are
-                                                    * in `units` */
+    uint8_t shift[JOB_MAX_BUFFERS],
+        scratch_shift;                     /* element number >> shift = number of its piece */
+    double ops;                            /* operations of the whole call */
+    double spent;                          /* operations of the units that are chosen */
+    uint32_t level[JOB_MAX_BUFFERS];       /* see part_of_element() */
+    bool unknown[JOB_MAX_BUFFERS];         /* no level gives the truth of this buffer */
+    struct unit_vec units[JOB_MAX_PHASES]; /* the units to run */
+    uint64_t *seen;                        /* hash table of the intervals of units that are
+                                            * in `units` */
     uint32_t nseen;
     uint64_t rng;
     uint64_t fault; /* set if the oracle made an access out of bounds */
@@ -487,9 +488,9 @@ static uint32_t draw_large(struct verify_elements *s, const struct device_piece 
     return best;
 }
 
-/* Finds the level (see part_of_element()) that gives the truth of an output's elements. It decides
- * how many units an element needs in the phases before the last one. Tries the levels on one
- * element, from the fewest units to all of them, as far as the budget allows. */
+/* Finds the level (see part_of_element()) that gives the truth of an output's elements. The level
+ * decides how many units we run for an element in the phases before the last one. Tries the levels
+ * on one element, from the fewest units to all of them, as far as the budget allows. */
 static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
 {
     const struct job_buffer *buf = &s->c->buffers[b];
