@@ -84,7 +84,7 @@ struct idea {
 struct agent_watch {
     void (*asking)(void *ctx, const struct agent *a, const char *role);
     /* Called again and again while the run waits for a call that began `ns` ago. `what` is the
-     * text of author_call_waits_for. */
+     * text of author_call_waits_for(). */
     void (*waiting)(void *ctx, const struct agent *a, const char *role, const char *what,
                     uint64_t ns);
     /* Called if a reply cannot be used. If `again` is true, the author is asked once more. */
