@@ -30,7 +30,7 @@ struct truth {
     double **want, **mag;
 };
 
-/* Opens a file of the bundle `dir`. */
+/* Opens the oracle in the file `name` of the bundle `dir`. */
 int oracle_open(struct oracle **out, const char *dir, const char *name, struct err *err);
 /* Is this file of a bundle a reference in Python? Such a reference computes only whole outputs. */
 bool oracle_is_python(const char *name);

@@ -16,9 +16,8 @@
  *
  * We notice a wrong guess: either the unit writes another element, or the value depends on the old
  * contents of the scratch, the memory through which phases pass values on. If the truth of an
- * element stays unknown, we do not compare the element.
- * The number of elements depends on the cost of a unit, not on the clock, so it is the same in
- * every run.
+ * element stays unknown, we do not compare the element. The number of elements depends on the cost
+ * of a unit, not on the clock, so it is the same in every run.
  */
 #ifndef WORKER_VERIFY_ELEMENTS_H
 #define WORKER_VERIFY_ELEMENTS_H
