@@ -1,6 +1,6 @@
 /*
- * agent.h - a run of `hone optimize`. It asks authors, has candidates judged, grows a tree of
- * candidates and records everything.
+ * agent.h - a run of `hone optimize`. It asks authors (models, programs or people) for kernels, has
+ * these candidates judged, grows a tree of candidates and records everything.
  *
  *     struct agent *a;
  *     agent_open(&a, &(struct agent_setup){.store = s, .run = id, .task = t, ...}, err);
@@ -57,9 +57,10 @@ struct node {
     bool judged;           /* `verdict` is set */
     bool recorded;         /* the verdict was in the store when the run was resumed */
     int64_t verdict_index; /* the key of the node's verdict; -1 if it has none yet */
-    /* `role`, `stage` and `fate` point to static strings. */
+    /* `role`, `stage` and `fate` point to static strings. `role` is the role that wrote the source,
+     * `stage` names the part of the strategy that asked for it. */
     const char *role, *stage;
-    char move[160], kind[24]; /* the move in words, and its kind */
+    char move[160], kind[24]; /* the move (the change from the parent) in words, and its kind */
     const char *fate;         /* "open", "best", "kept", "regression", "failed", "pruned", ... */
     bool pruned;              /* the strategy "search" does not select this node again */
     unsigned children, failed_children;
@@ -68,7 +69,7 @@ struct node {
     char *author;   /* who wrote the node's source; NULL if the user gave it */
 };
 
-/* A move and its outcome: an entry of the ledger. */
+/* A move and its outcome. The ledger is the list of all ideas of a run. */
 struct idea {
     uint64_t of; /* the index of the candidate that made the move */
     /* The index of the candidate that gives the outcome: `of`, or a repair of that candidate. */
@@ -83,7 +84,7 @@ struct idea {
 struct agent_watch {
     void (*asking)(void *ctx, const struct agent *a, const char *role);
     /* Called again and again while the run waits for a call that began `ns` ago. `what` is the
-     * text of author_call_waits_for. */
+     * text of author_call_waits_for(). */
     void (*waiting)(void *ctx, const struct agent *a, const char *role, const char *what,
                     uint64_t ns);
     /* Called if a reply cannot be used. If `again` is true, the author is asked once more. */

@@ -1,4 +1,5 @@
-/* anchors.c - see anchors.h. */
+/* anchors.c - reads anchors from a planner's reply, and checks the coder's changes against them.
+ * See anchors.h. */
 #include "agent/anchors.h"
 
 #include <ctype.h>
@@ -48,7 +49,8 @@ static struct quote trimmed(const char *p, size_t n)
     return (struct quote){p, n};
 }
 
-/* The end of a place as a planner gives it: a quoted line, or a number if `text.p` is NULL. */
+/* The first or the last line of a place, as a planner gives it: a quoted line, or the number of a
+ * line if `text.p` is NULL. */
 struct end {
     struct quote text;
     size_t line;
@@ -72,7 +74,8 @@ static bool take_end(const char **s, struct end *out)
     return true;
 }
 
-/* Steps over what may stand between the two ends of a place: a dash, an en dash or "to". */
+/* Steps over the text between the first and the last line of a place: a dash, an en dash or "to".
+ * Returns false if there is none. */
 static bool take_joint(const char **s)
 {
     static const char *const joints[] = {"-", "\xe2\x80\x93", "to "};
@@ -135,8 +138,8 @@ static struct places find_end(const char *source, const struct end *e, size_t fr
     return found.n ? found : find_quote(source, e->text, from, to, true);
 }
 
-/* Finds the lines of a place. At least one of the place's two ends must fit only one line. If the
- * other end fits several lines, the nearest of these counts. */
+/* Finds a place in the source. At least one of the two quotes `first` and `last` must fit only one
+ * line. If the other quote fits several lines, the nearest of these counts. */
 static bool locate(const char *source, const struct end *first, const struct end *last,
                    struct anchor *a, struct strbuf *reason)
 {
@@ -354,8 +357,8 @@ static bool slide(const char *before, const char *after, struct hunk *h, int dir
     return true;
 }
 
-/* Finds the anchor that contains a hunk. Returns its index, MAX_ANCHORS for the launch plan, or -1
- * if none contains it. */
+/* Finds the anchor that contains a hunk, and returns the anchor's index. Returns MAX_ANCHORS if the
+ * hunk is in the launch plan, or -1 if it is neither in an anchor nor in the plan. */
 static int anchor_of(const struct hunk *h, const struct anchor_vec *anchors, size_t plan)
 {
     size_t end = h->first + h->removed; /* exclusive */

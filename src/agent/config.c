@@ -247,8 +247,8 @@ static int read_dialects(struct run_config *c, const json_t *j)
 
 /* ---- defaults ------------------------------------------------------------------------------- */
 
-/* Returns the first step whose prompt may contain the profiler's counters, for each class of task.
- * These steps worked well for CuTeGen. */
+/* Returns the first step whose prompt may contain the profiler's counters, for a task of this
+ * class. These steps worked well for CuTeGen. */
 static uint32_t profile_delay_of(enum task_class c)
 {
     switch (c) {
@@ -295,7 +295,7 @@ json_t *run_config_to_json(const struct run_config *c)
     for (int i = 0; i < AUTHOR_ROLES; i++)
         if (c->authors[i])
             json_object_set_new(authors, author_role_names[i], json_string(c->authors[i]));
-    const struct budget *b = &c->budget; /* a limit too large for JSON is written as no limit */
+    const struct budget *b = &c->budget; /* a limit too large for JSON is written as INT64_MAX */
     json_t *budget =
         json_pack("{s:I, s:f, s:I, s:I}", "tokens", (json_int_t)MIN(b->tokens, INT64_MAX), "usd",
                   b->usd, "wall_ns", (json_int_t)MIN(b->wall_ns, INT64_MAX), "steps",

@@ -85,7 +85,7 @@ struct run_config {
     bool whole_files;
     bool rejudge;      /* a replay judges the candidates anew and ignores recorded verdicts */
     bool baselines;    /* time the task's baselines too */
-    bool smoke;        /* judge candidates at the smoke shapes only, without times */
+    bool smoke;        /* judge candidates at the small smoke shapes only, without times */
     bool torch_at_end; /* time PyTorch only beside the best kernel, when the strategy is done */
     uint64_t seed;
     /* How many steps (refine, reflect), rounds (team) or nodes (search, sample) the run makes. */

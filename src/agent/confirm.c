@@ -1,4 +1,4 @@
-/* confirm.c - see confirm.h. */
+/* confirm.c - evaluates the best kernel of a run once more. See confirm.h. */
 #include "agent/confirm.h"
 
 #include "base/util.h"

@@ -1,4 +1,4 @@
-/* context.c - see context.h. */
+/* context.c - writes the text about other candidates for a prompt. See context.h. */
 #include "agent/context.h"
 
 #include <stdlib.h>

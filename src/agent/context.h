@@ -1,14 +1,14 @@
 /*
- * context.h - chooses the other candidates that a role's prompt mentions, as STARK's dynamic
- * context does.
+ * context.h - chooses the other candidates that a role's prompt mentions. The choice is that of the
+ * published strategy STARK.
  *
  *     plan   sees  the fastest nodes (cfg->leaders of them), and how the fastest file differs
  *                  from the node's file
  *     code   sees  the node's children, the children of its siblings
  *     debug  sees  the root, the node's siblings
  *
- * With `--ablate context=flat` every role sees all candidates. The node that the prompt is about is
- * in every prompt.
+ * "The node" is the candidate that the prompt is about; the prompt shows it in any case. With
+ * `--ablate context=flat` every role sees all candidates.
  */
 #ifndef AGENT_CONTEXT_H
 #define AGENT_CONTEXT_H

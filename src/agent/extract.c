@@ -14,7 +14,8 @@ struct span {
     size_t n;
 };
 
-/* Returns the line at *p without its newline, and moves *p past the line. */
+/* Returns the line at *p without its newline and the white space before that. Moves *p past the
+ * line. */
 static struct span next_line(const char **p, const char *end)
 {
     const char *eol = memchr(*p, '\n', (size_t)(end - *p));
@@ -124,7 +125,8 @@ static size_t count_of(const char *hay, const char *needle, const char **first)
     return n;
 }
 
-/* Returns the line at *p as it is, and moves *p past the line. */
+/* Returns the line at *p without its newline but with all its white space. Moves *p past the
+ * line. */
 static struct span whole_line(const char **p)
 {
     struct span s = {*p, strcspn(*p, "\n")};

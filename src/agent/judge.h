@@ -55,7 +55,8 @@ struct judge {
 };
 
 /* Judges with an evaluator. `model` is a second evaluator, on the emulator, for orders with `model`
- * set; it is NULL if `e` itself is on the emulator. Both are borrowed. */
+ * set; it is NULL if `e` itself is on the emulator. Both are borrowed. If `baselines` is false, no
+ * order times baselines. */
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines);
 /* Judges with the verdicts of a recording, which is borrowed. A missing verdict is an error, except
  * in the two cases in which `submit` returns 1. */

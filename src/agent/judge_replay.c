@@ -14,7 +14,7 @@ struct pending {
 struct recorded {
     const struct replay *replay;
     VEC(struct pending) queue;
-    size_t done;
+    size_t done; /* how many verdicts of the queue wait_next() has returned */
 };
 
 static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err)

@@ -1,7 +1,7 @@
 /*
- * linediff.c - compares two texts with Myers' greedy algorithm over lines. First leaves out the
- * common lines at the beginning and the end. Texts that differ in more than MAX_COST lines give one
- * large hunk, which is correct but coarse.
+ * linediff.c - compares two texts line by line with Myers' greedy algorithm, after it has set aside
+ * the equal lines at the beginning and at the end. Texts that differ in more than MAX_COST lines
+ * give one large hunk, which is correct but coarse.
  */
 #include "agent/linediff.h"
 
@@ -64,6 +64,7 @@ static void myers(const struct text *a, const struct text *b, size_t lo, size_t 
     long n = (long)(a_hi - lo), m = (long)(b_hi - lo), max = MIN(n + m, MAX_COST);
     long width = 2 * max + 3, d, k, x = 0, y = 0, found = -1;
     int *trace = xcalloc((size_t)(max + 1) * (size_t)width, sizeof *trace);
+/* The number of lines of `a` that the search has passed on diagonal k (x - y) after d changes. */
 #define V(d, k) trace[(d)*width + (k) + max + 1]
     for (d = 0; d <= max && found < 0; d++) {
         for (k = -d; k <= d; k += 2) {

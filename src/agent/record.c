@@ -1,4 +1,4 @@
-/* record.c - see record.h. */
+/* record.c - writes a run as a recording, and compares a replay with it. See record.h. */
 #include "agent/record.h"
 
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  * record.h - writes a run as a recording (author/replay.h) and compares a replayed run with its
  * recording.
  *
- * A recording holds replies and verdicts, but only the hashes of prompts. It leaves out the
- * original file that a porter worked from, because the file's owner decides who may have it, and a
- * replay does not need it.
+ * A recording holds replies and verdicts, but only the hashes of prompts. If the user gave a file
+ * without a launch plan, a porter (an author) turned it into a candidate. The recording leaves that
+ * file out, because the file's owner decides who may have it, and a replay does not need it.
  */
 #ifndef AGENT_RECORD_H
 #define AGENT_RECORD_H

@@ -90,8 +90,8 @@ int repair_node(struct agent *a, struct node *failed, struct node **out, struct 
             *out = n;
             break;
         }
-        /* We go on from the better of the two. A kernel with wrong results, for example, is nearer
-         * to passing than one that does not compile. */
+        /* We go on from `base` or from its repair `n`, whichever has the better verdict. A kernel
+         * with wrong results, for example, is nearer to passing than one that does not compile. */
         if (n->source[0] && n->verdict.kind >= base->verdict.kind)
             base = n;
     }

@@ -1,4 +1,5 @@
-/* roles.c - fills the slots of prompts, asks authors and reads their replies. See roles.h. */
+/* roles.c - fills the slots of prompts (a template has {{name}} where a slot goes), asks authors
+ * and reads their replies. See roles.h. */
 #include "agent/roles.h"
 
 #include <stdlib.h>
@@ -89,7 +90,7 @@ static bool wants_cute(const struct agent *a)
     return run_config_dialect(a->cfg, a->spent.calls).dialect == DIALECT_CUTE;
 }
 
-/* Says that the candidate is not in the dialect that the run asks for. */
+/* If the run asks for CuTe and the candidate is not in CuTe, says so. */
 static void say_dialect(const struct agent *a, const struct node *n, struct strbuf *out)
 {
     struct strbuf why = STRBUF_INIT(600);

@@ -21,10 +21,10 @@ struct situation {
     uint32_t step;
     const char *advice;  /* the plan or the diagnosis; NULL if there is none */
     const char *context; /* a text about other candidates (context.h); NULL if there is none */
-    const char *earlier; /* a text about earlier repairs of this failure; NULL if there is none */
+    const char *earlier; /* a text about earlier attempts that failed; NULL if there is none */
     const struct anchor_vec *anchors; /* the places that may change; NULL means the whole file */
-    /* For the tester, who must not know the candidates: neither prompt nor author facts mention
-     * one. */
+    /* For the tester, who must not know the candidates: neither the prompt nor the author facts
+     * mention a candidate. */
     bool blind;
     const char *given; /* the file that the porter must port; NULL if there is none */
 };

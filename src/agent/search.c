@@ -1,6 +1,6 @@
 /*
- * search.c - the strategy `search`: a tree search, modelled on STARK, with graded scores and
- * checked anchors.
+ * search.c - the strategy `search`: a tree search, modelled on STARK. A planner names the places
+ * that a coder shall change, the anchors, and Hone checks the coder's changes (anchors.h).
  *
  *      select ──broken──> debug ──────────────┐
  *         │                                   ├─> child node, judged
@@ -8,8 +8,9 @@
  *
  * The root is the starting kernel, or its port, or a first kernel that the coder writes. Rules:
  *  - once the root has n_root children, it is not selected any more;
- *  - a correct node is pruned when it has more than n_child children and all of them failed; a
- *    broken node is pruned when it has n_child repairs and all of them failed;
+ *  - a correct node is pruned (not selected any more) when it has more than n_child children and
+ *    all of them failed; a broken node is pruned when it has n_child repairs and all of them
+ *    failed;
  *  - with probability eps the search selects a random leaf, each with the same chance; otherwise it
  *    selects the best node by node_cmp. `--ablate select=greedy` always selects the best.
  * A wave selects `wave` different nodes, asks authors about all of them at the same time, and has
@@ -86,10 +87,11 @@ static struct node *pick(const struct choice *c)
 
 /* ---- expanding ------------------------------------------------------------------------------ */
 
+/* The work on one selected node, which gives it a child. */
 struct expansion {
     struct node *node;
-    bool debug;
-    struct ask plan;
+    bool debug;      /* the node failed, so the child is a repair and needs no plan */
+    struct ask plan; /* unused if `debug` is true */
     struct anchor_vec anchors;
     struct strbuf context;
 };

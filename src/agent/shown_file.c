@@ -11,9 +11,9 @@
 
 /* Changes with at most this many equal lines between them are shown as one change. */
 enum { MAX_GAP = 3 };
-/* The prompt shows the old file and its changes if they are not too long. Compared with the tokens
- * of the new file, both together may have at most MAX_GROWTH times as many, and the changes alone
- * at most MAX_CHANGED times as many. */
+/* The prompt shows the old file and its changes if they are not too long. Together they may have at
+ * most MAX_GROWTH times as many tokens as the new file. The changes alone may have at most
+ * MAX_CHANGED times as many. */
 #define MAX_GROWTH 1.25
 #define MAX_CHANGED 0.8
 

@@ -1,4 +1,4 @@
-/* tester.c - see tester.h. */
+/* tester.c - reads the tester's reply and adds its cases to a copy of the task. See tester.h. */
 #include "agent/tester.h"
 
 #include <stdlib.h>

@@ -133,7 +133,7 @@ enum file_kind {
     FILE_FAMILY,
     /* A file that is being written or that a killed process left behind; its age tells which. */
     FILE_TEMP,
-    FILE_PART /* belongs to another file: a header's checksum, the lock */
+    FILE_PART /* a file that belongs to headers: the checksum of a header, the lock file */
 };
 
 struct file_info {
@@ -144,7 +144,7 @@ struct file_info {
 };
 VEC_DECL(file_vec, struct file_info);
 
-/* The names of entries are hex digits. A file whose name has a dot is a temporary one. */
+/* The name of an entry consists of hex digits. The name of a temporary file has a dot. */
 static enum file_kind entry_kind(const char *name, const char *path)
 {
     return strchr(name, '.') ? FILE_TEMP : FILE_ENTRY;

@@ -8,8 +8,8 @@
  *
  * Several processes can share the cache without locks: a process writes an entry to a temporary
  * file and renames it, and never changes it afterwards. Each entry carries a checksum. A damaged
- * entry is removed and counts as a miss. Reading an entry makes it the youngest one. When the cache
- * exceeds its maximal size, the oldest entries are removed.
+ * entry is removed and counts as a miss. When the cache exceeds its maximal size, the entries and
+ * headers whose last use is longest ago are removed.
  */
 #ifndef COMPILE_CACHE_H
 #define COMPILE_CACHE_H
@@ -24,7 +24,7 @@
 struct cache {
     char *dir;
     uint64_t max_bytes;
-    unsigned puts; /* entries written since the size was last checked */
+    unsigned puts; /* how many entries cache_put() has written through this struct */
 };
 
 /* If `dir` is NULL, opens the user's cache directory. HONE_CACHE_MAX (default 8G) is the cap on the
@@ -40,7 +40,7 @@ struct cache_part {
     uint64_t n, bytes;
 };
 struct cache_stat {
-    /* `entries` are compile results, `families` are family headers (family.h), and `headers` are
+    /* `entries` are the files of obj/, `families` are family headers (family.h), and `headers` are
      * the other precompiled headers. */
     struct cache_part entries, headers, families;
     /* Files that are being written, or that killed processes left behind. */
@@ -51,9 +51,9 @@ struct cache_stat {
 };
 /* With `verify`, reads every entry and header and removes damaged ones. */
 int cache_stat(struct cache *c, bool verify, struct cache_stat *out, struct err *err);
-/* Removes temporary files that are older than an hour, because they belong to killed processes, and
- * headers that were not used for three days. Then removes the oldest entries and headers until at
- * most max_bytes are left. */
+/* Removes temporary files that are older than an hour, which killed processes left behind. Removes
+ * headers that were not used for three days. Then removes the entries and headers whose last use is
+ * longest ago, until at most max_bytes are left. */
 int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, struct err *err);
 /* Prunes the cache to its maximal size. cache_put() calls it once for every 32 entries; call it
  * after adding a large file. */

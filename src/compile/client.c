@@ -59,7 +59,7 @@ static void run_service(const struct client *c, int fd, const char *program)
         char jobs[16];
         snprintf(jobs, sizeof jobs, "%u", c->jobs);
         personality(ADDR_NO_RANDOMIZE);
-        /* The compiler walks through gigabytes of small nodes. Huge pages save a fifth of its
+        /* The compiler's data are gigabytes of small objects. Huge pages save a fifth of its
          * time. */
         setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864", 0);
         execl(program, "hone", "compile", COMPILE_SERVICE_ARG, c->nvrtc, jobs, (char *)NULL);

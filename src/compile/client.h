@@ -16,14 +16,15 @@ struct client {
     int fd;
     const char *nvrtc; /* path of the NVRTC library; "" = not needed */
     unsigned jobs;
-    bool fixed_addresses; /* runs without ASLR, so precompiled headers can be kept on disk */
+    bool fixed_addresses; /* the service runs without ASLR, so precompiled headers can be kept on
+                             disk */
 };
 
 /* A job that was sent. `reply_fd` becomes readable when the job ends. */
 struct client_job {
     struct compile_job_spec spec;
     int request_fd, result_fd, reply_fd;
-    pid_t service; /* the service that runs it */
+    pid_t service; /* the service that got the job */
 };
 #define CLIENT_JOB_INIT                                   \
     {                                                     \

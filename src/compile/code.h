@@ -1,7 +1,7 @@
 /*
- * code.h - turns a compiler's output into a struct compiled. It checks the signatures against the
- * code, removes the trailer and unused variables from the PTX, and reads each kernel's registers,
- * spills and shared memory.
+ * code.h - turns a compiler's output into a struct compiled. It compares the signatures with the
+ * code, removes the trailer (trailer.h) and unused variables from the PTX, and reads each kernel's
+ * registers, spills and shared memory.
  */
 #ifndef COMPILE_CODE_H
 #define COMPILE_CODE_H
@@ -11,7 +11,7 @@
 
 struct code_origin {
     const char *file;           /* the candidate's name, for diagnostics */
-    const char *nonce;          /* the nonce of the candidate's trailer */
+    const char *nonce;          /* the random number in the names of the candidate's trailer */
     const char *const *kernels; /* the kernels whose signatures the trailer exports */
     size_t nkernels;
 };

@@ -31,8 +31,8 @@
 #include "sys/toolchain.h"
 
 #define SEC 1000000000ull
-/* Address space for NVRTC's heap in a compile with a precompiled header. If a compile needs more,
- * Hone tries it again without the header. */
+/* Bytes of address space for NVRTC's heap in a compile with a usual precompiled header, and in a
+ * compile with a family header. If a compile needs more, Hone tries it again without the header. */
 #define HEADER_HEAP ((uint64_t)2 << 30)
 #define FAMILY_HEAP ((uint64_t)4 << 30)
 /* For a compile that takes less time than this, a family header is not worth its cost. */
@@ -66,8 +66,8 @@ struct compiler {
 
 struct compile_ticket {
     struct compiler *compiler;
-    int fd; /* if the answer is known already, a descriptor that is readable at once; else -1 */
-    bool at_once;
+    int fd;       /* if at_once, a descriptor that is readable already; else -1 */
+    bool at_once; /* compile_start() knew the result: it was cached, or the source was rejected */
     struct compiled done; /* valid if at_once */
     struct client_job job;
     struct arena arena;
@@ -75,7 +75,7 @@ struct compile_ticket {
     const char *name, *arch;
     const char **kernels;
     size_t nkernels;
-    bool resent;
+    bool resent;           /* the service died, and the job was sent to a new service */
     struct family *family; /* the compile uses this family's header; NULL = none */
     /* A record of this compile, from which its family header can be built later. If record.source
      * is NULL, the record is not kept. */
@@ -298,9 +298,9 @@ static void find_roots(const struct compiler *c, struct compile_job_request *job
     job->dir = *c->tc.cuda_include ? c->tc.cuda_include : "/proc/self/fdinfo";
 }
 
-/* Writes to `out` the path of the precompiled header for this prelude and these options. The header
- * need not exist yet. `kind` is "" or PCH_FAMILY. Leaves `out` as it is if no header can be kept on
- * disk. */
+/* Writes to `out` the path of the precompiled header for this prelude (the header's source text)
+ * and these options. The header need not exist yet. `kind` is "" or PCH_FAMILY. Leaves `out` as it
+ * is if no header can be kept on disk. */
 static void find_pch(struct compiler *c, const struct option_list *o, const char *kind,
                      const char *prelude, char out[PCH_PATH_MAX])
 {
@@ -583,7 +583,7 @@ int compile_check_arch(const char *arch, struct err *err)
     unsigned long number = digits && digits <= 3 ? strtoul(arch + 3, NULL, 10) : 0;
     static const unsigned long known[] = {75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
     bool suffix = !*end || (number >= 90 && strchr("af", *end) && !end[1]);
-    /* a number above the known ones may be a GPU of a later compiler */
+    /* a number above the known ones may be a GPU that only a later compiler knows */
     bool exists = number > known[ARRAY_LEN(known) - 1] && number <= 200;
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         exists |= number == known[i];

@@ -1,5 +1,6 @@
 /*
- * compile.h - compiles a candidate's source to PTX, cubin, signatures and diagnostics.
+ * compile.h - compiles a candidate, a .cu file that Hone judges. The result has the PTX, the cubin,
+ * the signatures of the kernels and the compiler's diagnostics.
  *
  *     struct compile_request rq = {.source = src, .len = n, .arch = "sm_90a", .kernels = names};
  *     struct compiled c;
@@ -29,8 +30,8 @@ struct compiler_config {
     const char *cache_dir; /* NULL = the user's cache directory */
     uint64_t child_ns;     /* limit on the processor time of a compile; 0 = 120 s */
     uint64_t child_bytes;  /* memory limit per compile; 0 = 6 GiB */
-    /* Hone can build a family header (family.h) of a kernel whose compile took at least this much
-     * processor time; 0 = 4 s. The header makes edited versions of the kernel compile faster. */
+    /* If the compile of a candidate takes at least this much processor time, Hone can build a
+     * family header of it (family.h), with which edited versions compile faster; 0 = 4 s. */
     uint64_t family_min_ns;
     unsigned jobs; /* how many compiles run at the same time; 0 = one per core */
     bool no_cache, no_pch;
@@ -41,16 +42,18 @@ struct compile_request {
     size_t len;
     const char *name; /* for diagnostics; NULL = "kernel.cu" */
     const char *arch; /* NULL = "sm_90a" */
-    /* The kernels of the plan. Hone finds out their parameter types (trailer.h). */
+    /* The kernels that the candidate's plan launches (plan/plan.h). Hone finds out the types of
+     * their parameters (trailer.h). */
     const char *const *kernels;
     size_t nkernels; /* 0 = every extern "C" __global__ function in the source */
     /* compile_key() of the candidate from which this one was made, or NULL. If that candidate has a
      * family header (family.h), the compile can use it. */
     const char *parent;
-    /* Hone's own code (oracle, service code), which may include Hone's headers. */
+    /* The source is not a candidate's but Hone's own device code, or that of a task's oracle
+     * (task/oracle.h). It may include Hone's headers. */
     bool trusted;
-    /* Leave line numbers out of the code, and with them the paths of this machine. Exports set
-     * it. */
+    /* Leave line numbers out of the code, and with them the paths of this machine. Hone does so
+     * for kernels that it exports. */
     bool no_lines;
     const char *const *options; /* extra compiler options, NULL-terminated; NULL = none */
 };
@@ -70,14 +73,15 @@ int compile_run(struct compiler *c, const struct compile_request *rq, struct com
  * knows (75 to 121), or 122 to 200 for future GPUs. From sm_90 on the suffix a or f is allowed. The
  * compiler itself may still refuse the architecture. */
 int compile_check_arch(const char *arch, struct err *err);
-/* For several compiles at once: compile_start returns a ticket with an fd that becomes readable
- * when the compile is done. */
+/* For several compiles at the same time: compile_start() returns a ticket. The ticket's file
+ * descriptor becomes readable when the compile is done. compile_finish() then fetches the result
+ * and frees the ticket. */
 struct compile_ticket;
 int compile_start(struct compiler *c, const struct compile_request *rq, struct compile_ticket **t,
                   struct err *err);
 int compile_ticket_fd(const struct compile_ticket *t);
 int compile_finish(struct compile_ticket *t, struct compiled *out, struct err *err);
-/* gives up the compile and frees t; call it instead of compile_finish */
+/* Gives up the compile and frees the ticket. Call it instead of compile_finish(). */
 void compile_cancel(struct compile_ticket *t);
 
 /*

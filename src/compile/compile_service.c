@@ -22,6 +22,7 @@
 #include "base/util.h"
 #include "sys/memory.h"
 
+/* The limit on a child's elapsed time is WALL_FACTOR times the limit on its processor time. */
 enum { MAX_SLOTS = 128, MAX_PCHS = 32, WALL_FACTOR = 4, LOOK_AGAIN_MS = 200 };
 #define LEAST_CHILD_BYTES (UINT64_C(512) << 20)
 /* Exit codes of a compile child. */
@@ -75,7 +76,7 @@ static struct {
      * its need; each compile that needs less lowers it a little. */
     uint64_t child_bytes;
     bool short_of_memory; /* a compile waits until there is memory for it */
-    unsigned background;  /* 1 while a COMPILE_JOB_PCH builds a header, in addition to `running` */
+    unsigned background;  /* 1 while a COMPILE_JOB_PCH runs; `running` does not count such jobs */
     uint64_t seq;
     int signal_fd;
     sigset_t old_mask;
@@ -180,7 +181,7 @@ static int child_work(struct slot *s, const void *data, size_t len)
         nvrtc_compile(&rq, &s->spec, &res, &a);
     }
     if (res.code == COMPILE_JOB_TOOL_KILLED)
-        raise(SIGKILL); /* end as if the service had killed this child */
+        raise(SIGKILL); /* some process killed nvcc, so end_compile() shall try the job again */
     struct strbuf out = STRBUF_INIT((size_t)1 << 30);
     compile_job_result_write(&res, &out);
     if (!write_all(s->result_fd, out.buf, out.len))
@@ -197,8 +198,8 @@ static int child_work(struct slot *s, const void *data, size_t len)
 static int child_main(struct slot *s, pid_t parent)
 {
     child_setup(s, parent);
-    /* Take all allocations from the heap below the program break. Then the addresses of memory
-     * mappings do not depend on the source. */
+    /* Allocations of less than 32 MB come from the heap below the program break, and cause no new
+     * memory mapping. Then the addresses of mappings do not depend on the source. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_ARENA_MAX, 1);
     size_t len;
@@ -297,8 +298,8 @@ static bool slot_ready(struct slot *s)
     return true;
 }
 
-/* Returns whether the machine has memory for one more compile, in addition to the memory that we
- * expect the running compiles still to allocate. If no compile runs, one may always start. */
+/* Returns whether the available memory is enough for one more compile, and also for the memory that
+ * the running compiles will probably still allocate. If no compile runs, one may always start. */
 static bool has_memory(void)
 {
     uint64_t need = sv.child_bytes, available = sv.running ? memory_available() : 0;

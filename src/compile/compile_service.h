@@ -10,8 +10,8 @@
  * Invariants:
  *  1. The service never compiles, and allocates nothing after its start. ASLR is off if the service
  *     runs as a program of its own (client_program()). So all children begin with the same address
- *     space, whatever came before. This matters because NVRTC silently ignores a precompiled header
- *     that was built at another address.
+ *     space, whatever jobs came before. This matters because NVRTC silently ignores a precompiled
+ *     header that was built at another address.
  *  2. When the client's control socket closes, the service kills every child's process group and
  *     exits. Children die with the service (PR_SET_PDEATHSIG).
  *  3. A child holds no lock except on files. Linux releases those when the child ends.
@@ -31,12 +31,13 @@
 #include "base/strbuf.h"
 #include "compile/pch.h"
 
-enum { COMPILE_SERVICE_FD = 3 };
+enum { COMPILE_SERVICE_FD = 3 }; /* the service's end of the control socket */
 #define COMPILE_SERVICE_ARG "--service"
 
 enum compile_job_kind { COMPILE_JOB_NVRTC, COMPILE_JOB_NVCC, COMPILE_JOB_PCH };
 
-/* One control message. The descriptors request, result and reply come with it. */
+/* One message on the control socket. Three descriptors come with it: the request memfd, the result
+ * memfd and the reply socket. */
 struct compile_job_spec {
     uint32_t magic;
     uint32_t kind;
@@ -80,7 +81,7 @@ struct compile_job_request {
     const char *prelude; /* the source text of the precompiled header; "" if there is none */
     const char **options;
     size_t noptions;
-    const char **header_names, **header_texts; /* headers that are not files, but texts */
+    const char **header_names, **header_texts; /* headers that Hone passes as texts, not as files */
     size_t nheaders;
     const char **roots; /* the directories that the child may read */
     size_t nroots;
@@ -125,8 +126,8 @@ int compile_service_main(const char *nvrtc, unsigned jobs);
 /* Loads the NVRTC library. The service calls it once, before it starts children. */
 int nvrtc_load(const char *path, struct err *err);
 /* The following functions run in a child. nvrtc_compile() and nvcc_compile() compile and fill the
- * result, also if they fail. nvrtc_compile() uses the precompiled header spec->pch if that is not
- * "". nvrtc_build_pch() builds that header. */
+ * result, even if the compile fails. nvrtc_compile() uses the precompiled header spec->pch if that
+ * is not "". nvrtc_build_pch() builds that header. */
 void nvrtc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
                    struct compile_job_result *out, struct arena *a);
 void nvcc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,

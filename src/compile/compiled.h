@@ -34,7 +34,7 @@ VEC_DECL(diag_vec, struct diag);
 struct kernel_info {
     const char *name;
     uint32_t registers, spill_store_bytes, spill_load_bytes, static_smem_bytes, stack_bytes;
-    uint32_t max_threads;
+    uint32_t max_threads; /* of a block */
 };
 
 struct compiled {
@@ -43,8 +43,10 @@ struct compiled {
     const char *failure; /* "", or the kind of failure: "time limit", "forbidden include", ... */
     char key[65];        /* cache key, hex SHA-256 */
     bool from_cache, used_pch, used_family_pch;
-    uint64_t compile_ns, cpu_ns; /* times of the compile, also if its result came from the cache */
-    const char *compiler;        /* "nvrtc 13.0", "nvcc 13.0.88" */
+    /* elapsed time and processor time of the compile; a result from the cache has the times of the
+     * compile that made it */
+    uint64_t compile_ns, cpu_ns;
+    const char *compiler; /* "nvrtc 13.0", "nvcc 13.0.88" */
     const char *arch;
     const char *ptx; /* with line information; ends in a NUL byte */
     size_t ptx_len;

@@ -13,8 +13,8 @@
 struct cubin_section {
     const char *name; /* NUL-terminated text inside the cubin */
     const uint8_t *data;
-    size_t len; /* the declared length; `data` is NULL for a section without bytes in the file */
-    uint32_t info;
+    size_t len;    /* the declared length; `data` is NULL for a section without bytes in the file */
+    uint32_t info; /* sh_info of the section's header */
 };
 
 /* Reads section i; false past the last one. A damaged file has no sections. */
@@ -28,7 +28,8 @@ struct cubin_kernel {
 int cubin_kernel(const void *cubin, size_t len, const char *name, struct cubin_kernel *out);
 
 /* Reads the sizes of a kernel's parameters as the driver sees them; 0 means that the size is not
- * known. Returns their count, or -1 if there is no such kernel or it has more than `max`. */
+ * known. Returns the number of parameters, or -1 if there is no such kernel or it has more than
+ * `max` parameters. */
 int cubin_params(const void *cubin, size_t len, const char *kernel, uint32_t *sizes, int max);
 
 /* Returns the i-th function that the code calls but does not define; NULL past the last one. */

@@ -37,10 +37,10 @@ struct parser {
     struct diag_vec *out;
     struct arena *a;
     struct diag *cur;        /* the diagnostic being read */
-    char *file;              /* file of the frame above */
+    char *file;              /* the file that the log named last; see "at line N" above */
     unsigned header_line;    /* place of the error, if it is in a header */
     const char *header_file; /* NULL = the error is in the candidate */
-    bool snippet;            /* the source line was read */
+    bool snippet;            /* the log's copy of the source line was read */
     bool unclosed;           /* the source ends inside a brace */
 };
 
@@ -56,8 +56,9 @@ static const char *short_path(const char *path, struct arena *a)
     return arena_strdup(a, slash ? slash + 1 : path);
 }
 
-/* Leaves out what does not help a reader: "cute::", "cutlass::", template arguments that nest more
- * than two deep, and everything from " [with " on. Cuts the rest to `max` bytes. */
+/* Copies a message without the parts that do not help a reader: "cute::", "cutlass::", template
+ * arguments that nest more than two deep, and everything from " [with " on. Cuts the copy to `max`
+ * bytes. */
 static char *squeeze(const char *s, size_t n, size_t max, struct arena *a)
 {
     struct strbuf sb = STRBUF_INIT(max);
@@ -102,7 +103,8 @@ static void frame_add(struct diag *d, uint32_t line, const char *text)
     f->text = text;
 }
 
-/* Ends the diagnostic being read: finds its place in the candidate and drops repetitions. */
+/* Ends the diagnostic being read. Finds its place in the candidate. Drops the diagnostic if it
+ * repeats an earlier one, or if its line already has PER_LINE_MAX errors. */
 static void finish(struct parser *p)
 {
     struct diag *d = p->cur;

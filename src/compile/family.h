@@ -2,9 +2,9 @@
  * family.h - precompiled headers that hold the template instances of one kernel.
  *
  * A kernel with many templates spends nearly all its compile time on instances of CuTe types, and
- * an edited version of the kernel needs nearly the same instances. So Hone puts the source of the
- * first version, the parent, into a precompiled header. The names of the parent must not clash with
- * those of the edited version, so the header looks like this:
+ * an edited version of the kernel needs nearly the same instances. The kernel before the edit is
+ * the parent. Hone puts the source of the parent into a precompiled header. The names of the parent
+ * must not clash with those of the edited version, so the header looks like this:
  *
  *     #include <cute/tensor.hpp>       the parent's includes
  *     namespace hone_family { ... }    the parent's text

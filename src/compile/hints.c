@@ -7,7 +7,7 @@
 #include "compile/diag.h"
 
 static const struct {
-    const char *a, *b; /* both must occur; b may be NULL */
+    const char *a, *b; /* both must occur in the message; b may be NULL */
     const char *hint;
 } hints[] = {
     /* copies */

@@ -146,7 +146,7 @@ void nvcc_compile(const struct compile_job_request *rq, const struct compile_job
     struct err err = ERR_INIT;
     if (*rq->tmp) {
         setenv("TMPDIR", rq->tmp, 1);
-        temp_dir_sweep(); /* directories of children that were killed */
+        temp_dir_sweep(); /* removes the directories that killed children left behind */
     }
     if (strchr(rq->name, '/') || temp_dir_make(&dir, &err) < 0 ||
         write_inputs(rq, &dir, a, &err) < 0) {

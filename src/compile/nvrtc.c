@@ -13,8 +13,8 @@
 #include "compile/ptxas.h"
 
 enum { LOG_MAX = 1 << 20 };
-/* Failures of nvrtcCompileProgram that a source can cause. After any other failure, NVRTC is
- * unusable. */
+/* Results of nvrtcCompileProgram() that a source can cause. Any other failure means that NVRTC
+ * itself does not work. */
 enum { ERROR_OUT_OF_MEMORY = 1, ERROR_COMPILATION = 6, ERROR_INTERNAL = 11 };
 
 typedef struct nvrtc_program *program_t;
@@ -218,7 +218,8 @@ bad:
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec)
 {
     struct arena a = ARENA_INIT;
-    /* Only the process with the lock writes this file. If it dies, the next one overwrites it. */
+    /* Only the process with the lock writes this file. If that process dies, the next process with
+     * the lock overwrites the file. */
     char *tmp = arena_printf(&a, "%s.tmp", spec->pch);
     int rc = -1, lock = pch_lock(spec->pch);
     if (lock < 0)

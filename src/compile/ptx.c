@@ -133,8 +133,8 @@ int ptx_entry_params(const char *plain, size_t len, const char *want, struct ptx
 
 /* ---- pruning ---------------------------------------------------------------------------------*/
 
-/* A set of names by hash. If two names share a hash, we may keep an unused variable, which is
- * harmless. */
+/* A set of names. It holds only their hashes. If two names share a hash, we may keep an unused
+ * variable, which is harmless. */
 struct names {
     uint64_t *slots;
     size_t n, cap;
@@ -177,7 +177,7 @@ static bool names_has(const struct names *s, uint64_t h)
 }
 
 struct line {
-    const char *text, *whole; /* `text` is the line without comments, `whole` the line as it is */
+    const char *text, *whole; /* `text` is the line without comments, `whole` has its comments */
     size_t len;
     const char *name; /* the module variable that the line declares, or NULL */
     size_t name_len;
@@ -230,7 +230,7 @@ static void use_names(struct names *used, const char *p, const char *end, const 
     }
 }
 
-/* Returns how many braces the line leaves open. */
+/* Returns the number of { less the number of } in the line, outside of strings. */
 static int brace_depth(const char *p, size_t n)
 {
     int depth = 0;

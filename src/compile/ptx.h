@@ -30,9 +30,9 @@ void ptx_entries(const char *plain, size_t len, void (*fn)(const char *name, siz
 /*
  * Copies PTX without the module variables that nothing refers to. (With -default-device every
  * static constexpr member of every template becomes such a variable.) Keeps .visible variables,
- * except those of the trailer, whose names begin with `drop`. Drops a line only if the line is one
- * whole declaration outside of every function. So the code stays the same, and the emulator runs
- * what the GPU runs.
+ * except those of the trailer (trailer.h), whose names begin with `drop`. Drops a line only if the
+ * line is one whole declaration outside of every function. So the code stays the same, and Hone's
+ * emulator, which reads this copy, runs the code that the GPU runs.
  */
 void ptx_prune(const char *ptx, const char *plain, size_t len, const char *drop,
                struct strbuf *out);

@@ -17,10 +17,10 @@ struct place {
     unsigned long file, line, column;
 };
 
-/* `.loc FILE LINE COLUMN[, function_name LABEL, inlined_at FILE LINE COLUMN]` */
+/* One directive `.loc FILE LINE COLUMN[, function_name LABEL, inlined_at FILE LINE COLUMN]`. */
 struct loc {
-    struct place at, outer;
-    bool inlined;
+    struct place at, outer; /* `outer` is the place after inlined_at */
+    bool inlined;           /* the directive has inlined_at */
 };
 
 static const char *blanks(const char *s)
@@ -75,8 +75,8 @@ static unsigned long own_file(const char *ptx, const char *name)
     return 0;
 }
 
-/* Finds the last .loc before `end`. If `of` is set, finds the last .loc before `end` that names the
- * place *of and was itself inlined. */
+/* Finds the last .loc before `end`. If `of` is not NULL, considers only a .loc that names the place
+ * *of and says where the code of this place was inlined. */
 static bool last_loc(const char *ptx, const char *end, const struct place *of, struct loc *out)
 {
     bool found = false;

@@ -14,7 +14,7 @@
 struct scanner {
     struct token_reader r;
     bool trusted;
-    bool line_start; /* only blanks and comments so far on this line */
+    bool line_start; /* there were only blanks and comments so far on this line */
     int if_depth;
     bool defined_macro; /* a #define or #undef was seen */
     struct source_scan *out;
@@ -228,9 +228,9 @@ static void on_directive(struct scanner *s, size_t at)
 /* ---- kernels ---------------------------------------------------------------------------------*/
 
 /*
- * Finds extern "C" __global__ functions, marked one by one or in an extern "C" { } block. The scan
- * uses this only if no plan names the kernels. A wrong guess is harmless, because the trailer does
- * not compile for a name that is not a kernel.
+ * Finds extern "C" __global__ functions, marked one by one or in an extern "C" { } block. compile.c
+ * uses these names only if no plan names the kernels. A wrong guess is harmless, because the
+ * trailer (trailer.h) does not compile for a name that is not a kernel.
  */
 struct kernel_finder {
     bool extern_c;   /* extern "C" was seen in this declaration */

@@ -9,8 +9,10 @@
  *     is no #include_next, #import, #embed, #line or computed include. __has_include obeys the same
  *     rule.
  *  2. No pragma but `unroll` and `nounroll` reaches the compiler. The scan rejects pragmas that
- *     have effects beyond the candidate's own code, such as push_macro, and blanks all others.
- *  3. Comments, strings and #if groups are closed at the end, so the trailer is compiled.
+ *     have effects beyond the candidate's own code, such as push_macro. It overwrites all others
+ *     with blanks.
+ *  3. Comments, strings and #if groups are closed at the end of the source. So the trailer
+ *     (trailer.h), which Hone appends to the source, is compiled.
  *  4. The source has none of the bytes about which compilers disagree or which deceive a reader:
  *     NUL, control characters, a lone CR, blanks between a backslash and a newline, characters that
  *     reverse the direction of text.
@@ -31,7 +33,7 @@
 enum { SOURCE_MAX_BYTES = 1 << 20 };
 
 struct source_scan {
-    struct strbuf text; /* the text to compile: the source with some pragmas blanked */
+    struct strbuf text; /* the text to compile: the source, with blanks in place of some pragmas */
     VEC(const char *) includes;
     VEC(const char *) kernels; /* extern "C" __global__ functions, in order */
     /* The source includes cute/tensor.hpp outside of any #if, and defines no macro before that. */

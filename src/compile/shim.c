@@ -21,15 +21,15 @@
     {                          \
         name, "#pragma once\n" \
     }
-/* NVRTC's assert is built in. */
+/* NVRTC defines assert itself. This definition is for a version of NVRTC that does not. */
 #define ASSERT "#ifndef assert\n#define assert(x) ((void)0)\n#endif\n"
 #define IN_FILE(name) \
     {                 \
         name, NULL    \
     }
 
-/* The real cub.cuh begins with the device-wide algorithms. They are host code, which NVRTC
- * rejects. */
+/* Our cub/cub.cuh includes only the algorithms of blocks and warps. The real one also has
+ * algorithms that launch kernels. They are host code, which NVRTC rejects. */
 #define BLOCK(name) "#include <cub/block/block_" name ".cuh>\n"
 #define WARP(name) "#include <cub/warp/warp_" name ".cuh>\n"
 #define CUB                                                                                      \

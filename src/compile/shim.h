@@ -10,7 +10,7 @@
 
 struct shim {
     const char *name;
-    const char *text; /* NULL: a file of headers/; use shim_text() */
+    const char *text; /* NULL: the text is a file of headers/; shim_text() reads it */
 };
 /* Hone includes this header before every candidate's source that NVRTC compiles. It declares names
  * that nvcc gets by including the CUDA runtime's headers. */

@@ -1,5 +1,6 @@
 /*
- * trailer.h - text that is compiled after a candidate's source and exports its kernels' signatures.
+ * trailer.h - the trailer: C++ text that Hone appends to a candidate's source. It makes the
+ * compiler write the signatures of the candidate's kernels into the PTX, as tables of numbers.
  *
  * Invariants (a candidate is hostile and shares a translation unit with the trailer):
  *  1. Every name that the trailer defines at namespace scope contains a nonce, a random number. So
@@ -13,7 +14,7 @@
  *     instantiate a template. The PTX gives the pointer's value: the name of the entry. The trailer
  *     #undefs every word of such a name, so that no macro can add text to the trailer.
  *  4. trailer_read() finds exactly one table per kernel in the PTX and compares it with the .param
- *     list of the .entry of that name. A difference rejects the candidate.
+ *     list of the kernel's .entry. If they differ, Hone rejects the candidate.
  */
 #ifndef COMPILE_TRAILER_H
 #define COMPILE_TRAILER_H
@@ -28,6 +29,7 @@
 /* Writes 32 hex digits from the system's random source to `out`. */
 int trailer_nonce(char out[33], struct err *err);
 
+/* Appends the trailer to the source in sb. */
 void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernels, size_t n);
 
 /* Fills sigs from the PTX. Returns -1 with the reason if a table is missing, appears twice or

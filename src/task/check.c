@@ -30,9 +30,10 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
                       (unsigned long long)s->elems[i]);
 }
 
-/* Checks `bytes`, the least traffic that the task declares. If `bytes` were too high, Hone would
- * call an honest kernel faster than possible. Reports the first such workload only, because all of
- * them use the same expression. Returns whether `bytes` was too high. */
+/* Checks `bytes`, the least memory traffic that the task declares. If `bytes` were too high, Hone
+ * would call an honest kernel faster than possible. Reports this only if `told` is false, that is,
+ * at the first such workload, because all workloads use the same expression. Returns whether
+ * `bytes` is too high in this workload or in one before it. */
 static bool check_bytes(const struct shape *s, bool told, struct task_check_result *r)
 {
     const struct task *t = s->task;

@@ -17,10 +17,10 @@
 
 /* The checks skip a shape that needs more operations than this, because it would take too long. */
 static const double MAX_OPS = 5e8;
-/* Hone wrote the reference of an imported task. So its accesses are watched only at shapes with at
- * most MAX_WATCHED_OPS operations, and not at all if the text has more than MAX_WATCHED_TEXT bytes
- * or MAX_WATCHED_PHASES phases. We assume that accesses which are right at these shapes are right
- * at all shapes. */
+/* An imported task has a graph (t->graph_json), from which Hone wrote its reference. So its
+ * accesses are watched only at shapes with at most MAX_WATCHED_OPS operations, and not at all if
+ * the text has more than MAX_WATCHED_TEXT bytes or MAX_WATCHED_PHASES phases. We assume that
+ * accesses which are right at these shapes are right at all shapes. */
 static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000, MAX_WATCHED_PHASES = 100 };
 /* After this many operations in all, the check leaves out further shapes of an imported task. */
@@ -46,7 +46,7 @@ static const char *const wrong_text[WRONG_COUNT] = {
 
 struct oracle_check {
     const struct task *t;
-    char *plain, *checked; /* shared objects; checked is NULL if there is no C++ compiler */
+    char *plain, *checked; /* shared objects; `checked` is NULL if no accesses are watched */
     struct task_check_result *r;
     bool refused[TASK_MAX_TENSORS][WRONG_COUNT];
     bool tried[TASK_MAX_TENSORS][WRONG_COUNT];
@@ -290,7 +290,7 @@ static int build(struct oracle_check *c, struct err *err)
 {
     if (!file_exists(c->plain) && oracle_build(c->t, c->plain, err) < 0)
         return -1;
-    /* Hone wrote the reference. */
+    /* Only for a reference that Hone wrote: see MAX_WATCHED_TEXT. */
     bool is_long = c->t->graph_json && (strlen(c->t->reference_c) > MAX_WATCHED_TEXT ||
                                         c->t->phases.n > MAX_WATCHED_PHASES);
     if (!is_long && oracle_build_checked(c->t, c->checked, err) == 0)
@@ -323,8 +323,8 @@ void check_oracle(const struct task *t, const char *dir, struct task_check_resul
     for (size_t w = 0; w < t->workloads.n && r->problems.n == before && !interrupted(); w++)
         if (t->workloads.items[w].role != ROLE_TIME)
             check_workload(c, &t->workloads.items[w]);
-    /* The oracle does not see the addresses of tensors, so workloads that displace addresses tell
-     * nothing about it. */
+    /* The oracle does not see the addresses of tensors. So we leave out the workloads whose purpose
+     * is to displace addresses. */
     for (size_t w = 0; w < t->regimes.n && r->problems.n == before && !interrupted(); w++)
         if (!t->regimes.items[w].offsets)
             check_workload(c, &t->regimes.items[w]);

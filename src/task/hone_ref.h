@@ -33,8 +33,8 @@
  * standard deviation of the rounding error of a good implementation.
  *
  * HONE_SHARED declares a function that several phases call, so that it is compiled once. HONE_PLACE
- * declares one whose result depends only on the arguments and on axes and scalars, so that a phase
- * calls it once for many units.
+ * declares a function whose result depends only on its arguments and on axes and scalars, so that
+ * the compiler can replace many calls by one.
  *
  * GOT(y, i, otherwise) reads element i of the candidate's own output y. It works only for integer
  * outputs whose tolerance is given in "sigmas", and is for outputs that have several right answers:
@@ -145,7 +145,7 @@ HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t
     return inside;
 }
 
-/* A span of the scratch that is out of bounds has these elements. */
+/* The elements that a span of the scratch has if it is out of bounds. */
 #ifdef __CUDACC__
 __device__ static const double hone_ref_zeros[16] = {0};
 #else
@@ -238,7 +238,7 @@ HONE_FN double hone_ref_got(const struct hone_ref_ctx *hone, int dtype, int tens
     return hone_ref_load(dtype, hone->got[tensor], i);
 }
 
-/* Returns the place of a result that this unit has stored. */
+/* Returns the address of a value or magnitude that this unit has stored. */
 HONE_FN const double *hone_ref_written(const struct hone_ref_ctx *hone, const double *results,
                                        int tensor, int64_t i, int line)
 {

@@ -13,8 +13,8 @@
 #include "base/util.h"
 #include "task/regimes.h"
 
-#define TEXT_MAX 65536
-#define TORCH_MAX (1u << 20) /* run() of a deep network names a thousand tensors */
+#define TEXT_MAX 65536       /* bytes of the description */
+#define TORCH_MAX (1u << 20) /* bytes of "torch": a deep network may have a thousand tensors */
 #define EXPR_BYTES_MAX (256 * 1024)
 
 static const char *const class_names[CLASS_COUNT] = {
@@ -299,8 +299,8 @@ static void load_tensors(struct loader *l, const char *what, bool output)
     }
 }
 
-/* A FlashInfer definition declares its scalars among the inputs, and expressions may use their
- * names too. */
+/* Lists the names that expressions may use: axes, then integer scalars. load_document() calls this
+ * twice, because a FlashInfer definition declares its scalars among the inputs. */
 static void load_names(struct loader *l)
 {
     struct task *t = l->t;
@@ -498,7 +498,8 @@ static void load_document(struct loader *l)
         "baselines",
         "flags",
         "origin",     /* export/origin.h reads it */
-        "definition", /* the FlashInfer-Bench definition it was made from: export/as_flashinfer.c */
+        "definition", /* the FlashInfer-Bench definition that the task was made from, which
+                         export/as_flashinfer.c reads */
         "tags",
         /* keys of FlashInfer-Bench */
         "reference",

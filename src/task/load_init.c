@@ -187,7 +187,8 @@ static void load_init_of(struct loader *l, const struct json_node *n, struct tas
     check_dist(&dist, t);
 }
 
-/* Guesses a distribution for a definition's tensor, because definitions have no init. */
+/* Guesses a distribution for a tensor of a FlashInfer-Bench definition, which need not have
+ * "init". */
 static void default_init(struct task_tensor *t)
 {
     bool is_float = dtype_is_float(t->dtype);
@@ -242,8 +243,8 @@ static void load_why(const struct json_node *n, struct task_tensor *t)
             &c, "the reason is too short: say which step causes the error, and how large it is");
 }
 
-/* With "sigmas" the oracle gives a sigma where it otherwise gives a magnitude. The judge allows an
- * error of rtol * magnitude, so rtol is the number of sigmas. */
+/* With "sigmas" the oracle gives a standard deviation (sigma) where it otherwise gives a magnitude.
+ * The judge allows an error of rtol * magnitude, so rtol is the number of sigmas. */
 static void load_sigmas(const struct json_node *c, struct task_tensor *t)
 {
     if (!json_node_real(c, 0, 1e6, &t->sigmas))
@@ -282,7 +283,8 @@ static void load_tolerance_of(const struct json_node *n, struct task_tensor *t)
     load_why(n, t);
 }
 
-/* A definition without tolerances gets a few units in the last place of the output. */
+/* A FlashInfer-Bench definition without tolerances gets a few units in the last place of the
+ * output. */
 static void default_tolerance(struct task_tensor *t)
 {
     t->rtol = dtype_is_float(t->dtype) ? ldexp(4, -1 - dtype_mantissa_bits(t->dtype)) : 0;

@@ -173,7 +173,7 @@ static int compile_plain(const char *c_path, const char *so_path, const char *na
         "-shared",
         "-fPIC",
         is_long ? "-O1" : "-O2",
-        "-ftree-loop-vectorize", /* generated references loop over batches of samples */
+        "-ftree-loop-vectorize", /* for the loops that graph/reference/sampled_body.h writes */
         "-ffp-contract=off",     /* so that the truth is the same on every CPU */
         "-o",
         so_path,

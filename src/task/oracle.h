@@ -17,8 +17,8 @@
 #include "job/ref_ctx.h"
 #include "task/task.h"
 
-/* How much CPU time a compiler of reference.c may take, and how much elapsed time: the machine may
- * be busy. 30 s are usual. */
+/* The limits on the CPU time and on the elapsed time of the compiler that compiles reference.c. The
+ * second limit is higher, because the machine may be busy. A compile usually takes up to 30 s. */
 #define ORACLE_COMPILE_CPU_NS (900ull * 1000 * 1000 * 1000)
 #define ORACLE_COMPILE_NS (4 * ORACLE_COMPILE_CPU_NS)
 
@@ -37,8 +37,9 @@ int oracle_build_checked(const struct task *t, const char *so_path, struct err *
 
 /* Runs all phases at this shape on `threads` threads (0 = one per core). `inputs` has one pointer
  * per task tensor (NULL for pure outputs). out_value and out_mag also have one per tensor (NULL for
- * pure inputs), each to shape->elems doubles. An access out of bounds is an error. If a reference.c
- * crashes, the caller crashes too. */
+ * pure inputs), each to shape->elems doubles, for the values and the magnitudes (hone_ref.h) of the
+ * outputs. An access out of bounds is an error. If a reference.c crashes, the caller crashes too.
+ */
 int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
                double *const *out_value, double *const *out_mag, unsigned threads, struct err *err);
 
@@ -55,8 +56,8 @@ struct oracle_ctx {
 int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
                     double *const *out_value, double *const *out_mag, struct err *err);
 void oracle_ctx_release(struct oracle_ctx *x);
-/* Returns a lower bound on the work of the oracle: the largest of the task's flops, its scratch,
- * the units of a phase and the elements of a tensor. */
+/* Returns a lower bound on the number of operations of the oracle: the largest of the task's flops,
+ * the elements of its scratch, the units of a phase and the elements of a tensor. */
 double oracle_operations(const struct shape *s);
 /* Runs the units of one phase on that many threads. */
 void oracle_run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads);

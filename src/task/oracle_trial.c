@@ -24,12 +24,14 @@
 #include "task/oracle.h"
 #include "task/oracle_watch.h"
 
+/* An imported task has a graph (t->graph_json), from which Hone wrote its reference.c. It gets
+ * IMPORTED_PATIENCE times as much CPU time as other tasks. */
 enum { CPU_SECONDS = 10, WALL_SECONDS = 600, IMPORTED_PATIENCE = 6 };
 /* A run that takes more than CPU_SECONDS at this rate gets more CPU time. */
 static const double FLOPS_PER_SECOND = 1e8;
-/* With more work than this, an imported task's units run on all cores. */
+/* With more operations than this, an imported task's units run on all cores. */
 static const double ONE_THREAD_OPS = 2e7;
-/* The results of a run with at least this much work stay in a file. */
+/* The results of an imported task's run with at least this many operations stay in a file. */
 static const double LONG_OPS = 1e8;
 #define MEMORY_BYTES (UINT64_C(16) << 30)
 
@@ -188,8 +190,8 @@ static int run_here(struct oracle_trial *x, const char *so_path, enum oracle_mod
         *noise = x->noise_seed;
     if (oracle_ctx_init(&c.x, x->shape, x->in, x->value, x->mag, err) < 0)
         return -1;
-    /* Unwritten scratch holds different numbers in the shuffled mode, so results that depend on it
-     * differ between the modes. */
+    /* Fills the scratch with a number that is different in the shuffled mode. So results that
+     * depend on unwritten scratch differ between the modes. */
     for (int64_t i = 0; i <= c.x.ref.scratch_elems; i++)
         c.x.ref.scratch[i] = mode == ORACLE_SHUFFLED ? 1e30 : -12345.678;
     if (mode == ORACLE_WATCHED) {
@@ -273,8 +275,8 @@ static int wait_for(pid_t pid, const struct shape *s, const struct report *r, st
     return 0;
 }
 
-/* Returns the path of the file for the results of this run, or NULL if the run is not long. The
- * caller frees the path. */
+/* Returns the path of the file in which the results of this run stay, or NULL if they do not stay.
+ * The caller frees the path. */
 static char *results_path(const struct oracle_trial *x, const char *so, enum oracle_mode mode)
 {
     const struct task *t = x->shape->task;

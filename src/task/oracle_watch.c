@@ -59,7 +59,7 @@ static bool is_me(const struct oracle_watch *w, const struct oracle_user *u)
     return u->phase == w->phase && u->unit == w->unit;
 }
 
-/* Was u another unit of the phase that runs now? */
+/* Whether `u` says that another unit of the phase that runs now used the element. */
 static bool is_other(const struct oracle_watch *w, const struct oracle_user *u)
 {
     return u->phase == w->phase && (u->several || u->unit != w->unit);

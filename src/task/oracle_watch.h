@@ -48,7 +48,7 @@ void oracle_watch_release(struct oracle_watch *w);
 /* Says which unit runs now. `phase` counts from 0; struct oracle_user has phase + 1. */
 void oracle_watch_unit(struct oracle_watch *w, size_t phase, const char *fn, int64_t unit);
 /* The kind is one of HONE_REF_READ, HONE_REF_WRITE, HONE_REF_CHANGE (hone_ref.h). tensor -1 is the
- * scratch. The element is within bounds. */
+ * scratch. `i` must be within bounds. */
 void oracle_watch_access(struct oracle_watch *w, int kind, int tensor, int64_t i, int line);
 
 #endif

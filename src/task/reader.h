@@ -75,7 +75,7 @@ bool json_node_object(const struct json_node *n, size_t max_members);
 bool json_node_array(const struct json_node *n, size_t max_items);
 bool json_node_str(const struct json_node *n, size_t max, const char **out);
 bool json_node_int(const struct json_node *n, int64_t lo, int64_t hi, int64_t *out);
-bool json_node_real(const struct json_node *n, double lo, double hi, double *out); /* finite */
+bool json_node_real(const struct json_node *n, double lo, double hi, double *out);
 bool json_node_flag(const struct json_node *n, bool *out);
 /* Reads one of a list of words; *out is its index. */
 bool json_node_word(const struct json_node *n, const char *const *words, size_t nwords,

@@ -135,8 +135,8 @@ double axes_flops(const struct regime_axes *b, const struct shape *s)
     return product;
 }
 
-/* Decides whether the task is heavy, from a shape in which every free axis has the size of a tile.
- */
+/* Decides whether the task is heavy, from a shape in which every axis is as large as a tile (64) if
+ * it can be. */
 static bool is_heavy(struct regime_axes *b)
 {
     int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};
@@ -230,8 +230,8 @@ static void add_around(struct regime_axes *b, size_t axis, int64_t v, bool alone
     }
 }
 
-/* Adds sizes that are multiples of one vector width but not of the next: some just above a warp,
- * some just above a block. */
+/* Adds sizes that are multiples of one vector width but not of the next larger one: some just above
+ * a warp, some just above a block. */
 static void add_multiples(struct regime_axes *b, size_t axis, bool vectors)
 {
     static const int64_t after[] = {32, 1024};
@@ -252,8 +252,9 @@ static bool has_bytes(const struct task *t)
 
 /* Chooses the values of an axis. An axis that only counts rows gets fewer values, because many
  * kernels give each row a block, which makes rows expensive to emulate. Such an axis gets the sizes
- * around 32 and 64, and 129, 256 and 257. 256 is a multiple of all usual tiles from 64 on. 129 and
- * 257 are just above a multiple of them, and 63 is smaller than all of them. */
+ * around 32 and 64, and 129, 256 and 257. 256 is a multiple of the usual tile sizes 64, 128 and
+ * 256. 257 is just above such a multiple, 129 is just above a tile of 128, and 63 is below them
+ * all. */
 static void choose_values(struct regime_axes *b, size_t axis)
 {
     static const int64_t steps[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};

@@ -1,5 +1,5 @@
 /*
- * regime_axes.h - what the axes of a task allow, and which of their values matter.
+ * regime_axes.h - which values the axes of a task may have, and which of these values matter.
  *
  * For each axis this part lists the sizes at which kernels go wrong: just below, at and above a
  * warp, a tile, a block. These sizes differ between an axis along which memory is contiguous, where
@@ -17,8 +17,8 @@
 
 enum {
     MAX_VALUES = 56,
-    VECTOR = 16, /* the widest vector has 16 bytes, and at most 16 elements */
-    MAX_SCAN = 4200
+    VECTOR = 16,    /* the widest vector has 16 bytes, and at most 16 elements */
+    MAX_SCAN = 4200 /* searches for a value of an axis try the values from 1 to this */
 };
 
 struct axis_value {

@@ -1,13 +1,13 @@
 /*
  * regimes.c - chooses the workloads of t->regimes. regime_axes.c lists the sizes that matter.
  *
- * The rule makes a list of goals, such as "axis C is 33" or "R is odd while C is a multiple of 16".
- * It takes the first goal that no workload covers yet, tries some shapes that cover it, and adds
- * the shape that covers the most goals for its cost. So one workload serves several goals.
+ * This file makes a list of goals, such as "axis C is 33" or "R is odd while C is a multiple of
+ * 16". It takes the first goal that no workload covers yet, tries some shapes that cover it, and
+ * adds the shape that covers the most goals for its cost. So one workload serves several goals.
  *
  * Workloads with a displaced address are separate. A kernel that gets such an address usually takes
  * its plain path, which would hide a mistake of the vectorised path. So these workloads cover no
- * goal about sizes, and their sizes are multiples of every vector width.
+ * goal about sizes. Most of them have sizes that are multiples of every vector width.
  *
  * Invariants:
  *   1. Every shape satisfies the constraints, and no axis exceeds its largest value in the task's
@@ -29,13 +29,14 @@ enum {
     MAX_TRIES = 20000, /* shapes that are tried in all; a limit, because a task may be hostile */
     SHAPE_TRIES = 16   /* shapes that are tried for one goal */
 };
-static const double MAX_MS = 45, TOTAL_MS = 650, HEAVY_TOTAL_MS = 1000;
+static const double MAX_MS = 45, TOTAL_MS = 650, HEAVY_TOTAL_MS = 1000; /* see invariant 2 */
 
 /* GOAL_ALONE: `axis` is v, and all other axes have their least values. GOAL_VALUE: `axis` is v, and
  * all other axes are above their least values. GOAL_PAIR: the sizes of `axis` and `other` are in
  * the given classes. */
 enum goal_kind { GOAL_ALONE, GOAL_VALUE, GOAL_PAIR };
 
+/* class_of() says which sizes are in a class. Goals have the classes before SIZE_CLASSES. */
 enum size_class { SIZE_ONE, SIZE_ODD, SIZE_TWICE_ODD, SIZE_VECTORS, SIZE_CLASSES, SIZE_OTHER };
 
 struct goal {
@@ -44,7 +45,8 @@ struct goal {
     int64_t v;
     enum size_class of_axis, of_other; /* only for GOAL_PAIR */
     const char *text;
-    /* Only for GOAL_VALUE: it is enough if one other axis is above its least value. */
+    /* Only for GOAL_VALUE, if no shape covers the goal as above: now it is enough if one other axis
+     * is above its least value. */
     bool relaxed;
     bool done;
 };
@@ -68,7 +70,7 @@ static double total_ms(const struct builder *b)
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* The number of rows of the largest tensor. If several tensors are largest, takes the one with the
- * fewest rows, because a kernel may divide its work by the rows of that tensor. */
+ * fewest rows, because a kernel may give each row of that tensor to a block. */
 static uint64_t rows_of(const struct shape *s)
 {
     uint64_t most = 0, rows = 1;
@@ -539,8 +541,9 @@ static void displace_small(struct builder *b)
     }
 }
 
-/* A kernel may choose its path by the size too. So all addresses are displaced at several sizes;
- * the first size gets all displacements. */
+/* Adds the workloads with displaced addresses. A kernel may choose its path by the size too, so we
+ * displace addresses at several sizes. Only at the first size we do so thoroughly: see
+ * displace_at(). */
 static void cover_addresses(struct builder *b)
 {
     static const int64_t sizes[] = {1024, 8192, 64}, tiles[] = {64, 128, 128};

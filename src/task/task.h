@@ -1,5 +1,9 @@
 /*
- * task.h - a task: its tensors, shapes, dtypes, oracle, tolerances and workloads.
+ * task.h - a task: what a kernel must compute, and the sizes at which Hone runs the kernel.
+ *
+ * A task has tensors with dtypes and shapes. Its reference.c, compiled, is the oracle: it computes
+ * the right outputs in double. Tolerances say how far a kernel's outputs may be from these.
+ * Workloads give the sizes.
  *
  * tasks/NAME/task.json follows FlashInfer-Bench's Definition; docs/task.md describes Hone's own
  * keys. task_load reports ALL problems of a file, each with file:line:column:
@@ -54,7 +58,15 @@ enum task_class {
     CLASS_COUNT
 };
 
-enum workload_role { ROLE_SMOKE, ROLE_CHECK, ROLE_TIME, ROLE_HELDOUT, ROLE_COUNT };
+enum workload_role {
+    ROLE_SMOKE, /* small enough for the emulator */
+    ROLE_CHECK, /* Hone checks the kernel's outputs, often at awkward sizes */
+    ROLE_TIME,  /* Hone times the kernel */
+    /* Hone draws sizes from ranges, afresh for each evaluation, and never shows them to the
+     * kernel's author. */
+    ROLE_HELDOUT,
+    ROLE_COUNT
+};
 
 struct problem {
     char *text; /* "file:line:col: what is wrong; what to do about it" */
@@ -174,9 +186,11 @@ struct task {
     /* The texts of the other constraints: a definition has constraints in Python, which Hone does
      * not check. */
     VEC(const char *) unchecked;
-    struct expr *scratch;       /* how many doubles of scratch the oracle needs; NULL if none */
-    struct expr *flops, *bytes; /* the least work of one call: no kernel can avoid it */
-    enum dtype compute;         /* the precision that the task declares for its arithmetic */
+    struct expr *scratch; /* how many doubles of scratch the oracle needs; NULL if none */
+    /* The arithmetic operations and the bytes of memory traffic that no kernel can avoid in one
+     * call. */
+    struct expr *flops, *bytes;
+    enum dtype compute;    /* the precision that the task declares for its arithmetic */
     bool allow_tf32;       /* float32 products and convolutions may round their operands to TF32 */
     bool allow_tf32_convs; /* only convolutions may do so; this is PyTorch's default */
     bool nondeterministic_ok; /* outputs may differ from call to call */
@@ -191,7 +205,8 @@ struct task {
     bool is_copy;
     const char *reference_py;    /* the text of the Python reference; NULL if there is none */
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
-    /* The PyTorch expression or module that the sidecar runs; NULL if there is none. */
+    /* The PyTorch expression or module that Hone runs in a Python process, the sidecar
+     * (worker/sidecar.h); NULL if there is none. */
     const char *torch_src;
     struct task_place torch_place;
     /* What the task computes, as a graph in JSON (graph/json.h). NULL if the file has no graph. */
@@ -263,8 +278,8 @@ int shape_resolve(struct shape *s, const struct task *t, const struct task_workl
 int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err);
 /* The extents of tensor i. */
 int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err);
-/* The alignment of tensor i's address in this workload: the largest power of two, in bytes, that
- * divides the address. */
+/* The alignment of tensor i's address in this workload: the largest power of two, in bytes, that is
+ * sure to divide the address. */
 uint32_t shape_align(const struct shape *s, size_t i);
 /* If the workload gives each tensor its own offset (`offsets`), returns that of tensor i in
  * bytes; else returns 0. The tensor begins this many bytes after an address with the workload's

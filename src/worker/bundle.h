@@ -1,5 +1,6 @@
 /*
- * bundle.h - reads, writes and removes the files of a bundle, and starts a worker on a bundle.
+ * bundle.h - reads, writes and removes the files of a bundle, and starts a worker on a bundle. A
+ * bundle is a directory with job.bin and the files that the job needs.
  *
  *     if (bundle_read(dir, "job.bin", JOB_MAX_BYTES, &data, &len, err) < 0) ...
  *     bundle_write(dir, "result.bin", buf, len, true, err);

@@ -18,6 +18,7 @@
 #include "worker/oracle.h"
 #include "worker/sidecar.h"
 
+/* The watchdog ends a call GRACE_NS after the limit at which the device should have ended it. */
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
 /* Adds the findings and counters that the device gathered in this call to the result. Drops those
@@ -75,7 +76,8 @@ static bool is_input(const struct job_buffer *b)
 }
 
 /* Whether the call runs only a sample of its blocks, for the cost model. In such a call the device
- * fills a piece of a buffer when a block first touches it, and the worker hashes no inputs. */
+ * fills a piece (1024 bytes) of a buffer when a block first touches it, and the worker hashes no
+ * inputs. */
 static bool is_sampled(const struct call_ctx *x)
 {
     return x->call->flags & JOB_CALL_BLOCK_SAMPLE;
@@ -220,7 +222,7 @@ void unload_kernels(struct job_run *r)
  * Every call gets a fresh module, so that no state survives from one call to the next. There are
  * two exceptions. A call may ask to keep state. A timed call may reuse the module of the call
  * before it if Hone checks all of the module's variables, because Hone then notices a kernel that
- * changes one. Reuse saves time: it takes longer to load a module than to run most kernels.
+ * changes a variable. Reuse saves time: it takes longer to load a module than to run most kernels.
  */
 static enum result_status load_module(struct job_run *r, struct call_ctx *x, struct err *err)
 {
@@ -238,7 +240,7 @@ static enum result_status load_module(struct job_run *r, struct call_ctx *x, str
     return st;
 }
 
-/* Runs a memset or a copy of the plan. */
+/* Runs a launch that is not a kernel: a memset or a copy from buffer to buffer. */
 static enum result_status transfer(struct job_run *r, struct call_ctx *x,
                                    const struct job_launch *l, struct err *err)
 {
@@ -608,9 +610,9 @@ static void add_lap(uint64_t *since, uint64_t *sum)
     *since = t;
 }
 
-/* The device enforces its own limit on a call. The watchdog ends calls that ignore this limit: it
- * is armed while the launches run, not while Hone fills and checks data. After a failed call it
- * stays armed until run_call() has freed the buffers, because freeing may hang too. */
+/* The device enforces its own limit on a call. The watchdog ends calls that ignore this limit. We
+ * arm the watchdog while the launches run, not while Hone fills and checks data. After a failed
+ * call it stays armed until run_call() has freed the buffers, because freeing may hang too. */
 static enum result_status execute_watched(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     bool more = is_sampled(x) && (x->call->flags & JOB_CALL_VERIFY);

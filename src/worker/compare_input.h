@@ -1,5 +1,6 @@
 /*
- * compare_input.h - the data of one comparison: the bytes of a kept output, and their truth.
+ * compare_input.h - the data of one comparison: the bytes of an output, and the right values that
+ * the oracle computed (the truth).
  */
 #ifndef WORKER_COMPARE_INPUT_H
 #define WORKER_COMPARE_INPUT_H
@@ -12,9 +13,10 @@
 
 struct compare_input {
     const struct job_buffer *b;
-    const void *got;          /* b->bytes bytes */
-    const double *want, *mag; /* b->elems values each; mag < 0: see COMPARE_SKIPPED */
-    uint64_t poison;          /* the pattern that the output held before the call */
+    const void *got; /* b->bytes bytes */
+    /* the truth: the value and the magnitude of each element; mag < 0: see COMPARE_SKIPPED */
+    const double *want, *mag;
+    uint64_t poison; /* the pattern that the output held before the call (job/poison.h) */
 };
 
 static inline struct compare_rule compare_rule_of(const struct job_buffer *b, uint64_t poison)

@@ -16,10 +16,10 @@
 #include "worker/sidecar.h"
 
 enum {
-    TELL_NS = 50 * 1000 * 1000,
+    TELL_NS = 50 * 1000 * 1000, /* see job_run_save_progress() */
     TELL_EMULATED_NS = 5 * TELL_NS,
-    TRY_LOCK_MS = 10,
-    TURN_NS = 1000 * 1000 * 1000
+    TRY_LOCK_MS = 10,            /* how often we try to lock a busy GPU */
+    TURN_NS = 1000 * 1000 * 1000 /* how often we write TURN_FILE while we wait for the GPU */
 };
 
 /* ---- the result so far ---------------------------------------------------------------------- */
@@ -276,9 +276,9 @@ static void job_run_release(struct job_run *r)
     arena_release(&r->arena);
 }
 
-/* Returns the CPU time that a job may take, or 0 if there is no limit. The limit of wall time has a
- * factor JOB_EMU_PATIENCE, which allows for a busy machine. We remove this factor and multiply by
- * the number of cores. */
+/* Returns the CPU time that a job may take, or 0 if there is no limit. The job's limit on wall time
+ * contains the factor JOB_EMU_PATIENCE, which allows for a busy machine. We divide by this factor
+ * and multiply by the number of cores. */
 static uint64_t cpu_limit(const struct job *job)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);

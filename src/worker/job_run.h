@@ -5,10 +5,11 @@
  *     run_bundle(dir, open_device, false, err)   reads job.bin, runs the job, writes result.bin
  *
  * The worker keeps the order that job.h promises. First it runs all calls of all cases (call.c,
- * rounds.c). Then it unloads all modules, opens the oracle and compares the kept outputs with the
- * truth (verify.c). On the emulator it also verifies the calls so far before the first case with
- * sampled calls (calls that run only a sample of their blocks). Last, it times kernels that are
- * short on a GPU in further processes (time_in_processes.c).
+ * rounds.c), and keeps the outputs of some calls. Then it unloads all modules, opens the oracle and
+ * compares the kept outputs with the truth (verify.c). On the emulator it also verifies the calls
+ * so far before the first case with sampled calls (calls that run only a sample of their blocks).
+ * Last, if the device is a GPU, it times short kernels again in further processes
+ * (time_in_processes.c).
  */
 #ifndef WORKER_JOB_RUN_H
 #define WORKER_JOB_RUN_H
@@ -57,7 +58,7 @@ void unload_kernels(struct job_run *r);
 enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32_t c, uint32_t k,
                                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Hands the result so far to the watchdog and writes it to progress.bin, with the message `where`.
- * If the last write was less than 50 ms ago, does less:
+ * If the last write was less than 50 ms ago (on the emulator 250 ms), does less:
  *   - if `now` is false, nothing;
  *   - if `now` is true and the job runs on the emulator with a time limit, only hands the result to
  *     the watchdog, which writes it 50 to 100 ms later, unless it gets a newer one before. */

@@ -1,8 +1,8 @@
 /*
  * job_run_state.h - the state of a job while it runs: its modules, calls and kept outputs.
  *
- * run_bundle() allocates `struct job_run`, and only the main thread uses it. Strings in the result
- * lie in job_run.arena, or in memory of the device that is freed when the device is closed. So the
+ * run_bundle() allocates `struct job_run`, and only the main thread uses it. Some strings in the
+ * result lie in job_run.arena; job_run.dev owns the others and frees them when it is closed. So the
  * device stays open until result.bin is written, or until time_in_processes() has copied these
  * strings. The watchdog, which is another thread, holds only a copy of the serialized result.
  */

@@ -23,22 +23,23 @@
 struct oracle;
 
 /* For each buffer the true value and the magnitude of each element; NULL for inputs and workspace.
- * The glossary explains magnitudes. If the tolerance is given in sigmas, `mag` holds sigmas. */
+ * task/hone_ref.h explains magnitudes and sigmas. If the tolerance is given in sigmas, `mag` holds
+ * sigmas. */
 struct truth {
     uint32_t n; /* buffers */
     double **want, **mag;
 };
 
-/* Opens a file of the bundle `dir`. */
+/* Opens the oracle in the file `name` of the bundle `dir`. */
 int oracle_open(struct oracle **out, const char *dir, const char *name, struct err *err);
 /* Is this file of a bundle a reference in Python? Such a reference computes only whole outputs. */
 bool oracle_is_python(const char *name);
 void oracle_close(struct oracle *o);
 /* Computes the truth of the call. An access out of bounds by the reference is an error. If all
  * units run, an output element that no unit writes is an error too. If only a sample of the units
- * runs, the `mag` of such an element is COMPARE_UNSEEN. `got` has for each buffer what the
- * candidate wrote, or is NULL. The reference can read it (GOT in hone_ref.h) only for outputs that
- * have several right answers (job_has_choice()). */
+ * runs (job/unit_sample.h; sample_seed chooses it), the `mag` of such an element is COMPARE_UNSEEN.
+ * `got` has for each buffer what the candidate wrote, or is NULL. The reference can read it (GOT in
+ * hone_ref.h) only for outputs that have several right answers (job_has_choice()). */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    void *const *got, uint64_t sample_seed, unsigned nthreads, struct truth *out,
                    struct err *err);

@@ -160,7 +160,7 @@ static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *coun
         return true;
     }
     if (s.first == 0 && s.last == n - 1)
-        return false; /* nearly all of them; the gaps form no pattern */
+        return false; /* both the first and the last line are bad; the gaps form no pattern */
     if (s.last == n - 1 && s.lines * 10 >= (s.last - s.first + 1) * 9) {
         tell_tail(sb, line, s.first, n);
         return true;

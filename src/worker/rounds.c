@@ -1,10 +1,10 @@
 /*
- * rounds.c - times the programs of a case in rounds. A round calls every program once; slow
- * baselines (SLOW_NS) take part in the first round only. The order is reversed from round to round
- * (A B C, C B A, ...), so that drift of the clocks affects all programs alike. Every call of a
- * program gets new data, poison and addresses, and all programs get the same sequence of data.
- * Rounds go on until the medians are known well enough, or the time or the number of rounds is used
- * up.
+ * rounds.c - times the programs of a case, the candidate and its baselines, in rounds. A round
+ * calls every program once; slow baselines (SLOW_NS) take part in the first round only. The order
+ * is reversed from round to round (A B C, C B A, ...), so that drift of the clocks affects all
+ * programs alike. Every call of a program gets new data, poison (job/poison.h) and addresses, and
+ * all programs get the same sequence of data. Rounds go on until the medians are known well enough,
+ * or the time or the number of rounds is used up.
  *
  * The address of the code matters too. A cold start fetches instructions from memory. This takes up
  * to 100 ns longer from one address than from another, in every call alike. So the modules change
@@ -162,8 +162,9 @@ static bool medians_known(const struct rounds *s)
     return true;
 }
 
-/* When the time budget is used up, the worker goes on until there are min_calls calls. But it stops
- * with three calls once it has gone on for PATIENCE_NS or twice the budget, whichever is longer. */
+/* When the time budget is used up, the worker goes on until there are min_calls calls. But once it
+ * has gone on for PATIENCE_NS or for twice the budget, whichever is longer, three calls are
+ * enough. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)

@@ -32,9 +32,10 @@ struct sidecar {
     pid_t pid;
     int to, from;     /* the pipes for requests and replies */
     uint32_t at_case; /* the case of the last `case` request; UINT32_MAX = none */
-    bool opened;      /* we sent `open` */
-    bool opening;     /* we have not read the reply to `open` yet; without a `load` before, the
-                       * sidecar imports PyTorch first, which takes seconds */
+    bool opened;      /* we sent the request `open` */
+    /* We sent `open` and have not read the reply yet. If we sent no `load` before, the sidecar
+     * imports PyTorch first, which takes seconds. */
+    bool opening;
     uint64_t born_ns;
 };
 
@@ -461,7 +462,8 @@ struct sidecar *sidecar_open_reference(const char *spec, struct err *err)
     return s;
 }
 
-/* Returns the name of the file in the bundle that passes buffer i; the caller frees it. */
+/* Returns the name of the file that passes buffer i to or from the sidecar; the caller frees the
+ * name. */
 static char *data_name(uint32_t i)
 {
     return xasprintf("truth.%u", i);

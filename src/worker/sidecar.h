@@ -33,8 +33,8 @@ void sidecar_stop(struct sidecar *s); /* NULL is fine */
  * the process with sidecar_stop(). */
 struct sidecar *sidecar_open_reference(const char *spec, struct err *err);
 /* Runs the program in double precision. If buffer i of the case is an input, in[i] is its data. If
- * it is an output, want[i] gets its truth. The data passes through files in the folder `dir`, which
- * this function removes. */
+ * it is an output, want[i] gets its truth. The data passes through files in the folder `dir`. This
+ * function removes these files at its end. */
 int sidecar_truth(struct sidecar *s, const char *spec, const struct job_case *c,
                   const void *const *in, double *const *want, const char *dir, struct err *err);
 

@@ -29,6 +29,7 @@
 enum { POLL_MS = 200, STEP_MS = 20 };
 /* A bundle's process stops itself at its limit. We wait this much longer before we kill it. */
 #define GRACE_NS UINT64_C(10000000000)
+/* How often used_by_others() asks NVML. */
 #define USERS_NS UINT64_C(1000000000)
 
 static volatile sig_atomic_t asked_to_stop;

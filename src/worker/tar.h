@@ -1,5 +1,6 @@
 /*
- * tar.h - reads bundles from one ustar file and writes results to another.
+ * tar.h - reads bundles (directories with a job and its files) from one ustar file, and writes
+ * their results to another.
  *
  * The reader trusts nothing. It accepts only regular files named todo/ID/FILE and the directories
  * above them, and skips pax headers. ID and FILE consist of letters, digits, '.', '_' and '-' and

@@ -1,13 +1,13 @@
 /*
  * time_in_processes.c - times short kernels in further processes (timing processes).
  *
- * The driver places page tables and other data of a process somewhere in the GPU's memory. With a
- * flushed cache, this address makes a kernel of 4 us up to 100 ns faster or slower, in every call
- * of the process alike. So the worker times a case with a short candidate again in further
- * processes. Each of these makes as many timed calls of the case as this process made. A timing
- * process is a worker too. It runs an inner bundle, a directory inside our bundle, which holds only
- * the cases with a short candidate. It checks and verifies its calls as this process does, and we
- * append its calls to ours.
+ * The driver places page tables and other data of a process somewhere in the GPU's memory. If the
+ * cache is flushed before each call, the address of this data makes a kernel of 4 us up to 100 ns
+ * faster or slower, in every call of the process alike. So the worker times a case with a short
+ * candidate again in further processes. Each of these makes as many timed calls of the case as this
+ * process made. A timing process is a worker too. It runs an inner bundle, a directory inside our
+ * bundle, which holds only the cases with a short candidate. It checks and verifies its calls as
+ * this process does, and we append its calls to ours.
  *
  * We do not time PyTorch baselines again, because PyTorch takes seconds to start. For baselines
  * that take longer than LONG_NS, the calls that they already have are enough.

@@ -44,8 +44,8 @@ static bool same_data(const struct kept_call *a, const struct kept_call *b)
            a->call.perturb_elem == b->call.perturb_elem;
 }
 
-/* Finds where the outputs of a call are. Gives hidden outputs an address, so from now on kernels
- * could reach them. */
+/* Finds where the outputs of a call are. Hidden outputs are on the device but have no address.
+ * Gives them one, so from now on kernels could reach them. */
 static int find_outputs(struct verifier *v, const struct kept_call *k, struct device_output *got,
                         struct err *err)
 {
@@ -140,9 +140,9 @@ static const struct kept_call *unperturbed(const struct job_run *r, const struct
     return NULL;
 }
 
-/* Estimates how many wrong elements have the same bits as in the call with the unperturbed input.
- * Only these suggest that the kernel did not read the perturbed element. Other wrong elements have
- * another reason. */
+/* Estimates from the examples how many wrong elements have the same bits as in the call with the
+ * unperturbed input. Only these suggest that the kernel did not read the perturbed element. Other
+ * wrong elements have another reason. */
 static uint64_t count_stale(const struct job_buffer *b, const struct result_compare *cmp,
                             const void *got, const void *before)
 {
@@ -180,7 +180,8 @@ static int verify_call(struct verifier *v, const struct kept_call *k, struct err
     return 0;
 }
 
-/* Writes the part of an input that a copy puts into [from, from + n) of its target. */
+/* The launch `t` copies bytes of an input to an output before the kernels run. Writes to `dst` the
+ * bytes that it puts into bytes [from, from + n) of the output. */
 static void apply_copy(const struct job_case *c, const struct job_call *call,
                        const struct job_transfer *t, uint64_t from, uint64_t n, uint8_t *dst)
 {
@@ -195,9 +196,9 @@ static void apply_copy(const struct job_case *c, const struct job_call *call,
 }
 
 /* Writes to `dst` the bytes [from, from + n) that an output holds before the kernels run. These are
- * its data if it is an in-place tensor, else poison; then the memsets and copies of the plan change
- * some of them. Returns false if a copy takes bytes from a file, or from a buffer that kernels may
- * write. */
+ * its data if it is an in-place tensor, else poison (job/poison.h). Then the launches that are
+ * memsets and copies change some of them. Returns false if a copy takes bytes from a file, or from
+ * a buffer that kernels may write. */
 static bool original_bytes(const struct job_case *c, const struct job_call *call, uint32_t i,
                            uint64_t from, uint32_t n, uint8_t *dst)
 {
@@ -225,7 +226,8 @@ static bool original_bytes(const struct job_case *c, const struct job_call *call
     return true;
 }
 
-/* Draws pieces of an output, with the data that they hold before the kernels run. */
+/* Draws pieces of an output, with the data that they hold before the kernels run. Draws none if
+ * original_bytes() cannot tell this data. */
 static void draw_original(const struct job_case *c, uint32_t i, const struct job_call *call,
                           struct piece_vec *out)
 {
@@ -250,8 +252,9 @@ static void draw_original(const struct job_case *c, uint32_t i, const struct job
 
 /* Estimates the share of an output that the kernels have to change: the share of elements whose old
  * value is not right. The output is an in-place tensor, or a memset or copy has filled it. Some
- * elements are right without a change, and how many depends on the data (the indices of a scatter).
- * We subtract four standard errors from the estimate. If there is no estimate, *share is 0. */
+ * elements are right without a change. How many depends on the data, for example on the indices of
+ * a scatter. We subtract four standard errors from the estimate. If there is no estimate, *share is
+ * 0. */
 static int share_to_change(struct verifier *v, const struct kept_call *k, uint32_t i, double *share,
                            struct err *err)
 {

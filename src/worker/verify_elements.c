@@ -26,39 +26,41 @@ enum {
     MAX_ELEMS = 1536,
     FEW_PIECES = 8, /* from an output with so few pieces we take elements even beyond MAX_ELEMS */
     MAX_PLACES = 1024,
-    MAX_ROUNDS = 64,
-    MAX_UNITS = 1 << 20,
-    SEEN_SIZE = 1 << 16
+    MAX_ROUNDS = 64,     /* how many elements we draw from each piece */
+    MAX_UNITS = 1 << 20, /* units of one phase that one element may need */
+    SEEN_SIZE = 1 << 16  /* entries of the hash table `seen` */
 };
 
 /* We run the units up to NFILLS times. Before each run we fill the whole scratch with another of
  * these values. If a result depends on scratch that no unit wrote, it then differs between the
  * runs. Arithmetic with a NaN gives a NaN. fmax() and comparisons may drop a NaN, so the later runs
- * fill with a large positive and a large negative number. If in the first run every element of the
- * scratch was written before it was read, the result cannot depend on the fill, and one run is
- * enough; see note_use(). The first fill
- * is a NaN with unusual bits, so an element with these bits holds the fill or a copy of it. */
+ * fill with a large positive and a large negative number.
+ *
+ * If in the first run every element of the scratch was written before it was read, the result
+ * cannot depend on the fill, and one run is enough; see note_use(). The first fill is a NaN with
+ * unusual bits, so an element with these bits holds the fill or a copy of it. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {__builtin_nan("0x484f4e45"), 1e30, -1e30};
 
 VEC_DECL(unit_vec, uint64_t);
 
 struct verify_elements {
-    struct ref_ctx ctx; /* must be first, because need() casts a pointer to it */
+    struct ref_ctx ctx; /* must be first, because need() casts its address to this struct */
     struct oracle *o;
     const struct job_case *c;
     const struct device_written *written;
     unsigned nthreads;
     double budget; /* how many operations the chosen units may take in all */
     struct lazy in[JOB_MAX_BUFFERS], scratch;
-    uint8_t shift[JOB_MAX_BUFFERS], scratch_shift; /* element number >> shift = its piece */
-    double ops;                                    /* operations of the whole call */
-    double spent;                                  /* operations of the units that are chosen */
-    uint32_t level[JOB_MAX_BUFFERS];               /* see part_of_element() */
-    bool unknown[JOB_MAX_BUFFERS];                 /* no level gives the truth of this buffer */
-    struct unit_vec units[JOB_MAX_PHASES];         /* the units to run */
-    uint64_t *seen;                                /* hash table of the intervals of units that are
-                                                    * in `units` */
+    uint8_t shift[JOB_MAX_BUFFERS],
+        scratch_shift;                     /* element number >> shift = number of its piece */
+    double ops;                            /* operations of the whole call */
+    double spent;                          /* operations of the units that are chosen */
+    uint32_t level[JOB_MAX_BUFFERS];       /* see part_of_element() */
+    bool unknown[JOB_MAX_BUFFERS];         /* no level gives the truth of this buffer */
+    struct unit_vec units[JOB_MAX_PHASES]; /* the units to run */
+    uint64_t *seen;                        /* hash table of the intervals of units that are
+                                            * in `units` */
     uint32_t nseen;
     uint64_t rng;
     uint64_t fault; /* set if the oracle made an access out of bounds */
@@ -486,9 +488,9 @@ static uint32_t draw_large(struct verify_elements *s, const struct device_piece 
     return best;
 }
 
-/* Finds how many units an element needs in the phases before the last one. Tries the levels (see
- * part_of_element()) on one element, from the fewest units to all of them, as far as the budget
- * allows. */
+/* Finds the level (see part_of_element()) that gives the truth of an output's elements. The level
+ * decides how many units we run for an element in the phases before the last one. Tries the levels
+ * on one element, from the fewest units to all of them, as far as the budget allows. */
 static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
 {
     const struct job_buffer *buf = &s->c->buffers[b];
@@ -510,7 +512,8 @@ static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
     return 0;
 }
 
-/* Takes the element if the budget allows it. Returns whether it took the element. */
+/* Adds the units that the element needs to those to run, if all of them together then take at most
+ * `most` operations. Returns whether it added them. */
 static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, double most)
 {
     double cost = s->unknown[b] ? INFINITY : cost_of(s, b, s->level[b], elem);

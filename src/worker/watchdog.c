@@ -24,7 +24,7 @@ struct watchdog {
     uint64_t save_at; /* when to write the snapshot to progress.bin; 0 = it is written */
     /* when the job and the call must have ended, in the time of now_ns(); 0 = no limit */
     uint64_t wall_end, call_end;
-    uint64_t wakes_at;         /* when the thread looks again by itself; 0 = never */
+    uint64_t wakes_at;         /* when the thread wakes up by itself; 0 = never */
     uint64_t cpu_ns;           /* limit on this process's CPU time; 0 = no limit */
     enum result_status status; /* the status to write if the time of the call runs out */
     bool stop;
@@ -168,8 +168,8 @@ void watchdog_arm(struct watchdog *w, uint64_t limit_ns, enum result_status stat
     pthread_mutex_lock(&w->lock);
     w->call_end = limit_ns ? now_ns() + limit_ns : 0;
     w->status = status;
-    /* A wake-up costs more than a short call. So we wake the thread only if it would look too
-     * late. */
+    /* A wake-up costs more than a short call. So we wake the thread only if it would wake up by
+     * itself too late. */
     if (w->call_end && (!w->wakes_at || w->call_end < w->wakes_at))
         pthread_cond_signal(&w->changed);
     pthread_mutex_unlock(&w->lock);
