@@ -341,7 +341,8 @@ int program_main(const struct program *p, int argc, char **argv)
     std_fds_fill();
     signal(SIGPIPE, SIG_IGN);
     interrupt_catch();
-    /* A verdict goes out in one write, so that a kill cannot leave half of it in a file. */
+    /* Buffers up to 1 MiB of output. A result then goes out in one write, so a kill cannot leave
+     * half of it in a file. */
     static char out[1 << 20];
     if (!isatty(STDOUT_FILENO))
         setvbuf(stdout, out, _IOFBF, sizeof out);
