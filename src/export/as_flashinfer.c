@@ -94,8 +94,9 @@ static void add_scalar_check(struct export_model *m, const char *name,
                 name, x, scalar->value);
 }
 
-/* Appends run(inputs, outputs), which writes into the outputs that the caller gives. A tensor that
- * the kernel updates in place is copied first, because a definition's inputs stay as they are. */
+/* Appends run(inputs, outputs), which writes into the outputs that the caller gives. A Solution
+ * must not change its inputs, so run() first copies each tensor that the kernel updates in place.
+ */
 static void add_run(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -221,8 +222,8 @@ static double reference_ns(const struct verdict *v, const char *workload)
 
 /* Hone divides the error of each element by the task's tolerance; max_ratio is the largest of these
  * ratios. The relative error in a trace is max_ratio times the relative part of the tolerance; the
- * absolute error is max_ratio times the absolute part. A tolerance in sigmas has no such parts, so
- * both errors are then NaN. */
+ * absolute error is max_ratio times the absolute part. A tolerance in standard deviations (sigmas)
+ * has no such parts, so both errors are then NaN. */
 static json_t *correctness_json(const struct export_model *m, const char *workload)
 {
     double ratio = 0, rtol = 0, atol = 0;

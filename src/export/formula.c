@@ -11,6 +11,7 @@
 #define INT64_LIMIT                                                              \
     9.2e18 /* a bound below this fits 64 bits, whatever the rounding of a double \
             */
+/* The bound that this file assumes for alignof(tensor), in bytes. */
 #define MAX_ALIGN 256
 
 struct maker {
@@ -288,7 +289,8 @@ static void print_call(struct strbuf *out, const struct formula *f, const struct
     strbuf_addc(out, ')');
 }
 
-/* gcc -Wall warns about an && inside an || without parentheses, so we print parentheses. */
+/* Returns the `level` for operand(). gcc -Wall warns about an && inside an || without parentheses,
+ * so for C the level makes operand() print parentheses there. */
 static int logic_level(const struct formula *operand, const struct formula *in, bool python,
                        int level)
 {

@@ -5,8 +5,8 @@
 
 #include "base/util.h"
 
-/* Lowers the upper bounds of names to those that a condition sets by its terms `NAME <= N` and
- * `NAME < N`. */
+/* If the condition is or contains, joined by &&, a term `NAME <= N` or `NAME < N`, lowers the upper
+ * bound of that name in `hi`. */
 static void narrow(const struct formula *f, int64_t *hi)
 {
     if (f->kind != FORMULA_APPLY)
