@@ -57,7 +57,7 @@ struct evaluation {
     bool no_ncu;         /* do not use ncu: it was tried already, or is not available */
     double launch_ns;    /* the time of an empty launch, measured in this evaluation */
     uint64_t nonce;      /* a random number in the job; the result must contain the same number */
-    uint64_t started_ns, ran_ns;
+    uint64_t started_ns, ran_ns; /* when it began; how long its jobs ran so far */
 };
 
 struct evaluator {
@@ -65,7 +65,7 @@ struct evaluator {
     bool cuda;   /* the device is a GPU; if false, the emulator */
     int ordinal; /* the number of the GPU */
     char *arch;
-    struct job_gpu gpu;
+    struct job_gpu gpu;                /* the data sheet */
     char device_name[128], driver[80]; /* "" if the GPU is not in this machine */
     struct ceilings ceilings;
     struct compiler *compiler;

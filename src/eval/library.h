@@ -17,7 +17,7 @@
 struct library_gemm {
     size_t a, b, d; /* indices of the task's tensors */
     size_t m, n, k; /* indices of the task's axes */
-    bool ta, tb;
+    bool ta, tb;    /* a is stored as [k,m]; b is stored as [n,k] */
     bool relu_bias; /* tensor 2 is the bias */
 };
 
