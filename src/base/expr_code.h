@@ -17,7 +17,7 @@ enum op {
     OP_ALIGNOF,
     OP_NEG,
     OP_NOT,
-    OP_BOOL,
+    OP_BOOL, /* makes the top of the stack 0 or 1 */
     OP_ADD,
     OP_SUB,
     OP_MUL,
@@ -38,8 +38,8 @@ enum op {
     OP_REAL_NAME,
     OP_TO_REAL,       /* converts the top of the stack to a real number */
     OP_BELOW_TO_REAL, /* converts the value below the top */
-    OP_NOTHING,
-    OP_DOUBLE, /* double(x); the operand is real already */
+    OP_NOTHING,       /* keeps a place for OP_TO_REAL: see parse_branches() */
+    OP_DOUBLE,        /* double(x); the operand is real already */
     OP_SQRT,
     OP_EXP,
     OP_LOG,
