@@ -15,10 +15,11 @@
  *     [keep the outputs]                            -- verified calls
  *
  * After ALL candidate calls of the job have run, the worker unloads the candidate's module and only
- * then loads the oracle. So no part of the oracle is in the process while the candidate can run.
- * The worker generates the inputs of each kept call again, computes the truth in double and
- * compares the outputs with it. (On the emulator a kernel cannot read the worker's memory, so there
- * the worker verifies some calls earlier.)
+ * then loads the oracle (the compiled reference of the task). So no part of the oracle is in the
+ * process while the candidate can run. The worker generates the inputs of each kept call again.
+ * From them the oracle computes the truth, which is the right outputs in double, and the worker
+ * compares the kept outputs with it. (On the emulator a kernel cannot read the worker's memory, so
+ * there the worker verifies some calls earlier.)
  *
  * After job_read() a reader may rely on these invariants:
  *  - every index is in range, and every count is within its cap;
@@ -212,7 +213,8 @@ struct job_timing {
     uint64_t seed;
 };
 
-/* A phase of the oracle. */
+/* A phase of the oracle. Phases run one after the other. A phase computes its units in any order;
+ * a unit is often one element (task/hone_ref.h). */
 struct job_phase {
     const char *fn; /* name of its function */
     uint64_t units; /* number of its units */
@@ -238,7 +240,7 @@ struct job_case {
     uint32_t nscalars;
     double *scalars;    /* values in the task's order; the oracle reads them with SC() */
     uint64_t max_units; /* verify at most this many units of the last phase; 0 means all */
-    /* For the floor: the operations and bytes that no implementation can avoid. */
+    /* For the least possible time: the operations and bytes that no implementation can avoid. */
     double flops, min_bytes;
 };
 

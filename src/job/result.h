@@ -20,8 +20,8 @@
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
 #define RESULT_VERSION 6
-/* The offset of the status byte. If a call hangs, the worker's watchdog sets this byte in its copy
- * of the result so far. */
+/* The offset of the status byte in the file. If a call hangs, the worker's watchdog sets this byte
+ * in its copy of the result so far. */
 #define RESULT_STATUS_AT 24
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
