@@ -1,5 +1,6 @@
 /*
- * import.h - makes a task from a PyTorch module, and proves that the task's truth is the module's.
+ * import.h - makes a task from a PyTorch module, and proves that the task's reference computes the
+ * same as the module.
  *
  *     struct importer im;
  *     importer_open(&im, PRECISION_TORCH);
@@ -11,7 +12,8 @@
  *
  * The steps of an import:
  *  1. trace.py records the module's operations as a graph.
- *  2. Hone writes the graph's reference and chooses sizes (task_text.h).
+ *  2. Hone writes the graph's reference as C code, whose compiled form is the oracle, and chooses
+ *     sizes (task_text.h).
  *  3. Hone checks the task as `hone task check` does. If the caller gave no file of an earlier
  *     trace, Hone also runs the module in PyTorch, at the smoke shapes and at two shapes of the
  *     held-out ranges. The module's results must agree with the oracle's within the task's

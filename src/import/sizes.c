@@ -11,12 +11,13 @@
 #include "task/task.h"
 
 #define TRIALS 6000
+/* The most that shapes may cost (struct size_point), and the most elements of a tensor. */
 #define SMOKE_COST 3e6   /* the emulator runs such a shape in well under a second */
 #define CHECK_COST 1.5e8 /* the oracle runs such a shape in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
-/* A shape at which a norm or softmax has one element loses this much merit. That is more than the
- * merit of any sizes. */
+/* A shape at which a norm or softmax has one element loses this much merit(). That is more than
+ * good sizes can add. */
 #define CONSTANT_COSTS 50
 /* If DEEP variances of variable size follow each other, each is taken over at least DEEP_STATISTICS
  * elements. With fewer elements, such a network has never had a useful tolerance. */
@@ -37,10 +38,11 @@ struct least_size {
 
 struct search {
     struct graph *g;
-    size_t n;
+    size_t n; /* the number of axes */
     const int64_t *original;
     struct size_limits limits;
-    int64_t *multiple, *least;
+    int64_t *multiple,
+        *least; /* for each axis: its size is a multiple of this, and at least this */
     VEC(struct expr *) guards;
     VEC(const struct dim *) positive; /* sizes that could be 0 or less */
     VEC(const struct dim *) flops;

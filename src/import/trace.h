@@ -7,7 +7,7 @@
  *     json_decref(found);
  *
  * The program runs in the user's own Python, $HONE_PYTHON or python3, which must have PyTorch. It
- * executes the user's file, in a process that may take 5 minutes and 16 GiB.
+ * executes the user's file, in a process that may use 15 minutes of CPU time and 16 GiB.
  */
 #ifndef IMPORT_TRACE_H
 #define IMPORT_TRACE_H
