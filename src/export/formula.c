@@ -11,7 +11,7 @@
 #define INT64_LIMIT                                                              \
     9.2e18 /* a bound below this fits 64 bits, whatever the rounding of a double \
             */
-/* The bound that this file assumes for alignof(tensor), in bytes. */
+/* In exported code, alignof(tensor) is at most this many bytes. */
 #define MAX_ALIGN 256
 
 struct maker {
