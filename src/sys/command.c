@@ -306,8 +306,9 @@ static void help(const struct program *p)
            p->name);
 }
 
-/* Fails if stdout could not be written, because a full disk or a closed pipe must not look like
- * success. If the reader of a pipe closed it, no message is needed. */
+/* Closes stdout and returns the exit status of the program. A full disk or a closed pipe must not
+ * look like success, so if stdout could not be written, HONE_OK becomes HONE_ENV. If the reader of
+ * a pipe closed it, no message is needed. */
 static int finish(int status)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};

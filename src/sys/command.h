@@ -75,8 +75,8 @@ int program_main(const struct program *p, int argc, char **argv);
 int cmd_dispatch(const char *of, const struct command *const *table, size_t n, int argc,
                  const char **argv);
 
-/* The run() of a command that only has subcommands: prints the help of `frame`, or runs the
- * subcommand that argv names. */
+/* For run() of a command that only has subcommands. Runs the subcommand that argv names, or prints
+ * the command's help. `frame` has the usage and the help text of the command itself. */
 int cmd_forms(const char *of, const struct options *frame, const struct command *const *table,
               size_t n, int argc, const char **argv);
 

@@ -97,7 +97,7 @@ struct http_transfer {
     char curl_error[256];
     char content_type[128];
     bool headers_done;
-    struct strbuf answer_headers; /* header lines of the last answer; each ends with \n */
+    struct strbuf answer_headers; /* header lines of the newest answer; each ends with \n */
     char *request_body;
     struct strbuf body;
     size_t max_bytes;

@@ -3,7 +3,7 @@
  *
  * Invariants:
  *   1. jail_enter() allocates nothing, because it runs after fork.
- *   2. A filter knows the system calls of one machine architecture. All calls of other
+ *   2. The seccomp filter knows the system calls of one machine architecture. All calls of other
  *      architectures fail, so a 32-bit program cannot get round the filter. io_uring fails too,
  *      because it can open sockets by itself.
  */

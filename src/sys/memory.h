@@ -3,7 +3,7 @@
  *
  *     if (memory_available() < need) ...
  *
- * The functions allocate nothing, because compile_service.c may not allocate and calls them.
+ * The functions allocate nothing: compile_service.c, which must not allocate, calls them.
  */
 #ifndef SYS_MEMORY_H
 #define SYS_MEMORY_H

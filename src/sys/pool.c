@@ -33,8 +33,8 @@ bool pool_next(struct pool_turn *turn, uint32_t *piece)
 
 void pool_done(struct pool_turn *turn, uint32_t piece)
 {
-    /* Linux writes so few bytes to a pipe whole or not at all. The write cannot fail because the
-     * parent died: this process would have died with it. */
+    /* Linux writes so few bytes to a pipe whole or not at all. We need not handle a dead parent: if
+     * the parent dies, this process dies too. */
     while (write(turn->fd, &piece, sizeof piece) < 0 && errno == EINTR)
         continue;
 }

@@ -32,7 +32,8 @@ struct pool {
     uint32_t pieces;
     /* Runs in each child. Returns the exit status of the child. */
     int (*work)(struct pool_turn *turn, void *ctx);
-    /* Runs in the caller of pool_run() after pool_done() in a child; may be NULL. */
+    /* Called in the process that called pool_run(), after a child has called pool_done(). May be
+     * NULL. */
     void (*on_done)(uint32_t piece, void *ctx);
     void *ctx;
 };

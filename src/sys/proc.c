@@ -46,7 +46,7 @@ static void env_drop(struct env_vec *v, const char *name, size_t n)
     v->n = kept;
 }
 
-/* The array is ours; the strings are borrowed. */
+/* Fills v with the program's environment. The strings are borrowed. */
 static void build_env(const struct child_process *c, struct env_vec *v)
 {
     static const char *const basic[] = {"PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH"};

@@ -44,7 +44,7 @@ struct child_process {
     /* Changes of the environment, or NULL for none. "NAME=VALUE" sets a variable, and "NAME"
      * removes it. The list ends with NULL. */
     const char *const *env;
-    bool clean_env;    /* keep only Hone's PATH, HOME, TMPDIR, LANG and LD_LIBRARY_PATH */
+    bool clean_env;    /* pass on only Hone's PATH, HOME, TMPDIR, LANG and LD_LIBRARY_PATH */
     const char *dir;   /* the working directory; NULL means that of Hone */
     const void *input; /* the text for the program's standard input; NULL means an empty one */
     size_t input_len;
