@@ -54,7 +54,7 @@ static const char *arch_test(struct export_model *m)
                         exact ? "==" : ">=", sm % 10);
 }
 
-/* The bits of a floating-point type; 0 and 0 for other types. */
+/* How many bits the exponent and the mantissa of a floating-point type have; 0 for other types. */
 struct float_layout {
     int exponent, mantissa;
 };
@@ -80,8 +80,8 @@ static struct float_layout layout(enum dtype t)
 }
 
 /* Appends to `set` the lines that set the sizes and allocate the tensors, and to `print` the lines
- * that print the outputs. Takes the sizes of the task's first smoke workload, a small one. If there
- * is none, takes those of the first workload. */
+ * that print the outputs. Takes the sizes of the task's first smoke workload, which is small. If
+ * there is none, takes those of the first workload. */
 static int add_example(struct export_model *m, struct strbuf *set, struct strbuf *print,
                        struct err *err)
 {

@@ -1,7 +1,7 @@
 /*
  * as_flashinfer.c - writes a kernel as a Solution of FlashInfer-Bench, with Traces from its
- * verdict. A Definition there is a task, a Solution a program for it, a Trace one evaluation at one
- * shape.
+ * verdict. In FlashInfer-Bench, a Definition is a task, a Solution is a program for it, and a Trace
+ * is one evaluation of a Solution at one shape.
  *
  * DIR gets the layout of a FlashInfer-Bench data set:
  *
@@ -38,9 +38,9 @@ static json_t *document_of(const struct task *t, bool *imported)
     return definition ? definition : doc;
 }
 
-/* Calls fn for each input of the definition, in its order, with the task's tensor or scalar of this
- * name. If the reference does not use an input, an imported task has neither a tensor nor a scalar
- * for it; then fn gets NULL for both. */
+/* Calls fn for each input of the Definition, in the Definition's order. fn gets the task's tensor
+ * or scalar with the input's name. If the reference does not use an input, an imported task has
+ * neither a tensor nor a scalar for it; then fn gets NULL for both. */
 static void each_input(struct export_model *m,
                        void (*fn)(struct export_model *m, const char *name,
                                   const struct task_tensor *tensor,

@@ -77,7 +77,7 @@ static void *make_real_name(void *ctx, size_t i)
     return f;
 }
 
-/* Whether the result is a double. Comparisons of doubles are integers. */
+/* Whether the result is a double. A comparison of doubles gives an integer. */
 static bool gives_real(const char *op, const struct formula *a, const struct formula *b)
 {
     static const char *const functions[] = {"real/", "fmin", "fmax", "sqrt",  "exp",

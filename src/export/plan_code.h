@@ -41,8 +41,8 @@ struct plan_printer {
     void (*transfer)(struct plan_code *c, const struct plan_launch *l); /* memset or copy */
     void (*end_launch)(struct plan_code *c, const struct plan_launch *l);
 };
-/* plan_printer_sizes prints Python, and only the part before the launches: it finds the axes in the
- * shapes and prints the checks and constraints. */
+/* plan_printer_sizes prints Python, and only the part before the launches: code that finds the axes
+ * in the shapes of the inputs, and checks the sizes and the constraints. */
 extern const struct plan_printer plan_printer_c, plan_printer_python, plan_printer_sizes;
 
 void plan_code_write(struct export_model *m, const struct plan_printer *p, struct strbuf *out);

@@ -5,8 +5,8 @@
 
 #include "base/util.h"
 
-/* If the condition is or contains, joined by &&, a term `NAME <= N` or `NAME < N`, lowers the upper
- * bound of that name in `hi`. */
+/* Looks in a condition for the terms `NAME <= N` and `NAME < N`, which && may join. Lowers the
+ * upper bound of each such NAME in `hi`. */
 static void narrow(const struct formula *f, int64_t *hi)
 {
     if (f->kind != FORMULA_APPLY)

@@ -1,6 +1,6 @@
 /*
  * smem_limit.h - finds the launches whose shared memory grows with the axes beyond what a GPU
- * gives a block. Such a launch cannot run at all sizes that the bounds of the axes allow.
+ * gives a block. Such a launch runs only at some of the sizes that the bounds of the axes allow.
  */
 #ifndef EXPORT_SMEM_LIMIT_H
 #define EXPORT_SMEM_LIMIT_H
