@@ -29,7 +29,8 @@ struct eval_config {
     const char *workload;
     bool annotate;       /* emulator: counters per source line */
     const char *ncu_csv; /* EVAL_PROFILE: where to write ncu's output; NULL = nowhere */
-    const char *const *disabled_detectors; /* hone-test only; NULL-terminated, or NULL */
+    /* Detectors (check/) to switch off; only hone-test sets it. NULL-terminated, or NULL. */
+    const char *const *disabled_detectors;
     /* The source that the candidate was derived from, for its family header (compile.h). NULL =
      * none. */
     const char *parent;

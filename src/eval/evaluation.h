@@ -1,6 +1,7 @@
 /*
  * evaluation.h - the state of the evaluator and of one evaluation. Only these files include it:
- * eval.c (the stages), evaluator.c (opening and closing), judge_job.c (facts to verdict).
+ * eval.c (the stages), evaluator.c (opening and closing), judge_job.c (from a job's result to the
+ * verdict).
  */
 #ifndef EVAL_EVALUATION_H
 #define EVAL_EVALUATION_H
@@ -83,7 +84,7 @@ struct evaluator {
 /* evaluator.c: frees the evaluation and everything that it owns. */
 void evaluation_free(struct evaluation *a);
 
-/* judge_job.c: fills the verdict from the facts of a job. */
+/* judge_job.c: fills the verdict from the worker's result of a job. */
 void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r);
 /* judge_job.c: copies the counters into the verdict, except those of held-out shapes. */
 void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r);

@@ -52,7 +52,8 @@ static bool takes_float32(const struct task *t)
     return any && t->compute == DT_F32;
 }
 
-/* Returns the precision that the task declares, and how the kernel's tensor cores reach it. */
+/* Returns the precision that the task declares. For a float32 task whose kernel uses tensor cores,
+ * adds how many products they do in TF32 and in narrower types. */
 static const char *precision_text(struct verdict *v, const struct task *t,
                                   const struct tensor_use *use)
 {

@@ -34,7 +34,7 @@ void library_program(const struct library_gemm *g, const struct shape *s, struct
  * of axes and scalars, mode, precision, program; see docs/worker.md. The task must have the key
  * `torch`. The caller frees the text. */
 char *library_torch_spec(const struct task *t, bool compile);
-/* Returns such a spec for a task whose truth only its Python reference can compute. */
+/* Returns such a spec for a task whose reference is in Python: its program is the reference. */
 char *library_reference_spec(const struct task *t);
 
 #endif
