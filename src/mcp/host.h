@@ -32,8 +32,8 @@ struct host {
 
 /* Who writes the kernels in a child. The child's rights depend on it. */
 enum host_author {
-    HOST_BUILT_IN, /* no network, no keys, only the directory */
-    HOST_REMOTE,   /* also the network and the user's keys */
+    HOST_BUILT_IN, /* Hone itself: no network, no keys, only the directory */
+    HOST_REMOTE,   /* a model on a server: also the network and the user's keys */
     HOST_PROGRAM   /* a program that the user named: no limits on files and network */
 };
 
