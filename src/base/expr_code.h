@@ -55,7 +55,9 @@ struct insn {
     uint8_t op;
     bool real; /* the operands are real numbers */
     uint16_t col;
-    int64_t arg; /* constant, bits of a real constant, name, jump target, or index into `tensors` */
+    /* A constant, the bits of a real constant, the index of a name, a jump target, or an index into
+     * `tensors`. */
+    int64_t arg;
 };
 
 struct expr {
