@@ -86,8 +86,8 @@ struct job_buffer {
     /* The tolerance of outputs (docs/judge.md). The error of an element may be atol + rtol *
      * magnitude, plus half an ulp of dtype. */
     double rtol, atol;
-    /* How many times the rms error of an ideal kernel the rms error of an output may be. 0 means no
-     * limit. */
+    /* The rms error of an output may be this many times the rms error of an ideal kernel. 0 means
+     * no limit. */
     double budget;
     /* Unit roundoff of the precision in which the task is declared to compute, for example 2^-24
      * for fp32. It is 1 if the oracle gives sigma in place of the magnitude. */
@@ -182,7 +182,7 @@ enum job_call_flags {
      * (edges.h). */
     JOB_CALL_EDGES = 256,
     JOB_CALL_DUMP = 64, /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
-    /* On the emulator: run only some blocks of each launch, for the cost model. */
+    /* On the emulator: run only a sample of the blocks of each launch. */
     JOB_CALL_BLOCK_SAMPLE = 16
 };
 
@@ -292,7 +292,8 @@ struct job {
     bool sanitize;   /* on the emulator: turn the sanitizer on */
     bool annotate;   /* make counters for each source line */
     uint64_t nonce;  /* copied to the result, to show to which run of the job the result belongs */
-    /* Decides the order of warps, and the samples. The data of a call has its own seed. */
+    /* Decides the emulator's order of warps, and what samples contain. The data of a call has its
+     * own seed. */
     uint64_t seed;
     uint32_t nthreads; /* host threads of the emulator; 0 means one for each processor */
     /* On a GPU: in how many processes to time kernels under 20 us. 0 and 1 mean only in the worker
