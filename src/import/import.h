@@ -54,7 +54,8 @@ struct import_report {
     /* The model of rounding errors allows far larger errors than random rounding caused. */
     bool is_loose;
     bool needs_python; /* the task's reference is in Python, so every evaluation needs PyTorch */
-    /* If there were only few runs with random rounding at a shape, how many; else 0. */
+    /* The least number of runs with random rounding at a shape, if it is lower than usual; else 0.
+     */
     uint64_t few_runs;
     json_t *notes; /* texts for the user, for example which sizes are fixed and why */
     json_t *files; /* the paths of the user's file and of the files that it imports */

@@ -19,8 +19,9 @@
 /* A shape at which a norm or softmax has one element loses this much merit(). That is more than
  * good sizes can add. */
 #define CONSTANT_COSTS 50
-/* If DEEP variances of variable size follow each other, each is taken over at least DEEP_STATISTICS
- * elements. With fewer elements, such a network has never had a useful tolerance. */
+/* Suppose that DEEP or more variances follow each other, and that their numbers of elements depend
+ * on the sizes. Then each is taken over at least DEEP_STATISTICS elements. With fewer elements,
+ * such a network has never had a useful tolerance. */
 enum { DEEP = 8, DEEP_STATISTICS = 16 };
 #define MAX_SHRINKS 100 /* a step shrinks sizes by a fifth; 100 steps leave 2e-10 of a size */
 

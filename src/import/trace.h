@@ -46,8 +46,9 @@ struct trace_request {
 /* Returns the name of the user's file in messages. */
 const char *trace_shown(const struct trace_request *rq);
 
-/* Checks that each of rq->sizes is a positive number and names a size of rq->inputs. A definition's
- * workloads may also name sizes that no input has. */
+/* Checks that each of rq->sizes is a positive number and names a size of rq->inputs. With
+ * only_declared, a size may also have a name that no input has, because a definition's workloads
+ * give such sizes. */
 int trace_check_sizes(const struct trace_request *rq, struct err *err);
 
 /* Returns a new reference to trace.py's answer, or NULL after an error. If trace.py refuses the
