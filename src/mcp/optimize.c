@@ -1,4 +1,4 @@
-/* optimize.c - see optimize.h. */
+/* optimize.c - starts child processes `hone optimize` and reads what they print. See optimize.h. */
 #include "mcp/optimize.h"
 
 #include <stdlib.h>
