@@ -276,7 +276,9 @@ struct job_limits {
     uint64_t emu_steps;
 };
 
-/* The GPU that the emulator's cost model models. The numbers come from gpus/NAME.json. */
+/* The GPU that the emulator's cost model models. The numbers come from gpus/NAME.json. smem_per_sm,
+ * smem_per_block and smem_bytes_clk are bytes of shared memory; names with _clk count per clock and
+ * SM. */
 struct job_gpu {
     const char *name;
     uint32_t sms, cores_per_sm, max_threads_per_sm, max_blocks_per_sm, regs_per_sm;
