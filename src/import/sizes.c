@@ -402,8 +402,9 @@ static int find_steps(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* Returns the shape with the least sizes. If these do not fit together, makes one axis after the
- * other as small as the others allow, in several orders, and returns the cheapest shape. */
+/* Returns the shape with the least sizes. If these do not fit together, shrinks the axes one after
+ * the other, each as far as the sizes of the other axes allow. Does this in several orders, and
+ * returns the cheapest shape. */
 static int64_t *least_together(struct size_choice *c, const struct search *s)
 {
     int64_t *best = arena_alloc(&c->arena, (s->n + 1) * sizeof *best);
