@@ -214,8 +214,7 @@ COMPARE_FN int compare_overflows(struct compare_type t, double v)
 }
 
 /* Returns |got - want| / allowed for one element. `slack` is `allowed` without the half ulp. If got
- * or want is NaN or infinite, or an overflow is right, returns 0 for a right element and infinity
- * for a wrong one. */
+ * or want is NaN or infinite, returns 0 for a right element and infinity for a wrong one. */
 COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, double slack,
                                 double allowed)
 {
