@@ -42,8 +42,8 @@ struct search {
     size_t n; /* the number of axes */
     const int64_t *original;
     struct size_limits limits;
-    int64_t *multiple,
-        *least; /* for each axis: its size is a multiple of this, and at least this */
+    /* For each axis: its size is a multiple of `multiple`, and at least `least`. */
+    int64_t *multiple, *least;
     VEC(struct expr *) guards;
     VEC(const struct dim *) positive; /* sizes that could be 0 or less */
     VEC(const struct dim *) flops;
