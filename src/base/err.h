@@ -6,8 +6,8 @@
  *     if (file_read(path, max, &buf, err) < 0)
  *         return err_prefix(err, "reading task '%s'", name);
  *
- * A NULL err is allowed everywhere, for callers that need only the return value. A candidate that
- * fails is not an error; it is data in a verdict.
+ * A NULL err is allowed everywhere, for callers that need only the return value. If a candidate (a
+ * kernel that Hone judges) fails, that is not an error: the candidate's verdict says so.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H

@@ -28,12 +28,12 @@ struct parser {
     struct arena *arena;
     struct insn *insns;
     size_t n;
-    const char *tensors[64];
+    const char *tensors[64]; /* the NAMEs in alignof(NAME) */
     size_t tensor_cols[64];
     size_t ntensors;
     int depth;
-    int stack, max_stack;
-    size_t col; /* column of the error */
+    int stack, max_stack; /* how many operands the code has on the stack: now, and at most */
+    size_t col;           /* column of the error */
     struct err *err;
 };
 
@@ -71,6 +71,8 @@ static bool accept(struct parser *p, const char *token)
     return true;
 }
 
+/* Appends an instruction and returns its index. The instruction changes the number of operands on
+ * the stack by `effect`. */
 static size_t emit(struct parser *p, enum op op, size_t col, int64_t arg, int effect)
 {
     p->insns[p->n] = (struct insn){.op = (uint8_t)op, .col = (uint16_t)col, .arg = arg};
@@ -156,7 +158,7 @@ static int unexpected(struct parser *p, const char *expected)
     return fail(p, p->pos, "%s expected, found '%c'", expected, c);
 }
 
-/* Reads 0.5, 2., 1e-6 or 1.5e+3 if the number at the parser's place is one of these. */
+/* If a real number such as 0.5, 2., 1e-6 or 1.5e+3 begins at the parser's place, reads it. */
 static bool scan_real(struct parser *p, double *out)
 {
     char text[64];
@@ -230,7 +232,7 @@ static const struct function {
     const char *name;
     enum op op;
     int min_args, max_args;
-    bool real;
+    bool real; /* computes in double; only expr_parse_real() knows it */
 } functions[] = {
     {"min", OP_MIN, 2, 16, false},     {"max", OP_MAX, 2, 16, false},
     {"cdiv", OP_CDIV, 2, 2, false},    {"align", OP_ALIGN, 2, 2, false},

@@ -1,5 +1,6 @@
 /*
- * expr.h - the plan's expression language: 64-bit integers, parsed once, evaluated many times.
+ * expr.h - the expressions in tasks and launch plans: 64-bit integers, parsed once, evaluated many
+ * times.
  *
  *     + - * / %  == != < <= > >=  ! && ||  ?:  ( )  min max cdiv align pow2ceil alignof(NAME)
  *
@@ -65,13 +66,13 @@ const char *expr_text(const struct expr *e);
 /*
  * Turns an expression into another representation, from the leaves up. `apply` gets the operator
  * ("+", "min", "neg", "<", ...) and the results of the callbacks for its operands; b is NULL if
- * there is only one operand. Returns the result of `apply` for the whole expression. Returns NULL
- * if a callback returned NULL, or if the expression needs a callback that is NULL. ?: becomes a
- * call of `choose`. && and || become calls of `apply`, but only if `choose` is not NULL: a caller
- * without `choose` accepts no operator that may skip an operand. alignof(NAME) becomes a call of
- * `tensor_align`, a real number a call of `real`, and a name in `reals` a call of `real_name`. The
- * operators on real numbers are called "+", "-", "*", "real/", "fmin", "fmax", "neg", "<", ...,
- * "sqrt", "pow", "double".
+ * there is only one operand. Returns the result of the last callback, which stands for the whole
+ * expression. Returns NULL if a callback returned NULL, or if the expression needs a callback that
+ * is NULL. ?: becomes a call of `choose`. && and || become calls of `apply`, but only if `choose`
+ * is not NULL: a caller without `choose` accepts no operator that may skip an operand.
+ * alignof(NAME) becomes a call of `tensor_align`, a real number a call of `real`, and a name in
+ * `reals` a call of `real_name`. For operators on real numbers, `apply` gets the names "+", "-",
+ * "*", "real/", "fmin", "fmax", "neg", "<", ..., "sqrt", "pow", "double".
  */
 struct expr_fold {
     void *(*number)(void *ctx, int64_t v);

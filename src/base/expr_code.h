@@ -17,7 +17,7 @@ enum op {
     OP_ALIGNOF,
     OP_NEG,
     OP_NOT,
-    OP_BOOL,
+    OP_BOOL, /* makes the top of the stack 0 or 1 */
     OP_ADD,
     OP_SUB,
     OP_MUL,
@@ -38,8 +38,8 @@ enum op {
     OP_REAL_NAME,
     OP_TO_REAL,       /* converts the top of the stack to a real number */
     OP_BELOW_TO_REAL, /* converts the value below the top */
-    OP_NOTHING,
-    OP_DOUBLE, /* double(x); the operand is real already */
+    OP_NOTHING,       /* keeps a place for OP_TO_REAL: see parse_branches() */
+    OP_DOUBLE,        /* double(x); the operand is real already */
     OP_SQRT,
     OP_EXP,
     OP_LOG,
@@ -55,7 +55,9 @@ struct insn {
     uint8_t op;
     bool real; /* the operands are real numbers */
     uint16_t col;
-    int64_t arg; /* constant, bits of a real constant, name, jump target, or index into `tensors` */
+    /* A constant, the bits of a real constant, the index of a name, a jump target, or an index into
+     * `tensors`. */
+    int64_t arg;
 };
 
 struct expr {

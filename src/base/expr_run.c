@@ -113,7 +113,8 @@ static int load_alignof(const struct expr *e, const struct expr_env *env, const 
     return 0;
 }
 
-/* An operation on real numbers, which the stack holds as bits. `x` is the first operand. */
+/* Applies an operator to the real numbers x and y; y is unused if there is one operand. Writes the
+ * result to *slot: the bits of a double, or 0 or 1 for a comparison. */
 static int real_step(enum op op, int64_t *slot, double x, double y, struct err *err)
 {
     double v = 0;

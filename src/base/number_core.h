@@ -69,7 +69,8 @@ GEN_FN struct gen_block gen_philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32
     return b;
 }
 
-/* The four random words of block number `block` of a stream. */
+/* Returns the four random words of block number `block` of a stream. Different values of `draw`
+ * give independent words for the same seed, stream and block. */
 GEN_FN struct gen_block gen_words(uint64_t seed, uint32_t stream, uint32_t draw, uint64_t block)
 {
     return gen_philox((uint32_t)block, (uint32_t)(block >> 32), stream, draw, (uint32_t)seed,

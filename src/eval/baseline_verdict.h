@@ -24,7 +24,9 @@
 #include "task/task.h"
 #include "verdict/verdict.h"
 
-/* Where and with which tools a baseline is judged; all members are part of the key. */
+/* Where and with which tools a baseline is judged; all members are part of the key. `gpu` names the
+ * data sheet and `gpu_name` the GPU itself. `on` is the --on option, such as "spool:DIR". `call_ns`
+ * is the time limit of a call. */
 struct baseline_place {
     const char *device; /* "emu", "cuda" */
     const char *gpu, *gpu_name, *driver, *arch, *compiler, *on;

@@ -1,6 +1,7 @@
 /*
  * bundle_files.h - collects the files of a bundle other than the candidate: baselines, the oracle
- * (the compiled reference of the task), Hone's own service code.
+ * (the compiled reference of the task), and the service code (Hone's own device code). A bundle is
+ * the directory that a worker gets (pack.h).
  *
  * Each file of device code is compiled once; later evaluations find it in the compile cache. These
  * baselines are left out:
@@ -67,6 +68,7 @@ struct bundle_files_request {
     const struct rejected_baseline_vec *broken;
     struct compiler *compiler;
     const char *arch;
+    /* emu: the bundle is for the emulator; baselines: bundle_files_gather() adds the baselines */
     bool emu, baselines;
 };
 

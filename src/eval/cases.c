@@ -135,8 +135,8 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
                                     .verify = out > 64 << 20 ? 1 : 2,
                                     .target_rel = 0.01,
                                     .seed = mix(seed, 7, 0)};
-    /* One untimed call of each baseline is verified. All baselines get the same data, so that one
-     * truth is enough. */
+    /* One untimed call of each baseline is verified. All baselines get the same data, so that the
+     * right outputs need to be computed only once. */
     for (uint32_t p = 1; p < c->nprograms; p++)
         add_call(c, p, JOB_CALL_VERIFY, mix(seed, 12, 0), mix(seed, 13, p));
 }
@@ -276,8 +276,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
         add_check_calls(&c, w->role != ROLE_HELDOUT, seed);
     if (o->emu && w->role == ROLE_SMOKE && index == 0)
         add_rehearsal(&c, seed);
-    /* For a large product, computing the whole truth takes longer than running the candidate, so a
-     * sample of units must be enough. */
+    /* For a large product, computing all right outputs takes longer than running the candidate. So
+     * the worker checks only a sample of the outputs' units (job/unit_sample.h). */
     c.max_units = c.flops > 2e10 ? 1u << 16 : 0;
     *vec_push(&out->cases) = c;
     *vec_push(&out->shapes) = describe(s, a);
@@ -347,8 +347,9 @@ bool cases_time_any(const struct task *t, const struct case_options *o)
     return false;
 }
 
-/* Adds cases with precision data after the role's other cases. For ROLE_SMOKE it adds two cases
- * with the shape of the first smoke workload: one with few terms, one with values near an epsilon.
+/* Adds cases with precision data (precision.h) after the role's other cases. For ROLE_SMOKE it adds
+ * two cases with the shape of the first smoke workload: one with few terms in each sum, one with
+ * values near an epsilon.
  * For ROLE_CHECK, if the candidate is timed too, it adds a case with few terms for each timed
  * shape; on the emulator, only for the first timed shape. `index` is the number of the first added
  * case. */

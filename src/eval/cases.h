@@ -1,10 +1,11 @@
 /*
  * cases.h - chooses the workloads that a candidate runs, and the calls it makes on each.
  *
- * Smoke and check workloads run as the task writes them. Held-out shapes are drawn afresh from the
- * evaluation's seed. Time workloads are timed. A case of another role than time has one call if
- * Hone added its workload by a rule (task/regimes.h), or if its inputs are precision data
- * (precision.h). Otherwise it has these four calls, and the worker verifies each:
+ * A case is a workload at one shape, with its calls. A workload's role says what it is for. Smoke
+ * and check workloads have the shapes that the task gives. Held-out workloads have shapes that are
+ * drawn from the evaluation's seed. Time workloads are timed. A case of the other three roles has
+ * one call if Hone added its workload by a rule (task/regimes.h), or if its inputs are precision
+ * data (precision.h). Otherwise it has these four calls, and the worker verifies each:
  *   1. some data;
  *   2. other data, without reloading the module: a kernel must not carry data from call to call;
  *   3. the data of call 2 in a fresh module; the result must be bit-identical;

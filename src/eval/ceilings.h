@@ -6,8 +6,8 @@
  *
  * `hone-worker --ceilings` measures copy and read bandwidth, multiply-add and tensor rates, and the
  * time of an empty launch. The cache directory keeps the answer under ceilings/, one file for each
- * model of GPU, driver and architecture. A roofline is a share of these rates. If a time is better
- * than these rates allow, the verdict warns about it.
+ * model of GPU, driver and architecture. Verdicts say which share of these rates a kernel reaches.
+ * If a time is better than these rates allow, the verdict warns about it.
  */
 #ifndef EVAL_CEILINGS_H
 #define EVAL_CEILINGS_H

@@ -15,7 +15,7 @@ enum eval_baselines { BASELINES_NONE, BASELINES_HERE, BASELINES_ALL };
 enum eval_depth { EVAL_SMOKE, EVAL_CHECK, EVAL_TIME, EVAL_PROFILE };
 
 struct eval_config {
-    /* the last part of the evaluation to do; if the candidate fails, it ends earlier */
+    /* The last part of the evaluation. If the candidate fails, the evaluation ends earlier. */
     enum eval_depth depth;
     uint64_t seed; /* 0 = drawn at random and recorded in the verdict */
     bool sanitize;
@@ -29,8 +29,11 @@ struct eval_config {
     const char *workload;
     bool annotate;       /* emulator: counters per source line */
     const char *ncu_csv; /* EVAL_PROFILE: where to write ncu's output; NULL = nowhere */
-    const char *const *disabled_detectors; /* hone-test only; NULL-terminated, or NULL */
-    const char *parent; /* source of the parent, for its family header (compile.h); NULL = none */
+    /* Detectors (check/) to switch off; only hone-test sets it. NULL-terminated, or NULL. */
+    const char *const *disabled_detectors;
+    /* The source that the candidate was derived from, for its family header (compile.h). NULL =
+     * none. */
+    const char *parent;
 };
 #define EVAL_CONFIG_INIT                                                 \
     {                                                                    \

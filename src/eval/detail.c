@@ -1,4 +1,4 @@
-/* detail.c - see detail.h. */
+/* detail.c - writes the text about compile errors, problems and findings. See detail.h. */
 #include "eval/detail.h"
 
 #include <string.h>

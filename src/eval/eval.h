@@ -38,7 +38,7 @@ struct eval_target {
     char gpu[32];  /* the built-in data sheet that Hone chose; "" if o->gpu is set */
 };
 /* Finds the architecture for which an evaluator with these options would compile, and the data
- * sheet by which it would compute floors and modelled times. */
+ * sheet from which it would compute floors (the least possible times) and modelled times. */
 int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err);
 /* Returns the chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);

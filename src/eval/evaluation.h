@@ -1,6 +1,7 @@
 /*
  * evaluation.h - the state of the evaluator and of one evaluation. Only these files include it:
- * eval.c (the stages), evaluator.c (opening and closing), judge_job.c (facts to verdict).
+ * eval.c (the stages), evaluator.c (opening and closing), judge_job.c (from a job's result to the
+ * verdict).
  */
 #ifndef EVAL_EVALUATION_H
 #define EVAL_EVALUATION_H
@@ -57,7 +58,7 @@ struct evaluation {
     bool no_ncu;         /* do not use ncu: it was tried already, or is not available */
     double launch_ns;    /* the time of an empty launch, measured in this evaluation */
     uint64_t nonce;      /* a random number in the job; the result must contain the same number */
-    uint64_t started_ns, ran_ns;
+    uint64_t started_ns, ran_ns; /* when it began; how long its jobs ran so far */
 };
 
 struct evaluator {
@@ -65,7 +66,7 @@ struct evaluator {
     bool cuda;   /* the device is a GPU; if false, the emulator */
     int ordinal; /* the number of the GPU */
     char *arch;
-    struct job_gpu gpu;
+    struct job_gpu gpu;                /* the data sheet */
     char device_name[128], driver[80]; /* "" if the GPU is not in this machine */
     struct ceilings ceilings;
     struct compiler *compiler;
@@ -83,7 +84,7 @@ struct evaluator {
 /* evaluator.c: frees the evaluation and everything that it owns. */
 void evaluation_free(struct evaluation *a);
 
-/* judge_job.c: fills the verdict from the facts of a job. */
+/* judge_job.c: fills the verdict from the worker's result of a job. */
 void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r);
 /* judge_job.c: copies the counters into the verdict, except those of held-out shapes. */
 void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r);

@@ -7,7 +7,7 @@
 #include "base/stats.h"
 #include "base/util.h"
 
-/* The first time of a baseline on a GPU. */
+/* The time that was first measured for a baseline on a GPU. */
 struct gpu_time {
     char *what;   /* task, workload, shape, baseline */
     char *device; /* the device's name with the GPU's number */

@@ -4,8 +4,8 @@
  *
  *     gpu_difference_note(&e->gpu_times, v);         for each verdict with times
  *
- * Every job times the baselines beside the candidate, on the same GPU. So the baselines are kernels
- * that run on every GPU. If their times on this verdict's GPU and on another GPU differ by more
+ * Every job times the baselines beside the candidate, on the same GPU. So each GPU has times of the
+ * same baselines. If the baselines' times on this verdict's GPU and on another GPU differ by more
  * than 2% (the median over baselines and shapes), the verdict gets a warning. Times on the two GPUs
  * then cannot be compared, but ratios to baselines can.
  */

@@ -1,4 +1,5 @@
-/* judge_job.c - fills the verdict from the facts of one job: checks, floor, baselines, times. */
+/* judge_job.c - fills the verdict from the worker's result of one job: checks the outputs and the
+ * least possible time, judges the baselines, adds the times. */
 #include "base/util.h"
 #include "check/case_order.h"
 #include "check/decide_verdict.h"
@@ -28,7 +29,7 @@ void copy_counters(struct verdict *v, const struct case_set *cases, const struct
     }
 }
 
-/* Warns if the evaluation asked for all baselines and no library gave a ratio. */
+/* Warns if the evaluation asked for all baselines, but no library was timed and right. */
 static void note_libraries(struct verdict *v, const struct evaluation *a, const bool *left_out)
 {
     bool library = false, timed = false;
@@ -51,7 +52,8 @@ static bool takes_float32(const struct task *t)
     return any && t->compute == DT_F32;
 }
 
-/* Returns the precision that the task declares, and how the kernel's tensor cores reach it. */
+/* Returns the precision that the task declares. For a float32 task whose kernel uses tensor cores,
+ * adds how many products they do in TF32 and in narrower types. */
 static const char *precision_text(struct verdict *v, const struct task *t,
                                   const struct tensor_use *use)
 {

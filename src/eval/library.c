@@ -1,4 +1,5 @@
-/* library.c - see library.h. */
+/* library.c - recognises matrix products, and writes the specs of library and PyTorch baselines.
+ * See library.h. */
 #include "eval/library.h"
 
 #include <string.h>

@@ -17,7 +17,7 @@
 struct library_gemm {
     size_t a, b, d; /* indices of the task's tensors */
     size_t m, n, k; /* indices of the task's axes */
-    bool ta, tb;
+    bool ta, tb;    /* a is stored as [k,m]; b is stored as [n,k] */
     bool relu_bias; /* tensor 2 is the bias */
 };
 
@@ -34,7 +34,7 @@ void library_program(const struct library_gemm *g, const struct shape *s, struct
  * of axes and scalars, mode, precision, program; see docs/worker.md. The task must have the key
  * `torch`. The caller frees the text. */
 char *library_torch_spec(const struct task *t, bool compile);
-/* Returns such a spec for a task whose truth only its Python reference can compute. */
+/* Returns such a spec for a task whose reference is in Python: its program is the reference. */
 char *library_reference_spec(const struct task *t);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/util.h"
 
-enum { MAX_BYTES_LOG = 36 };
+enum { MAX_BYTES_LOG = 36 }; /* a buffer has at most 2^36 elements */
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 

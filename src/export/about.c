@@ -7,6 +7,7 @@
 #include "export/smem_limit.h"
 #include "sys/json.h"
 
+/* The most characters of a line, and of a title. */
 #define WIDTH 112
 #define TITLE 84
 
@@ -102,7 +103,7 @@ static void about_smem(struct export_model *m, const char *prefix, struct strbuf
                                    l->when ? plain(m, expr_text(l->when)) : "", PLAN_MAX_SMEM));
 }
 
-/* Returns whether the limit of shared memory also bounds axis i. */
+/* Returns whether the GPU's limit on shared memory also limits axis i. */
 static bool smem_bounds(struct export_model *m, size_t i)
 {
     struct formula_scope scope = export_scope(m, LANG_C);

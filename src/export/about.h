@@ -1,6 +1,6 @@
 /*
- * about.h - writes the text at the top of an exported file: what the kernel computes, which verdict
- * it has, and which calls it allows.
+ * about.h - writes the text at the top of an exported file: what the kernel computes, the verdict
+ * that Hone gave it, and the sizes that it accepts.
  */
 #ifndef EXPORT_ABOUT_H
 #define EXPORT_ABOUT_H

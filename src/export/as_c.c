@@ -54,6 +54,7 @@ static const char *arch_test(struct export_model *m)
                         exact ? "==" : ">=", sm % 10);
 }
 
+/* How many bits the exponent and the mantissa of a floating-point type have; 0 for other types. */
 struct float_layout {
     int exponent, mantissa;
 };
@@ -78,7 +79,9 @@ static struct float_layout layout(enum dtype t)
     }
 }
 
-/* Appends the body of the example: the sizes of a smoke workload, and a buffer for each tensor. */
+/* Appends to `set` the lines that set the sizes and allocate the tensors, and to `print` the lines
+ * that print the outputs. Takes the sizes of the task's first smoke workload, which is small. If
+ * there is none, takes those of the first workload. */
 static int add_example(struct export_model *m, struct strbuf *set, struct strbuf *print,
                        struct err *err)
 {
@@ -178,7 +181,7 @@ static int write_example(struct export_job *job, struct err *err)
 {
     struct export_model *m = job->model;
     if (!m->in.task->workloads.n)
-        return 0; /* without workloads, as in some definitions, no sizes for an example are known */
+        return 0; /* some imported tasks have no workload, so no sizes for an example are known */
     struct strbuf set = STRBUF_INIT(1 << 20), print = STRBUF_INIT(1 << 20),
                   out = STRBUF_INIT(1 << 20);
     int rc = add_example(m, &set, &print, err);

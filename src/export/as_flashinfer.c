@@ -1,7 +1,7 @@
 /*
  * as_flashinfer.c - writes a kernel as a Solution of FlashInfer-Bench, with Traces from its
- * verdict. A Definition there is a task, a Solution a program for it, a Trace one evaluation at one
- * shape.
+ * verdict. In FlashInfer-Bench, a Definition is a task, a Solution is a program for it, and a Trace
+ * is one evaluation of a Solution at one shape.
  *
  * DIR gets the layout of a FlashInfer-Bench data set:
  *
@@ -38,9 +38,9 @@ static json_t *document_of(const struct task *t, bool *imported)
     return definition ? definition : doc;
 }
 
-/* Calls fn for each input of the definition, in its order, with the task's tensor or scalar of this
- * name. If the reference does not use an input, an imported task has neither a tensor nor a scalar
- * for it; then fn gets NULL for both. */
+/* Calls fn for each input of the Definition, in the Definition's order. fn gets the task's tensor
+ * or scalar with the input's name. If the reference does not use an input, an imported task has
+ * neither a tensor nor a scalar for it; then fn gets NULL for both. */
 static void each_input(struct export_model *m,
                        void (*fn)(struct export_model *m, const char *name,
                                   const struct task_tensor *tensor,
@@ -94,8 +94,9 @@ static void add_scalar_check(struct export_model *m, const char *name,
                 name, x, scalar->value);
 }
 
-/* Appends run(inputs, outputs), which writes into the outputs that the caller gives. A tensor that
- * the kernel updates in place is copied first, because a definition's inputs stay as they are. */
+/* Appends run(inputs, outputs), which writes into the outputs that the caller gives. A Solution
+ * must not change its inputs, so run() first copies each tensor that the kernel updates in place.
+ */
 static void add_run(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -221,8 +222,8 @@ static double reference_ns(const struct verdict *v, const char *workload)
 
 /* Hone divides the error of each element by the task's tolerance; max_ratio is the largest of these
  * ratios. The relative error in a trace is max_ratio times the relative part of the tolerance; the
- * absolute error is max_ratio times the absolute part. A tolerance in sigmas has no such parts, so
- * both errors are then NaN. */
+ * absolute error is max_ratio times the absolute part. A tolerance in standard deviations (sigmas)
+ * has no such parts, so both errors are then NaN. */
 static json_t *correctness_json(const struct export_model *m, const char *workload)
 {
     double ratio = 0, rtol = 0, atol = 0;

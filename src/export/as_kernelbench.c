@@ -2,8 +2,9 @@
  * as_kernelbench.c - writes a kernel as a Python file with a class ModelNew, for KernelBench's
  * evaluation.
  *
- * In the source form PyTorch's load_inline compiles the candidate and its plan when the file is
- * loaded. In the cubin form the file holds the verified machine code.
+ * There are two forms of the file. The source form contains the source of the kernel and of its
+ * launch code; PyTorch's load_inline compiles them when the file is loaded. The cubin form contains
+ * the verified machine code.
  */
 #include <string.h>
 

@@ -7,9 +7,9 @@
  *     evidence_search(&e, store, err);                      1 = the store has a verdict for it
  *     if (evidence_check(&e, &e.verdict, err) < 0) ...      why the verdict does not allow export
  *
- * A verdict allows export if it passes and is about this source and this task (by their hashes). It
- * must also have, for each role of the task's workloads except `time`, a workload that ran and was
- * right.
+ * A verdict allows export if it passes and is about this source and this task (by their hashes).
+ * Also, the kernel must have been right on a workload of each role (such as smoke) that the task's
+ * workloads have, except the role `time`.
  */
 #ifndef EXPORT_EVIDENCE_H
 #define EXPORT_EVIDENCE_H

@@ -19,8 +19,8 @@ struct export_job {
     struct export_model *model;
     struct export_model *backward; /* the kernel of the gradient; NULL = none */
     const char *out;               /* a file, or a directory if the format has several files */
-    bool cubin_form;               /* kernelbench: machine code instead of source */
-    bool ptx;                      /* c: PTX beside the machine code */
+    bool cubin_form;               /* only for kernelbench: write machine code instead of source */
+    bool ptx;                      /* only for c: write PTX beside the machine code */
     VEC(const char *) written;     /* the paths of the written files, in the model's arena */
 };
 

@@ -11,6 +11,7 @@
 #define INT64_LIMIT                                                              \
     9.2e18 /* a bound below this fits 64 bits, whatever the rounding of a double \
             */
+/* In exported code, alignof(tensor) is at most this many bytes. */
 #define MAX_ALIGN 256
 
 struct maker {
@@ -76,7 +77,7 @@ static void *make_real_name(void *ctx, size_t i)
     return f;
 }
 
-/* Whether the result is a double. Comparisons of doubles are integers. */
+/* Whether the result is a double. A comparison of doubles gives an integer. */
 static bool gives_real(const char *op, const struct formula *a, const struct formula *b)
 {
     static const char *const functions[] = {"real/", "fmin", "fmax", "sqrt",  "exp",
@@ -288,7 +289,8 @@ static void print_call(struct strbuf *out, const struct formula *f, const struct
     strbuf_addc(out, ')');
 }
 
-/* gcc -Wall warns about an && inside an || without parentheses, so we print parentheses. */
+/* Returns the `level` for operand(). gcc -Wall warns about an && inside an || without parentheses,
+ * so for C the level makes operand() print parentheses there. */
 static int logic_level(const struct formula *operand, const struct formula *in, bool python,
                        int level)
 {

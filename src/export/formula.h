@@ -22,7 +22,7 @@ struct formula_scope {
     size_t n;
     const char *const *names;
     const int64_t *lo, *hi;
-    bool wide;                /* C: print 64-bit literals */
+    bool wide;                /* C: print number literals as INT64_C(...) */
     const char *const *reals; /* the text of each floating-point scalar: its name or its value */
 };
 
@@ -40,7 +40,7 @@ struct formula {
     enum formula_kind kind;
     int64_t number;     /* of a FORMULA_NUMBER */
     double value;       /* of a FORMULA_REAL */
-    size_t name;        /* of a FORMULA_NAME or FORMULA_REAL_NAME */
+    size_t name;        /* of a FORMULA_NAME or FORMULA_REAL_NAME: index in `names` or `reals` */
     const char *tensor; /* of a FORMULA_ALIGN, which is alignof(tensor) */
     const char *op;     /* of a FORMULA_APPLY: "+", "min", "neg", "&&", ... */
     const struct formula *a, *b, *c;

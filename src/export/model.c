@@ -96,7 +96,7 @@ static void find_bounds(struct export_model *m)
             m->tested_lo[i] = m->tested_hi[i] = x->value;
         m->lo[i] = x->is_const ? x->value : m->tested_lo[i] > 0;
         m->hi[i] = x->is_const ? x->value : m->tested_hi[i] > INT32_MAX ? AXIS_MAX : INT32_MAX;
-        if (!t->workloads.n) { /* a definition without workloads */
+        if (!t->workloads.n) { /* some imported tasks have none */
             m->tested_lo[i] = m->lo[i];
             m->tested_hi[i] = m->hi[i];
         }

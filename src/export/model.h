@@ -1,6 +1,6 @@
 /*
- * model.h - one kernel as the writers of src/export see it: the task's tensors and axes, the plan,
- * the compiled code and the verdict.
+ * model.h - one kernel as the writers of src/export see it: the task's tensors and axes, the launch
+ * plan (grids, arguments, workspaces), the compiled code and the verdict.
  *
  * A caller fills `struct export_source` and calls export_model_init(). Everything else here is
  * derived from it and lives in the model's arena.

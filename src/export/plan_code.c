@@ -75,7 +75,8 @@ int code_map_type(enum dtype t)
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 /* Prints the workspaces and the tensor maps that a launch uses: first the workspaces, because a map
- * may describe one. If several launches use the same workspace or map, each of them prints it. */
+ * may describe a workspace. A workspace or map that several launches use is printed for each of
+ * them. */
 static void walk_needs(struct plan_code *c, const struct plan_launch *l)
 {
     const struct plan *p = c->m->in.plan;

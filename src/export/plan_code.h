@@ -1,5 +1,6 @@
 /*
- * plan_code.h - writes the launch plan as readable code.
+ * plan_code.h - writes the launch plan as readable code. The plan says which kernels to launch, and
+ * with which grids, arguments and workspaces.
  *
  * plan_code_write() walks the plan once: axes, tensors, constraints, then each launch with the
  * workspaces and tensor maps that it uses. A printer for each language writes the lines:
@@ -40,8 +41,8 @@ struct plan_printer {
     void (*transfer)(struct plan_code *c, const struct plan_launch *l); /* memset or copy */
     void (*end_launch)(struct plan_code *c, const struct plan_launch *l);
 };
-/* plan_printer_sizes writes only what comes before the launches, in Python: axes from shapes,
- * checks, constraints. */
+/* plan_printer_sizes prints Python, and only the part before the launches: code that finds the axes
+ * in the shapes of the inputs, and checks the sizes and the constraints. */
 extern const struct plan_printer plan_printer_c, plan_printer_python, plan_printer_sizes;
 
 void plan_code_write(struct export_model *m, const struct plan_printer *p, struct strbuf *out);

@@ -1,6 +1,6 @@
 /*
- * plan_code_sizes.c - prints how an exported Python function finds the axes in the shapes of its
- * inputs, and what the function checks. The function runs for real tensors, and for the fake
+ * plan_code_sizes.c - prints the body of an exported Python function, which finds the axes in the
+ * shapes of its inputs and checks them. The function runs for real tensors, and for the fake
  * tensors of torch.compile.
  */
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "base/util.h"
 
-/* Lowers the upper bounds of names to those that a condition sets by its terms `NAME <= N` and
- * `NAME < N`. */
+/* Looks in a condition for the terms `NAME <= N` and `NAME < N`, which && may join. Lowers the
+ * upper bound of each such NAME in `hi`. */
 static void narrow(const struct formula *f, int64_t *hi)
 {
     if (f->kind != FORMULA_APPLY)

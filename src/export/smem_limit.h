@@ -1,6 +1,6 @@
 /*
  * smem_limit.h - finds the launches whose shared memory grows with the axes beyond what a GPU
- * gives a block. For such a launch the bounds of the axes do not say which sizes can run.
+ * gives a block. Such a launch runs only at some of the sizes that the bounds of the axes allow.
  */
 #ifndef EXPORT_SMEM_LIMIT_H
 #define EXPORT_SMEM_LIMIT_H
@@ -8,8 +8,8 @@
 #include "export/formula.h"
 #include "export/model.h"
 
-/* Returns the launch's bytes of shared memory if they exceed PLAN_MAX_SMEM at some sizes that the
- * axes and the launch's `when` allow, else NULL. */
+/* Returns the formula for the launch's bytes of shared memory if they may exceed PLAN_MAX_SMEM at
+ * sizes that the bounds of the axes and the launch's condition `when` allow; else NULL. */
 const struct formula *smem_over_limit(struct export_model *m, const struct plan_launch *l,
                                       const struct formula_scope *s);
 

@@ -4,8 +4,8 @@
  *     struct template_slot slots[] = {{"ident", "softmax"}, {"plan", code}};
  *     template_fill(&out, "c_source.c.in", slots, ARRAY_LEN(slots));
  *
- * The files are those of src/export/templates. A slot without a text, or a text without a slot in
- * the file, is a defect of Hone.
+ * The files are those of src/export/templates. template_fill() calls BUG() if a slot has no text,
+ * or if the file has no slot for a text.
  */
 #ifndef EXPORT_TEMPLATE_H
 #define EXPORT_TEMPLATE_H

@@ -17,8 +17,8 @@
 #include "torch/task.h"
 
 #define MAX_TRACES 4
-#define MAX_SHAPES 3 /* shapes at which random rounding is tried */
-#define MAX_FLOPS 20000000
+#define MAX_SHAPES 3       /* shapes at which random rounding is tried */
+#define MAX_FLOPS 20000000 /* the most flops of such a shape, except of the first */
 /* If the model of rounding errors allows too large errors, Hone chooses sizes at which every
  * variance is taken over at least 16 elements. If the model still allows too large errors, Hone
  * chooses sizes with at least 64. */
@@ -151,9 +151,9 @@ static bool names(const char *message, const char *axis, bool divided)
     return false;
 }
 
-/* Adds to `fixed` the axes that an error message names: those that are divided, or else all of
- * them. A size that Hone cannot follow is nearly always one with a division. Returns false if it
- * adds none. */
+/* Adds to `fixed` the axes that an error message names beside a division sign. If there are none,
+ * adds all axes that the message names. A size that Hone cannot follow nearly always has a
+ * division. Returns false if it adds no axis. */
 static bool fix_named(const json_t *found, const char *message, json_t *fixed)
 {
     const json_t *axes = json_object_get(json_object_get(found, "graph"), "axes");

@@ -1,5 +1,6 @@
 /*
- * import.h - makes a task from a PyTorch module, and proves that the task's truth is the module's.
+ * import.h - makes a task from a PyTorch module, and proves that the task's reference computes the
+ * same as the module.
  *
  *     struct importer im;
  *     importer_open(&im, PRECISION_TORCH);
@@ -11,7 +12,8 @@
  *
  * The steps of an import:
  *  1. trace.py records the module's operations as a graph.
- *  2. Hone writes the graph's reference and chooses sizes (task_text.h).
+ *  2. Hone writes the graph's reference as C code, whose compiled form is the oracle, and chooses
+ *     sizes (task_text.h).
  *  3. Hone checks the task as `hone task check` does. If the caller gave no file of an earlier
  *     trace, Hone also runs the module in PyTorch, at the smoke shapes and at two shapes of the
  *     held-out ranges. The module's results must agree with the oracle's within the task's
@@ -52,7 +54,8 @@ struct import_report {
     /* The model of rounding errors allows far larger errors than random rounding caused. */
     bool is_loose;
     bool needs_python; /* the task's reference is in Python, so every evaluation needs PyTorch */
-    /* If there were only few runs with random rounding at a shape, how many; else 0. */
+    /* The least number of runs with random rounding at a shape, if it is lower than usual; else 0.
+     */
     uint64_t few_runs;
     json_t *notes; /* texts for the user, for example which sizes are fixed and why */
     json_t *files; /* the paths of the user's file and of the files that it imports */

@@ -10,7 +10,7 @@
 #include "sys/json.h"
 
 enum { SMOKE_SHAPES = 2, MOST_CHECKED = 4, LEAST_HELDOUT = 1, MOST_HELDOUT = 12 };
-static const double CHECK_ELEMS = 4194304;
+static const double CHECK_ELEMS = 4194304; /* the most elements of a tensor in a check workload */
 
 /* The axes of the task. The size of an axis may follow from others by a constraint "AXIS ==
  * EXPRESSION". */
@@ -23,6 +23,7 @@ struct axes {
 
 bool python_task_is_possible(const struct err *refusal)
 {
+    /* Parts of the messages after which the reference can stay in Python. */
     static const char *const reasons[] = {"by the data of a tensor",
                                           "depends on data",
                                           "depends on the data",

@@ -11,15 +11,17 @@
 #include "task/task.h"
 
 #define TRIALS 6000
+/* The most that shapes may cost (struct size_point), and the most elements of a tensor. */
 #define SMOKE_COST 3e6   /* the emulator runs such a shape in well under a second */
 #define CHECK_COST 1.5e8 /* the oracle runs such a shape in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
-/* A shape at which a norm or softmax has one element loses this much merit. That is more than the
- * merit of any sizes. */
+/* A shape at which a norm or softmax has one element loses this much merit(). That is more than
+ * good sizes can add. */
 #define CONSTANT_COSTS 50
-/* If DEEP variances of variable size follow each other, each is taken over at least DEEP_STATISTICS
- * elements. With fewer elements, such a network has never had a useful tolerance. */
+/* Suppose that DEEP or more variances follow each other, and that their numbers of elements depend
+ * on the sizes. Then each is taken over at least DEEP_STATISTICS elements. With fewer elements,
+ * such a network has never had a useful tolerance. */
 enum { DEEP = 8, DEEP_STATISTICS = 16 };
 #define MAX_SHRINKS 100 /* a step shrinks sizes by a fifth; 100 steps leave 2e-10 of a size */
 
@@ -37,9 +39,10 @@ struct least_size {
 
 struct search {
     struct graph *g;
-    size_t n;
+    size_t n; /* the number of axes */
     const int64_t *original;
     struct size_limits limits;
+    /* For each axis: its size is a multiple of `multiple`, and at least `least`. */
     int64_t *multiple, *least;
     VEC(struct expr *) guards;
     VEC(const struct dim *) positive; /* sizes that could be 0 or less */
@@ -399,8 +402,9 @@ static int find_steps(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* Returns the shape with the least sizes. If these do not fit together, makes one axis after the
- * other as small as the others allow, in several orders, and returns the cheapest shape. */
+/* Returns the shape with the least sizes. If these do not fit together, shrinks the axes one after
+ * the other, each as far as the sizes of the other axes allow. Does this in several orders, and
+ * returns the cheapest shape. */
 static int64_t *least_together(struct size_choice *c, const struct search *s)
 {
     int64_t *best = arena_alloc(&c->arena, (s->n + 1) * sizeof *best);

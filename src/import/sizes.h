@@ -48,9 +48,10 @@ struct size_choice {
 struct size_limits {
     /* Every axis has at least this size. An axis with a smaller original size keeps that size. */
     int64_t floor;
-    /* Every variance is taken over at least this many elements. A variance over fewer elements at
-     * the original sizes is taken over at least that many. If many variances follow each other,
-     * sizes_choose() asks for more elements, because errors grow from variance to variance. */
+    /* Every variance is taken over at least this many elements. If a variance has fewer elements at
+     * the original sizes, it must have at least as many as there. If many variances follow each
+     * other, sizes_choose() asks for more elements, because errors grow from variance to variance.
+     */
     int64_t statistics;
     double work; /* how often the oracle computes a value: graph_reference.work */
 };

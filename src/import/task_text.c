@@ -120,7 +120,9 @@ static const struct dim *flops_text(struct writer *w)
     const uint32_t *uses = graph_uses(&w->g, &a);
     if (sum->text && strlen(sum->text) <= MAX_FLOPS_TEXT)
         goto out;
-    if (!dim_same(sum, graph_flops(&w->g))) { /* the terms of g itself may be too many */
+    /* If moved sums save work (collapse.h), the terms of w->g would add up to more than is needed.
+     */
+    if (!dim_same(sum, graph_flops(&w->g))) {
         sum = zero;
         goto out;
     }

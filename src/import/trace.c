@@ -12,7 +12,7 @@
 #include "sys/loop.h"
 #include "sys/proc.h"
 
-#define LIMIT_CPU_NS (900 * SEC) /* 20 s are usual */
+#define LIMIT_CPU_NS (900 * SEC)    /* a trace usually takes 20 s */
 #define LIMIT_NS (4 * LIMIT_CPU_NS) /* the machine may be busy */
 #define LIMIT_BYTES (UINT64_C(16) << 30)
 #define MAX_ANSWER (64u << 20)

@@ -7,7 +7,7 @@
  *     json_decref(found);
  *
  * The program runs in the user's own Python, $HONE_PYTHON or python3, which must have PyTorch. It
- * executes the user's file, in a process that may take 5 minutes and 16 GiB.
+ * executes the user's file, in a process that may use 15 minutes of CPU time and 16 GiB.
  */
 #ifndef IMPORT_TRACE_H
 #define IMPORT_TRACE_H
@@ -46,8 +46,9 @@ struct trace_request {
 /* Returns the name of the user's file in messages. */
 const char *trace_shown(const struct trace_request *rq);
 
-/* Checks that each of rq->sizes is a positive number and names a size of rq->inputs. A definition's
- * workloads may also name sizes that no input has. */
+/* Checks that each of rq->sizes is a positive number and names a size of rq->inputs. With
+ * only_declared, a size may also have a name that no input has, because a definition's workloads
+ * give such sizes. */
 int trace_check_sizes(const struct trace_request *rq, struct err *err);
 
 /* Returns a new reference to trace.py's answer, or NULL after an error. If trace.py refuses the

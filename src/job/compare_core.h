@@ -3,7 +3,9 @@
  * C++17.
  *
  * gcc compiles this file into hone-worker, and NVRTC compiles it into Hone's device code. So both
- * give the same result for an element.
+ * give the same result for an element. The truth is the right value as a double, which the task's
+ * oracle computes together with a magnitude: how large the terms of the element's sum are
+ * (task/hone_ref.h).
  *
  *   allowed = atol + rtol * magnitude + half an ulp of the dtype at the truth
  *   ratio   = |got - truth| / allowed; an element is bad unless ratio <= 1
@@ -43,12 +45,14 @@ struct compare_rule {
     uint32_t poisoned;
 };
 
+/* The comparison of one element. zero_ratio is the ratio that the value 0 would have. err2 is the
+ * squared error, and ideal2 is ideal^2. */
 struct compare_elem {
     double ratio, zero_ratio, abs_err, err2, ideal2;
     int bad, unwritten;
 };
 
-/* Sums over elements; partial sums can be merged in any order. */
+/* The counts, sums and maxima over several elements. Two of them can be merged, in any order. */
 struct compare_sum {
     uint64_t n, bad, unwritten, worst_elem;
     double max_ratio, zero_ratio, max_abs, err2, ideal2;
@@ -107,6 +111,7 @@ struct compare_type {
     double overflow; /* 0 = the type never overflows */
 };
 
+/* The cases here and below are numbers of enum dtype. Device code cannot include base/dtype.h. */
 COMPARE_FN struct compare_type compare_type_of(uint32_t dtype)
 {
     struct compare_type t = {0, 0, 0};
@@ -208,8 +213,8 @@ COMPARE_FN int compare_overflows(struct compare_type t, double v)
     return t.overflow > 0 && compare_abs(v) >= t.overflow;
 }
 
-/* Returns |got - want| / allowed for one element. Returns infinity if a NaN or an infinity makes
- * the distance meaningless. */
+/* Returns |got - want| / allowed for one element. `slack` is `allowed` without the half ulp. If got
+ * or want is NaN or infinite, returns 0 for a right element and infinity for a wrong one. */
 COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, double slack,
                                 double allowed)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define EDGES_MAX_BYTES (16u << 20)
+#define EDGES_MAX_BYTES (16u << 20) /* larger buffers are not rearranged */
 
 bool edges_wanted(const struct job_buffer *b, const struct job_call *call)
 {

@@ -1,5 +1,5 @@
 /*
- * gen.h - generates input data from a counter RNG, with integer arithmetic only.
+ * gen.h - generates input data from a counter RNG, with the same bits on every machine.
  *
  * Element i of a tensor depends only on (seed, stream, i) and the tensor's spec. So CPU and GPU can
  * make any element alone, with the same bits. The arithmetic is in gen_core.h, in the common subset

@@ -7,7 +7,7 @@
  *   1. Random words come from Philox4x32-10: integers only.
  *   2. A float is a + w * k. Here w is an integer below 2^32, and k is a double cut to 21
  *      significant bits. So w * k is exact, and only the addition rounds. A fused multiply-add
- * gives the same result.
+ *      gives the same result.
  *   3. Integer arithmetic (gen_round) rounds a double to a narrower type, once, to nearest even.
  *
  * Element i of a tensor is a function of (spec, dtype, seed, stream, i) alone. It comes from word
@@ -58,8 +58,8 @@ enum gen_special {
 
 enum { GEN_FEW = 4, GEN_THIN_RANGES = 2 };
 
-/* A range of a tensor's dimensions: how many places it has, and the distance between two
- * neighbouring places, in elements. */
+/* A range of adjacent dimensions of a tensor, seen as one dimension: how many places it has, and
+ * the distance between two neighbouring places, in elements. */
 struct gen_range {
     uint64_t places, step;
 };
@@ -286,8 +286,8 @@ GEN_FN uint64_t gen_special_bits(int t, int special, uint32_t x)
     }
 }
 
-/* Returns the special value of an element with random word x, or GEN_SPECIAL_NONE. A second random
- * word decides, which we derive from x. */
+/* Returns the special value of an element with random word x, or GEN_SPECIAL_NONE. The decision
+ * uses another random word, y, which we derive from x. */
 GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
 {
     for (int k = 0; k < 2; k++) {

@@ -15,10 +15,11 @@
  *     [keep the outputs]                            -- verified calls
  *
  * After ALL candidate calls of the job have run, the worker unloads the candidate's module and only
- * then loads the oracle. So no part of the oracle is in the process while the candidate can run.
- * The worker generates the inputs of each kept call again, computes the truth in double and
- * compares the outputs with it. (On the emulator a kernel cannot read the worker's memory, so there
- * the worker verifies some calls earlier.)
+ * then loads the oracle (the compiled reference of the task). So no part of the oracle is in the
+ * process while the candidate can run. The worker generates the inputs of each kept call again.
+ * From them the oracle computes the truth, which is the right outputs in double, and the worker
+ * compares the kept outputs with it. (On the emulator a kernel cannot read the worker's memory, so
+ * there the worker verifies some calls earlier.)
  *
  * After job_read() a reader may rely on these invariants:
  *  - every index is in range, and every count is within its cap;
@@ -85,8 +86,8 @@ struct job_buffer {
     /* The tolerance of outputs (docs/judge.md). The error of an element may be atol + rtol *
      * magnitude, plus half an ulp of dtype. */
     double rtol, atol;
-    /* How many times the rms error of an ideal kernel the rms error of an output may be. 0 means no
-     * limit. */
+    /* The rms error of an output may be this many times the rms error of an ideal kernel. 0 means
+     * no limit. */
     double budget;
     /* Unit roundoff of the precision in which the task is declared to compute, for example 2^-24
      * for fp32. It is 1 if the oracle gives sigma in place of the magnitude. */
@@ -181,7 +182,7 @@ enum job_call_flags {
      * (edges.h). */
     JOB_CALL_EDGES = 256,
     JOB_CALL_DUMP = 64, /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
-    /* On the emulator: run only some blocks of each launch, for the cost model. */
+    /* On the emulator: run only a sample of the blocks of each launch. */
     JOB_CALL_BLOCK_SAMPLE = 16
 };
 
@@ -212,7 +213,8 @@ struct job_timing {
     uint64_t seed;
 };
 
-/* A phase of the oracle. */
+/* A phase of the oracle. Phases run one after the other. A phase computes its units in any order;
+ * a unit is often one element (task/hone_ref.h). */
 struct job_phase {
     const char *fn; /* name of its function */
     uint64_t units; /* number of its units */
@@ -238,7 +240,7 @@ struct job_case {
     uint32_t nscalars;
     double *scalars;    /* values in the task's order; the oracle reads them with SC() */
     uint64_t max_units; /* verify at most this many units of the last phase; 0 means all */
-    /* For the floor: the operations and bytes that no implementation can avoid. */
+    /* For the least possible time: the operations and bytes that no implementation can avoid. */
     double flops, min_bytes;
 };
 
@@ -274,7 +276,9 @@ struct job_limits {
     uint64_t emu_steps;
 };
 
-/* The GPU that the emulator's cost model models. The numbers come from gpus/NAME.json. */
+/* The GPU that the emulator's cost model models. The numbers come from gpus/NAME.json. smem_per_sm,
+ * smem_per_block and smem_bytes_clk are bytes of shared memory; names with _clk count per clock and
+ * SM. */
 struct job_gpu {
     const char *name;
     uint32_t sms, cores_per_sm, max_threads_per_sm, max_blocks_per_sm, regs_per_sm;
@@ -290,7 +294,8 @@ struct job {
     bool sanitize;   /* on the emulator: turn the sanitizer on */
     bool annotate;   /* make counters for each source line */
     uint64_t nonce;  /* copied to the result, to show to which run of the job the result belongs */
-    /* Decides the order of warps, and the samples. The data of a call has its own seed. */
+    /* Decides the emulator's order of warps, and what samples contain. The data of a call has its
+     * own seed. */
     uint64_t seed;
     uint32_t nthreads; /* host threads of the emulator; 0 means one for each processor */
     /* On a GPU: in how many processes to time kernels under 20 us. 0 and 1 mean only in the worker

@@ -1,7 +1,8 @@
 /*
- * ref_ctx.h - the argument of the phases of a task's oracle, for the programs that run the oracle.
+ * ref_ctx.h - the struct that a program gives to a task's oracle when it calls the oracle's
+ * functions.
  *
- * An oracle sees the same memory as struct hone_ref_ctx of task/hone_ref.h, which describes the
+ * The oracle knows this struct as struct hone_ref_ctx of task/hone_ref.h, which describes the
  * members. t/unit/poison.c checks that the two structs agree.
  */
 #ifndef JOB_REF_CTX_H
@@ -39,7 +40,8 @@ void ref_ctx_init(struct ref_ctx *ctx, uint32_t ntensors);
 int ref_fault_check(const struct ref_ctx *ctx, uint64_t fault, const char *const *names,
                     struct err *err);
 
-/* The function of one phase of an oracle. It computes `count` units from unit `first` on. */
+/* The function of one phase of an oracle. It computes `count` units, beginning with unit `first`.
+ */
 typedef void (*ref_phase_fn)(const struct ref_ctx *ctx, int64_t first, int64_t count);
 
 #endif

@@ -20,8 +20,8 @@
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
 #define RESULT_VERSION 6
-/* The offset of the status byte. If a call hangs, the worker's watchdog sets this byte in its copy
- * of the result so far. */
+/* The offset of the status byte in the file. If a call hangs, the worker's watchdog sets this byte
+ * in its copy of the result so far. */
 #define RESULT_STATUS_AT 24
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
@@ -41,14 +41,15 @@ enum result_status {
     RESULT_MACHINE      /* the device, the driver or the worker failed, not the candidate */
 };
 
+/* What the emulator found in a kernel (docs/emulator.md). */
 enum finding_kind {
-    FIND_OOB,
+    FIND_OOB, /* an access out of bounds */
     FIND_MISALIGNED,
-    FIND_UNINIT,
+    FIND_UNINIT, /* the kernel uses a value that it loaded from unwritten memory */
     FIND_RACE,
-    FIND_BARRIER,
-    FIND_ASYNC,
-    FIND_UNWRITTEN,
+    FIND_BARRIER, /* threads go around a barrier, or lanes are not in the mask of an instruction */
+    FIND_ASYNC,   /* misuse of memory that an asynchronous operation uses */
+    FIND_UNWRITTEN, /* no thread wrote an element of an output */
     FIND_DEADLOCK,
     FIND_TRAP,
     FIND_ASSERT,

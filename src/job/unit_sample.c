@@ -25,16 +25,17 @@ static void shuffle(uint32_t *v, uint32_t n, uint64_t *seed)
     }
 }
 
-/* The columns are divided into nblocks blocks, and the list of blocks into `parts` parts. The
- * sample of a row has one stretch of `run` neighbouring columns in each part. */
+/* The n columns are divided into nblocks blocks, and the list of blocks into `parts` parts. The
+ * sample of a row has one run of `run` neighbouring columns in each part. In each part, the run of
+ * the k-th row of the sample lies in block number order[k % norder] of that part. */
 struct columns {
     uint64_t n, run;
     uint32_t nblocks, parts;
-    uint32_t *order; /* the stretch of the n-th row lies in block order[n] of a part */
+    uint32_t *order;
     uint32_t norder;
 };
 
-/* Returns the column where the run of a row in a part begins. */
+/* Returns the column where the run of a row in a part begins. `row` counts the sample's rows. */
 static uint64_t place_run(const struct columns *c, uint32_t part, uint64_t row, uint64_t *seed)
 {
     uint32_t first = (uint32_t)((uint64_t)c->nblocks * part / c->parts),

@@ -1,7 +1,8 @@
 /*
  * unit_sample.h - chooses which units of an oracle's last phase to compute, if not all of them.
  *
- * The units of the last phase lie in rows and columns, as the elements of the largest output do.
+ * A unit is a part of the phase that can be computed alone, often one output element
+ * (task/hone_ref.h). The units lie in rows and columns, as the elements of the largest output do.
  * The sample consists of short runs of adjacent units of a row:
  *
  * - If there are at least as many runs as rows, every row has the same number of runs. Otherwise we
@@ -17,8 +18,8 @@
  * So if every row has a run, we certainly notice that a kernel leaves out or spoils a row. If every
  * block of columns has a run, we also certainly notice that a kernel spoils a whole block of
  * columns. The sample holds the first and the last units, because kernels often go wrong at the
- * edges. The sample holds no unit twice. The truth on the CPU and the truth on the device use the
- * same sample. No kernel can know the sample, because its seed comes from the job.
+ * edges. The sample holds no unit twice. The oracle computes the same sample on the CPU as on the
+ * device. No kernel can know the sample, because its seed comes from the job.
  */
 #ifndef JOB_UNIT_SAMPLE_H
 #define JOB_UNIT_SAMPLE_H
@@ -33,17 +34,17 @@
 #define UNIT_SAMPLE_TILE 64 /* the side of the tiles of unit_sample_finds() */
 
 struct unit_sample {
-    uint64_t run; /* units in each run */
-    uint32_t n;
-    uint64_t start[UNIT_SAMPLE_MAX_RUNS];
+    uint64_t run;                         /* units in each run */
+    uint32_t n;                           /* the number of runs */
+    uint64_t start[UNIT_SAMPLE_MAX_RUNS]; /* the first unit of each run */
 };
 
 /* Draws at most `max` of the rows * columns units. If max is 0, takes all units. */
 void unit_sample_draw(uint64_t rows, uint64_t columns, uint64_t max, uint64_t seed,
                       struct unit_sample *out);
 
-/* Returns the units to compute in a phase of a case: all of them, but in the last phase at most the
- * case's max_units. */
+/* *out becomes the units to compute in a phase of a case: all of them, but in the last phase at
+ * most the case's max_units. */
 void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t seed,
                           struct unit_sample *out);
 /* Whether the case leaves out some units. */
@@ -52,9 +53,9 @@ bool unit_sample_is_partial(const struct job_case *c);
 /* Finds in how many rows and columns the units of the last phase lie. */
 void unit_sample_shape(const struct job_case *c, uint64_t *rows, uint64_t *columns);
 /* Returns the probability that the sample of this seed finds an error, wherever the error lies. We
- * compute three probabilities, for an error in `share` of the rows, of the blocks of
- * UNIT_SAMPLE_TILE columns, and of the square tiles. The result is the least of the three. Returns
- * 1 if the case leaves out no units. */
+ * compute three probabilities: for an error that spoils `share` of the rows, for one that spoils
+ * `share` of the blocks of UNIT_SAMPLE_TILE columns, and for one that spoils `share` of the square
+ * tiles. The result is the least of the three. Returns 1 if the case leaves out no units. */
 double unit_sample_finds(const struct job_case *c, uint64_t seed, double share);
 
 /* Returns the probability that at least one of `bad` things is among `seen` things that are drawn

@@ -1,6 +1,6 @@
 /*
- * wire.h - reads and writes little-endian bytes within bounds, for job.bin, result.bin and messages
- * of the compiler.
+ * wire.h - reads and writes little-endian bytes within bounds, for job.bin, result.bin, and the
+ * messages and the cache of the compile service.
  *
  * A reader never reads past its bytes. If the bytes end too early, or a count is over its cap,
  * the reader sets `bad` to the name of the field and returns zeros from then on. Check `bad` once,

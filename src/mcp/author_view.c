@@ -1,4 +1,4 @@
-/* author_view.c - see author_view.h. */
+/* author_view.c - hides held-out shapes from tasks and verdicts. See author_view.h. */
 #include "mcp/author_view.h"
 
 #include "base/util.h"

@@ -1,6 +1,6 @@
 /*
  * catalogue.h - reads schema/mcp.json, which describes the tools and their arguments to clients,
- * and checks arguments against it. The code of the tools is in tools.h.
+ * and checks arguments against it. tools.h lists the code of the tools.
  */
 #ifndef MCP_CATALOGUE_H
 #define MCP_CATALOGUE_H

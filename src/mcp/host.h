@@ -4,8 +4,8 @@
  * A child works in the server's directory. It may change files there and nowhere else. It may read
  * only this directory, the system's programs and libraries, the CUDA toolkit and, if the user
  * allows Python, the Python environment. It has no network, and none of the server's environment
- * variables that could hold a key. A child with an author that the user named on the command line
- * may do more: see enum host_author.
+ * variables that could hold a key. A child may do more if it uses an author (a model or a program
+ * that writes kernels) that the user named on the command line: see enum host_author.
  */
 #ifndef MCP_HOST_H
 #define MCP_HOST_H
@@ -21,19 +21,19 @@ struct host {
     struct workdir dir;
     struct loop *loop;
     struct arena mem;
-    const char *hone;       /* the running program */
-    struct jail jail;       /* the jail of most children */
-    struct jail paid_jail;  /* the jail of authors that talk to a model's server */
-    bool confined;          /* Linux can limit which files children open (Landlock) */
-    const char *const *env; /* changes to the environment of most children */
-    const char *const *paid_env;
-    uint64_t memory_bytes; /* limit for a child and its descendants */
+    const char *hone;            /* the running program */
+    struct jail jail;            /* the jail of most children */
+    struct jail paid_jail;       /* the jail of authors that talk to a model's server */
+    bool confined;               /* Linux can limit which files children open (Landlock) */
+    const char *const *env;      /* changes to the environment of most children */
+    const char *const *paid_env; /* the same for HOST_REMOTE and HOST_PROGRAM */
+    uint64_t memory_bytes;       /* limit for a child and its descendants */
 };
 
 /* Who writes the kernels in a child. The child's rights depend on it. */
 enum host_author {
-    HOST_BUILT_IN, /* no network, no keys, only the directory */
-    HOST_REMOTE,   /* also the network and the user's keys */
+    HOST_BUILT_IN, /* Hone itself: no network, no keys, only the directory */
+    HOST_REMOTE,   /* a model on a server: also the network and the user's keys */
     HOST_PROGRAM   /* a program that the user named: no limits on files and network */
 };
 
@@ -42,12 +42,12 @@ int host_open(struct host *h, const struct mcp_config *c, struct err *err);
 void host_close(struct host *h);
 
 /* Sets the directory, environment, jail and limits of *c. The caller sets argv, on_end, ctx and the
- * limit of time. */
+ * time limit. */
 void host_prepare(const struct host *h, enum host_author author, struct child_process *c);
 
-/* Checks the name or path of a task. The result, in `mem`, is the operand for `hone`. A task of the
- * directory has a reference.c that the child compiles and runs. If the child cannot be confined,
- * such a task is refused, or accepted if the user allowed that with --allow-unconfined. */
+/* Checks the name or path of a task. *out becomes the operand for `hone`, in `mem`. A task in the
+ * server's directory has a reference.c that the child compiles and runs. If Linux cannot confine
+ * the child, such a task is refused, unless the user gave --allow-unconfined. */
 int host_task(const struct host *h, const char *task, struct arena *mem, const char **out,
               struct err *err);
 

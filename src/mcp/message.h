@@ -75,7 +75,7 @@ struct message {
     struct err err;     /* if the message is bad: the reason */
 };
 
-/* Reads one message. A bad message is not an error of this function: `kind` says so. */
+/* Reads one message. If the message is bad, m->kind becomes MESSAGE_BAD. */
 void message_read(struct message *m, const char *text, size_t len);
 void message_release(struct message *m);
 

@@ -1,4 +1,4 @@
-/* optimize.c - see optimize.h. */
+/* optimize.c - starts child processes `hone optimize` and reads what they print. See optimize.h. */
 #include "mcp/optimize.h"
 
 #include <stdlib.h>
@@ -95,7 +95,8 @@ static void read_line(struct optimization *o, const char *line, size_t n)
     o->lines++;
 }
 
-/* Frees the memory that a run does not need after its end. A run without a name keeps its error. */
+/* Gives back unspent money, and frees the memory that a run does not need after its end. A run
+ * without a name keeps its output, because optimization_error() reads it. */
 static void settle(struct desk *d, struct optimization *o)
 {
     if (o->granted_usd > 0)

@@ -35,7 +35,7 @@ unsigned optimizations_running(const struct desk *d);
 void optimization_stop(struct optimization *o);
 /* Reads what the runs have printed. Call it after each step of the server's loop. */
 void optimizations_read(struct desk *d);
-/* Sets the error of a run that ended before it had a name. Returns -1. */
+/* Sets err to the message of a run that ended before it had a name. Returns -1. */
 int optimization_error(const struct optimization *o, struct err *err);
 /* Stops all runs, waits a while for their ends, and frees them. */
 void optimizations_end(struct desk *d);

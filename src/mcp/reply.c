@@ -56,7 +56,8 @@ void reply_foreign(struct reply *r, const char *what, const char *text, size_t l
                 what, word);
     size_t from = sb.len;
     strbuf_add(&sb, text, n);
-    /* A cut must not leave half of a character, and nothing may hide text from a reader. */
+    /* A cut may leave half of a character, which utf8_clean() replaces. utf8_plain() replaces
+     * control characters, because they could hide text from a reader. */
     utf8_clean(sb.buf + from, sb.len - from);
     utf8_plain(sb.buf + from, sb.len - from);
     strbuf_addf(&sb, "%s[%s%s]", n && text[n - 1] == '\n' ? "" : "\n", n < len ? "cut here; " : "",

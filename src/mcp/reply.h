@@ -46,7 +46,7 @@ void reply_release(struct reply *r);
 
 enum { SHELF_SLOTS = 64, SHELF_MAX_BYTES = 64 << 20 };
 
-/* Keeps the last long texts. Clients read them as hone://result/ID. */
+/* Keeps the most recent long texts. Clients read them as hone://result/ID. */
 struct shelf {
     struct shelf_text {
         char id[33];
@@ -54,7 +54,7 @@ struct shelf {
         char *text;
         size_t len;
     } slots[SHELF_SLOTS];
-    size_t next, bytes;
+    size_t next, bytes; /* the slot for the next text; the bytes of all texts together */
 };
 
 /* Keeps a copy of the text and returns its id. */

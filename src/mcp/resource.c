@@ -8,7 +8,7 @@
 #include "mcp/author_view.h"
 #include "task/task.h"
 
-/* The parts of a URI. */
+/* The parts of hone://run/NAME/candidate/CANDIDATE/PART. */
 struct place {
     char name[160], candidate[24], part[16];
 };
@@ -79,7 +79,8 @@ none:
     return CALL_FAILED;
 }
 
-/* Replaces the verdict in {"verdict": ...} by what an author may see of it. */
+/* Returns what an author may see of the verdict in {"verdict": ...}. Returns NULL if the verdict
+ * cannot be read. */
 static json_t *hide(json_t *candidate)
 {
     struct verdict v;

@@ -1,4 +1,4 @@
-/* secrets.c - see secrets.h. */
+/* secrets.c - finds the user's keys, and removes them from texts. See secrets.h. */
 #include "mcp/secrets.h"
 
 #include <stdlib.h>

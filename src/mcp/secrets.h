@@ -13,8 +13,8 @@
 
 VEC_DECL(secret_vec, char *);
 
-/* Collects the keys of the providers, and the values of environment variables whose names end in
- * KEY, TOKEN, SECRET or PASSWORD. */
+/* Collects the user's API keys of the providers of models (author/key.h), and the values of
+ * environment variables whose names end in KEY, TOKEN, SECRET or PASSWORD. */
 void secrets_find(struct secret_vec *v);
 /* Replaces the keys in a text by asterisks. */
 void secrets_scrub(const struct secret_vec *v, char *text, size_t len);

@@ -27,8 +27,8 @@
 enum {
     MAX_CALLS = 64,            /* waiting and running */
     MAX_RUNNING = 4,           /* children at the same time, besides the optimisations */
-    PATIENT_BYTES = 4 << 20,   /* with more unread output than this, the server reads no input */
-    PROGRESS_BYTES = 256 << 10 /* with more unread output than this, the server sends no progress */
+    PATIENT_BYTES = 4 << 20,   /* with more unwritten output, the server reads no input */
+    PROGRESS_BYTES = 256 << 10 /* with more unwritten output, the server sends no progress */
 };
 #define PROGRESS_EVERY (200 * MS)
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -452,6 +452,7 @@ static void on_listen(const struct request *r)
                                                      c->id, "notifications")));
 }
 
+/* The eras of MCP (protocol.h) that have a method. */
 enum { HANDSHAKE = 1, STATELESS = 2 };
 
 static const struct method {

@@ -23,7 +23,8 @@ extern const struct asset assets[];
 extern const size_t nassets;
 
 const struct asset *asset_find(const char *path);
-/* Returns the first asset whose path starts with prefix; the others follow it in the table. */
+/* Returns the first asset whose path starts with prefix. The other assets with this prefix follow
+ * it in the table. */
 const struct asset *asset_first(const char *prefix);
 
 #endif

@@ -6,8 +6,8 @@
 
 enum child_end {
     CHILD_RUNNING,
-    CHILD_EXITED,   /* code is its exit status */
-    CHILD_SIGNALED, /* code is the signal */
+    CHILD_EXITED,   /* it ended by itself; child_process.code (proc.h) is the exit status */
+    CHILD_SIGNALED, /* a signal ended it; child_process.code is the signal */
     CHILD_TIMEOUT,  /* Hone ended it at its time limit */
     CHILD_CPU,      /* Hone ended it at its limit of CPU time */
     CHILD_MEMORY,   /* Hone killed it because it used too much memory */

@@ -306,8 +306,9 @@ static void help(const struct program *p)
            p->name);
 }
 
-/* Fails if stdout could not be written, because a full disk or a closed pipe must not look like
- * success. If the reader of a pipe closed it, no message is needed. */
+/* Closes stdout and returns the exit status of the program. A full disk or a closed pipe must not
+ * look like success, so if stdout could not be written, HONE_OK becomes HONE_ENV. If the reader of
+ * a pipe closed it, no message is needed. */
 static int finish(int status)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};
@@ -341,7 +342,8 @@ int program_main(const struct program *p, int argc, char **argv)
     std_fds_fill();
     signal(SIGPIPE, SIG_IGN);
     interrupt_catch();
-    /* A verdict goes out in one write, so that a kill cannot leave half of it in a file. */
+    /* Buffers up to 1 MiB of output. A result then goes out in one write, so a kill cannot leave
+     * half of it in a file. */
     static char out[1 << 20];
     if (!isatty(STDOUT_FILENO))
         setvbuf(stdout, out, _IOFBF, sizeof out);

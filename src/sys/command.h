@@ -20,10 +20,11 @@
  *
  * A program also has two hidden commands, for shells and for `make install`:
  *
- *     hone __complete WORD...    prints what the last WORD, which may be empty, can become
+ *     hone __complete WORD...    prints the completions of the last WORD, which may be empty
  *     hone __man [COMMAND...]    prints the manual page
  *
- * Both run the command up to cmd_parse, which knows the options.
+ * Both call run() of the command that the words name. When run() calls cmd_parse, cmd_parse prints
+ * the completions or the page and exits.
  *
  * Results go to stdout, everything else to stderr. Only a program's main() and its subcommands use
  * this header.
@@ -69,19 +70,18 @@ struct program {
 /* The main() of a program: catches signals, runs the command, checks that stdout was written. */
 int program_main(const struct program *p, int argc, char **argv);
 
-/* Runs the command of a table that argv[0] names. `of` is the name of the command that has this
- * table; "" for the program itself. */
+/* Runs the command in `table` whose name is argv[0]. `of` is the name of the command that has these
+ * subcommands; it is "" for the program's own table. */
 int cmd_dispatch(const char *of, const struct command *const *table, size_t n, int argc,
                  const char **argv);
 
-/* The run() of a command that only has subcommands: prints the help of `frame`, or runs the
- * subcommand that argv names. */
+/* For run() of a command that only has subcommands. Runs the subcommand that argv names, or prints
+ * the command's help. `frame` has the usage and the help text of the command itself. */
 int cmd_forms(const char *of, const struct options *frame, const struct command *const *table,
               size_t n, int argc, const char **argv);
 
-/* True if the program only wants to know the command's options (__complete, __man). Then even a
- * command that has no other use for cmd_parse must call it: cmd_parse prints the options and exits.
- */
+/* True if the user ran __complete or __man. A command that otherwise does not call cmd_parse must
+ * then call it, because cmd_parse prints the command's options and exits. */
 bool cmd_is_described(void);
 
 /* Parses the options and leaves only the operands in argv. Exits 0 after --help, 2 on bad usage. */

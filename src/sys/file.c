@@ -79,7 +79,8 @@ static int write_all(int fd, const void *data, size_t len)
     return 0;
 }
 
-/* Writes the data to the temporary file `fd`, whose name is tmp, and renames it. Closes fd. */
+/* Writes the data to the temporary file `fd`, whose name is tmp, and renames it to `path`. Closes
+ * fd. */
 static int write_and_rename(int fd, const char *tmp, const char *path, const void *data, size_t len,
                             unsigned mode, struct err *err)
 {

@@ -24,14 +24,14 @@ struct gpu_probe {
     unsigned n;
     struct {
         char name[128];
-        unsigned sm; /* 90 for sm_90 */
-        unsigned sms;
+        unsigned sm;  /* 90 for sm_90 */
+        unsigned sms; /* the number of streaming multiprocessors */
         uint64_t mem_bytes;
     } gpus[GPU_PROBE_MAX];
 };
 
-/* Returns 0 on success; out->n is 0 if CUDA_VISIBLE_DEVICES hides all GPUs. Returns -1 with the
- * reason if Hone cannot use any GPU. */
+/* Returns 0 if libcuda starts; out->n is then the number of GPUs. Returns -1 with the reason if
+ * libcuda is missing or does not start. */
 int gpu_probe(struct gpu_probe *out, struct err *err);
 
 /* The architecture to compile for: 89 gives "sm_89", 90 and more give "sm_90a" and so on, but 120

@@ -77,7 +77,7 @@ struct curl_api {
     struct curl_msg *(*multi_info_read)(void *, int *);
 };
 
-#define MAX_HEADERS (64u << 10)
+#define MAX_HEADERS (64u << 10) /* cap on the bytes of an answer's headers */
 
 struct http {
     void *lib;
@@ -91,13 +91,13 @@ struct http_transfer {
     struct http_transfer *next, *prev;
     void *easy;
     void *headers;
-    bool added;
+    bool added; /* libcurl works on the transfer; false = the transfer is done */
     enum http_outcome outcome;
-    char text[320];
+    char text[320]; /* for http_outcome_text() */
     char curl_error[256];
     char content_type[128];
     bool headers_done;
-    struct strbuf answer_headers; /* header lines of the last answer; each ends with \n */
+    struct strbuf answer_headers; /* header lines of the newest answer; each ends with \n */
     char *request_body;
     struct strbuf body;
     size_t max_bytes;

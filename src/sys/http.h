@@ -56,7 +56,8 @@ void http_close(struct http *h); /* free all transfers first */
 
 int http_start(struct http *h, const struct http_request *rq, struct http_transfer **out,
                struct err *err);
-/* Works on every transfer. Returns when something happened or the time is over. */
+/* Sends and receives bytes for all transfers. Returns when something happened or the time is over.
+ */
 void http_wait(struct http *h, uint64_t timeout_ns);
 bool http_done(const struct http_transfer *t);
 enum http_outcome http_outcome(const struct http_transfer *t);

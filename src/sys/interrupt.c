@@ -53,7 +53,7 @@ void interrupt_catch(void)
     for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
         struct sigaction old, sa = {.sa_handler = on_signal};
         sigemptyset(&sa.sa_mask);
-        /* A signal that the caller ignores (nohup) stays ignored. */
+        /* If a signal is ignored already, as under nohup, it stays ignored. */
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &sa, NULL);
     }

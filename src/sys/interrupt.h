@@ -2,8 +2,9 @@
  * interrupt.h - makes Ctrl-C a condition that code checks.
  *
  * interrupt_catch() turns SIGINT, SIGTERM and SIGHUP into a flag and a readable descriptor. If the
- * caller of Hone ignores one of these signals, as nohup does, Hone ignores it too. After a signal
- * every loop_step() returns -1, callers close their files and processes, and main exits with 130.
+ * process that starts Hone ignores one of these signals, as nohup does, Hone ignores it too. After
+ * a signal every loop_step() (loop.h) returns -1, callers close their files and processes, and main
+ * exits with 130.
  * If a second signal comes (a quarter of a second later or more), or if Hone has not ended after
  * ten seconds, it exits with 130 at once. That is safe: every process that Hone started dies with
  * Hone, and file_write() renames a file only when it is complete.
@@ -20,7 +21,7 @@
 void interrupt_catch(void);
 bool interrupted(void);
 int interrupt_fd(void); /* -1 if signals are not caught */
-/* Returns -1 with "interrupted" after a signal, else 0. For code that waits without a loop. */
+/* Returns -1 with "interrupted" after a signal, else 0. For code that does not call loop_step(). */
 int interrupt_check(struct err *err);
 /* Restores the default actions, for a forked child that signals should end. */
 void interrupt_default(void);

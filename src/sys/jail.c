@@ -3,7 +3,7 @@
  *
  * Invariants:
  *   1. jail_enter() allocates nothing, because it runs after fork.
- *   2. A filter knows the system calls of one machine architecture. All calls of other
+ *   2. The seccomp filter knows the system calls of one machine architecture. All calls of other
  *      architectures fail, so a 32-bit program cannot get round the filter. io_uring fails too,
  *      because it can open sockets by itself.
  */
@@ -27,8 +27,9 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Landlock's rights and scopes. The newer ones are numbers here, because the headers of an old
- * system do not define them. */
+/* Landlock's rights and scopes. FS_FIRST is all rights of version 1. FS_OF_FILES is the rights that
+ * a rule may grant on a file that is not a directory. The newer rights are numbers here, because
+ * the headers of an old system do not define them. */
 #define FS_READ \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define FS_FIRST ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)

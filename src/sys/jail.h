@@ -23,7 +23,7 @@
 enum jail_net {
     JAIL_NET_ALL,
     JAIL_NET_LOCAL, /* only Unix sockets: CUDA's services use them */
-    JAIL_NET_NONE   /* no sockets, except pairs that the process makes itself */
+    JAIL_NET_NONE   /* no sockets, except those that socketpair() makes */
 };
 
 struct jail {

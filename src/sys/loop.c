@@ -19,7 +19,7 @@ struct watch {
 
 struct loop {
     VEC(struct watch) watches;
-    VEC(struct pollfd) fds;
+    VEC(struct pollfd) fds; /* for poll(): one for each watch, then interrupt_fd() */
 };
 
 struct loop *loop_new(void)

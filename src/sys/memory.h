@@ -3,7 +3,7 @@
  *
  *     if (memory_available() < need) ...
  *
- * The functions allocate nothing, so the compile service may call them.
+ * The functions allocate nothing: compile_service.c, which must not allocate, calls them.
  */
 #ifndef SYS_MEMORY_H
 #define SYS_MEMORY_H

@@ -33,8 +33,8 @@ bool pool_next(struct pool_turn *turn, uint32_t *piece)
 
 void pool_done(struct pool_turn *turn, uint32_t piece)
 {
-    /* Linux writes so few bytes to a pipe whole or not at all. If the parent dies, this process
-     * dies too. */
+    /* Linux writes so few bytes to a pipe whole or not at all. We need not handle a dead parent: if
+     * the parent dies, this process dies too. */
     while (write(turn->fd, &piece, sizeof piece) < 0 && errno == EINTR)
         continue;
 }
@@ -52,8 +52,8 @@ static pid_t start(struct pool_turn *turn, pid_t parent)
     _exit(status);
 }
 
-/* Calls on_done() for each piece until all children have closed the pipe. After a signal, passes
- * the signal on once. */
+/* Reads the numbers of finished pieces from the pipe and calls on_done() for each, until all
+ * children have closed the pipe. After a signal, sends SIGINT to each child, once. */
 static void listen_to(const struct pool *p, int fd, const pid_t *children, uint32_t n)
 {
     bool told = false;

@@ -1,5 +1,5 @@
 /*
- * pool.h - forked processes that share the pieces of a job.
+ * pool.h - forks several processes that share some work. The work consists of numbered pieces.
  *
  *     static int work(struct pool_turn *turn, void *ctx)     in a child process
  *     {
@@ -11,7 +11,7 @@
  *     pool_run(&(struct pool){.jobs = 4, .pieces = 100, .work = work, .ctx = ctx}, err);
  *
  * A child takes the next piece whenever it is free. Children die with the process that started
- * them. They get the signals that ask Hone to end.
+ * them. If a signal asks Hone to end (interrupt.h), pool_run() sends SIGINT to the children.
  */
 #ifndef SYS_POOL_H
 #define SYS_POOL_H
@@ -32,7 +32,8 @@ struct pool {
     uint32_t pieces;
     /* Runs in each child. Returns the exit status of the child. */
     int (*work)(struct pool_turn *turn, void *ctx);
-    /* Runs in the caller of pool_run() after pool_done() in a child; may be NULL. */
+    /* Called in the process that called pool_run(), after a child has called pool_done(). May be
+     * NULL. */
     void (*on_done)(uint32_t piece, void *ctx);
     void *ctx;
 };

@@ -1,7 +1,7 @@
 /*
  * proc.c - Hone's side of a child process: its pipes, its watches in the loop, and how it ended.
  *
- *     idle --child_start--> running --ENDED or socket closed--> ended --child_release--> idle
+ *     idle --child_start--> running --SUPER_ENDED or socket closed--> ended --child_release--> idle
  */
 #include "sys/proc.h"
 
@@ -46,7 +46,7 @@ static void env_drop(struct env_vec *v, const char *name, size_t n)
     v->n = kept;
 }
 
-/* The array is ours; the strings are borrowed. */
+/* Fills v with the program's environment. The strings are borrowed. */
 static void build_env(const struct child_process *c, struct env_vec *v)
 {
     static const char *const basic[] = {"PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH"};
@@ -167,9 +167,9 @@ static void on_input(struct loop *l, int fd, short revents, void *ctx)
         stop_reading(c, &c->in_pipe);
 }
 
-/* Reads the rest of the output from the pipes, closes all descriptors and waits until the
- * supervisor ends. The supervisor ends the program before it ends itself. If the program ended by
- * itself, the output is complete. */
+/* Reads the rest of the output from the pipes and closes all descriptors. Then waits for the
+ * supervisor, which ends the program before it exits. If the program has ended before this call,
+ * the output is complete. */
 static void read_rest(struct child_process *c)
 {
     if (c->out_pipe >= 0)

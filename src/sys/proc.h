@@ -20,9 +20,9 @@
  * With a memory limit, the supervisor measures the memory of all descendants every 20 ms (resident
  * anonymous and shared pages). It does not limit the address space, because CUDA and the sanitizers
  * reserve terabytes that they never touch. With a limit on CPU time, it adds up the CPU time of all
- * descendants ten times a second. On a busy machine, a program that works needs much more elapsed
- * time than usual, but the same CPU time. Hone reads output beyond the cap and drops it, so a
- * program that prints much neither fills memory nor hangs.
+ * descendants ten times a second. A limit on CPU time suits a busy machine: there a program takes
+ * much more elapsed time than usual, but about the same CPU time. Hone reads output beyond the cap
+ * and drops it, so a program that prints much neither fills memory nor hangs.
  */
 #ifndef SYS_PROC_H
 #define SYS_PROC_H
@@ -44,7 +44,7 @@ struct child_process {
     /* Changes of the environment, or NULL for none. "NAME=VALUE" sets a variable, and "NAME"
      * removes it. The list ends with NULL. */
     const char *const *env;
-    bool clean_env;    /* keep only PATH, HOME, TMPDIR, LANG and LD_LIBRARY_PATH from Hone's own */
+    bool clean_env;    /* pass on only Hone's PATH, HOME, TMPDIR, LANG and LD_LIBRARY_PATH */
     const char *dir;   /* the working directory; NULL means that of Hone */
     const void *input; /* the text for the program's standard input; NULL means an empty one */
     size_t input_len;
@@ -58,7 +58,7 @@ struct child_process {
     uint64_t limit_cpu_ns;     /* the limit on the CPU time of all descendants; 0 means none */
     uint64_t grace_ns;         /* the time from SIGTERM to SIGKILL; 0 means SIGKILL immediately */
     uint64_t limit_bytes;      /* the limit on the memory of all descendants; 0 means none */
-    uint64_t limit_file_bytes; /* the limit on the size of each file they write; 0 means none */
+    uint64_t limit_file_bytes; /* the limit on the size of each written file; 0 means none */
     bool no_aslr;              /* switch off the random placement of memory */
     const struct jail *jail;   /* limits on files and network; NULL means none */
     /* loop_step() calls this when the program has ended and its output is complete. */

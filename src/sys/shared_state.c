@@ -76,13 +76,14 @@ static int check_file(int fd, const char *path, struct stat *st, struct err *err
     return 0;
 }
 
-/* Maps the file. Needs the lock on it. */
+/* Maps the file. The caller holds the lock. */
 static int map_file(struct shared_state *s, const char *path, uint64_t magic, struct err *err)
 {
     struct stat st;
     if (check_file(s->fd, path, &st, err) < 0)
         return -1;
-    /* Takes the blocks now, because a full disk would later kill the process that writes. */
+    /* Reserves disk space now. If the disk is full later, a write to the mapping would kill this
+     * process. */
     int full = (size_t)st.st_size < s->map_size ? posix_fallocate(s->fd, 0, (off_t)s->map_size) : 0;
     if (full)
         return errno = full, err_errno(err, "'%s'", path);

@@ -299,7 +299,8 @@ static bool program_is_dead(const struct supervisor *v)
     return waitid(P_PID, (id_t)v->pid, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid != 0;
 }
 
-/* Reaps other descendants that became our children and died. end_all() reaps the program itself. */
+/* Reaps dead children other than the program: descendants that became our children when their
+ * parent died. end_all() reaps the program. */
 static void reap_orphans(const struct supervisor *v)
 {
     for (;;) {
@@ -385,7 +386,8 @@ static int wait_ms(const struct supervisor *v, uint64_t now)
     return wait == UINT64_MAX ? -1 : (int)MIN(wait / MS + 1, 1000000000);
 }
 
-/* Adds up the CPU time of all descendants, if the last time was long enough ago. */
+/* Returns whether all descendants together have used more CPU time than allowed. Adds up the times
+ * at most once every CPU_LOOK_NS; in between, returns false. */
 static bool uses_too_much_cpu(struct supervisor *v, uint64_t now)
 {
     struct rusage ru;
