@@ -118,6 +118,8 @@ refused "a fraction as a label" "has the label 0.5" -e e.npy --labels half.npy
 refused "an absurd shape" "damaged" -e e.npy --features huge.npy
 refused "a float as an id" "ids must be integers" -e x.npy
 refused "a word in a csv file" "text.csv:2: 'x' is not an integer" -e text.csv
+refused "a node in two splits" "valid.csv names node 3, which is in the splits already" \
+    -e e.npy --features x.npy --labels y.npy --train train.csv --valid valid.csv --test valid.csv
 refused "a file that is not an array" "is not a NumPy array" -e "$ROOT/t/gnn.sh"
 refused "an archive without the member" "has no member" -e ogb_npz/raw/data.npz:edges
 runs 0 "import npy accepts a graph without edges" "$GNN" import npy -e none.npy -n 3 empty

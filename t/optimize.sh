@@ -56,6 +56,16 @@ runs 0 "hone resume accepts a new budget" "$HONE" resume "$run" --budget-steps 7
 err_has "a resumed run marks the verdicts that were recorded" "*best*  (recorded)"
 err_has "hone resume says that the run was done, and how to go further" \
     "was done before, and nothing was left to do. To go further: \`hone resume $run --steps N\` with N over"
+python3 - <<'PY'
+import sqlite3
+with sqlite3.connect("measured.db") as copy:
+    sqlite3.connect("hone-out/hone.db").backup(copy)
+    copy.execute("UPDATE node SET is_model = 0") # as if a GPU had measured the times
+PY
+runs 1 "hone resume refuses to judge on another device than before" "$HONE" resume "$run" --store measured.db --device emu \
+    --author playbook
+err_has "the message names the device" "and the emulator would judge now: their times cannot be compared"
+err_has "the message says how to go on" "hone optimize softmax --from best.cu"
 runs 0 "the resumed run can be exported" "$HONE" log "$run" --export kept.jsonl
 ok "the recording has the new budget" grep -q '"steps":77' kept.jsonl
 

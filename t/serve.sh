@@ -66,6 +66,11 @@ for host in evil.example:$port "127.0.0.1" "127.0.0.1:1" "localhost.evil:$port" 
     case $code in 421 | 400) pass "Host '$host' is refused" ;; *) fail "Host '$host' is refused" "$code" ;; esac
 done
 status 200 "the Host localhost is accepted" / "${me[@]}" -H "Host: localhost:$port"
+exec 5<>"/dev/tcp/127.0.0.1/$port"
+printf 'GET / HTTP/1.1\r\nHost: localhost:%s\r\nHost: evil.example\r\nConnection: close\r\n\r\n' "$port" >&5
+read -r _ code _ <&5
+exec 5>&-
+case $code in 421 | 400) pass "two Host headers are refused" ;; *) fail "two Host headers are refused" "$code" ;; esac
 status 403 "a request of another site's script is refused" "/api/runs?before=0" "${me[@]}" -H "Origin: http://evil.example"
 status 403 "a request of a script in a file is refused" "/api/runs?before=0" "${me[@]}" -H "Origin: null"
 status 200 "a request of the page's own script is accepted" "/api/runs?before=0" "${me[@]}" -H "Origin: $base"

@@ -14,11 +14,13 @@
  * Therefore Hone can resume a run by starting its strategy from the beginning. Each author call has
  * a key (role and index), and each verdict has a key (index). If the store has a reply or verdict
  * under the key, the strategy gets it immediately, so Hone repeats nothing that it has recorded.
- * For the same reason the replay of a recording makes the same candidates again.
+ * A replay gives the strategy the recorded replies and verdicts of an earlier run, so it makes the
+ * same candidates again.
  *
  *      strategy ──ask(role, prompt)──> store has (role, i)? ──yes──> its reply
  *                                            │no
- *                                            └─> budget left? ─> record, ask the author, record
+ *                                            └─> budget left? ─> record the prompt, ask the
+ *                                                author, record the reply
  *
  * When the strategy is done, the run confirms the best kernel (confirm.h); no strategy sees the
  * confirmation. Before each new call or evaluation, the run checks its budgets, the clock and
@@ -65,7 +67,6 @@ struct node {
     bool pruned;              /* the strategy "search" does not select this node again */
     unsigned children, failed_children;
     unsigned depth; /* distance from the root of its tree */
-    char *advice;   /* the plan or diagnosis that the node's author was given; may be NULL */
     char *author;   /* who wrote the node's source; NULL if the user gave it */
 };
 
@@ -126,8 +127,8 @@ struct agent {
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
     struct node *best; /* the fastest node that passes; NULL if there is none */
-    /* The first node that passed in an evaluation on a GPU that also timed PyTorch; NULL if there
-     * is none. */
+    /* The first node that passed on a GPU in an evaluation that timed PyTorch too; NULL if there is
+     * none. */
     struct node *with_torch;
     struct shown_files shown; /* the file that the last prompt of each role showed */
     struct rng rng;
@@ -149,7 +150,7 @@ struct agent {
     /* The number of the current step. Progress messages and profile_allowed() use it. */
     uint32_t step;
     uint64_t events; /* how many events the run has noted; also the key of the next one */
-    json_t *memory;  /* cfg->memory as JSON; NULL if memory gave no lessons */
+    json_t *memory;  /* the lessons of earlier runs (cfg->memory) as JSON; NULL if there are none */
 };
 
 struct strategy {
@@ -171,10 +172,10 @@ int agent_run(struct agent *a, struct err *err);
 /* ---- for strategies ------------------------------------------------------------------------- */
 
 struct ask {
-    enum author_role author;
-    const char *role; /* the call's key in the store: "code", "plan", "diagnose", ... */
+    enum author_role author; /* which of the run's authors to ask */
+    const char *role; /* "code", "plan", ...; role and index are the call's key in the store */
     struct prompt prompt;
-    json_t *facts;      /* the author facts; owned */
+    json_t *facts;      /* facts about the task for authors that are programs; owned */
     double temperature; /* negative means the provider's default */
     const char *parent; /* the source that the author should change, or NULL; borrowed */
     /* agent_ask() sets the following members. */
@@ -210,9 +211,10 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
 int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const char *detector,
                  const char *reason, struct err *err);
 int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err *err);
-/* Adds the move of candidate `n` to the ledger as an idea. `result` is `n` or a repair of `n`. The
- * idea's outcome is the gain of `result` over the candidate `against`, which may be NULL. If the
- * ledger already has the idea, a better outcome replaces the old one. */
+/* Adds the move of candidate `n` to the ledger as an idea. `result` is `n` or a repair of `n`.
+ * Compares the time of `result` with the time of `against`, and sets the idea's outcome and gain;
+ * the outcome is "" if `against` is NULL or has no time. If the ledger already has the idea, a
+ * better outcome replaces the old one. */
 int agent_add_idea(struct agent *a, const struct node *n, const struct node *result,
                    const struct node *against, struct err *err);
 /* Records an event of this kind in the store. */

@@ -19,7 +19,7 @@ struct situation {
     const struct node *parent; /* the candidate to compare `node` with; may be NULL */
     const char *stage;         /* the name of a move stage, or NULL */
     uint32_t step;
-    const char *advice;  /* the plan or the diagnosis; NULL if there is none */
+    const char *advice;  /* what the planner or the debugger advised; NULL if nothing */
     const char *context; /* a text about other candidates (context.h); NULL if there is none */
     const char *earlier; /* a text about earlier attempts that failed; NULL if there is none */
     const struct anchor_vec *anchors; /* the places that may change; NULL means the whole file */
@@ -68,8 +68,8 @@ int repair_node(struct agent *a, struct node *failed, struct node **out, struct 
 /* Adds a line such as "- candidate 4 (from 2), repair: fixed the tail. pass, 12.3 us". */
 void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 
-/* Has a file with a plan judged, and repaired if it fails. Sets *out to the node that passes, or to
- * NULL if none does. */
+/* Has a source file with a launch plan judged, and repaired if it fails. Sets *out to the node that
+ * passes, or to NULL if none does. */
 int start_from_source(struct agent *a, const char *source, const char *name, struct node **out,
                       struct err *err);
 /* Does the same with the file of --from. If that file has no plan, the porter first turns it into a

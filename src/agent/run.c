@@ -58,7 +58,6 @@ static void node_free(struct node *n)
     if (n->judged)
         verdict_release(&n->verdict);
     free(n->source);
-    free(n->advice);
     free(n->author);
     free(n);
 }

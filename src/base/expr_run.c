@@ -16,7 +16,8 @@
 static int divide(enum op op, int64_t x, int64_t y, int64_t *out, struct err *err)
 {
     if (y == 0)
-        return err_set(err, ERR_INPUT, op == OP_ALIGN ? "align to 0" : "division by zero");
+        return err_set(err, ERR_INPUT,
+                       op == OP_ALIGN ? "align needs a divisor above 0" : "division by zero");
     if (y == -1 && x == INT64_MIN)
         return err_set(err, ERR_INPUT, "overflow");
     if ((op == OP_CDIV || op == OP_ALIGN) && y < 0)

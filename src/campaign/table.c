@@ -51,7 +51,7 @@ static void add_marks(const struct campaign_row *r, struct strbuf *out)
         if (*marks[i])
             strbuf_addf(out, "%s%s", out->len > from ? ", " : "", marks[i]);
     if (!r->ratio.who && !r->is_model && r->ours_ns > 0 && r->known_ns > 0)
-        strbuf_addf(out, "%s%.2fx by PyTorch's known time", out->len > from ? ", " : "",
+        strbuf_addf(out, "%s%.2fx as fast as PyTorch's known time", out->len > from ? ", " : "",
                     r->known_ns / r->ours_ns);
     if (r->state != ROW_PASS && *r->reason)
         strbuf_addf(out, "%s%.*s", out->len > from ? ", " : "", (int)strcspn(r->reason, "\n"),

@@ -30,7 +30,7 @@ static void print_point(const json_t *p)
     {
         printf(" %s=%lld", name, (long long)json_integer_value(v));
     }
-    printf("  %.0f%% of the speed of the best kernel, held in %lld of %lld runs\n",
+    printf("  %.0f%% of the speed of the best kernel, worked in %lld of %lld runs\n",
            100 * json_number_value(json_object_get(p, "gain")),
            (long long)json_integer_value(json_object_get(p, "held")),
            (long long)json_integer_value(json_object_get(p, "tried")));

@@ -158,7 +158,7 @@ static int remove_run(struct store *s, const char *which, bool yes, struct err *
                      "run %s",
                      r.name);
     else if (rc == 0 && !yes && !confirmed(&r))
-        rc = err_set(err, ERR_INPUT, "run %s stays", r.name);
+        rc = err_set(err, ERR_INPUT, "run %s was not removed", r.name);
     else if (rc == 0 && (rc = store_run_remove(s, r.id, err)) == 0)
         print_removed(&r);
     arena_release(&mem);

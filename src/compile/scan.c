@@ -238,7 +238,6 @@ struct kernel_finder {
     int depth, parens;
     enum { KF_IDLE, KF_EXTERN, KF_GLOBAL } state;
     char word[256];
-    bool skip_args; /* the word takes arguments of its own: __launch_bounds__(128) */
 };
 
 static void find_kernel(struct scanner *s, struct kernel_finder *k, const struct token *t)

@@ -376,8 +376,8 @@ static int rule_norm(struct infer *x)
     if (needs_real(x, 0) < 0 || needs_single(x, v->nargs - 1) < 0)
         return -1;
     if (n < 1 || n > (int64_t)a->rank)
-        return err_set(x->err, ERR_INPUT, "%s over %lld of %u axes", name_of(x), (long long)n,
-                       a->rank);
+        return err_set(x->err, ERR_INPUT, "%s cannot work over %lld axes of a tensor that has %u",
+                       name_of(x), (long long)n, a->rank);
     for (uint32_t i = 1; i + 1 < v->nargs; i++) { /* weight and bias; eps is the last */
         const struct value *w = v->args[i];
         if (!w)
@@ -842,7 +842,9 @@ static int rule_cat(struct infer *x)
     if (one_axis(x, dim) < 0 || fix_axes(x, dim, v->rank, true) < 0)
         return -1;
     if (a->rank != b->rank)
-        return err_set(x->err, ERR_INPUT, "cat of %u axes and %u axes", a->rank, b->rank);
+        return err_set(x->err, ERR_INPUT,
+                       "cat needs tensors with the same number of axes, not %u and %u", a->rank,
+                       b->rank);
     for (uint32_t i = 0; i < v->rank; i++)
         if (i == (uint32_t)dim->ints[0])
             v->shape[i] = dim_add(x->dims, a->shape[i], b->shape[i]);

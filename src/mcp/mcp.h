@@ -29,7 +29,7 @@ struct mcp_config {
     const char *const *authors; /* authors that clients may use, besides the built-in author */
     size_t nauthors;
     double budget_usd;     /* cap for all runs together; 0 = no author may cost money */
-    bool allow_python;     /* import_task and PyTorch's checks may run Python */
+    bool allow_python;     /* import_task, and checks of a task against PyTorch, may run Python */
     bool allow_unconfined; /* run tasks of the directory even if Linux has no Landlock here */
     uint64_t call_ns;      /* limit on the time of one call; 0 = 20 minutes */
     int in_fd, out_fd;

@@ -69,7 +69,7 @@ static int command_line(struct call *c, const char *author, double usd, struct e
         (from && workdir_kind(&c->desk->host.dir, from, &kind, err) < 0))
         return -1;
     if (kind != WORKDIR_FILE)
-        return err_set(err, ERR_INPUT, "`from` must be a file, and '%.200s' is not one", from);
+        return err_set(err, ERR_INPUT, "`from_file` must name a file, and '%.200s' is none", from);
     call_word(c, "optimize");
     call_word(c, "--json");
     call_option(c, "author", author);

@@ -32,7 +32,8 @@ static bool load_verdict(struct store *s, const char *json_sha, struct verdict *
     return ok;
 }
 
-static void add_unconfirmed(struct run_summary *m, struct store *s, const struct verdict_rec *r)
+static void add_unconfirmed(struct run_summary *m, struct store *s, const struct node_rec *n,
+                            const struct verdict_rec *r)
 {
     struct verdict v;
     const char *summary = "";
@@ -40,8 +41,7 @@ static void add_unconfirmed(struct run_summary *m, struct store *s, const struct
         summary = arena_printf(&m->arena, "%.*s", (int)strcspn(v.summary, "\n"), v.summary);
         verdict_release(&v);
     }
-    *vec_push(&m->unconfirmed) =
-        (struct unconfirmed){&m->nodes.items[r->index - STORE_CONFIRM], r->kind, summary};
+    *vec_push(&m->unconfirmed) = (struct unconfirmed){n, r->kind, summary};
 }
 
 /* Uses the verdict `r` for the comparison if PyTorch is one of its baselines. Does nothing if an
@@ -89,14 +89,15 @@ int against_baselines_load(struct run_summary *m, struct store *s, struct err *e
     const struct verdict_rec *own = NULL, *again = NULL;
     int rc = store_verdict_list(s, m->run.id, &list, &m->arena, err);
     vec_each (struct verdict_rec, r, &list) {
-        uint64_t node = r->index - STORE_CONFIRM; /* only meaningful if r is a confirmation */
         if (m->best && (int64_t)r->index == m->best->verdict)
             own = r;
-        if (r->index < STORE_CONFIRM || node >= m->nodes.n)
+        if (r->index < STORE_CONFIRM)
             continue;
-        if (!str_eq(r->kind, "pass"))
-            add_unconfirmed(m, s, r);
-        else if (m->best && node == m->best->index)
+        size_t at = run_summary_position(m, (int64_t)(r->index - STORE_CONFIRM));
+        const struct node_rec *n = at < m->nodes.n ? &m->nodes.items[at] : NULL;
+        if (n && !str_eq(r->kind, "pass"))
+            add_unconfirmed(m, s, n, r);
+        else if (n && n == m->best)
             again = r;
     }
     if (again)

@@ -161,7 +161,8 @@ static void add_notes(const struct compare_side *a, const struct compare_side *b
         if (*reason_of(side[i]))
             strbuf_addf(out, "%c: %s\n", 'A' + i, reason_of(side[i]));
         else if (in_one_job(a, b) && str_eq(kind_of(side[i]), "pass"))
-            strbuf_addf(out, "%c: passes: judged by the same rules, in the job of A\n", 'A' + i);
+            strbuf_addf(out, "%c: passes: judged by the same rules, in the same job as A\n",
+                        'A' + i);
     if (in_one_job(a, b))
         return;
     if (*x->task_sha && *y->task_sha && !str_eq(x->task_sha, y->task_sha))

@@ -21,9 +21,7 @@ static bool is_repair(const struct node_rec *n)
     return str_eq(n->role, "repair") || str_eq(n->role, "debug");
 }
 
-/* Returns the position in `nodes` of the candidate with this number; nodes.n if there is none.
- * `nodes` is sorted by number. */
-static size_t position(const struct run_summary *m, int64_t index)
+size_t run_summary_position(const struct run_summary *m, int64_t index)
 {
     size_t lo = 0, hi = m->nodes.n;
     while (lo < hi) {
@@ -43,7 +41,7 @@ const struct node_rec *run_summary_candidate(const struct run_summary *m, const 
     errno = 0;
     int64_t index = str_eq(which, "best") ? m->run.best : strtoll(which, &end, 10);
     bool number = !end || (isdigit((unsigned char)*which) && !*end && !errno);
-    size_t at = number && index >= 0 ? position(m, index) : m->nodes.n;
+    size_t at = number && index >= 0 ? run_summary_position(m, index) : m->nodes.n;
     if (at < m->nodes.n)
         return &m->nodes.items[at];
     if (end && (end == which || *end))
@@ -96,7 +94,7 @@ static bool *mark_repaired(const struct run_summary *m)
     bool *repaired = xcalloc(m->nodes.n ? m->nodes.n : 1, sizeof *repaired);
     for (size_t i = m->nodes.n; i-- > 0;) {
         const struct node_rec *n = &m->nodes.items[i];
-        size_t parent = n->parent >= 0 ? position(m, n->parent) : m->nodes.n;
+        size_t parent = n->parent >= 0 ? run_summary_position(m, n->parent) : m->nodes.n;
         bool replaces = parent < i && is_of_file(&m->nodes.items[parent]) && is_of_template(n);
         if (parent < i && is_repair(n) && !replaces && (passed(n) || repaired[i]))
             repaired[parent] = true;
@@ -150,7 +148,7 @@ static const double SAME_TIME = 1.01;
  */
 static bool is_gain(const struct run_summary *m, const struct idea_rec *i)
 {
-    size_t at = i->node >= 0 ? position(m, i->node) : m->nodes.n;
+    size_t at = i->node >= 0 ? run_summary_position(m, i->node) : m->nodes.n;
     double best = at < m->nodes.n ? best_before(m, at) : 0;
     return str_eq(i->outcome, "gain") &&
            (best == 0 || m->nodes.items[at].time_ns * SAME_TIME < best);

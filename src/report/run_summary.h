@@ -86,6 +86,8 @@ void run_summary_release(struct run_summary *m);
  * run that was killed, some numbers may be missing until the run is resumed. */
 const struct node_rec *run_summary_candidate(const struct run_summary *m, const char *which,
                                              struct err *err);
+/* Returns the position in `nodes` of the candidate with this number; nodes.n if there is none. */
+size_t run_summary_position(const struct run_summary *m, int64_t index);
 /* Reads the verdict of a candidate, or of its confirmation. Returns 1 if there is one, 0 if there
  * is none, -1 on an error. */
 int run_summary_verdict(const struct run_summary *m, struct store *s, const struct node_rec *n,

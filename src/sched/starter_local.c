@@ -159,8 +159,8 @@ static void look_at_end(struct local_starter *l, struct slot *s)
     s->deaths = forget_worker(l, s) ? 1 : s->deaths + 1;
     s->given_up = s->deaths >= MAX_DEATHS;
     if (s->given_up)
-        log_warn("sched", "GPU %d is left alone: its worker ended %u times in a row (%s)", s->gpu,
-                 s->deaths, s->last_words);
+        log_warn("sched", "Hone no longer uses GPU %d: its worker ended %u times in a row (%s)",
+                 s->gpu, s->deaths, s->last_words);
     child_release(&s->child);
     strbuf_release(&how);
 }

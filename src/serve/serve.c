@@ -113,11 +113,17 @@ static const char *header(struct server *v, struct MHD_Connection *c, const char
     return v->mhd.lookup(c, MHD_HEADER_KIND, name);
 }
 
-/* Counts the Host headers and the Cookie headers of a request together. */
-static enum MHD_Result count_host(void *cls, enum MHD_ValueKind kind, const char *key,
-                                  const char *value)
+/* How many headers of these names a request has. */
+struct header_counts {
+    unsigned host, cookie;
+};
+
+static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
 {
-    *(unsigned *)cls += strcasecmp(key, "Host") == 0 || strcasecmp(key, "Cookie") == 0;
+    struct header_counts *n = cls;
+    n->host += strcasecmp(key, "Host") == 0;
+    n->cookie += strcasecmp(key, "Cookie") == 0;
     return MHD_YES;
 }
 
@@ -126,13 +132,13 @@ static unsigned refuse(struct server *v, struct MHD_Connection *c, const char *m
                        const struct request *r, const char **why)
 {
     const char *site = header(v, c, "Sec-Fetch-Site");
-    unsigned twice = 0;
-    v->mhd.get_values(c, MHD_HEADER_KIND, count_host, &twice);
+    struct header_counts n = {0};
+    v->mhd.get_values(c, MHD_HEADER_KIND, count_header, &n);
     if (!str_eq(method, "GET") && !str_eq(method, "HEAD")) {
         *why = "the method must be GET or HEAD\n";
         return MHD_HTTP_METHOD_NOT_ALLOWED;
     }
-    if (twice > 2 || !access_host_ok(&v->access, header(v, c, "Host"))) {
+    if (n.host > 1 || n.cookie > 1 || !access_host_ok(&v->access, header(v, c, "Host"))) {
         *why = "a request must have one Host header, which must name this server, and at most one "
                "Cookie header\n";
         return MHD_HTTP_MISDIRECTED_REQUEST;

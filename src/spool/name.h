@@ -5,15 +5,16 @@
  *     claimed/ID.g2f1.W       a bundle that worker W has
  *     done/ID                 a bundle with its result
  *
- * g counts how often a worker took the bundle and did not finish it. f counts how often the process
- * that ran the bundle died without a result. Every claim of a bundle has another g, so the name of
- * a claim is never used again, and a late worker cannot mistake a new claim for its own. A bundle
- * that came in a tar file is called just todo/ID; its g and f are 0.
+ * A worker runs each bundle in a child process. g counts how often a worker took the bundle and
+ * gave no result, for any reason. f counts how often the child process died. Every claim of a
+ * bundle has another g, so the name of a claim is never used again, and a late worker cannot
+ * mistake a new claim for its own. A bundle that came in a tar file is called just todo/ID; its g
+ * and f are 0.
  *
  * Bundles that Hone submits have the id KIND-RUN-SECONDS-SEQUENCE. KIND says which workers can run
  * the bundle: `cuda` means workers with a GPU, `emu_x86_64` means workers on an x86_64 machine.
- * SECONDS says how long the run's last bundle took, rounded up; it is 0 for the first bundle. If an
- * id has another form, every worker may take the bundle.
+ * SECONDS is the time that the run's previous bundle took, rounded up; its first bundle has 0. If
+ * an id has another form, every worker may take the bundle.
  */
 #ifndef SPOOL_NAME_H
 #define SPOOL_NAME_H

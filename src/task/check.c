@@ -59,8 +59,11 @@ static bool same_workload(const struct task *t, const struct task_workload *a,
         if (a->axes[i].lo != b->axes[i].lo || a->axes[i].hi != b->axes[i].hi ||
             a->axes[i].multiple != b->axes[i].multiple)
             return false;
-    return a->role == b->role && a->align_bytes == b->align_bytes &&
-           a->offset_elems == b->offset_elems;
+    for (size_t i = 0; i < t->tensors.n; i++)
+        if ((a->offsets ? a->offsets[i] : a->offset_elems) !=
+            (b->offsets ? b->offsets[i] : b->offset_elems))
+            return false;
+    return a->role == b->role && a->align_bytes == b->align_bytes;
 }
 
 static void check_duplicates(const struct task *t, struct task_check_result *r)

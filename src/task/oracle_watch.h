@@ -7,10 +7,11 @@
  *     ... the oracle calls oracle_watch_access() for each access
  *     oracle_watch_release(&w);
  *
- * Phases run one after the other, but the units of one phase may run in any order and at the same
- * time. So these accesses are errors:
+ * A phase is a function of reference.c, such as row(). Hone calls it once for each unit, such as
+ * each row of a matrix. Phases run one after the other, but the units of one phase may run in any
+ * order and at the same time. So these accesses are errors:
  *  1. two units write one element of an output, in one phase or in two;
- *  2. a unit adds to or reads an element of an output that it did not store itself;
+ *  2. a unit reads an element of an output, or adds to it, and has not written it before;
  *  3. a unit reads scratch that no unit has written;
  *  4. two units of one phase use the same slot of the scratch, and at least one of them writes it.
  * For each error it calls on_error with a text: the line of reference.c, the element, the unit, and
@@ -23,6 +24,7 @@
 #include <stddef.h>
 
 #include "job/ref_ctx.h"
+#include "task/task.h"
 
 /* Who used an element last. The phase counts from 1; 0 = nobody. */
 struct oracle_user {
@@ -32,9 +34,9 @@ struct oracle_user {
 };
 
 struct oracle_watch {
-    const char *const *names; /* names of the tensors */
-    const char *fns[256];     /* names of the phases that ran; fns[0] is not used */
-    uint16_t phase;           /* the phase and the unit that run now; the phase counts from 1 */
+    const char *const *names;             /* names of the tensors */
+    const char *fns[TASK_MAX_PHASES + 1]; /* names of the phases that ran; fns[0] is not used */
+    uint16_t phase; /* the phase and the unit that run now; the phase counts from 1 */
     int64_t unit;
     struct oracle_user *writer[REF_MAX_TENSORS];   /* one per element of each output */
     struct oracle_user *slot_writer, *slot_reader; /* one per element of the scratch */

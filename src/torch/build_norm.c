@@ -134,8 +134,8 @@ VALUE_BUILDER(build_cross_entropy)
     if (!args[0] || !args[1] || !reduction_of(b, &arg[4], &how))
         return NULL;
     if (!obj_is_none(&arg[2]) || !obj_is(&arg[3], -100) || !obj_is(&arg[5], 0))
-        return refuse_value(b, "cross_entropy with weight, ignore_index or label_smoothing is not "
-                               "known");
+        return lacks_value(b, "cross_entropy with weight, ignore_index or label_smoothing is not "
+                              "supported");
     args[1] = index_source(args[1]);
     return make_op(b, OP_CROSS_ENTROPY, args, "reduction", &how, NO_MORE);
 }

@@ -421,9 +421,10 @@ static void compare_cost(const struct expression_check *e, const struct shape *s
         ((double)says * factor >= (double)has && (double)says <= (double)has * factor))
         return;
     struct arena a = ARENA_INIT;
-    check_say(&e->r->notes, e->t, e->t->torch_place,
-              "at %s \"%s\" is %lld, but the graph has %lld (%s); the roofline rests on \"%s\"",
-              shape_text(s, &a), key, (long long)says, (long long)has, counted->text, key);
+    check_say(
+        &e->r->notes, e->t, e->t->torch_place,
+        "at %s \"%s\" is %lld, but the graph has %lld (%s); the roofline is computed from \"%s\"",
+        shape_text(s, &a), key, (long long)says, (long long)has, counted->text, key);
     arena_release(&a);
 }
 

@@ -182,7 +182,7 @@ static void evaluation_errors_name_the_column(void **state)
         {"M % K", "division by zero at column 3"},
         {"cdiv(M,K)", "division by zero at column 1"},
         {"cdiv(M,-1)", "cdiv by a negative number at column 1"},
-        {"align(M,K)", "align to 0"},
+        {"align(M,K)", "align needs a divisor above 0"},
         {"align(M,-8)", "align by a negative number"},
         {"align(9223372036854775807,2)", "overflow at column 1"},
         {"1 + 9223372036854775807", "overflow at column 3"},

@@ -119,17 +119,45 @@ static void store_reg(struct warp *w, uint32_t code, uint32_t bits, uint32_t lan
  * the new values of cas; sub[0] = op, sub[1] = type, sub[2] = space, sub[3] = address bits; o[2] =
  * vector width | has destination << 8 | order << 16, where order is ACCESS_ACQUIRE,
  * ACCESS_RELEASE, both or 0. */
+static uint32_t order_of(const struct insn *in)
+{
+    return (in->o[2] & OPND_OFF) >> 16;
+}
+
+static bool gives_value(const struct insn *in)
+{
+    return in->o[2] >> 8 & 1;
+}
+
+/* Computes the address of each lane, and tells the sanitizer what the instruction releases. */
+static void begin_atom(struct warp *w, const struct insn *in, uint64_t *addr)
+{
+    lane_addrs(w, in, in->o[1], in->sub[3], addr);
+    if (w->launch->sanitize)
+        san_order(w, in, (enum ptx_space)in->sub[2], addr, order_of(in), true);
+}
+
+/* Counts the accesses, and tells the sanitizer what the instruction acquires. Call it when
+ * mem_at() has checked all addresses. */
+static int end_atom(struct warp *w, const struct insn *in, uint64_t *addr, uint32_t bytes)
+{
+    if (w->counts)
+        count_access(w, in, in->sub[2], addr, bytes, MEM_ATOMIC);
+    if (w->launch->sanitize && gives_value(in)) /* `red` reads no value, so it acquires nothing */
+        san_order(w, in, (enum ptx_space)in->sub[2], addr, order_of(in), false);
+    w->strong++;
+    w->block->cluster->strongs++;
+    return EX_NEXT;
+}
+
 static int exec_atom(struct warp *w, const struct insn *in)
 {
     uint32_t n = in->o[2] & 0xff, bits = ptx_type_bits((enum ptx_type)in->sub[1]);
-    bool has_dst = in->o[2] >> 8 & 1, sum = in->sub[0] == A_ADD;
+    bool has_dst = gives_value(in), sum = in->sub[0] == A_ADD;
     sum = sum && (in->sub[1] == PT_F32 || in->sub[1] == PT_F64);
-    uint32_t order = (in->o[2] & OPND_OFF) >> 16;
     const uint32_t *dst = in->v, *val = in->v + (has_dst ? n : 0), *newv = val + n;
     uint64_t addr[WARP];
-    lane_addrs(w, in, in->o[1], in->sub[3], addr);
-    if (w->launch->sanitize)
-        san_order(w, in, (enum ptx_space)in->sub[2], addr, order, true);
+    begin_atom(w, in, addr);
     FOR_LANES(i, w)
     {
         uint8_t *p = mem_at(w, in, i, (enum ptx_space)in->sub[2], addr[i], bits / 8 * n,
@@ -146,20 +174,14 @@ static int exec_atom(struct warp *w, const struct insn *in)
                 store_reg(w, dst[k], bits, i, old);
         }
     }
-    if (w->counts) /* the loop above has checked the addresses */
-        count_access(w, in, in->sub[2], addr, bits / 8 * n, MEM_ATOMIC);
-    if (w->launch->sanitize && has_dst) /* `red` reads no value, so it acquires nothing */
-        san_order(w, in, (enum ptx_space)in->sub[2], addr, order, false);
-    w->strong++;
-    w->block->cluster->strongs++;
-    return EX_NEXT;
+    return end_atom(w, in, addr, bits / 8 * n);
 }
 
 static int exec_atom128(struct warp *w, const struct insn *in)
 {
     bool cas = in->sub[0] == A_CAS;
     uint64_t addr[WARP];
-    lane_addrs(w, in, in->o[1], in->sub[3], addr);
+    begin_atom(w, in, addr);
     FOR_LANES(i, w)
     {
         u128 *p = mem_at(w, in, i, (enum ptx_space)in->sub[2], addr[i], 16,
@@ -176,7 +198,7 @@ static int exec_atom128(struct warp *w, const struct insn *in)
         pthread_mutex_unlock(&mem_wide_lock);
         ((u128 *)opnd(w, in->v[0]))[i] = old;
     }
-    return EX_NEXT;
+    return end_atom(w, in, addr, 16);
 }
 
 static bool allowed(uint8_t op, enum ptx_type t, uint32_t n)

@@ -15,7 +15,7 @@
 #include "emu/core/machine.h"
 #include "emu/core/numeric.h"
 
-enum { FLAG_FTZ = 1, FLAG_SAT = 2, FLAG_ROUND = 4, FLAG_NAN = 8, FLAG_XORSIGN = 16, FLAG_ABS = 32 };
+enum { FLAG_FTZ = 1, FLAG_SAT = 2, FLAG_NAN = 8, FLAG_XORSIGN = 16, FLAG_ABS = 32 };
 
 static const int rounds[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
 

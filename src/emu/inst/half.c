@@ -12,7 +12,7 @@
 #include "emu/core/numeric.h"
 
 enum { H_ADD, H_SUB, H_MUL, H_FMA, H_MIN, H_MAX, H_ABS, H_NEG, H_EX2, H_TANH };
-enum { F_FTZ = 1, F_SAT = 2, F_RELU = 4, F_NAN = 8, F_XORSIGN = 16, F_OOB = 32, F_ABS = 64 };
+enum { F_FTZ = 1, F_SAT = 2, F_RELU = 4, F_NAN = 8, F_XORSIGN = 16, F_OOB = 32 };
 
 /* Returns a*b + c, rounded to odd in double, so that the second rounding to fewer bits is right. */
 static double fma_odd(double a, double b, double c)

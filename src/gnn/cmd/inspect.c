@@ -10,7 +10,7 @@
 #include "gnn/cmd/commands.h"
 #include "gnn/cmd/options.h"
 
-/* `one_way` counts edges u -> v without an edge v -> u. `duplicates` stays 0 if the lists of
+/* `one_way` counts edges u -> v without an edge v -> u. `duplicates` is -1 if the lists of
  * neighbours are not sorted. */
 struct facts {
     int64_t isolated, loops, duplicates, one_way, max_degree, unlabelled;
@@ -60,6 +60,7 @@ static struct facts look(const struct dataset *d, bool edges)
             f.one_way += edges && !has_edge(g, g->neighbour[e], (int32_t)v, sorted);
         }
     }
+    f.duplicates = sorted ? f.duplicates : -1;
     return f;
 }
 
@@ -70,7 +71,11 @@ static void print_text(const char *dir, const struct dataset *d, const struct fa
     printf("  nodes     %" PRId64 ", %" PRId64 " without neighbours\n", m->nodes, f->isolated);
     printf("  edges     %" PRId64 " directed; degree %.2f on average, %" PRId64 " at most\n",
            m->edges, f->mean_degree, f->max_degree);
-    printf("            %" PRId64 " self loops, %" PRId64 " duplicates", f->loops, f->duplicates);
+    printf("            %" PRId64 " self loops, ", f->loops);
+    if (f->duplicates >= 0)
+        printf("%" PRId64 " duplicates", f->duplicates);
+    else
+        printf("duplicates not counted (the lists of neighbours are not sorted)");
     if (edges)
         printf(", %" PRId64 " without the edge back", f->one_way);
     printf("\n  features  ");
@@ -78,7 +83,7 @@ static void print_text(const char *dir, const struct dataset *d, const struct fa
         printf("%" PRId64 " of type %s\n", m->feature_dim, gnn_type_name(m->feature_type));
     else
         printf("none\n");
-    printf("  labels    %" PRId64 " classes, %" PRId64 " nodes without\n", m->classes,
+    printf("  labels    %" PRId64 " classes, %" PRId64 " nodes without a label\n", m->classes,
            f->unlabelled);
     printf("  splits    %" PRId64 " train, %" PRId64 " valid, %" PRId64 " test\n", d->train.n,
            d->valid.n, d->test.n);
@@ -94,7 +99,8 @@ static void print_json(const char *dir, const struct dataset *d, const struct fa
     json_object_set_new(j, "max_degree", json_integer(f->max_degree));
     json_object_set_new(j, "mean_degree", json_real(f->mean_degree));
     json_object_set_new(j, "self_loops", json_integer(f->loops));
-    json_object_set_new(j, "duplicates", json_integer(f->duplicates));
+    json_object_set_new(j, "duplicates",
+                        f->duplicates >= 0 ? json_integer(f->duplicates) : json_null());
     json_object_set_new(j, "unlabelled", json_integer(f->unlabelled));
     if (edges)
         json_object_set_new(j, "one_way", json_integer(f->one_way));

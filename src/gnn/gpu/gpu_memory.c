@@ -3,9 +3,10 @@
  *
  * Arrays of a batch lie one after the other in a few chunks. gpu_sync() waits for the batch, and
  * then the next batch may use the chunks. If a batch needed several chunks, the next batch gets a
- * single chunk as large as all of them. So after the largest batch there are no allocations. The
- * device may run up to GNN_STEPS_AHEAD - 1 batches behind the caller. But if a batch has arrays in
- * chunks, gpu_end_step() waits until the device has done that batch.
+ * single chunk as large as all of them. From then on, batches that are no larger allocate nothing.
+ * A batch that the GPU sampled, or that was copied ahead of its turn, has no arrays in chunks. Then
+ * the device may run up to GNN_STEPS_AHEAD - 1 batches behind the caller. For other batches
+ * gpu_end_step() waits until the device is done, because the next batch overwrites the chunks.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -279,7 +280,7 @@ int gpu_sync(struct gnn_device *dev, struct err *err)
     return outcome(d, err);
 }
 
-/* Whether arrays of the batch lie in chunks. The next batch must not overwrite them. */
+/* Whether the batch has arrays in chunks, so that the next batch must wait for the device. */
 static bool has_arrays(const struct gpu_device *d)
 {
     return d->batch.n > 0 && d->batch.items[0].used > 0;

@@ -1,5 +1,5 @@
-/* lower.c - rewrites a graph with fewer kinds of operations (lower.h). Each composite operation has
- * a function that builds it from simpler ones. */
+/* lower.c - rewrites a graph so that it has fewer kinds of operations (lower.h). Each composite
+ * operation has a function that builds it from simpler ones. */
 #include "graph/reference/lower.h"
 
 #include <math.h>
@@ -12,9 +12,9 @@ struct lower {
     const struct graph *from;
     struct graph *g;
     const struct value **made;              /* one per value of `from`: its lowered value */
-    const struct value *in[GRAPH_MAX_ARGS]; /* the lowered operands of v */
-    struct attr attrs[GRAPH_MAX_ATTRS];     /* the attributes of v, with sizes of the pool of g */
     const struct value *v;                  /* the value that is being lowered, in `from` */
+    const struct value *in[GRAPH_MAX_ARGS]; /* the lowered operands of v */
+    struct attr attrs[GRAPH_MAX_ATTRS];     /* the attributes of v; sizes in them lie in g->dims */
     /* The lowered values that get the note LOWERED_SHIFT or LOWERED_SHARE. */
     VEC(const struct value *) shifts, shares;
     bool for_kernel;
@@ -184,8 +184,8 @@ static const struct value *lower_softmax(struct lower *l)
     return l->v->op == OP_LOG_SOFTMAX ? two(l, OP_SUB, d, one(l, OP_LOG, sum)) : share(l, e, sum);
 }
 
-/* A gather from a log_softmax gathers from its operand instead, and subtracts the logarithm of the
- * sum afterwards. So the log_softmax itself need not be stored. */
+/* If a gather reads a log_softmax of x, we gather from x itself. Then we subtract the maximum of x,
+ * and the logarithm of the sum of exp(x - maximum). So the log_softmax need not be stored. */
 static const struct value *lower_gather(struct lower *l)
 {
     const struct value *from = l->v->args[0];
@@ -290,8 +290,8 @@ static bool is_narrow(enum dtype t)
 }
 
 /* Casts a value of 16-bit floats to float32; returns any other value as it is. If the value is
- * permuted, casts the operand of the permute instead. Then the kernel stores the cast value as it
- * is, and the template for the product reads it transposed. */
+ * permuted, casts the operand of the permute instead. So the kernel stores the cast value without
+ * permuting it, and the template for the product reads it transposed. */
 static const struct value *widened(struct lower *l, const struct value *v)
 {
     if (!v || !is_narrow(v->dtype))

@@ -41,8 +41,8 @@ static bool is_one(const struct value *t)
     return true;
 }
 
-/* When t is broadcast to the shape of d, does t have the size of d along this axis, and size 1
- * along all others? */
+/* Aligns the last axes of t and d, as broadcasting does. Returns whether t then has the size of d
+ * along this axis, and size 1 along all others. */
 static bool is_along(const struct value *t, const struct value *d, uint32_t axis)
 {
     if (t->rank > d->rank || d->rank - t->rank > axis)
@@ -64,9 +64,9 @@ static bool is_like(const struct value *t, const struct value *d)
     return same;
 }
 
-/* Returns the axis of d whose index is n, the template's column or channel. The elements of d are
- * those of the product, in the same order. Returns -1 if a reshape between the product and d splits
- * this axis or merges it. */
+/* In the template, n is the number of a column or a channel. Returns the axis of d along which n
+ * runs. d must have the elements of the product in the same order. Returns -1 if a reshape between
+ * the product and d splits this axis or merges it. */
 static int axis_of_n(const struct epilogue *e, const struct value *d)
 {
     const struct value *p = e->product;
@@ -144,9 +144,8 @@ static bool is_any_input(void *m, const struct value *v)
     return meaning_input(m, v) >= 0;
 }
 
-/* If v is a reshape or permute that keeps the elements in order, and has an element for each
- * element of the result, writes the expression of the value that v reads. Returns false otherwise.
- */
+/* If v is a reshape or permute that keeps the elements in order, and has the shape of w->domain,
+ * writes the expression of the value that v reads. Returns false otherwise. */
 static bool write_reshape(struct writing *w, const struct value *v, struct strbuf *out,
                           struct strbuf *why)
 {
@@ -270,7 +269,7 @@ static bool needs(const struct match *x, const struct value *v, const struct val
     return v && v->id >= product->id && graph_needed(&x->m->g, v, NULL, &x->m->mem)[product->id];
 }
 
-/* An epilogue, and the value of which m counts the rows and n the columns. */
+/* An epilogue and a value: the index m runs along the rows of `domain`, n along its columns. */
 struct place {
     const struct epilogue *e;
     const struct value *domain;
