@@ -10,8 +10,9 @@
 
 /*
  * Fills v->baselines. First come the baselines that were rejected before the job ran. If the
- * candidate passes, the baselines of the job follow. We judge them here by the calls that the
- * worker verified, although a kernel baseline was also judged before, in an evaluation of its own.
+ * candidate passes, the baselines of the job follow. We judge them by the calls that the worker
+ * verified in this job. A kernel baseline was also judged once before, in an evaluation of its own;
+ * that does not show that it is right on the data of this job.
  * Sets left_out[p] for each program of the job that is wrong or failed; left_out has
  * JOB_MAX_PROGRAMS entries.
  */

@@ -1,4 +1,5 @@
-/* precision.c - finds the inputs that precision data changes, and how. See precision.h. */
+/* precision.c - chooses the inputs to change for precision data, and how to change them. See
+ * precision.h. */
 #include "eval/precision.h"
 
 #include <math.h>

@@ -135,8 +135,8 @@ double axes_flops(const struct regime_axes *b, const struct shape *s)
     return product;
 }
 
-/* Decides whether the task is heavy, from a shape in which every axis is as large as a tile (64) if
- * it can be. */
+/* A task is heavy if it computes more than 16 flops for each element of its tensors. Counts them
+ * for a shape in which every axis is 64, a tile, or its maximum if that is smaller. */
 static bool is_heavy(struct regime_axes *b)
 {
     int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};
@@ -175,9 +175,9 @@ static void read_axes(struct regime_axes *b)
             b->axis[i].least = axes_allow(b, i, v) ? v : 0;
 }
 
-/* Finds the axes along which a kernel uses vectors. These are inner axes. An inner axis that also
- * counts rows of some tensor is such an axis only in a heavy task, or if every inner axis counts
- * rows. */
+/* Finds the vector axes: the inner axes along which a kernel uses vectors. An inner axis that never
+ * counts rows is one. An inner axis that also counts the rows of some tensor is one in two cases:
+ * the task is heavy, or all inner axes count rows. */
 static void find_vector_axes(struct regime_axes *b)
 {
     bool any = false;
@@ -253,8 +253,8 @@ static bool has_bytes(const struct task *t)
 /* Chooses the values of an axis. An axis that only counts rows gets fewer values, because many
  * kernels give each row a block, which makes rows expensive to emulate. Such an axis gets the sizes
  * around 32 and 64, and 129, 256 and 257. 256 is a multiple of the usual tile sizes 64, 128 and
- * 256. 257 is just above such a multiple, 129 is just above a tile of 128, and 63 is below them
- * all. */
+ * 256. 257 is just above such a multiple, and 129 is just above a tile of 128. 63, one of the sizes
+ * around 64, is below all these tiles. */
 static void choose_values(struct regime_axes *b, size_t axis)
 {
     static const int64_t steps[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};

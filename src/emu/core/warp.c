@@ -13,8 +13,8 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-/* A warp that jumps after more strong accesses than this may be waiting for another lane, warp or
- * block, so its slice ends. */
+/* If a warp jumps, and has made more strong accesses in its slice than SPIN_STRONG, it may be
+ * waiting for another lane, warp or block. So its slice ends. */
 #define SPIN_STRONG 2u
 #define likely(x) __builtin_expect(!!(x), 1)
 
@@ -267,8 +267,8 @@ static uint32_t converge(struct warp *w, const struct insn *pc)
     return w->mask;
 }
 
-/* Notes whether the cluster reads or writes memory that other clusters can reach, while
- * warp_sched.c looks for a repeating state. */
+/* Call it while warp_sched.c looks for a repeating state. Notes whether the cluster reads or writes
+ * memory that other clusters can reach. */
 static void note_outside_access(struct warp *w, const struct insn *pc)
 {
     struct cluster *c = w->block->cluster;

@@ -209,8 +209,9 @@ int checkpoint_fits(const struct checkpoint *c, const struct gnn_program *p, str
     memcpy(&h, c->text.buf, sizeof h);
     if (h.n_weights != p->n_weights || h.n_running != p->n_running)
         return err_set(err, ERR_INPUT,
-                       "the checkpoint has %" PRId64 " weights, its model has %" PRId64,
-                       h.n_weights, p->n_weights);
+                       "the checkpoint has %" PRId64 " weights and %" PRId64
+                       " running statistics, its model has %" PRId64 " and %" PRId64,
+                       h.n_weights, h.n_running, p->n_weights, p->n_running);
     return 0;
 }
 

@@ -31,7 +31,7 @@ struct trainer {
     struct gnn_network *network;
     struct loader *loader;
     struct gnn_adam adam;
-    struct nccl *nccl; /* averages gradients over GPUs; NULL = comm does */
+    struct nccl *nccl; /* averages gradients over GPUs; if NULL, o.comm does that */
     float *host;       /* gradients or statistics on their way between a GPU and comm */
     int64_t labelled;  /* seeds of this batch that have a label, in this rank */
     struct pending pending[GNN_STEPS_AHEAD + 1]; /* a ring; batch n is at n % (ring length) */
@@ -222,7 +222,7 @@ static int reduce_on_gpus(struct trainer *t, struct err *err)
     double share = 0;
     if (t->nccl && share_of_batch(t, &share, err) < 0)
         return -1;
-    if (t->labelled == 0) /* this rank may have computed no gradient, so its gradient is 0 */
+    if (t->labelled == 0) /* the array may still hold the gradient of an earlier batch */
         t->device->ops->zero(t->device, network_state(n, GNN_GRADIENTS),
                              (size_t)t->program.n_weights * sizeof(float));
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
@@ -277,7 +277,7 @@ static int backward(struct trainer *t, const struct gnn_batch *b, struct gnn_los
     return t->o.comm && on_cpu(t) ? network_sync(n, err) : 0;
 }
 
-/* Adds the losses that are known to the sum of the epoch, in the order of the batches. */
+/* Increases the epoch's sum by the losses that are known by now, in the order of the batches. */
 static int count_losses(struct trainer *t, struct err *err)
 {
     struct gnn_loss *sum = &t->position.epoch_loss;
@@ -376,9 +376,9 @@ static int save(struct trainer *t, struct epoch_report *r, struct err *err)
     return whole_loss(t, &loss, err) < 0 ? -1 : save_position(t, loss, r, err);
 }
 
-/* Returns 1 with the next batch, 0 at the end of the epoch. If one rank has no next batch (after
- * Ctrl-C, or because a thread of its loader failed), all ranks stop before the same batch, and
- * leave after rank 0 has saved. So Ctrl-C loses no trained batch. */
+/* Returns 1 with the next batch, 0 at the end of the epoch, -1 if a rank cannot get its batch:
+ * after Ctrl-C, or because a thread of its loader failed. Then all ranks stop before the same
+ * batch, and leave after rank 0 has saved. So Ctrl-C loses no trained batch. */
 static int next_batch(struct trainer *t, const struct gnn_batch **b, struct epoch_report *r,
                       struct err *err)
 {

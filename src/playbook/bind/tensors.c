@@ -251,8 +251,9 @@ bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *ta
     return !first->repeat || bind_repeated(b, first, tensors, extra + 1, op->texts, why);
 }
 
-/* Binds any number of scalars as lists. Each entry begins with a comma, so that an empty list fits
- * too. In the code the scalars are v<i>; their numbers continue after those of the inputs. */
+/* Binds any number of scalars as lists. Templates write such a list directly after other
+ * arguments. So each entry begins with a comma, and an empty list leaves no comma behind. In the
+ * code the scalars are v<i>; their numbers continue after those of the inputs. */
 static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t inputs,
                              struct strbuf *why)
 {
