@@ -30,7 +30,7 @@ if in_tier quick; then
     out_has "hone resume last prints the table of the campaign" "all: 1 of 2 pass, 1 fail"
     is "a note's line break is not printed as ?" "$(grep -c '?hone' "$T/out")" 0
     err_has "hone resume last says that last means the campaign" \
-        "\`last\` means the campaign $campaign; the newest run is vector_add-refine-"
+        "\`last\` means the campaign $campaign. To choose the newest run, give its name: vector_add-refine-"
     runs 0 "after a campaign, hone report last reports the campaign" "$HONE" report last
     out_has "hone report last prints the table of the campaign" "$campaign"
     runs 0 "hone report accepts the name of one run of a campaign" "$HONE" report vector_add-refine -o one

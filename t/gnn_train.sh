@@ -85,7 +85,7 @@ ok "sage learns in fp16: $(field '$_->{epochs}[4]{eval_accuracy}')" above "$(fie
 # shellcheck disable=SC2086
 runs 0 "three threads train in fp16" "$gnn" train -m sage $small -e 5 -t 3 --compute-threads 3 --precision fp16 \
     -c half3.ckpt --eval none data
-err_has "train says the precision" "fp16 products"
+err_has "train says the precision" "fp16 matrix products"
 is "the number of threads does not change a bit in fp16" "$(result half3.ckpt)" "$(result half.ckpt)"
 ok "fp16 and fp32 give different weights" test "$(result half.ckpt)" != "$(result sage.ckpt)"
 runs 0 "sage predicts in fp16" "$gnn" infer -c half.ckpt --precision fp16 data

@@ -139,7 +139,7 @@ sys.stdout.write(text.decode())' "$1" "$HONE" runs --rm "$search" >"$T/out"
 }
 rm_on_terminal no
 out_has "on a terminal, hone runs --rm asks first" "Remove run $search"
-out_has "hone runs --rm keeps the run if the answer is no" "run $search stays"
+out_has "hone runs --rm keeps the run if the answer is no" "run $search was not removed"
 runs 2 "--yes without --rm is a usage error" "$HONE" runs --yes
 id=$("$HONE" runs --json | python3 -c 'import json,sys; print(len(json.load(sys.stdin)))')
 python3 -c 'import fcntl, struct, sys, time

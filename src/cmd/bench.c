@@ -193,18 +193,29 @@ static int check_proposals(uint64_t proposals, const char *strategy, struct err 
     return option_uses_check(&use, 1, strategy, err);
 }
 
-static int check_config(const struct campaign_config *c, struct err *err)
+/* Checks the dialect, or chooses it as `hone optimize` does. A built-in author does not depend on
+ * it. */
+static int settle_dialect(struct campaign_config *c, struct err *err)
 {
-    bool dialect = false;
+    enum dialect d = DIALECT_CUTE;
+    if (c->dialect && dialect_from_name(c->dialect, &d, err) < 0)
+        return -1;
+    bool model = !str_starts(c->author, "playbook") && !str_starts(c->author, "noisy");
+    if (model && cmd_settle_dialect(c->dialect != NULL, &d, err) < 0)
+        return -1;
+    c->dialect = dialect_names[d];
+    return 0;
+}
+
+static int check_config(struct campaign_config *c, struct err *err)
+{
     if (!strategy_find(c->strategy))
         return err_set(err, ERR_USAGE,
                        "there is no strategy '%s'; `hone optimize --help` lists "
                        "them",
                        c->strategy);
-    for (int i = 0; i < DIALECTS; i++)
-        dialect |= str_eq(c->dialect, dialect_names[i]);
-    if (!dialect)
-        return err_set(err, ERR_USAGE, "--dialect is cute or cuda, not '%s'", c->dialect);
+    if (settle_dialect(c, err) < 0)
+        return -1;
     if (str_starts(c->author, "replay:") || str_starts(c->author, "mailbox:"))
         return err_set(err, ERR_USAGE, "'%s' serves one run at a time, not a campaign", c->author);
     return check_proposals(c->proposals, c->strategy, err);
@@ -504,8 +515,10 @@ static int run(int argc, const char **argv)
         OPT_STR('a', "author", &c->author, "WHO",
                 "who writes, as for `hone optimize`, but not mailbox or replay\n"
                 "(default: HONE_AUTHOR, else playbook)"),
-        OPT_STR(0, "dialect", &c->dialect, "NAME",
-                "what to ask a model for: cute (default) or cuda, as for `hone optimize`"),
+        OPT_STR(
+            0, "dialect", &c->dialect, "NAME",
+            "what to ask a model for: cute (default if CuTe's headers are here) or cuda, as for\n"
+            "`hone optimize`"),
         OPT_POS_UINT_MOST(
             'n', "steps", &c->steps, RUN_MAX_STEPS, "N",
             "steps of each task, as for `hone optimize` (default 10; team 5, search 30)"),
@@ -641,7 +654,6 @@ static int run(int argc, const char **argv)
         if (!c->author)
             c->author = env && *env ? env : "playbook";
         c->strategy = c->strategy ? c->strategy : "refine";
-        c->dialect = c->dialect ? c->dialect : "cute";
         c->smoke = b.smoke;
         c->baselines = !b.no_baselines;
         if (!b.resume && !c->jobs)

@@ -27,17 +27,18 @@ extern const char hone_commit[];
     "what runs the kernels: emu (the emulator, on the CPU), cuda (the GPUs of this\n"    \
     "machine if they are one model, else GPU 0; one job runs on one free GPU), cuda:N\n" \
     "(GPU N); default: cuda if this machine has a GPU or --on is remote, else emu"
-#define CMD_ON_HELP                                                                         \
-    "local (default): this machine, on the GPUs of --device. local:0,2: each job on one\n"  \
-    "of these GPUs; local:all: on any GPU (not beside cuda:N). With emu: as many jobs at\n" \
-    "a time as numbers are listed, else as there are cores.\n"                              \
-    "Remote: spool:DIR (of `hone worker --spool DIR`) or slurm[:KEY=VALUE,...] with the\n"  \
+#define CMD_ON_HELP                                                                        \
+    "local (default): this machine, on the GPUs of --device. local:0,2: each job on one\n" \
+    "of these GPUs; local:all: on any GPU (neither beside cuda:N). Hone does not check\n"  \
+    "that these are one model. With emu: as many jobs at a time as numbers are listed,\n"  \
+    "else as there are cores.\n"                                                           \
+    "Remote: spool:DIR (of `hone worker --spool DIR`) or slurm[:KEY=VALUE,...] with the\n" \
     "keys partition, account, time, max-workers, ... (docs/scale.md)"
 #define CMD_GPU_HELP                                                                       \
     "the GPU's data sheet: a100, b200, h100, h200, l4, rtx4090 or a JSON file (default:\n" \
     "that of the local GPU if kernels run on it, else h200: also with emu and a remote\n"  \
-    "--on). It sets the emulator's times, the roofline (a local GPU's is measured) and\n"  \
-    "the least time that Hone believes"
+    "--on). It sets the emulator's times, the least time that Hone believes, and the\n"    \
+    "roofline (but Hone measures that of a local GPU)"
 #define CMD_ALL_HELP "list every wrong workload, not only the first few"
 #define CMD_ARCH_HELP                                                                    \
     "compile for this architecture: sm_75 ... sm_121a (default: that of the local GPU\n" \

@@ -49,7 +49,7 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "workload", &j.config.workload, "W",
                 "only these workloads of `hone task show`: time:1, a list smoke:0,smoke:1, or a\n"
                 "role for all of its workloads: smoke, check, heldout, time (default: all four).\n"
-                "--smoke takes only smoke workloads, --skip-time all but timed ones"),
+                "--smoke allows only smoke workloads, --skip-time all but timed ones"),
         OPT_STRS(0, "against", &against, "FILE",
                  "also time this kernel file, if it passes, as a further baseline; may be given\n"
                  "several times; --skip-baselines does not skip it; excludes --smoke and\n"

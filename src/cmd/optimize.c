@@ -17,7 +17,6 @@
 #include "cmd/optimize_run.h"
 #include "sys/file.h"
 #include "sys/json.h"
-#include "sys/toolchain.h"
 
 enum { MAX_SOURCE = 1 << 20 };
 
@@ -194,29 +193,6 @@ static bool only_built_in(const struct run_config *c)
     return true;
 }
 
-/* Without the headers of CuTe, no kernel in CuTe compiles. If they are missing, lets the run ask
- * models for plain CUDA. Returns -1 if they are missing and the user asked for CuTe. */
-static int settle_cute(const struct wishes *w, struct run_config *c, struct err *err)
-{
-    struct toolchain tc;
-    if (c->dialect != DIALECT_CUTE)
-        return 0;
-    toolchain_find(&tc);
-    bool found = *tc.cute_include;
-    toolchain_release(&tc);
-    if (found)
-        return 0;
-    if (w->dialect)
-        return err_set(err, ERR_ENV,
-                       "--dialect cute: the headers of CuTe (cute/tensor.hpp) are not on this "
-                       "machine; run tools/setup, set HONE_CUTLASS_HOME, or use --dialect cuda");
-    fprintf(stderr,
-            "hone: no headers of CuTe here (hone doctor), so kernels are asked for in plain "
-            "CUDA\n");
-    c->dialect = DIALECT_CUDA;
-    return 0;
-}
-
 /* Sets the architecture and the GPU whose data sheet is used: those that the user asked for, or
  * else the device's. */
 static int choose_target(const struct wishes *w, struct run_config *c, struct arena *mem,
@@ -263,7 +239,7 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
         return -1;
     if (!w->dialect && only_built_in(c))
         c->dialect = DIALECT_CUDA;
-    if (settle_cute(w, c, err) < 0)
+    if (cmd_settle_dialect(w->dialect != NULL, &c->dialect, err) < 0)
         return -1;
     c->task = task;
     if (w->from) {
@@ -323,10 +299,11 @@ static int run(int argc, const char **argv)
             0, "from", &w.from, "FILE",
             "refine, search, team: start from this kernel file. The built-in author tunes its\n"
             "settings (constexpr int kRows = 4; // hone: 1 2 4 8), then tries its templates in\n"
-            "place of the file. A model repairs a file that fails; without a model, a file that\n"
-            "does not compile or has a wrong plan ends the run. FILE should begin with a launch\n"
-            "plan, a comment that says how to launch it (docs/plan.md). A file without one,\n"
-            "with host code, is ported by a model; playbook alone refuses it"),
+            "place of the file. A model repairs a file that fails. Without a model, a file that\n"
+            "does not compile or has a wrong plan ends the run; wrong results do not. FILE\n"
+            "should begin with a launch plan, a comment that says how to launch it\n"
+            "(docs/plan.md). A file without one, with host code, is ported by a model; playbook\n"
+            "alone refuses it"),
         OPT_STR(0, "dialect", &w.dialect, "NAME",
                 "what to ask a model for: cute (CUDA C++ with CuTe; default if CuTe's headers are\n"
                 "here) or cuda (without).\n"
@@ -369,7 +346,8 @@ static int run(int argc, const char **argv)
                      "wall time: 90s, 30m, 2h; then Hone ends an author's call, but lets an\n"
                      "evaluation finish"),
         OPT_POS_UINT(0, "budget-steps", &c.budget.steps, "N",
-                     "candidates that are judged, failed ones too"),
+                     "candidates that are judged, failed ones and repairs too; a --wave that\n"
+                     "has begun is judged to its end"),
         OPT_GROUP("Where candidates are evaluated"),
         OPT_STR(0, "device", &c.device, "DEV", CMD_DEVICE_HELP),
         OPT_STR(0, "on", &c.on, "PLACE", CMD_ON_HELP),

@@ -25,6 +25,7 @@
 #include "sys/interrupt.h"
 #include "sys/json.h"
 #include "sys/term.h"
+#include "sys/toolchain.h"
 #include "task/snapshot.h"
 
 const char *cmd_store_path(const char *given)
@@ -67,6 +68,27 @@ static bool on_gpu(const struct run_config *c)
     if (*c->device || !str_starts(c->on, "local"))
         return !str_eq(c->device, "emu");
     return gpu_probe(&g, NULL) == 0 && g.n;
+}
+
+int cmd_settle_dialect(bool asked, enum dialect *d, struct err *err)
+{
+    struct toolchain tc;
+    if (*d != DIALECT_CUTE)
+        return 0;
+    toolchain_find(&tc);
+    bool found = *tc.cute_include;
+    toolchain_release(&tc);
+    if (found)
+        return 0;
+    if (asked)
+        return err_set(err, ERR_ENV,
+                       "--dialect cute: the headers of CuTe (cute/tensor.hpp) are not on this "
+                       "machine; run tools/setup, set HONE_CUTLASS_HOME, or use --dialect cuda");
+    fprintf(stderr,
+            "hone: no headers of CuTe here (hone doctor), so kernels are asked for in plain "
+            "CUDA\n");
+    *d = DIALECT_CUDA;
+    return 0;
 }
 
 void cmd_settle_proposals(struct run_config *c)

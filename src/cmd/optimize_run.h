@@ -53,6 +53,9 @@ struct optimize_run {
  * a budget of money. */
 int cmd_check_author(const char *spec, const struct budget *b, struct err *err);
 
+/* Without the headers of CuTe, no kernel in CuTe compiles. If they are missing, sets *d to plain
+ * CUDA and says so on stderr; fails if the user asked for CuTe. */
+int cmd_settle_dialect(bool asked, enum dialect *d, struct err *err);
 /* Sets how many moves a step of `refine` asks for, if the user did not. If candidates run on a GPU,
  * it helps to rank several proposals of the built-in author by the emulator's cost model first. */
 void cmd_settle_proposals(struct run_config *c);

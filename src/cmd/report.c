@@ -78,7 +78,7 @@ static int run(int argc, const char **argv)
         OPT_STR(
             0, "html", &html, "FILE",
             "write one HTML file instead, to look at and to share; excludes --out, --markdown,\n"
-            "--csv and --json"),
+            "--csv and, for a CAMPAIGN, --json"),
         OPT_FLAG(0, "without-prompts", &without_prompts, "--html: leave out prompts and replies"),
         OPT_STR(0, "markdown", &table.markdown, "FILE",
                 "CAMPAIGN: also write the table as Markdown"),

@@ -77,10 +77,9 @@ static int run_npy(int argc, const char **argv)
         OPT_STR(0, "labels", &f.labels, "FILE",
                 "array of N classes 0, 1, 2, ..., one for each node; an unlabelled node has NaN,\n"
                 "which needs an array of floats (default: none; training needs classes)"),
-        OPT_STR(
-            0, "train", &f.split[0], "FILE",
-            "array of ids, not a mask: the nodes for training (default: no nodes); a node may be\n"
-            "in only one of --train, --valid and --test"),
+        OPT_STR(0, "train", &f.split[0], "FILE",
+                "array of ids, not a mask: the nodes for training (default: no nodes); a node may\n"
+                "be in only one of --train, --valid and --test"),
         OPT_STR(0, "valid", &f.split[1], "FILE", "ids of the validation nodes (default: no nodes)"),
         OPT_STR(0, "test", &f.split[2], "FILE", "ids of the test nodes (default: no nodes)"),
         OPT_POS_UINT('n', "nodes", &a.nodes, "N",

@@ -161,8 +161,8 @@ static int run_blocks(int argc, const char **argv)
         GRAPH_OPTIONS(&a),
         OPT_REAL(
             0, "pareto", &b.pareto, "X",
-            "exponent of the Pareto distribution of degrees (above 0, default 1.6); a smaller one\n"
-            "gives a few nodes more edges"),
+            "exponent of the Pareto distribution of degrees (above 0, default 1.6); a smaller\n"
+            "one gives a few nodes more edges"),
         OPT_REAL(
             0, "within", &b.within, "P",
             "share of the edges drawn within a class, 0 to 1 (default 0.5); the others join any\n"

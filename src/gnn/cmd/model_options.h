@@ -51,9 +51,9 @@ struct model_args {
             "host"),                                                                               \
         OPT_STR(                                                                                   \
             0, "cache", (cache), "SIZE",                                                           \
-            "--place split: how much of the features lies in the GPU's memory, a share of all\n"   \
-            "rows (0 to 1) or a size such as 20G; it takes the rows that batches need most\n"      \
-            "often (default: what fits)"),                                                         \
+            "only with --place split: how much of the features lies in the GPU's memory, a\n"      \
+            "share of all rows (0 to 1) or a size such as 20G; it takes the rows that batches\n"   \
+            "need most often (default: what fits)"),                                               \
         OPT_STR(0, "precision", (precision), "P",                                                  \
                 "precision of matrix products: fp32 (default; on a GPU three TF32 products make\n" \
                 "one as precise), tf32 on a GPU (one TF32 product), or fp16 (operands in half\n"   \
@@ -62,9 +62,9 @@ struct model_args {
                 "instructions for these products on a GPU: wgmma (default; mma where sizes do\n"   \
                 "not allow wgmma), or mma for all"),                                               \
         THREADS_OPTION(a),                                                                         \
-        OPT_POS_UINT(                                                                              \
-            0, "compute-threads", (compute), "N",                                                  \
-            "threads of each process that compute on the CPU (default: all processors" all ")"),   \
+        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                         \
+                     "threads of each process that compute on the CPU (default: all\n"             \
+                     "processors" all ")"),                                                        \
         SLOTS_OPTION(a), AHEAD_OPTION(a), DATA_OPTIONS(a)
 
 /* Fills *c, except for the numbers of features, classes and layers. They come from the data and the

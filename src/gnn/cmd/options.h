@@ -53,11 +53,11 @@ struct load_args {
 
 #define THREADS_OPTION(a)                            \
     OPT_POS_UINT('t', "threads", &(a)->threads, "N", \
-                 "threads of each process that prepare batches (default 2)")
+                 "CPU threads of each process that prepare batches (default 2)")
 
 #define SLOTS_OPTION(a)                        \
     OPT_POS_UINT(0, "slots", &(a)->slots, "N", \
-                 "keep at most N batches in memory, those in use included (default 4)")
+                 "keep at most N batches in CPU memory, those in use included (default 4)")
 
 #define AHEAD_OPTION(a)                                                                           \
     OPT_UINT(0, "ahead", &(a)->ahead, "N",                                                        \
