@@ -554,13 +554,12 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "known-times", &b.known, "FILE.tsv",
                 "PyTorch's times of KernelBench problems, measured before, in us. Tabs separate\n"
                 "the columns: level, number, name, eager, and optionally compile and cudnn_bench.\n"
-                "The first three of level1/19_ReLU.py are 1, 19, ReLU; for a\n"
-                "file that lies in no folder levelN, the level does not count. Hone takes the "
-                "smallest\n"
-                "time of each task: --csv and --json show it as known_torch_ns. If Hone could not\n"
+                "The first three of level1/19_ReLU.py are 1, 19, ReLU; for a file that lies in no\n"
+                "folder levelN, the level does not count. Hone takes the smallest time of each\n"
+                "task: --csv and --json show it as known_torch_ns. If Hone could not\n"
                 "time PyTorch itself, a note shows the ratio to this time"),
         OPT_GROUP("Budgets of the whole campaign (default: none); a task that begins gets an equal "
-                  "share of what is left, except of the time"),
+                  "share of the rest, but of time"),
         OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
                      "tokens of prompts and replies together; tasks side by side do\n"
                      "not overdraw them"),

@@ -340,8 +340,8 @@ static int run(int argc, const char **argv)
         OPT_POS_REAL(
             0, "budget-usd", &c.budget.usd, "USD",
             "US dollars that openai: and anthropic: cost, by the prices that Hone knows\n"
-            "(docs/authors.md), never exceeded; a model without a price is refused; other authors\n"
-            "count as free"),
+            "(docs/authors.md), never exceeded; a model without a price is refused; other\n"
+            "authors count as free"),
         OPT_POS_TIME(0, "budget-time", &c.budget.wall_ns, "TIME",
                      "wall time: 90s, 30m, 2h; then Hone ends an author's call, but lets an\n"
                      "evaluation finish"),

@@ -504,8 +504,9 @@ static int run(int argc, const char **argv)
                      "every\nbatch (default 1); not under mpirun or srun"),
         OPT_POS_UINT(
             0, "gpus", &a.gpus, "N",
-            "--device cuda (not cuda:N): start N processes that train on the GPUs 0 to N-1, each\n"
-            "with a share of every batch (--batch is the sum). NCCL averages their gradients;\n"
+            "--device cuda (not cuda:N): start N processes that train on the GPUs 0 to N-1,\n"
+            "each with a share of every batch (--batch is the sum). NCCL averages their "
+            "gradients;\n"
             "without NCCL they go through CPU memory (default: one process, on the GPU of\n"
             "--device); not under mpirun or srun"),
         OPT_END(),
