@@ -23,7 +23,7 @@ struct near_epsilon_input {
 
 struct near_epsilon {
     int *bits;      /* one for each input, 0 or negative: the input must be multiplied by 2^bits */
-    uint32_t found; /* how many epsilons matter once the inputs are scaled */
+    uint32_t found; /* the number of epsilons for which inputs are scaled */
 };
 
 /* `inputs` has one entry for each input, and `scalars` the value of each scalar, in the graph's
