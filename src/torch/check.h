@@ -10,9 +10,9 @@
  * the key "graph" nor a reference in Python. Otherwise it takes three steps. It skips steps 2 and 3
  * if `result` already has problems, so the caller first checks the oracle (the compiled
  * reference.c) with task_check(). It skips step 3 if an earlier step finds a problem.
- *  1. It reads the expression into a graph. If an imported task has the graph as JSON, it reads
- *     that. An expression that is wrong is a problem. An expression with a function or with syntax
- *     that only Python knows is a note.
+ *  1. It reads the expression into a graph. For an imported task, which has its graph as JSON, it
+ *     reads the JSON instead. An expression that is wrong is a problem. If the expression is right
+ *     in Python, but has a function or syntax that Hone does not know, that is a note.
  *  2. It writes the reference of the graph and compares the task's oracle with it on the smoke
  *     shapes. It skips this step if the task is imported and PyTorch can run, because step 3 then
  *     proves more.
