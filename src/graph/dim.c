@@ -17,7 +17,8 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 
-/* MAX_TERMS counts the terms of a sum, MAX_ATOMS the atoms of a term, MAX_KEY characters. */
+/* A sum has at most MAX_TERMS terms, and a term at most MAX_ATOMS atoms. MAX_KEY limits the length
+ * of keys, in characters. */
 enum { MAX_TERMS = 24, MAX_ATOMS = 12, MAX_KEY = 4000 };
 
 /* ATOM_EXACT is a/b where a constraint says that b divides a. */

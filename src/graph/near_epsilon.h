@@ -3,7 +3,7 @@
  *
  * A norm divides by sqrt(variance + epsilon). On ordinary data the variance can be so large that a
  * kernel with a wrong epsilon is within the tolerance. If the inputs are multiplied by a small
- * power of two, the variance comes near the epsilon, and the fault is visible.
+ * number 2^-k, the variance comes near the epsilon, and the fault is visible.
  *
  * An epsilon is a number in (0, 1e-3] that is added to a value, or that is the least value of a
  * clamp, or the eps of a norm. For each epsilon, graph_near_epsilon() looks for inputs that control

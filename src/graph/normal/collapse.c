@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "graph/cost.h"
 
-/* The largest window of a convolution along a summed axis. */
+/* The largest window of a convolution along a summed axis, and of a pooling. */
 enum { MAX_WINDOW = 16 };
 
 struct collapse {
@@ -65,8 +65,8 @@ static bool is_uniform(const struct value *b, const struct value *v, const struc
     return true;
 }
 
-/* Broadcasts b to the shape of v, and returns its sum along `axes`. For an axis that b lacks, the
- * sum is multiplied by the axis' size. */
+/* Broadcasts b to the shape of v, and returns its sum along `axes`. For each axis along which b is
+ * constant, the sum is multiplied by the axis' size in v. */
 static const struct value *plain_sum(struct collapse *c, const struct value *b,
                                      const struct value *v, const struct attr *axes)
 {
@@ -387,7 +387,8 @@ struct pooling {
     const struct value *of; /* a convolution */
     /* The operations that multiply or divide `of` by one number. */
     const struct value *scale[MAX_SCALES];
-    /* One entry per axis of `of`; 0 means that the axis has no windows. */
+    /* The size and the step of the windows along each axis of `of`; 0 means that the axis has no
+     * windows. */
     int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK];
     /* `n` is the number of axes with windows, `scales` the number of entries in `scale`. */
     uint32_t n, scales;

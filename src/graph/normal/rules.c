@@ -201,7 +201,7 @@ static const struct value *apply(struct graph *g, const struct parsed_rules *rul
 const struct value *rules_apply_spellings(struct graph *g, const struct value *v)
 {
     parse_once();
-    /* Python itself, not PyTorch, computes weak values, and it follows other rules. */
+    /* Python itself, not PyTorch, computes weak values, and Python has other rules. */
     return v->weak ? NULL : apply(g, &all.spellings, v, NULL, NULL);
 }
 

@@ -53,8 +53,8 @@ struct store {
     bool is_stored;                 /* VAL is in scratch */
     bool in_parts;                  /* the value is a reduction in two steps; PART is in scratch */
     bool needs_mag, part_needs_mag; /* MAG is in scratch; PMAG is in scratch */
-    /* In a MAGNITUDE reference, the magnitude of every element is |value|. In a SIGMA or NOISY
-     * reference, the value has no rounding error. */
+    /* In a MAGNITUDE reference, this says that the magnitude of every element is |value|. In a
+     * SIGMA or NOISY reference, it says that the value has no rounding error. */
     bool is_exact;
     /* Only for kernels; usually NULL. If it is set, the value is a sum in two steps of the squares
      * of x - centre, and the centre is the mean of x. One launch computes the partial results of
@@ -112,7 +112,8 @@ struct emit {
     const uint8_t *drawn;        /* one entry per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
     /* One entry per output: its copy with drawn errors, or NULL if it has none. */
     const struct value **drawn_outputs;
-    /* One entry per value: the largest number of products with rounded operands on a path to it. */
+    /* One entry per value: the largest number of products with rounded operands on a path from an
+     * input to the value. */
     const uint32_t *drawn_depth;
     /* While we write the loop over the samples of drawn errors, this is the depth of the loop, and
      * every statement must stay inside the loop. Otherwise it is 0. */

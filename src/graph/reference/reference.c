@@ -27,7 +27,7 @@ struct region_class {
 };
 
 struct region {
-    const char *name;  /* VAL12 */
+    const char *name;  /* such as VAL12 */
     size_t in, number; /* the index of its class, and its number in the class */
     bool sampled;      /* it holds a number for each sample */
     size_t next;       /* the next region of the same value, counted from 1; 0 = none */

@@ -29,7 +29,7 @@ struct memory {
 };
 
 struct scope {
-    struct scope *parent, *next_made; /* next_made: a list of all scopes, from the body on */
+    struct scope *parent, *next_made; /* next_made links all scopes into a list, from the body on */
     unsigned depth;
     bool is_guard; /* the scope is a condition */
     bool unrolls;  /* a loop to unroll, unless it contains another one */
