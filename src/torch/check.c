@@ -25,7 +25,7 @@
 #define ANSWER_NS (60 * SEC) /* CPU time that Python has to answer a request */
 #define START_NS (120 * SEC) /* the same for its first answer, because PyTorch starts slowly */
 #define DRAWS 2              /* how many shapes of each held-out workload are checked */
-#define MAX_FLOPS 500000000  /* we do not check larger shapes, unless they are smoke shapes */
+#define MAX_FLOPS 500000000  /* we check shapes with more flops only if they are smoke shapes */
 
 /* Two ways to compute a value in double may differ by this factor times the magnitude. */
 static const double SAME = 1e-9;
