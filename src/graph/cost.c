@@ -221,9 +221,9 @@ static const struct value *kept_triangle(struct graph *g, const struct value *wh
         return NULL;
     /* If the diagonal that bounds the triangle is the main one or a neighbour of it, the triangle
      * has about side*side/2 elements, where `side` is the smaller side of the matrix. If the
-     * diagonal is k away from the main one, we take a side that is shorter by k, which is the least
-     * that it can be. Each element takes 2 flops for each pair of factors, so 2 * side*side/2 is
-     * side*side. */
+     * diagonal is k away from the main one, the triangle's side may be up to k shorter. We take the
+     * shortest side that is possible. Each element takes 2 flops for each pair of factors, so the
+     * triangle takes side*side flops for each pair. */
     const struct dim *rows = p->shape[p->rank - 2], *cols = p->shape[p->rank - 1];
     const struct dim *side = dim_min(&g->dims, rows, cols);
     if (fabs(k) > 1) {

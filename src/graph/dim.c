@@ -17,7 +17,8 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 
-/* MAX_TERMS counts the terms of a sum, MAX_ATOMS the atoms of a term, MAX_KEY characters. */
+/* A sum has at most MAX_TERMS terms, and a term at most MAX_ATOMS atoms. MAX_KEY limits the length
+ * of keys, in characters. */
 enum { MAX_TERMS = 24, MAX_ATOMS = 12, MAX_KEY = 4000 };
 
 /* ATOM_EXACT is a/b where a constraint says that b divides a. */
@@ -275,8 +276,8 @@ static bool both_numbers(const struct dim *a, const struct dim *b)
     return a->is_number && b->is_number;
 }
 
-/* Divides the number t: adds the quotient to `out`, and the remainder, which is not negative, to
- * `rest`. */
+/* Divides the number t by `by`. Adds the quotient to `out`, and the remainder, which is not
+ * negative, to `rest`. */
 static void split_number(const struct dim_term *t, int64_t by, struct sum *out, struct sum *rest)
 {
     int64_t q = t->factor / by, r = t->factor % by;
@@ -296,8 +297,8 @@ static bool has_minus(const struct dim *d)
     return false;
 }
 
-/* Writes a / b = (x/k + m)/c as (x + k*m)/(k*c), for numbers k, m and c. Returns NULL if a / b has
- * another form. */
+/* If a / b has the form (x/k + m)/c, with numbers k, m and c, returns it as (x + k*m)/(k*c).
+ * Returns NULL if a / b has another form. */
 static const struct dim *nested_div(struct dim_pool *p, const struct dim *a, const struct dim *b)
 {
     const struct dim_term *division = NULL;
@@ -344,7 +345,8 @@ const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct 
     bool nothing = left->is_number && (dim_is(left, 0) || (b->is_number && left->value < b->value));
     if (nothing)
         return whole;
-    /* `left` has lost the terms that b divides. nested_div() may now be able to merge it with b. */
+    /* `left` is `a` without the terms that b divides. So nested_div(), which could not change
+     * a / b, may be able to change left / b. */
     return dim_add(p, whole, left == a ? applied(p, "/", a, b) : dim_div(p, left, b));
 }
 

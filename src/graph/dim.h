@@ -6,14 +6,14 @@
  *     const struct dim *d = dim_parse(&p, "2*D", err);  the expression language of base/expr.h
  *     dim_div(&p, d, dim_number(&p, 2)) == dim_parse(&p, "D", err)
  *
- * A size is a sum of products of axes with integer factors. An operation that cannot be written as
- * such a sum, such as a division, remainder or minimum, is one factor of a product. The pool keeps
- * one struct dim for each size, so two sizes with the same canonical form are the same pointer. The
- * same pointer always means equal sizes. Different pointers do not mean different sizes: "min(M,N)"
- * and "M" are equal where M < N. Hone assumes that no size is negative. So a division, which
- * truncates as in C, always rounds down, and Hone may write (H - 1)/2 + 1 as (H + 1)/2. A size
- * whose form would take thousands of characters is equal only to itself, and launch plans (plan/)
- * cannot use its text.
+ * A size is a sum of products of axes with integer factors. Some operations, for example a
+ * division, a remainder or a minimum, cannot be written as a sum. Such an operation is one factor
+ * of a product. The pool keeps one struct dim for each size, so two sizes with the same canonical
+ * form are the same pointer. The same pointer always means equal sizes. Different pointers do not
+ * mean different sizes: "min(M,N)" and "M" are equal where M < N. Hone assumes that no size is
+ * negative. So a division, which truncates as in C, always rounds down, and Hone may write
+ * (H - 1)/2 + 1 as (H + 1)/2. A size whose form would take thousands of characters is equal only to
+ * itself, and launch plans (plan/) cannot use its text.
  */
 #ifndef GRAPH_DIM_H
 #define GRAPH_DIM_H
@@ -27,13 +27,13 @@
 #include "base/vec.h"
 
 struct dim {
-    /* The expression that launch plans use for this size. If dim_parse() made this size first, it
-     * is the text that dim_parse() read. Otherwise, and for every number, it is the key. */
+    /* The expression that launch plans use for this size. If dim_parse() was the first to make this
+     * size, `text` is what dim_parse() read. Otherwise, and for every number, `text` is the key. */
     const char *text;
     bool is_number;
-    int64_t value;   /* only if is_number is true */
-    const char *key; /* the canonical form as text; sizes with equal keys are equal */
-    const struct dim_term *terms;
+    int64_t value;                /* only if is_number is true */
+    const char *key;              /* the canonical form as text; sizes with equal keys are equal */
+    const struct dim_term *terms; /* the n terms of the sum; only dim.c knows struct dim_term */
     size_t n;
     const struct dim *fixed; /* the size with defined names replaced; see dim_same() */
 };

@@ -76,7 +76,7 @@ const struct value *graph_variable(struct graph *g, const char *name);
 const struct value *graph_number(struct graph *g, double v);   /* a Python float */
 const struct value *graph_integer(struct graph *g, int64_t v); /* a Python int */
 /* Makes a value from a size, so that operations can compute with it. If the size is a plain number,
- * the value is that of graph_integer(). */
+ * returns what graph_integer() returns for it. */
 const struct value *graph_size(struct graph *g, const struct dim *d);
 /* The input or scalar of that name; NULL if there is none. */
 const struct value *graph_find(const struct graph *g, const char *name);
@@ -109,8 +109,8 @@ const struct value *graph_reshape(struct graph *g, const struct value *a, uint32
                                   const struct dim *const *shape, struct err *err);
 const struct value *graph_permute(struct graph *g, const struct value *a, const int64_t *axes,
                                   struct err *err);
-/* Adds the operation of v, with the same attributes, on other arguments. If v is a leaf, returns
- * v. */
+/* Adds a value like v: the same operation with the same attributes, but with the operands `args`.
+ * If v is a leaf, returns v. */
 const struct value *graph_rebuild(struct graph *g, const struct value *v,
                                   const struct value *const *args, struct err *err);
 

@@ -43,7 +43,8 @@ static enum dtype wider(enum dtype a, enum dtype b)
         return a;
     if (na == nb && dtype_is_float(a))
         return na == 2 ? DT_F32 : na == 1 ? DT_F16 : a;
-    /* One dtype is signed and the other unsigned, so we take the next wider signed dtype. */
+    /* One dtype is signed and the other unsigned, so we take the next wider signed dtype; there is
+     * none for 64 bits, so there we take int64. */
     if (na == nb)
         return na == 1 ? DT_I16 : na == 2 ? DT_I32 : DT_I64;
     enum dtype large = na > nb ? a : b, small = na > nb ? b : a;
@@ -62,9 +63,10 @@ static enum dtype promoted(enum dtype a, enum dtype b)
     return ka == kb ? wider(a, b) : ka > kb ? a : b;
 }
 
-/* The common dtype of strong operands (`first`) and weaker operands (`second`). The weaker operands
- * change the result in two cases: there are no strong operands, or the weaker operands have a
- * higher kind in the order bool, integer, float. */
+/* The common dtype of all operands. `first` is the dtype of the strong operands, `second` the dtype
+ * of the weaker ones; DT_NONE means that there are none. The weaker operands change the result in
+ * two cases: there are no strong operands, or the weaker operands have a higher kind in the order
+ * bool, integer, float. */
 static enum dtype giving_way(enum dtype first, enum dtype second)
 {
     bool counts = first == DT_NONE || (second != DT_NONE && kind_of(second) > kind_of(first));
@@ -85,7 +87,7 @@ static void promote_args(struct infer *x, uint32_t from)
             *of = promoted(*of, a->dtype);
     }
     v->weak = with_axes == DT_NONE && without == DT_NONE;
-    /* Beside a tensor, a Python number counts as the default dtype of its kind. */
+    /* If there is also a tensor, a Python number has the default dtype of its kind. */
     if (!v->weak && weak != DT_NONE && weak != DT_BOOL)
         weak = dtype_is_float(weak) ? DT_F32 : DT_I64;
     v->dtype = giving_way(with_axes, giving_way(without, weak));
@@ -559,7 +561,8 @@ static int rule_conv_transpose(struct infer *x)
     return 0;
 }
 
-/* The mask must broadcast to the scores without changing their shape. */
+/* The scores are the products of queries and keys. The mask must broadcast to the shape of the
+ * scores, and must not make this shape larger. */
 static int check_mask(struct infer *x)
 {
     const struct value *q = x->v->args[0], *k = x->v->args[1], *mask = x->v->args[3];

@@ -204,7 +204,8 @@ static int read_dims(struct reader *r, const json_t *j, size_t *n, const struct 
     return 0;
 }
 
-/* Reads the member `key` of an object with `call`, while the path names that member. */
+/* Reads the member `key` of an object. Runs the expression `call`, in which `member` stands for
+ * that member. During the call the path ends with `key`. */
 #define IN_MEMBER(r, obj, key, call)                      \
     do {                                                  \
         size_t at_ = step_in((r), (key));                 \

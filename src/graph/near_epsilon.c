@@ -66,7 +66,7 @@ static double terms(const struct search *x, const struct value *v)
 {
     const struct value *a = v->args[0], *w = v->args[1];
     if (!a || !w)
-        return 1; /* neither a product nor a convolution */
+        return 1; /* cannot happen: these operations always have both operands */
     if (v->op == OP_MATMUL)
         return elements(x, &a->shape[a->rank - 1], 1);
     return count(x, w) / elements(x, &w->shape[v->op == OP_CONV ? 0 : 1], 1);
@@ -292,9 +292,10 @@ static bool is_epsilon(const struct search *x, const struct value *v, double *ou
 }
 
 /* If v uses an epsilon, returns true and stores the epsilon in *epsilon. Sets *beside to the value
- * that the epsilon is added to or compared with, and *size to the estimated size of that value. In
- * a norm *beside is the operand, and *size belongs to the variance or norm that v computes from the
- * operand. If *beside is multiplied by s, *size is multiplied by s^*power. */
+ * that the epsilon is added to or compared with, and *size to the estimated size of that value. If
+ * v is a norm, *beside is its operand, and *size is the estimated size of the variance or vector
+ * norm that v computes from the operand. If *beside is multiplied by s, *size is multiplied by
+ * s^*power. */
 static bool find_epsilon(const struct search *x, const struct value *v, const struct value **beside,
                          double *epsilon, double *size, double *power)
 {
@@ -328,9 +329,10 @@ static bool find_epsilon(const struct search *x, const struct value *v, const st
     }
 }
 
-/* Scales the inputs from which `beside` is computed, so that its size comes near the epsilon.
- * `ratio` is the size divided by the epsilon. find_epsilon() gives size and `power`. Returns false
- * if there are no such inputs, or if one of them is already scaled for another epsilon. */
+/* Chooses how to scale the inputs from which `beside` is computed, so that its size comes near the
+ * epsilon, and stores the choice in x->bits. find_epsilon() gives the size and `power`; `ratio` is
+ * the size divided by the epsilon. Returns false if no inputs can do that, or if one of them is
+ * already scaled for another epsilon. */
 static bool scale_for(struct search *x, const struct value *beside, double ratio, double power)
 {
     size_t n = x->g->inputs.n;

@@ -3,7 +3,7 @@
  *
  * A norm divides by sqrt(variance + epsilon). On ordinary data the variance can be so large that a
  * kernel with a wrong epsilon is within the tolerance. If the inputs are multiplied by a small
- * power of two, the variance comes near the epsilon, and the fault is visible.
+ * number 2^-k, the variance comes near the epsilon, and the fault is visible.
  *
  * An epsilon is a number in (0, 1e-3] that is added to a value, or that is the least value of a
  * clamp, or the eps of a norm. For each epsilon, graph_near_epsilon() looks for inputs that control
@@ -23,7 +23,7 @@ struct near_epsilon_input {
 
 struct near_epsilon {
     int *bits;      /* one for each input, 0 or negative: the input must be multiplied by 2^bits */
-    uint32_t found; /* how many epsilons matter once the inputs are scaled */
+    uint32_t found; /* the number of epsilons for which inputs are scaled */
 };
 
 /* `inputs` has one entry for each input, and `scalars` the value of each scalar, in the graph's

@@ -76,8 +76,8 @@ struct value {
     enum graph_op op;
     enum dtype dtype;
     /* The value is a Python number, or is computed from Python numbers only. An operation on such a
-     * value and a tensor keeps the tensor's dtype, except when the value is of a higher kind. The
-     * kinds are, from low to high: bool, integer, float. */
+     * value and a tensor keeps the tensor's dtype, except when the value is of a higher kind than
+     * the tensor. The kinds are, from low to high: bool, integer, float. */
     bool weak;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];

@@ -6,7 +6,8 @@
 /* The input from which an operand is computed. */
 struct source {
     const struct value *input; /* NULL = the operand is not computed from one input */
-    uint32_t dims; /* bit d: dimension d of the input corresponds to one of those asked for */
+    uint32_t dims; /* bit d: dimension d of the input corresponds to one of the dimensions given to
+                    * find_source() */
     bool alone;    /* nothing else uses the input */
 };
 

@@ -111,9 +111,8 @@ OBJECT_BUILDER(build_numel);
 /* x[index]: slices, integers, None, "..." and one tensor of integers. */
 const struct value *build_index(struct build *b, const struct value *x, const struct object *index);
 
-/* If v is a cast of integers to an integer type that is at least as wide, returns the operand of
- * the cast; several such casts are all left out. As an index, the result picks the same rows as
- * v. */
+/* Returns v without its outermost casts from an integer type to an integer type that is at least as
+ * wide. As an index, the result picks the same rows as v. */
 const struct value *index_source(const struct value *v);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "torch/build.h"
 
-/* MAX_PIECES is the most pieces of a split. at_most() tries SAMPLES sets of small values for the
+/* A split makes at most MAX_PIECES pieces. at_most() tries SAMPLES sets of small values for the
  * names in sizes, and LARGE_SAMPLES sets of large ones. */
 enum { MAX_PIECES = 32, SAMPLES = 48, LARGE_SAMPLES = 31 };
 

@@ -3,8 +3,8 @@
  *
  * The result of x.add_(1) is x + 1, but the call also changes x for every later read of x. So a
  * tensor that is changed in place must be read nowhere else in the expression, and must not be a
- * view of another tensor. A call changes its tensor in place if its name ends in "_", or if it has
- * inplace=True.
+ * view of another tensor. A call changes a tensor in place if the function's name ends in "_", or
+ * if the call has inplace=True.
  */
 #ifndef TORCH_CHANGES_H
 #define TORCH_CHANGES_H

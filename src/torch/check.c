@@ -25,7 +25,7 @@
 #define ANSWER_NS (60 * SEC) /* CPU time that Python has to answer a request */
 #define START_NS (120 * SEC) /* the same for its first answer, because PyTorch starts slowly */
 #define DRAWS 2              /* how many shapes of each held-out workload are checked */
-#define MAX_FLOPS 500000000  /* we do not check larger shapes, unless they are smoke shapes */
+#define MAX_FLOPS 500000000  /* we check shapes with more flops only if they are smoke shapes */
 
 /* Two ways to compute a value in double may differ by this factor times the magnitude. */
 static const double SAME = 1e-9;
@@ -257,7 +257,7 @@ static double slack_of(const struct task_tensor *t, bool wide)
     return wide ? 1 : NARROW_SLACK;
 }
 
-/* Compares the outputs that PyTorch's last call wrote with the outputs of the oracle. */
+/* Compares the outputs that PyTorch's most recent call wrote with the outputs of the oracle. */
 static int compare_outputs(const struct expression_check *e, const struct oracle_trial *x,
                            bool wide, const char *where, struct err *err)
 {
@@ -500,7 +500,7 @@ void torch_check_task(struct torch_check *c, const struct task *t, struct task_c
 
 /* ---- a reference in Python ------------------------------------------------------------------- */
 
-/* Reads the outputs that the last call wrote, and makes them the right answer in x. */
+/* Reads the outputs that PyTorch's most recent call wrote, and makes them the right answer in x. */
 static int take_outputs(const struct expression_check *e, struct oracle_trial *x, struct err *err)
 {
     int rc = 0;

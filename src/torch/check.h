@@ -7,18 +7,19 @@
  *     torch_check_release(&c);
  *
  * For a task without the key "torch", torch_check_task() only adds a note if the task has neither
- * the key "graph" nor a reference in Python. Otherwise it takes three steps. It skips steps 2 and 3
- * if `result` already has problems, so the caller first checks the oracle (the compiled
- * reference.c) with task_check(). It skips step 3 if an earlier step finds a problem.
- *  1. It reads the expression into a graph. If an imported task has the graph as JSON, it reads
- *     that. An expression that is wrong is a problem. An expression with a function or with syntax
- *     that only Python knows is a note.
+ * the key "graph" nor a reference in Python. Otherwise it takes three steps. Before the call, the
+ * caller checks the oracle (the compiled reference.c) with task_check(). If task_check() left
+ * problems in `result`, torch_check_task() skips steps 2 and 3. It skips step 3 if an earlier step
+ * finds a problem.
+ *  1. It reads the expression into a graph. For an imported task, which has its graph as JSON, it
+ *     reads the JSON instead. An expression that is wrong is a problem. If the expression is right
+ *     in Python, but has a function or syntax that Hone does not know, that is a note.
  *  2. It writes the reference of the graph and compares the task's oracle with it on the smoke
  *     shapes. It skips this step if the task is imported and PyTorch can run, because step 3 then
  *     proves more.
  *  3. If there is a python3 with PyTorch, it runs the expression on the CPU and compares the result
- *     with the oracle. It takes the smoke shapes and two shapes of each held-out workload, except
- *     large ones.
+ *     with the oracle. It takes the smoke shapes, and two shapes of each held-out workload unless
+ *     they are large.
  */
 #ifndef TORCH_CHECK_H
 #define TORCH_CHECK_H

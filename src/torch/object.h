@@ -121,8 +121,8 @@ bool need_dtype(struct build *b, const struct object *o, const char *name, enum 
 /* Reads an axis of a tensor with `rank` axes. A negative axis counts from the end; *out counts from
  * 0. As in PyTorch, a tensor without axes accepts the axes 0 and -1. */
 bool need_axis(struct build *b, const struct object *o, uint32_t rank, int64_t *out);
-/* Reads one axis or a tuple of axes. Sets *out to ATTR_NONE, which means all axes, for None, for an
- * empty tuple, and for a tensor without axes. */
+/* Reads one axis or a tuple of axes. For None, for an empty tuple and for a tensor without axes,
+ * *out becomes ATTR_NONE, which means all axes. */
 bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct attr *out);
 /* Reads one size or a tuple of at most GRAPH_MAX_RANK sizes. */
 bool need_dims(struct build *b, const struct object *o, const char *name, const struct dim **out,

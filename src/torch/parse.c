@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MAX_BOUND is the most names that ":=" binds, MAX_HEIGHT the largest height of the tree. */
+/* An expression binds at most MAX_BOUND names with ":=". MAX_HEIGHT is the largest height of the
+ * tree. */
 enum { MAX_BOUND = 64, MAX_HEIGHT = 1000 };
 
 static const char too_deep[] = "the expression nests too deeply: more than 31 brackets inside each "

@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "base/util.h"
 
-#define TORCH_MAX_TEXT 8192
+#define TORCH_MAX_TEXT 8192  /* bytes of an expression */
 #define TORCH_MAX_NESTING 64 /* a bracket adds 2 to the nesting; a sign, ** or := adds 1 */
 #define TORCH_MAX_PARTS 32   /* parts of a tuple, an index or a call; the callee is a part */
 #define TREE_MAX_NODES 8192

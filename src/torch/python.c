@@ -17,7 +17,7 @@
 #include "sys/proc.h"
 
 #define MEMORY_BYTES (UINT64_C(8) << 30)
-#define WALL_FACTOR 10     /* how much longer than its CPU time an answer may take */
+#define WALL_FACTOR 10     /* an answer may take this many times its CPU limit in elapsed time */
 enum { REPLY_MAX = 4096 }; /* bytes of a reply; the rest is cut off */
 
 struct python {

@@ -21,9 +21,10 @@
 struct python;
 
 struct python *python_start(struct err *err);
-/* Gives Python limit_ns of CPU time to answer, or ten times as much elapsed time, because the
- * machine may be busy. Returns the reply without its "ok ", or NULL. After an "error" reply, the
- * kind of err is ERR_INPUT. If there is no reply, it is another kind. */
+/* Python may use at most limit_ns of CPU time for the answer. The answer may take ten times as much
+ * elapsed time, because the machine may be busy. Returns the reply without its "ok ", or NULL.
+ * After an "error" reply, the kind of err is ERR_INPUT. If there is no reply, it is another
+ * kind. */
 char *python_ask(struct python *p, json_t *request, uint64_t limit_ns, struct err *err);
 void python_stop(struct python *p);
 

@@ -10,7 +10,7 @@
 #include "torch/changes.h"
 #include "torch/evaluate.h"
 
-/* Evaluates a text to an object; false with err set. */
+/* Evaluates a text to an object. On failure returns false, with err set. */
 static bool read_object(struct graph *g, const char *text, const struct torch_names *names,
                         struct arena *mem, struct object *out, struct expression *x,
                         struct err *err)

@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "graph/cost.h"
 
-/* The largest window of a convolution along a summed axis. */
+/* The largest window of a convolution along a summed axis, and of a pooling. */
 enum { MAX_WINDOW = 16 };
 
 struct collapse {
@@ -56,6 +56,7 @@ static int64_t own_axis(const struct value *b, const struct value *v, int64_t ax
     return own < 0 || dim_is(b->shape[own], 1) ? -1 : own;
 }
 
+/* Is b, broadcast to the shape of v, constant along each of these axes? */
 static bool is_uniform(const struct value *b, const struct value *v, const struct attr *axes)
 {
     for (size_t i = 0; i < axes->n; i++)
@@ -64,8 +65,8 @@ static bool is_uniform(const struct value *b, const struct value *v, const struc
     return true;
 }
 
-/* Broadcasts b to the shape of v, and returns its sum along `axes`. For an axis that b lacks, the
- * sum is multiplied by the axis' size. */
+/* Broadcasts b to the shape of v, and returns its sum along `axes`. For each axis along which b is
+ * constant, the sum is multiplied by the axis' size in v. */
 static const struct value *plain_sum(struct collapse *c, const struct value *b,
                                      const struct value *v, const struct attr *axes)
 {
@@ -386,7 +387,8 @@ struct pooling {
     const struct value *of; /* a convolution */
     /* The operations that multiply or divide `of` by one number. */
     const struct value *scale[MAX_SCALES];
-    /* One entry per axis of `of`; 0 means that the axis has no windows. */
+    /* The size and the step of the windows along each axis of `of`; 0 means that the axis has no
+     * windows. */
     int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK];
     /* `n` is the number of axes with windows, `scales` the number of entries in `scale`. */
     uint32_t n, scales;
@@ -424,8 +426,8 @@ static bool read_pooling(const struct collapse *c, const struct value *v, struct
 
 /* A convolution and the pooling after it become one new convolution. This struct says how to make
  * the new weights along one side from the old weights: put `before` zeros before them and `after`
- * zeros after them, and add up windows with step `step`. If the convolution is transposed, `pad` is
- * the padding of the new convolution. */
+ * zeros after them, and add up windows that are as long as the pooling's windows and begin `step`
+ * places apart. If the convolution is transposed, `pad` is the padding of the new convolution. */
 struct side {
     int64_t before, after, step, pad;
 };
@@ -434,7 +436,8 @@ struct side {
  * Output i of its pooling adds up x[j] * w[k] for all j, k and t with
  *     step*i + t = stride*j + k - padding,
  * where t runs over the places in the pooling's window. If stride == step, the sum of the weights
- * of x[j] depends only on i - j, as in a convolution with stride 1. */
+ * of x[j] depends only on i - j, as in a convolution with stride 1. Returns false if `before` would
+ * be negative. */
 static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, struct side *s)
 {
     int64_t size = p->size[axis], step = p->step[axis];

@@ -3,9 +3,9 @@
 
 #include "base/util.h"
 
-/* MAX_OPERANDS is the most operands of a sum or product that match in any order. The other two are
- * the most comparisons: SAME_STEPS in graph_same_value(), GRAPH_STEPS in value_matches() and for
- * each output in graph_same(). */
+/* A sum or product of at most MAX_OPERANDS operands matches in any order. graph_same_value() makes
+ * at most SAME_STEPS comparisons. value_matches(), and graph_same() for each output, make at most
+ * GRAPH_STEPS comparisons. */
 enum { MAX_OPERANDS = 12, SAME_STEPS = 2000, GRAPH_STEPS = 200000 };
 
 static bool same_dim(const struct dim *a, const struct dim *b)
@@ -62,7 +62,8 @@ static bool is_number_or_scalar(const struct value *v)
     return v->op == OP_SCALAR || value_is_number(v, &number);
 }
 
-/* Returns 1 if the variable `a` stands for b, 0 if it cannot, -1 if `a` is not a variable. */
+/* Makes the variable `a` stand for b. Returns 1 if `a` now stands for b or did before, 0 if it
+ * cannot stand for b, -1 if `a` is not a variable. */
 static int bind(struct value_match *m, const struct value *a, const struct value *b)
 {
     size_t i = 0;

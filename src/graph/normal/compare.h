@@ -54,7 +54,7 @@ bool graph_same(const struct graph *a, const struct graph *b);
 bool attr_equal(const struct attr *a, const struct attr *b);
 /*
  * The factors of a product or the terms of a sum, from left to right; `op` is OP_MUL or OP_ADD. A
- * value of another operation is its own single operand. Returns how many there are, and max + 1 if
+ * value of another operation is its own single operand. Returns how many there are, or max + 1 if
  * there are more than max.
  */
 size_t value_operands(const struct value *v, enum graph_op op, const struct value **out,

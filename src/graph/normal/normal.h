@@ -6,10 +6,10 @@
  *     exp(x) / sum(exp(x), 1, true)      softmax(x, 1)
  *     reshape(sum(x, 1), [R, 1])         sum(x, 1, true)
  *
- * Hone rewrites the operands first, then the value itself, until nothing changes (or 32 times). In
- * the normal form a value has the same dtype and shape as before. The rules are in rules.c, the
- * steps about shapes in views.c. A value that is in normal form already is returned as the same
- * pointer.
+ * Hone rewrites the operands first, then the value itself, until nothing changes, but at most 32
+ * times. In the normal form a value has the same dtype and shape as before. The rules are in
+ * rules.c, the steps about shapes in views.c. A value that is in normal form already is returned as
+ * the same pointer.
  *
  * Functions that return a value return NULL if the graph has no room for more values or if the
  * rewriting takes too many steps.

@@ -197,7 +197,8 @@ static bool match_attr(const struct pattern *p, const struct attr *a, struct bin
 
 static bool match(const struct pattern *p, const struct value *v, struct bindings *b);
 
-/* The operands of a sum or product that the pattern spells out, at most MAX_OPERANDS. */
+/* `out` has n operands already. Adds the operands of the sum or product p; if p is anything else,
+ * adds p itself. Returns the new count. */
 static size_t pattern_operands(const struct pattern *p, enum graph_op op,
                                const struct pattern **out, size_t n)
 {

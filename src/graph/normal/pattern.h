@@ -4,11 +4,12 @@
  *     "div(exp($a), sum(exp($a), $axes, true))"
  *
  * An operation lists all its operands, then all its attributes, in the order of its row. A $name
- * stands for any value or any attribute, and for the same one wherever it occurs. A number (`inf`
- * is one) matches an equal number, an attribute that is an equal number or size, or a list with
- * this single entry. `true` and `false` match bool attributes; `none` matches an operand or
- * attribute that is absent; any other word matches an equal text. Sums and products of at most 8
- * operands match in any order and grouping, other commutative operations in both orders.
+ * stands for any value or any attribute. If it occurs twice, it stands for the same value or
+ * attribute both times. A number (`inf` is one) matches an equal number, an attribute that is an
+ * equal number or size, or a list with this single entry. `true` and `false` match bool attributes;
+ * `none` matches an operand or attribute that is absent; any other word matches an equal text. Sums
+ * and products of at most 8 operands match in any order and grouping, other commutative operations
+ * in both orders.
  *
  *     const struct pattern *p = pattern_parse(&arena, "mul($a, $a)");
  *     struct bindings b = BINDINGS_INIT;

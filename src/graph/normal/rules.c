@@ -1,6 +1,6 @@
 /*
- * rules.c - the rewrite rules of the graph. A value that matches the first text of a rule becomes
- * the second text.
+ * rules.c - the rewrite rules of the graph. A value that matches the first text of a rule is
+ * replaced by the value that the second text describes.
  *
  * To add a rule, add a row to one of the three lists. Texts have the form of pattern.h: operands,
  * then all attributes, with the names and order of ops.def. A rule for a product may replace two of
@@ -56,7 +56,7 @@ static const struct rule comparisons[] = {
 };
 
 /* These rules write operations along axes as sums and maxima. $n is the number of elements along
- * those axes. $last is the list of the last axes of a norm. */
+ * those axes. $last is the list of the axes of a layer_norm or rms_norm. */
 static const struct rule unfoldings[] = {
     {"mean($a, $axes, $keep)", "div(sum($a, $axes, $keep), $n)"},
     {"var($a, $axes, 0, $keep)",
@@ -201,7 +201,7 @@ static const struct value *apply(struct graph *g, const struct parsed_rules *rul
 const struct value *rules_apply_spellings(struct graph *g, const struct value *v)
 {
     parse_once();
-    /* Python itself, not PyTorch, computes weak values, and it follows other rules. */
+    /* Python itself, not PyTorch, computes weak values, and Python has other rules. */
     return v->weak ? NULL : apply(g, &all.spellings, v, NULL, NULL);
 }
 

@@ -10,8 +10,8 @@
 
 #include "graph/graph.h"
 
-/* Removes views and casts that change nothing; merges two reshapes, permutations or expansions in a
- * row. */
+/* Removes views and casts that change nothing; merges two reshapes, permutations or expansions, one
+ * of which is the operand of the other. */
 const struct value *views_merge(struct graph *g, const struct value *v);
 /* Removes a reshape after a reduction if the reshape only adds or removes the reduced axes. It
  * changes the reduction's keepdim instead. */
@@ -21,8 +21,8 @@ const struct value *views_under_reduction(struct graph *g, const struct value *v
 /* Removes the expand of an operand, because elementwise operations broadcast. Expands the result
  * instead if its shape would change. */
 const struct value *views_hoist_expand(struct graph *g, const struct value *v);
-/* Computes +, -, * and // of sizes and integers: (2*D) // 2 is D. Also makes the negation of a
- * number a number. */
+/* Computes +, -, * and // of sizes and integers: (2*D) // 2 is D. Also replaces the negation of a
+ * number by a number. */
 const struct value *views_fold_sizes(struct graph *g, const struct value *v);
 /* For the value of an output only. If it has one element, its shape does not matter, so this
  * function removes a reshape, and the axes that a reduction kept. Returns v itself, not NULL, if

@@ -32,8 +32,8 @@ static bool is_argument_of(const struct body_scan *s, const struct body_token *t
     return false;
 }
 
-/* If the name is VAL12, OFF0_12 or the like, with a '(' after it or as an argument of SAMPLES, sets
- * id and prefix. */
+/* Is the token the name of a region, such as VAL12 or OFF0_12? A '(' must follow it, or it must be
+ * the argument of SAMPLES. If it is, sets id and prefix. */
 static bool is_region(const struct body_scan *s, struct body_token *t)
 {
     static const char *const kinds[] = {"VAL", "MAG", "PART", "PMAG",

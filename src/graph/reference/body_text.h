@@ -37,7 +37,7 @@ struct body_token {
     size_t prefix;
 };
 
-/* Decides which names in a body are names of regions, that is, of parts of scratch. */
+/* Says which names in a body are names of regions, that is, of parts of scratch. */
 struct body_names {
     size_t nvalues;
     /* One entry per value: the output that the value is written to directly, or NULL. If it is not

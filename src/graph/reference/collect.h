@@ -53,12 +53,13 @@ struct collector {
     /* How many chains there were before this one, and the sum of the squares of their sums. */
     const char *chains, *chain_squares;
     const char *key; /* only for NOISY references: the seed of the random roundings */
-    /* For errors that several terms share (struct shared_error): off[k] is the sum of the errors of
-     * all terms that read element at[k] of source k. */
+    /* For errors that several terms share (struct shared_error). at[k] says which element of source
+     * k the terms read now; if the source's errors are one-sided, which column. off[k] is the sum
+     * of the changes of the terms that have read it, if the source is wrong by 4 sigma. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
     bool biased[EMIT_SOURCES]; /* the errors of source k are one-sided */
-    /* Only for sources with one-sided errors: the sum of the squares of the errors that off[k] adds
-     * up. The variances of the terms already contain these squares. */
+    /* Only for sources with one-sided errors: the sum of the squares of the terms' changes that
+     * off[k] adds up. The variances of the terms already contain these squares. */
     const char *own[EMIT_SOURCES];
     const char *terms; /* the sum of the squares of the terms of earlier chains */
 };
@@ -72,9 +73,9 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
 /* Both functions return the result so far. collect_end() returns it as the finished element.
- * collect_now() returns it as a partial result: its variance does not include the one-sided
- * errors of its terms, because these errors add up over the partial results. The member `bias`
- * holds them. */
+ * collect_now() returns it as a partial result: its variance does not include the one-sided errors
+ * of its terms, because these errors add up over the partial results. The member `bias` of the
+ * result holds them. */
 struct term collect_now(struct emit *e, const struct collector *c);
 struct term collect_end(struct emit *e, const struct collector *c);
 /* True for COLLECT_ARGMAX and COLLECT_ARGMIN. */

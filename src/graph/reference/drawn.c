@@ -217,8 +217,8 @@ bool drawn_plan(struct emit *e)
 /* ---- elements -------------------------------------------------------------------------------- */
 
 /* A copy's rounding error has the standard deviation of the model, 2^-11/sqrt(3), and is nearly
- * normal. Errors with only two values, +x and -x, would not do: two such errors cancel in every
- * other sample, so a sum of few products would seem to have no error. */
+ * normal. Errors with only two values, +x and -x, would not be good enough: two such errors cancel
+ * in every other sample, so a sum of few products would seem to have no error. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

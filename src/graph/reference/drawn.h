@@ -17,8 +17,8 @@
 #include "graph/reference/emit.h"
 
 #define DRAWN_SAMPLES 8
-/* If at least this many TF32 products in a row lead to an output, drawn errors also give an upper
- * bound for its variance. */
+/* If an output is computed by at least this many TF32 products, each of which reads the result of
+ * the one before, drawn errors also give an upper bound for its variance. */
 #define DRAWN_DEEP 4
 
 /* Adds the rounded operands and the copies to e->g, and gives all values of e->g new ids. Sets

@@ -314,9 +314,9 @@ static int source_number(const struct shared_error *s, const struct value *v)
     return -1;
 }
 
-/* Writes source k, a value with one-sided errors, as the terms of the sum read it: with its
- * variance, and increased by 4 times the one-sided error if it is the source that is off. Places
- * with the same column of the weight are off in the same direction. */
+/* v is source k, a value with one-sided errors. Writes v as the terms of the sum read it: with its
+ * variance, and increased by 4 times the one-sided error if s->off is k. Places with the same
+ * column of the weight are wrong in the same direction. */
 static struct term emit_biased(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;
@@ -331,8 +331,8 @@ static struct term emit_biased(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* Writes source k as the terms of the sum read it: without a variance, and increased by 4 sigma if
- * it is the source that is off (s->off). Stores the place in s->at[k]. */
+/* v is source k. Writes v as the terms of the sum read it: without a variance, and increased by 4
+ * sigma if s->off is k. Stores the place in s->at[k]. */
 static struct term emit_source(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;
@@ -348,8 +348,8 @@ static struct term emit_source(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* Does scratch hold v with each of its sources off, and are all these sources also sources of this
- * sum? */
+/* Does scratch hold the values of v for which one of its sources is wrong by 4 sigma (OFF0_, ...),
+ * and are all these sources also sources of this sum? */
 static bool has_offs(const struct emit *e, const struct value *v)
 {
     const struct shared_error *own = e->store[v->id].offs;
@@ -375,8 +375,8 @@ static struct term emit_offs(struct emit *e, const struct value *v, struct place
     return t;
 }
 
-/* A value on the path of the shared errors. It is computed again, even if it is stored, unless
- * scratch holds it with the sources off. */
+/* v is on the path of the shared errors. It is computed again, even if it is stored, unless
+ * has_offs() says that scratch also holds what is needed here. */
 static struct term emit_on_path(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

@@ -53,8 +53,8 @@ struct store {
     bool is_stored;                 /* VAL is in scratch */
     bool in_parts;                  /* the value is a reduction in two steps; PART is in scratch */
     bool needs_mag, part_needs_mag; /* MAG is in scratch; PMAG is in scratch */
-    /* In a MAGNITUDE reference, the magnitude of every element is |value|. In a SIGMA or NOISY
-     * reference, the value has no rounding error. */
+    /* In a MAGNITUDE reference, this says that the magnitude of every element is |value|. In a
+     * SIGMA or NOISY reference, it says that the value has no rounding error. */
     bool is_exact;
     /* Only for kernels; usually NULL. If it is set, the value is a sum in two steps of the squares
      * of x - centre, and the centre is the mean of x. One launch computes the partial results of
@@ -78,14 +78,14 @@ struct store {
 
 /* The sources of the errors that many terms of a sum share. A source is an operand that is
  * broadcast, such as the mean of a row, or a value with one-sided errors (`biased`). Shared errors
- * add up, while the terms' own errors partly cancel. While `shared` of struct emit is set,
- * emit_value() computes the values on `path` as if no source had an error, or as if one source were
- * wrong by 4 sigma (shared_error.c). A sum has at most EMIT_SOURCES sources; the errors of further
- * ones count as independent. */
+ * add up; the terms' own errors partly cancel. As long as the member `shared` of struct emit is
+ * set, emit_value() computes the values on `path` as if no source had an error, or as if one source
+ * were wrong by 4 sigma (shared_error.c). A sum has at most EMIT_SOURCES sources; the errors of
+ * further ones count as independent. */
 #define EMIT_SOURCES 4
 struct shared_error {
     const struct value *source[EMIT_SOURCES];
-    struct index at[EMIT_SOURCES]; /* where the last term read the source */
+    struct index at[EMIT_SOURCES]; /* where the term written most recently reads the source */
     bool biased[EMIT_SOURCES];     /* the errors of the source are one-sided */
     uint32_t n;                    /* how many sources there are */
     /* The number of the sum. It tells apart sums with different sources. */
@@ -94,7 +94,7 @@ struct shared_error {
     const uint8_t *path; /* one entry per value: true if it lies between the sum and a source */
 };
 
-/* Marks of values in copies with drawn errors (drawn.h). */
+/* Marks of the values that drawn_plan() adds to the graph (drawn.h). */
 enum {
     DRAWN_COPY =
         1, /* the value is a copy; a unit of its phase computes all samples of an element */
@@ -112,7 +112,8 @@ struct emit {
     const uint8_t *drawn;        /* one entry per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
     /* One entry per output: its copy with drawn errors, or NULL if it has none. */
     const struct value **drawn_outputs;
-    /* One entry per value: the largest number of products with rounded operands on a path to it. */
+    /* One entry per value: the largest number of products with rounded operands on a path from an
+     * input to the value. */
     const uint32_t *drawn_depth;
     /* While we write the loop over the samples of drawn errors, this is the depth of the loop, and
      * every statement must stay inside the loop. Otherwise it is 0. */
@@ -172,7 +173,8 @@ struct term emit_with_error(struct emit *e, const struct value *v, const struct 
 /* t is an element of v, the result of an operation that is not elementwise. Rounds t to the dtype
  * of v if this is narrower than float32. */
 struct term emit_rounded(struct emit *e, const struct value *v, struct term t, struct index i);
-/* Rounds the term t of v to `to`, the narrower type of the output. */
+/* t is an element of v, and an output with the dtype `to` holds v. Rounds t to `to` if this is
+ * narrower than the dtype of v. */
 struct term emit_output(struct emit *e, const struct value *v, enum dtype to, struct term t);
 /* The same as value_is_exact(), for a SIGMA or NOISY reference. */
 bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store);

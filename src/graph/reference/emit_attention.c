@@ -13,7 +13,7 @@ struct attention {
     const struct value *v;
     struct place row; /* the unit's row of the result; the index along the last axis is not set */
     const char *scale;
-    struct index keys; /* the number of keys */
+    struct index keys; /* the number of keys that the query reads */
 };
 
 static struct place key_place(struct emit *e, struct attention *a, struct index j,
@@ -58,9 +58,10 @@ static struct term dot(struct emit *e, struct attention *a, struct index j)
     return collect_now(e, &c);
 }
 
-/* The result `text` of a float32 operation, with the variance `m` from its operands. SIGMA adds the
- * variance of the rounding. NOISY adds an error that is uniform in +-spread, and rounds at random;
- * `salt` tells the roundings of one pair apart. */
+/* The result `text` of a float32 operation, with the variance `m` from its operands. A SIGMA
+ * reference adds the variance of the rounding. A NOISY reference adds an error that is uniform in
+ * +-spread, and rounds at random. `pair` is the number of the pair of query and key, and `salt`
+ * tells the roundings of one pair apart. */
 static struct term rounded(struct emit *e, struct attention *a, const char *text, const char *m,
                            const char *spread, struct index pair, int salt)
 {
@@ -122,7 +123,7 @@ static struct attention attention_of(struct emit *e, const struct value *v)
 }
 
 /* Writes two passes over the keys. The first finds the largest score, the second adds up the
- * weighted values. A row in which the mask leaves no key is 0, as in PyTorch. */
+ * weighted values. If the mask leaves no key for the query, the row is 0, as in PyTorch. */
 static void values_line(struct emit *e, const struct value *v, bool with_mag)
 {
     const struct value *w = v->args[2];

@@ -304,11 +304,11 @@ static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
     return emit_reduced(e, square->args[0]);
 }
 
-/* Adds the variance of x - mean(x) if v is that. Let n elements have independent errors with the
- * variance V. Then the mean has the variance V/n, and the covariance of the mean and an element is
- * V/n too. So the variance of the difference is V - 2 V/n + V/n. Without the covariance the
- * variance would be too large, and many layers of batch norm over few elements would multiply this
- * mistake. */
+/* If v is x - mean(x), adds its variance and returns true. Let n elements have independent errors
+ * with the variance V. Then the mean has the variance V/n, and the covariance of the mean and an
+ * element is V/n too. So the variance of the difference is V - 2 V/n + V/n. Without the covariance
+ * the variance would be too large, and many layers of batch norm over few elements would multiply
+ * this mistake. */
 static bool add_centred(struct emit *e, const struct value *v, const struct term *t,
                         struct strbuf *out)
 {
@@ -320,8 +320,8 @@ static bool add_centred(struct emit *e, const struct value *v, const struct term
     return true;
 }
 
-/* Adds the variance of f = d / rms(d) if v is that. Because d and rms(d) are correlated, the
- * variance that comes from d is smaller by the factor 1 - 2 f^2/n. */
+/* If v is f = d / rms(d), adds its variance and returns true. Because d and rms(d) are correlated,
+ * the variance that comes from d is smaller by the factor 1 - 2 f^2/n. */
 static bool add_scaled(struct emit *e, const struct value *v, const char *f, const struct term *t,
                        struct strbuf *out)
 {

@@ -1,9 +1,9 @@
 /*
  * emit_recurrent.c - writes lstm, gru and rnn: one unit makes all steps of one row of the batch.
  *
- * A step needs every element of the step before, so the only other way would be a phase for each
- * step. The unit stores each step in VAL, and the next step reads it there. Rows of the batch are
- * independent of each other.
+ * A step needs every element of the step before. If several units made the elements of a step, each
+ * step would need a phase of its own. Instead one unit makes all steps. It stores each step in VAL,
+ * and the next step reads it there. Rows of the batch are independent of each other.
  *
  * The arithmetic of a step is written with the rules of the elementwise operations: each gate is a
  * sum, then a sigmoid or tanh, and so on. So magnitudes, variances and random errors follow the
@@ -16,14 +16,14 @@
 #include "graph/reference/collect.h"
 #include "graph/reference/line.h"
 
-/* SALTS is the most roundings of one element in a step. */
+/* SALTS is the largest number of roundings of one element in a step. */
 enum { MAX_GATES = 4, SALTS = 64 };
 
 struct cell {
     const struct value *v;
     uint32_t gates;
     const struct dim *hidden;
-    struct index row, step, j; /* the batch, the time, the element of the hidden state */
+    struct index row, step, j; /* the row of the batch, the step, the element of the hidden state */
     bool with_mag;
     unsigned salt; /* counts the roundings of an element; each rounding has its own random key */
 };

@@ -354,7 +354,8 @@ static struct collector start_with_bias(struct emit *e, const struct value *v, s
     return sum;
 }
 
-/* The index of the image element that tap `tap` adds to place `at` of the result:
+/* For a transposed convolution. The index of the image element that `tap` multiplies for place `at`
+ * of the result:
  *     (at + padding - tap*dilation) / stride
  * Adds to `inside` the condition that there is such an element. */
 static struct index above_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,

@@ -14,7 +14,7 @@ struct lower {
     const struct value **made;              /* one per value of `from`: its lowered value */
     const struct value *v;                  /* the value that is being lowered, in `from` */
     const struct value *in[GRAPH_MAX_ARGS]; /* the lowered operands of v */
-    struct attr attrs[GRAPH_MAX_ATTRS];     /* the attributes of v; sizes in them lie in g->dims */
+    struct attr attrs[GRAPH_MAX_ATTRS];     /* v's attributes, with sizes from the pool of `g` */
     /* The lowered values that get the note LOWERED_SHIFT or LOWERED_SHARE. */
     VEC(const struct value *) shifts, shares;
     bool for_kernel;
@@ -360,7 +360,7 @@ static const struct value *scores_of(struct lower *l)
     return s;
 }
 
-/* A row in which the mask leaves no key is 0, as in PyTorch. */
+/* If the mask leaves no key for a query, the query's row of the result is 0, as in PyTorch. */
 static const struct value *lower_attention(struct lower *l)
 {
     const struct value *s = scores_of(l);

@@ -17,7 +17,7 @@
 #include "graph/reference/shared_body.h"
 #include "graph/reference/stores.h"
 
-enum { MAX_SOURCE = 8 << 20 }; /* bytes, as TASK_MAX_REFERENCE */
+enum { MAX_SOURCE = 8 << 20 }; /* bytes; the same as TASK_MAX_REFERENCE */
 
 /* A region is the part of scratch that holds one value. Regions of the same size form a class and
  * lie side by side. So the text needs only one expression per class to say where regions begin. */
@@ -27,7 +27,7 @@ struct region_class {
 };
 
 struct region {
-    const char *name;  /* VAL12 */
+    const char *name;  /* such as VAL12 */
     size_t in, number; /* the index of its class, and its number in the class */
     bool sampled;      /* it holds a number for each sample */
     size_t next;       /* the next region of the same value, counted from 1; 0 = none */
@@ -115,8 +115,8 @@ static void write_output(struct emit *e, const struct sink *s)
         unit_do(&e->u, "OUT_MAG(%s, unit, %s, fmax(%s, fabs(%s)))", s->output->name, t.v, t.m, t.v);
 }
 
-/* Stores the variance of v without its shared errors (OWN), and v with each of their sources off
- * (OFF). */
+/* Stores the variance of v without its shared errors (OWN), and for each source of these errors the
+ * value of v if the source is wrong by 4 sigma (OFF). */
 static void write_offs(struct emit *e, const struct value *v)
 {
     struct shared_error errors = *e->store[v->id].offs;

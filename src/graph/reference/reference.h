@@ -8,10 +8,11 @@
  *     graph_reference_release(&r);
  *
  * The reference computes everything in double; integers wrap around as their dtype does. It rounds
- * nothing between operations, except in a NOISY reference (reference_mode.h). Magnitudes follow the
- * rules in emit.h, variances those of docs/tolerance.md. A phase is one function of the reference,
- * and a unit is one run of its body. Scratch is the memory in which phases leave values for later
- * phases. A reference has these phases:
+ * nothing between operations, except in a NOISY reference (reference_mode.h). With most values it
+ * also computes a magnitude (emit.h has the rules) or the variance of the rounding error
+ * (docs/tolerance.md has the rules). A phase is one function of the reference, and a unit is one
+ * run of its body. Scratch is the memory in which phases leave values for later phases. A reference
+ * has these phases:
  *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once has a phase of
  *    its own, which stores the value in scratch. An elementwise value that is read often and is not
  *    cheap has such a phase too. Other values are computed where they are read.
@@ -19,7 +20,7 @@
  *    line of elements.
  *  - Reductions over all or several axes, and products with a vector or a matrix of one row or
  *    column, have two phases, unless it is known that each result adds up at most EMIT_CHUNK
- *    elements.
+ *    (emit.h) elements.
  *  - The last phases write the outputs. Units are numbered in the order of the elements they make.
  */
 #ifndef GRAPH_REFERENCE_REFERENCE_H

@@ -8,7 +8,7 @@
 #define REFERENCE_SHARE_FROM (64u << 10)
 
 enum reference_kind {
-    REFERENCE_MAGNITUDE, /* values with magnitudes (OUT_MAG) */
+    REFERENCE_MAGNITUDE, /* values with magnitudes (OUT_MAG; emit.h) */
     REFERENCE_SIGMA, /* values with the standard deviation of their rounding error (OUT_SIGMA) */
     REFERENCE_NOISY  /* values with random rounding, which depends on the oracle's noise seed */
 };

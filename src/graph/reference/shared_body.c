@@ -142,7 +142,7 @@ static bool varies(const struct shared_bodies *s, size_t first, size_t i)
 static void number_integers(const struct shared_bodies *s, size_t first)
 {
     struct phase_body *b = &s->bodies[first];
-    VEC(size_t) with = VEC_INIT; /* the first integer of each parameter */
+    VEC(size_t) with = VEC_INIT; /* per parameter: the number of the first integer it replaces */
     for (size_t i = 0; i < b->integers.n; i++) {
         size_t k = 0;
         if (varies(s, first, i)) {

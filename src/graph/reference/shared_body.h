@@ -38,7 +38,7 @@ struct phase_body {
     /* shared_bodies_find() sets the following members. Phases are of one kind if they can share a
      * function. */
     size_t first;              /* the number of the first phase of the same kind */
-    size_t like;               /* how many phases of the same kind there are */
+    size_t like;               /* only in the first phase of a kind: how many phases the kind has */
     VEC(const char *) regions; /* the names of the regions, in the order of the text */
     VEC(const char *) tensors; /* the names of the tensors, in the order of the text */
     VEC(int64_t) integers;     /* every integer of the text, in order */

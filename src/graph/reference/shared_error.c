@@ -10,6 +10,8 @@
 #include "graph/reference/emit.h"
 #include "graph/reference/lower.h"
 
+/* Bits of an entry of `path`. The search sets SEEN for each value that it has visited, and ON_PATH
+ * if the value lies between the sum and a source. */
 enum { SEEN = 2, ON_PATH = 1 };
 
 static bool add_source(struct shared_error *s, const struct value *v, bool biased)
@@ -24,9 +26,9 @@ static bool add_source(struct shared_error *s, const struct value *v, bool biase
     return true;
 }
 
-/* Finds the sources below v, and marks the values between. `repeated` says that v is broadcast
- * where it is read, `biased` that values with one-sided errors are sources too. Returns whether
- * there is a source. */
+/* Finds the sources from which v is computed, and marks the values between the sources and v in
+ * `path`. `repeated` says that v is broadcast where it is read, `biased` that values with one-sided
+ * errors are sources too. Returns whether there is a source. */
 static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
                          const struct value *v, bool repeated, bool biased)
 {
@@ -58,7 +60,7 @@ static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
     return found;
 }
 
-/* Finds the sources below n values, and the path to them. */
+/* Finds the sources from which these n values are computed, and the path to them. */
 static void find_all(struct emit *e, const struct value *const *v, uint32_t n, bool biased,
                      struct arena *a, struct shared_error *s)
 {

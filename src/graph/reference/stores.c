@@ -45,7 +45,7 @@ struct planner {
     struct stores *s;
     struct emit *e;
     /* Each of these arrays has one entry per value. */
-    int64_t *weight; /* the work for one element, and for operands that are not stored */
+    int64_t *weight; /* the work for one element, with the work for operands that are not stored */
     int64_t *reads;  /* how often each element is read; at most MANY */
     int64_t *site;   /* the number of the site, as described above */
     unsigned *ready; /* the lowest level of a sink that can read the value */

@@ -29,7 +29,7 @@ struct memory {
 };
 
 struct scope {
-    struct scope *parent, *next_made; /* next_made: a list of all scopes, from the body on */
+    struct scope *parent, *next_made; /* next_made links all scopes into a list, from the body on */
     unsigned depth;
     bool is_guard; /* the scope is a condition */
     bool unrolls;  /* a loop to unroll, unless it contains another one */
@@ -299,7 +299,7 @@ static void drop_unused(const struct unit_text *u, bool *stays)
     bool *used = xcalloc(u->names + 1, sizeof *used);
     VEC(size_t) open = VEC_INIT; /* closing lines whose opening line is still to come */
     size_t kept = 0;
-    VEC(size_t) kept_at_close = VEC_INIT;
+    VEC(size_t) kept_at_close = VEC_INIT; /* for each line in `open`: what `kept` was there */
     for (size_t i = v->n; i-- > 0;) {
         const struct line *l = &v->items[i];
         stays[i] = l->kind >= LINE_DO || used[l->name];

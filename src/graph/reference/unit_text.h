@@ -86,9 +86,9 @@ const char *dim_in_c(struct unit_text *u, const struct dim *d);
 /* ---- statements ------------------------------------------------------------------------------ */
 
 unsigned scope_depth(const struct scope *s);
-/* Sets the current scope for a statement that reads memory. That is the scope of the given depth,
- * or the innermost condition if it is deeper, because a guarded read must stay guarded. Returns the
- * previous scope; the caller puts it back into u->at. */
+/* Sets the current scope for a statement that reads memory. That is the scope of the given depth.
+ * If the innermost condition is deeper, it is the condition's scope instead, because a read inside
+ * a condition must stay there. Returns the previous scope; the caller puts it back into u->at. */
 struct scope *unit_enter(struct unit_text *u, unsigned depth);
 
 /* Writes "const double NAME = ..." in the current scope; returns NAME. */

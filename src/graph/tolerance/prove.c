@@ -21,8 +21,8 @@ static const double UNDECIDED_FACTOR = 2;
 struct built {
     struct graph_reference ref;
     struct task task;
-    char *so; /* the path of the compiled reference */
-    bool made;
+    char *so;  /* the path of the compiled reference */
+    bool made; /* `ref` and `task` must be released */
 };
 
 struct proof {
@@ -31,7 +31,7 @@ struct proof {
     struct arena arena;
     /* `plain` is SIGMA with `without_branches` (reference_mode.h). */
     struct built sigma, plain, noisy;
-    bool has_branches;
+    bool has_branches; /* the texts of `sigma` and `plain` differ */
     /* The output is an argmax or argmin, for which the index of any nearly equal element is
      * right. */
     bool is_index[TASK_MAX_TENSORS];

@@ -5,11 +5,12 @@
  *     if (tolerance_prove(&g, mode, task, NULL, shapes, nshapes, &r, err) < 0 ||
  *         tolerance_accept(&r, err) < 0) ...
  *
- * A SIGMA reference gives for each element the true value and sigma, the modelled standard
- * deviation of a good kernel's rounding error. The *allowance* of an element is TASK_SIGMAS times
- * sigma plus half an ulp of the output's dtype. At each shape, tolerance_prove() runs the graph's
- * SIGMA reference and, several times, its NOISY reference, which rounds at random. It compares the
- * errors of the noisy values with the allowances. It needs a C compiler and no GPU.
+ * A SIGMA reference (reference_mode.h) gives for each element the true value and sigma. Sigma is
+ * the modelled standard deviation of a good kernel's rounding error. The *allowance* of an element
+ * is TASK_SIGMAS times sigma plus half an ulp of the output's dtype. At each shape,
+ * tolerance_prove() runs the graph's SIGMA reference and, several times, its NOISY reference, which
+ * rounds at random. It compares the errors of the noisy values with the allowances. It needs a C
+ * compiler and no GPU.
  */
 #ifndef GRAPH_TOLERANCE_PROVE_H
 #define GRAPH_TOLERANCE_PROVE_H
@@ -19,7 +20,7 @@
 #include "task/task.h"
 
 /* There are TOLERANCE_RUNS noisy runs at each shape. In each output, the ratio of some error to its
- * allowance should reach TOLERANCE_LEAST; otherwise the allowance is far too wide. While the
+ * allowance should reach TOLERANCE_LEAST; otherwise the allowance is far too wide. As long as the
  * largest ratio of an output is smaller, there are more runs, up to TOLERANCE_MORE_RUNS in all. */
 #define TOLERANCE_RUNS 8
 #define TOLERANCE_LEAST 0.25
