@@ -29,7 +29,7 @@ struct param {
 
 struct slot {
     const struct dim *bytes;
-    bool busy;
+    bool busy; /* it holds a value that a later launch reads */
 };
 
 struct params {
@@ -40,7 +40,8 @@ struct params {
     VEC(struct param) all; /* the parameters of the launch that is being written */
     size_t n;              /* the number of entries in `all` */
     VEC(struct slot) slots;
-    int32_t *slot_of;       /* the slots of each value, ARRAYS entries per value; -1: none yet */
+    int32_t *slot_of; /* ARRAYS entries per value: the slot of each of its arrays, or -1 if it has
+                         none now */
     uint32_t *last_read;    /* one per value: the number of the last sink that reads it */
     const char *slot_names; /* the prefix of the names of workspaces */
 };
