@@ -328,7 +328,7 @@ static void tell_fences(const struct warp *w, const struct race *r, char *buf, s
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Returns whether the noted read q is not ordered before this write. */
+/* Returns whether the noted read q is not ordered before the write that this lane makes now. */
 static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_read *q, bool shared)
 {
     if (q->block != w->block->linear + 1)
