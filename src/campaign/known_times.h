@@ -1,6 +1,6 @@
 /*
  * known_times.h - reads a table of times that PyTorch needed for KernelBench problems. Tabs
- * separate its columns.
+ * separate the columns of the table.
  *
  *     level   number  name    eager   compile cudnn_bench     ...
  *     1       1       Square_matrix_multiplication_   2684.5  2690.1  2684.0

@@ -64,8 +64,8 @@ struct campaign_row {
      * such baseline. */
     struct verdict_ratio ratio;
     enum row_standing standing;
-    double roofline_pct;     /* share of the GPU's rates that the best kernel reaches */
-    double known_ns;         /* PyTorch's time from the table of known times; 0 if there is none */
+    double roofline_pct; /* how many percent of a ceiling the best kernel reaches: see verdict.h */
+    double known_ns;     /* PyTorch's time from the table of known times; 0 if there is none */
     unsigned judged, passes; /* how many candidates were judged, and how many of them passed */
     uint64_t tokens;
     bool usd_unknown; /* some author calls have no known price, and are not in `usd` */
