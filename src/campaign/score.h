@@ -26,7 +26,8 @@ struct kind_score {
 
 struct campaign_score {
     bool is_model; /* the rows that count are modelled, not measured */
-    /* The score of all rows that count, and that without collapsed tasks (kind.h). */
+    /* `all` is the score of all rows that count. `without_collapsed` leaves out rows of collapsed
+     * tasks (kind.h). */
     struct score all, without_collapsed;
     VEC(struct kind_score) kinds; /* in the order in which the kinds first appear in the rows */
     /* How many rows there are, and how many of them are of these sorts. */

@@ -50,7 +50,7 @@ struct hb_obj {
     struct vclock vc;
 };
 
-/* An asynchronous operation on shared memory that has not ended, or a free slot. */
+/* A slot for an asynchronous operation on shared memory. It is in use until the operation ends. */
 struct inflight {
     uint32_t off, n; /* it accesses n bytes, which begin at byte `off` of the shared memory */
     /* write: true if it writes these bytes, false if it reads them. used: false if the slot is

@@ -26,7 +26,7 @@ struct suspect_read {
     /* *used becomes true when the kernel first uses the loaded value. If we cannot follow the
      * value, it is true at once. */
     const bool *used;
-    uint32_t next; /* 1 + the index of the read of this cell before this one, or 0 */
+    uint32_t next; /* 1 + the index of the previous read of this cell, or 0 */
 };
 
 struct suspect_cell {
@@ -50,7 +50,7 @@ struct pending_race {
 /* A read that is part of a pending race. */
 struct use {
     const bool *used; /* suspect_read.used of the read */
-    uint32_t next;    /* 1 + the index of the race's entry before this one, or 0 */
+    uint32_t next;    /* 1 + the index of the race's previous entry, or 0 */
 };
 
 /* A strong access to global memory. */

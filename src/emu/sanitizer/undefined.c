@@ -62,7 +62,7 @@ struct undef {
     uint32_t nregs, nreads, nlocal;
     struct reg_mark reg[MAX_REGS];
     struct undef_read read[MAX_READS];
-    /* The undefined bytes of local memory. `origins` has the bits of reg_mark.origins. */
+    /* The undefined bytes of local memory. `origins` is a mask as in reg_mark. */
     struct {
         uint64_t addr;
         uint32_t lane, origins;

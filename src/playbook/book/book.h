@@ -5,10 +5,10 @@
  * lists its settings. kernel.cu is the template. docs/playbooks.md describes both files, and
  * playbook/playbook.h says how Hone uses a playbook.
  *
- * A point has one value for each setting. The label of a point, such as "[softmax 1.0.2]", gives
- * for each setting the index in its list of values. In a run, each kernel that is tried has a move,
- * a text that says what was changed. The move ends with the label, so the author can later read
- * from the run which points were tried.
+ * A point has one value for each setting. The label of a point, such as "[softmax 1.0.2]", gives,
+ * for each setting, the index of the point's value in the setting's list of values. In a run, each
+ * kernel that is tried has a move, a text that says what was changed. The move ends with the label,
+ * so the author can later read from the run which points were tried.
  */
 #ifndef PLAYBOOK_BOOK_BOOK_H
 #define PLAYBOOK_BOOK_BOOK_H

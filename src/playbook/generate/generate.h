@@ -11,8 +11,8 @@
  * graph_lower_for_kernel() reduces the graph to few kinds of operations, stores_plan() decides
  * which values are stored, and emit_value() writes the statements for one element. A launch
  * computes one stored value, two reductions of the same rows, or up to four values or outputs that
- * need no loop. Elementwise work is done where its result is read, unless that would repeat much
- * work.
+ * need no loop. A launch that reads the result of elementwise work does this work itself, unless
+ * that would repeat much work.
  *
  * A launch that contains an anchor (a convolution or a product of matrices) becomes a task of its
  * own: its tensors are the inputs and stored values that the launch reads and the value that it
