@@ -28,7 +28,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-#define AUTHOR_MAX_REPLY (4u << 20)
+#define AUTHOR_MAX_REPLY (4u << 20) /* bytes */
 
 struct author;
 struct author_call;

@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-#define KNOWN_MAX_TEXT (4u << 20)
+#define KNOWN_MAX_TEXT (4u << 20) /* bytes */
 
 struct known_time {
     const char *problem; /* such as "1_Square_matrix_multiplication_" */

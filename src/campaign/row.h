@@ -40,8 +40,8 @@ enum row_standing { ROW_NONE, ROW_WIN, ROW_LOSS, ROW_TIE, ROW_STANDINGS };
 extern const char *const row_standing_names[ROW_STANDINGS];
 
 struct row_baseline {
-    const char *who;
-    double ns; /* the geometric mean of its times over the timed shapes */
+    const char *who; /* the baseline's name, such as "torch" or "naive" */
+    double ns;       /* the geometric mean of its times over the timed shapes */
     struct verdict_ratio ratio;
 };
 

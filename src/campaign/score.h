@@ -14,6 +14,7 @@
 #include "campaign/row.h"
 
 struct score {
+    /* `n` rows count. The other numbers say how many of them are of each sort. */
     unsigned n, passes, failures, no_ratio, wins, losses, ties;
     unsigned in_mean;         /* how many passes have a ratio */
     double mean, mean_passes; /* geometric means of the ratios; 0 if there is no row to count */

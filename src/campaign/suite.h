@@ -23,8 +23,8 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-#define SUITE_MAX_TEXT (1u << 20)
-#define SUITE_MAX_LINE 4096
+#define SUITE_MAX_TEXT (1u << 20) /* bytes */
+#define SUITE_MAX_LINE 4096       /* bytes */
 #define SUITE_MAX_ITEMS 5000
 #define SUITE_MAX_WORDS 64
 

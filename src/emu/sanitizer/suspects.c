@@ -5,6 +5,8 @@
 #include "base/util.h"
 #include "emu/sanitizer/undefined.h"
 
+/* The most cells, reads, pending races, signals and uses that struct suspects keeps. MAX_TRIES is
+ * the most reads of one cell that collect_reads() looks at. */
 enum { MAX_KEYS = 1 << 18, MAX_READS = 1 << 18, MAX_PENDING = 1 << 12, MAX_SIGNALS = 1 << 18 };
 enum { MAX_TRIES = 4096, MAX_USES = 1 << 20 };
 

@@ -34,6 +34,7 @@
 
 #include "base/util.h"
 
+/* The sizes of the tables in struct undef. MAX_ORIGINS is the size of block_san.origins. */
 enum { MAX_REGS = 256, MAX_READS = 32, MAX_LOCAL = 256, MAX_ORIGINS = 255 };
 
 /* The load or shuffle that made an undefined value. */

@@ -31,7 +31,7 @@
 #include "base/strbuf.h"
 #include "graph/graph.h"
 
-#define GENERATED_MAX_TEXT (4u << 20)
+#define GENERATED_MAX_TEXT (4u << 20) /* bytes */
 
 struct generated {
     struct strbuf plan;                /* the launch plan, as JSON */
@@ -47,7 +47,8 @@ struct generated {
 
 struct generate_templates {
     const json_t *task; /* the author facts of the whole task */
-    /* Writes the kernel file of the first template that fits the task; false if none fits. */
+    /* Writes the kernel file of the first template that fits the task; false if none fits. NULL if
+     * there are no templates. */
     bool (*write)(void *ctx, const json_t *task, struct strbuf *source);
     void *ctx;
 };

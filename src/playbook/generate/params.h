@@ -20,9 +20,9 @@ enum value_array { ARRAY_VAL, ARRAY_PART, ARRAY_PMAG, ARRAYS };
 
 struct param {
     enum param_kind kind;
-    const char *name; /* as the task calls it, or "VAL3" for stored value 3 */
-    const char *type; /* the type of an element; NULL stands for the type of indices */
-    bool writes;
+    const char *name;        /* as the task calls it, or "VAL3" for stored value 3 */
+    const char *type;        /* the type of an element; NULL stands for the type of indices */
+    bool writes;             /* the kernel writes to the array */
     const struct dim *elems; /* NULL if the parameter is not an array */
     uint32_t slot;           /* only for PARAM_VALUE */
 };

@@ -250,8 +250,7 @@ struct writing {
     /* used[i]: the score reads the input, scalar or axis that the template calls v<i> */
     bool used[2 * PB_MAX_TENSORS];
     /* The index in input i at which its matrix z begins, as a CUDA expression; NULL if the input
-     * has no batch.
-     */
+     * has no batch. */
     const char *first[PB_MAX_TENSORS];
     /* The batch index of input i is z / after[i] % along[i]. Both are NULL if the index is z
      * itself, or 0. */
