@@ -28,7 +28,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-#define AUTHOR_MAX_REPLY (4u << 20)
+#define AUTHOR_MAX_REPLY (4u << 20) /* bytes */
 
 struct author;
 struct author_call;
@@ -64,8 +64,8 @@ struct author_request {
     double temperature;  /* negative means the provider's default */
     uint32_t max_tokens; /* the most tokens of the reply; 0 means that of author_config */
     const json_t *facts; /* the prompt's content, for programs; borrowed, may be NULL */
-    /* NULL for a new call. If an earlier process began this call, what author_call_handle()
-     * returned there, or "?" if that is not known. */
+    /* NULL for a new call. If an earlier process began this call, `handle` is the text that
+     * author_call_handle() returned there, or "?" if that text is not known. */
     const char *handle;
 };
 
@@ -76,6 +76,8 @@ struct author_reply {
     bool over_budget;   /* the call failed because the budget of author_set_budget() is used up */
     char model[128];    /* the name that the provider reports */
     char finish[32];    /* why the reply ended, such as "stop"; "failed" if `ok` is false */
+    /* in_tokens counts all tokens of the prompt, also those that the provider read from its cache
+     * (cached_tokens) or wrote to it (cache_write_tokens). */
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     bool estimated;     /* some token counts are Hone's estimates, not the provider's */
     uint32_t requests;  /* how many requests were sent over the network */

@@ -1,8 +1,8 @@
 /*
  * budget.h - the limits on what a run may spend, and the prices of tokens.
  *
- * Prices come from the user's file and then from the embedded prompts/prices.json. The first entry
- * whose pattern matches the model's name counts. The user's file is $HONE_PRICES, else
+ * Hone looks for a price in the user's file first, then in the embedded prompts/prices.json. The
+ * first entry whose pattern matches the model's name counts. The user's file is $HONE_PRICES, else
  * $XDG_CONFIG_HOME/hone/prices.json, else ~/.config/hone/prices.json. The cost of a model without a
  * price is "unknown", never zero; a run with a money budget refuses such a model before it starts.
  */
@@ -23,8 +23,8 @@ struct price {
 struct prices;
 int prices_load(struct prices **out, struct err *err);
 void prices_free(struct prices *p);
-/* Returns false if no entry matches the model. Only the authors openai and anthropic have a price;
- * for all others it is 0. */
+/* Returns false if no entry matches the model. Only the authors openai and anthropic have prices;
+ * for all others returns true and prices of 0. */
 bool prices_find(const struct prices *p, const char *scheme, const char *model, struct price *out);
 /* Returns US dollars. `in` counts all tokens of the prompt, `cached` and `cache_write` included. */
 double price_of(const struct price *p, uint64_t in, uint64_t cached, uint64_t cache_write,

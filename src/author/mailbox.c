@@ -73,7 +73,7 @@ static bool has_first_line(const char *dir, const char *name, const char *want)
 {
     char path[4096], line[512] = "";
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    /* Never waits, even if the path is a pipe. */
+    /* O_NONBLOCK, so that open() does not wait if the path is a pipe. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;

@@ -11,7 +11,7 @@
  *        compile   the file does not compile
  *        wrong     the first grid has one block too few: elements stay unwritten
  *        slower    the move is a random one of the eight most promising moves
- *        idle      the reply is the file that it should improve, with one comment more
+ *        idle      the reply is the file to improve, unchanged except for one more comment
  *
  * A label names a point, which has a value for each setting of a playbook (playbook/book/book.h).
  * The label of a spoilt candidate (compile, wrong) is in braces, so that its failure does not count

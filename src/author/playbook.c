@@ -256,8 +256,8 @@ static void add_given(const struct playbook *own, const json_t *facts, struct pb
 }
 
 /* Proposes other values for the settings that are written in the file of the candidate in question,
- * or of the best kernel. Returns false if that file has no such settings; files that a playbook
- * wrote have none. */
+ * or of the best kernel. Returns false if that file has no such settings, or if no values are left
+ * to try. Files that a playbook wrote have no such settings. */
 static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *k)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
@@ -386,7 +386,9 @@ static bool propose_other_start(const struct playbook_shelf *s, const json_t *fa
 }
 
 /* Proposes the next point. Values of the kernel's own settings come first, then points from memory,
- * then points of the best kernel's playbook, then points of the other playbooks that fit. */
+ * then points of the best kernel's playbook, then points of the other playbooks that fit. Returns
+ * false if there is no next point. Then *fits says whether any playbook fits the task; if none
+ * does, `why` says why. */
 static bool propose(const struct playbook_shelf *s, const json_t *facts, struct proposal *x,
                     bool *fits, struct strbuf *why)
 {

@@ -741,7 +741,7 @@ int remote_start(struct author_call *c, struct err *err)
     return try_send(c, err);
 }
 
-/* Gives the bytes that have come to the parser of events. */
+/* Passes the bytes that have arrived on to the parser of events. */
 static void feed(struct author_call *c)
 {
     struct remote_call *rc = c->priv;

@@ -38,7 +38,7 @@ struct remote_quirks {
 struct remote_answer {
     struct strbuf text;
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
-    bool have_usage;
+    bool have_usage; /* the provider told the token counts */
     char finish[32]; /* "stop", "length", "refused", or "" */
     char model[128];
     bool error;
@@ -48,6 +48,8 @@ struct remote_answer {
 };
 
 struct remote_protocol {
+    /* The environment variables for the key and for the address of the server, the address that
+     * counts without such a variable, and the path that is added to the address. */
     const char *key_env, *base_env, *default_base, *path;
     bool legacy_elsewhere; /* send max_tokens to all servers except default_base */
     /* Writes the protocol's headers, with the key; at most 4. */

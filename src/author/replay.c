@@ -13,7 +13,8 @@
 
 struct replay {
     json_t *run;
-    json_t *calls, *verdicts, *nodes; /* objects that map "role/index" or "index" to the record */
+    json_t *calls, *verdicts, *nodes; /* objects that hold the records by "role/index" (calls) or
+                                         "index" (the other two) */
 };
 
 static int add(json_t *table, const char *key, json_t *record, size_t line, const char *path,

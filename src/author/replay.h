@@ -39,7 +39,8 @@ const json_t *replay_verdict(const struct replay *r, uint64_t index);
 const json_t *replay_node(const struct replay *r, uint64_t index);
 size_t replay_nodes(const struct replay *r);
 
-/* The error of a call after the end of the recording. */
+/* If the recorded run was stopped: the error of a call that comes after the end of the
+ * recording. */
 #define REPLAY_END "the recording ends here, as the run did"
 
 /* Computes the hash by which a recording knows a prompt. */

@@ -30,6 +30,8 @@ struct sse {
     struct strbuf line, data; /* the line and the event that are being read */
     char event[64];
     char id[128], last_id[128]; /* the ids of this event and of the one before */
+    /* has_data: the event has a data line. saw_cr: the last byte was a CR. started: the first line
+     * was read. */
     bool has_data, saw_cr, started, line_too_long;
     /* how many events were too long, were repeated, or had no end */
     uint32_t dropped, duplicates, unfinished;

@@ -28,7 +28,7 @@ struct turn_rules {
 
 struct turn {
     int pool_ticket, limit_ticket; /* -1 = none */
-    bool answered;
+    bool answered;                 /* turn_answered() was called for this request */
 };
 #define TURN_INIT     \
     {                 \

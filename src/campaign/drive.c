@@ -191,7 +191,8 @@ static double share_of(double limit, double used, double own, size_t tasks)
     return left > 0 ? own + left / (double)tasks : 0;
 }
 
-/* Sets how much the task's run may spend in all. Returns 1 if a budget is used up. */
+/* Sets how much the task's run may spend in all. Returns 0, 1 if a budget is used up, or -1 on an
+ * error. */
 static int set_share(struct drive *d, struct job *j, struct err *err)
 {
     const struct budget *b = &d->r->budget;
@@ -287,7 +288,8 @@ static void wait_for_lock(struct drive *d, int64_t run)
             return;
 }
 
-/* Starts the next task. Returns 1 if no more tasks can be started. */
+/* Starts the next task. Returns 0, 1 if no more tasks can be started because a budget is used up,
+ * or -1 on an error. */
 static int start_next(struct drive *d, struct err *err)
 {
     struct job *j = d->jobs;
@@ -479,6 +481,8 @@ static int give_up(struct drive *d, struct err *err)
     return rc;
 }
 
+/* Works on the entries. Returns 0 if it worked on all of them, 1 if it stopped before (r->stop says
+ * why), or -1 on an error. */
 static int work(struct drive *d, struct err *err)
 {
     struct campaign_run *r = d->r;

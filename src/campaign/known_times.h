@@ -1,6 +1,6 @@
 /*
  * known_times.h - reads a table of times that PyTorch needed for KernelBench problems. Tabs
- * separate its columns.
+ * separate the columns of the table.
  *
  *     level   number  name    eager   compile cudnn_bench     ...
  *     1       1       Square_matrix_multiplication_   2684.5  2690.1  2684.0
@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-#define KNOWN_MAX_TEXT (4u << 20)
+#define KNOWN_MAX_TEXT (4u << 20) /* bytes */
 
 struct known_time {
     const char *problem; /* such as "1_Square_matrix_multiplication_" */

@@ -40,8 +40,8 @@ enum row_standing { ROW_NONE, ROW_WIN, ROW_LOSS, ROW_TIE, ROW_STANDINGS };
 extern const char *const row_standing_names[ROW_STANDINGS];
 
 struct row_baseline {
-    const char *who;
-    double ns; /* the geometric mean of its times over the timed shapes */
+    const char *who; /* the baseline's name, such as "torch" or "naive" */
+    double ns;       /* the geometric mean of its times over the timed shapes */
     struct verdict_ratio ratio;
 };
 
@@ -64,8 +64,8 @@ struct campaign_row {
      * such baseline. */
     struct verdict_ratio ratio;
     enum row_standing standing;
-    double roofline_pct;     /* share of the GPU's rates that the best kernel reaches */
-    double known_ns;         /* PyTorch's time from the table of known times; 0 if there is none */
+    double roofline_pct; /* how many percent of a ceiling the best kernel reaches: see verdict.h */
+    double known_ns;     /* PyTorch's time from the table of known times; 0 if there is none */
     unsigned judged, passes; /* how many candidates were judged, and how many of them passed */
     uint64_t tokens;
     bool usd_unknown; /* some author calls have no known price, and are not in `usd` */

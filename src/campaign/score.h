@@ -14,6 +14,7 @@
 #include "campaign/row.h"
 
 struct score {
+    /* `n` rows count. The other numbers say how many of them are of each sort. */
     unsigned n, passes, failures, no_ratio, wins, losses, ties;
     unsigned in_mean;         /* how many passes have a ratio */
     double mean, mean_passes; /* geometric means of the ratios; 0 if there is no row to count */
@@ -26,7 +27,8 @@ struct kind_score {
 
 struct campaign_score {
     bool is_model; /* the rows that count are modelled, not measured */
-    /* The score of all rows that count, and that without collapsed tasks (kind.h). */
+    /* `all` is the score of all rows that count. `without_collapsed` leaves out rows of collapsed
+     * tasks (kind.h). */
     struct score all, without_collapsed;
     VEC(struct kind_score) kinds; /* in the order in which the kinds first appear in the rows */
     /* How many rows there are, and how many of them are of these sorts. */

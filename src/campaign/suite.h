@@ -23,8 +23,8 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-#define SUITE_MAX_TEXT (1u << 20)
-#define SUITE_MAX_LINE 4096
+#define SUITE_MAX_TEXT (1u << 20) /* bytes */
+#define SUITE_MAX_LINE 4096       /* bytes */
 #define SUITE_MAX_ITEMS 5000
 #define SUITE_MAX_WORDS 64
 
@@ -38,7 +38,7 @@ struct suite_item {
     /* The following members are only for FILE.py. If `precision` is "", it is the one that PyTorch
      * uses. */
     const char *precision;
-    struct str_vec inputs, sizes; /* such as "x=float16[B,128]", and such as "B=64" */
+    struct str_vec inputs, sizes; /* inputs such as "x=float16[B,128]", sizes such as "B=64" */
 };
 VEC_DECL(suite_item_vec, struct suite_item);
 

@@ -23,7 +23,7 @@
 struct row {
     const char *name;
     bool found;
-    bool essential;
+    bool essential;      /* if it is missing, the output marks it with "NO!" */
     const char *detail;  /* the version or path found, or why it is missing */
     const char *enables; /* what it is used for */
 };

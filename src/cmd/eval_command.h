@@ -23,8 +23,8 @@ int eval_command_run(const struct eval_command *j);
  * releases the verdict; -1 means that the source could not be judged. */
 int eval_command_evaluate(struct evaluator *e, const struct task *t, const struct strbuf *source,
                           const struct eval_config *cfg, struct verdict *v, struct err *err);
-/* Loads a task by name or path, for task_free(). On a failure prints the task's problems to stderr
- * and returns NULL. */
+/* Loads a task by name or path. The caller frees it with task_free(). On a failure prints the
+ * task's problems to stderr and returns NULL. */
 struct task *cmd_load_task(const char *name);
 /* Returns the exit status after cmd_load_task() failed. A name that no task has is wrong usage. */
 int cmd_task_status(const char *name);

@@ -445,8 +445,8 @@ static json_t *texts_json(const struct problem_vec *v)
 struct check_job {
     const char **names;
     bool json;
-    struct temp_dir dir; /* for task number I: I.err and I.out, what its check printed; I.good or
-                            I.bad, how it ended */
+    struct temp_dir dir; /* for task number I it holds the files I.err and I.out (what the check
+                            printed) and I.good or I.bad (how it ended) */
     bool *done;
     size_t n, shown; /* n tasks, and `shown` of them were printed */
     size_t good;

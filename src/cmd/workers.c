@@ -21,7 +21,7 @@
 struct listed {
     const char *spool;
     char *name;
-    struct spool_beat first, last;
+    struct spool_beat first, last; /* the two readings */
 };
 VEC_DECL(listed_vec, struct listed);
 

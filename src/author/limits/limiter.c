@@ -27,7 +27,7 @@
 #define SEC_NS 1000000000ull
 
 enum {
-    TICKETS = 256,
+    TICKETS = 256,    /* the most requests of all processes that wait or are under way */
     PARTS = 32,       /* a window has this many parts; the log has an entry for each */
     RING = PARTS + 2, /* entries of the log; part number p is at the index p % RING */
     SALT = 32,        /* bytes of the user's random secret */

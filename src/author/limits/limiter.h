@@ -15,8 +15,8 @@
  *
  * Which requests are granted:
  *  - We learn limits only from the headers of answers. As long as no answer has come, only one
- *    request is under way at a time, so that not all of them meet an unknown limit. If a provider
- *    tells no limits, requests are not held back.
+ *    request is under way at a time. Otherwise many requests could go over a limit that we do not
+ *    know yet. If a provider tells no limits, requests are not held back.
  *  - Requests never take more than the limit in any minute. That suits providers that count by the
  *    minute on the clock, over the last sixty seconds, or by a bucket that fills steadily. Until a
  *    request ends, we count its prompt and its longest possible reply. Some providers count the
@@ -51,12 +51,13 @@ struct limiter_config {
     const char *provider, *model, *key;
     uint64_t window_ns;    /* the "minute" of the provider; 0 = 60 s */
     uint64_t (*now)(void); /* NULL = now_ns */
-    int64_t run;           /* callers with the same number share their turns; 0 = the process */
+    int64_t run; /* callers with the same number share their turns; 0 means the process's id */
 };
 
 struct limiter_wait {
-    uint64_t until_ns; /* not before this time of now_ns(); 0 = not known */
-    char text[200];    /* what the call waits for, as the end of a sentence */
+    /* The request is not granted before now_ns() reaches this time. 0 if the time is not known. */
+    uint64_t until_ns;
+    char text[200]; /* what the call waits for, as the end of a sentence */
 };
 
 struct limiter *limiter_open(const struct limiter_config *cfg);

@@ -9,7 +9,7 @@
 
 #define MAGIC 0x686f6e65706f6f31 /* "honepoo1" */
 
-enum { TICKETS = 1024 };
+enum { TICKETS = 1024 }; /* the most reservations at one time */
 
 /* The reservation of one call. */
 struct ticket {

@@ -45,8 +45,8 @@ struct pool_wish {
 
 enum pool_answer { POOL_YES, POOL_WAIT, POOL_OVER };
 
-/* Creates the pool. A limit of 0 means no limit. If `path` is NULL, the pool is for this process
- * alone. */
+/* Creates the pool. A limit of 0 means no limit. `spent` is what was spent before. If `path` is
+ * NULL, the pool is for this process alone. */
 int budget_pool_open(struct budget_pool **out, const char *path, const struct pool_sum *limit,
                      const struct pool_sum *spent, struct err *err);
 /* Opens a pool that another process created. */

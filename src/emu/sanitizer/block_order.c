@@ -20,9 +20,9 @@
  * Suppose that this block depends on an object, and the object has an entry of block b with clock
  * c. Then the accesses of b with stamps up to c are ordered before the accesses of this block. The
  * order may also go through a third block: the object has an entry of the third block, and the
- * third block depends on another object, which has such an entry of b. We do not compare the times
- * of the strong read and the strong write. So an entry that was added after the read counts too,
- * and a race may be missed.
+ * third block depends on another object, which has an entry of b with clock c. We do not compare
+ * the times of the strong read and the strong write. So an entry that was added after the read
+ * counts too, and a race may be missed.
  *
  * Two limits keep the search short. The search follows chains through at most MAX_CHAIN other
  * blocks; if only a longer chain orders the accesses, the answer is "not ordered", and the race

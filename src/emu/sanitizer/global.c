@@ -28,8 +28,9 @@
 /* This bit of a writer word is set if other blocks did atomics on the cell before the block's last
  * atomic on it. */
 #define CELL_OTHERS 0x00400000u
-/* This bit of a reader word is set if several warps of the block have read the cell. Then the tick
- * of the cell (see tick_of()) holds the barrier phase of the newest read instead. */
+/* This bit of a reader word is set if several warps of the block have read the cell. Then the
+ * reader tick of the cell (emu_mem.rtick) is not a tick as tick_of() makes it, but the barrier
+ * phase of the newest read. */
 #define CELL_WARPS 0x00800000u
 
 /* Returns the word that stands for an access of this warp now. */
@@ -202,7 +203,7 @@ static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write
 /* Returns the writer word of a cell after an atomic in a canonical run (one host thread, see
  * settle.c). `was` is the word before the atomic, `now` is cell_of() of the atomic. If other blocks
  * did atomics on the cell before, this atomic is ordered after theirs, but a later plain load of
- * this block is not. */
+ * this block is not. CELL_OTHERS notes this. */
 static uint32_t after_atomics(uint32_t was, uint32_t now)
 {
     bool others =
@@ -423,7 +424,7 @@ static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane
     return true;
 }
 
-/* The `tick` of report_warps() if several warps made the other accesses. */
+/* Callers of report_warps() pass this as `tick` if several warps made the other accesses. */
 enum { SEVERAL_WARPS = -1 };
 
 static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,

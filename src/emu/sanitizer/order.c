@@ -12,9 +12,9 @@
 
 #include "base/util.h"
 
-/* A block may have this many hb_obj entries. When it has more, we no longer look for races between
- * its warps in global memory (block_san.g_many), and strong accesses to global memory add no
- * further entries. Barriers and shared memory may still add entries. */
+/* If a block has more hb_obj entries than this, we no longer look for races between its warps in
+ * global memory (block_san.g_many). Strong accesses to global memory then add no further entries.
+ * Barriers and shared memory may still add entries. */
 #define MAX_OBJS 16384u
 
 /* ---- clocks --------------------------------------------------------------------------------- */

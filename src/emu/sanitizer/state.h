@@ -50,7 +50,7 @@ struct hb_obj {
     struct vclock vc;
 };
 
-/* An asynchronous operation on shared memory that has not ended, or a free slot. */
+/* A slot for an asynchronous operation on shared memory. It is in use until the operation ends. */
 struct inflight {
     uint32_t off, n; /* it accesses n bytes, which begin at byte `off` of the shared memory */
     /* write: true if it writes these bytes, false if it reads them. used: false if the slot is
@@ -88,7 +88,7 @@ struct block_san {
     /* nfly slots of `fly` were used at some time. free_fly is 1 + the index of the first free slot
      * among them, or 0. live_fly operations are in flight. */
     uint32_t nfly, cap_fly, free_fly, live_fly;
-    /* Reads by other blocks of the cluster that came before this block wrote the cell. */
+    /* Reads of cells that this block had not written yet, by other blocks of the cluster. */
     struct early_read {
         uint32_t cell, phase; /* phase: the phase of the cluster's barrier at the read */
         char who[96];         /* the line and thread of the read, for a finding */
@@ -205,10 +205,11 @@ void block_observe(struct warp *w, uint64_t addr, bool acquire);
  * the present access of this warp. `block` is the number of the block + 1. */
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
 /* Returns whether this warp's block depends on any object. Callers ask this in two cases in which
- * they cannot find out whether accesses are ordered, and assume that they are if the answer is yes.
- * In the first case, several blocks have accessed the same cell. In the second case, two warps of
- * this block have. The two warps may be ordered through another block: the first warp signals to
- * the other block, which then signals to the second warp. */
+ * they cannot find out whether two accesses are ordered. If the answer is yes, they assume that the
+ * accesses are ordered. In the first case, several blocks have accessed the same cell. In the
+ * second case, two warps of this block have accessed the same cell. The two warps may be ordered
+ * through another block: the first warp signals to the other block, which then signals to the
+ * second warp. */
 bool block_depends(struct warp *w);
 
 /* global.c: checks one lane's access to n bytes of global memory, reports what is wrong with it,
@@ -219,7 +220,7 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
 /* ---- undefined.c ---------------------------------------------------------------------------- */
 
 /* Call it when this lane loads n bytes, some of which were never written: byte k if bit k of `bad`
- * is set. `object`, `index` and `text` are those of the finding that says so. Returns true if
+ * is set. A finding about this load will have this object, index and text. Returns true if
  * undefined.c will report the load when the loaded value is first used, false if the caller must
  * report the load now. */
 bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,

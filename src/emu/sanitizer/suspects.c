@@ -5,6 +5,8 @@
 #include "base/util.h"
 #include "emu/sanitizer/undefined.h"
 
+/* The most cells, reads, pending races, signals and uses that struct suspects keeps. MAX_TRIES is
+ * the most reads of one cell that collect_reads() looks at. */
 enum { MAX_KEYS = 1 << 18, MAX_READS = 1 << 18, MAX_PENDING = 1 << 12, MAX_SIGNALS = 1 << 18 };
 enum { MAX_TRIES = 4096, MAX_USES = 1 << 20 };
 
@@ -26,7 +28,7 @@ struct suspect_read {
     /* *used becomes true when the kernel first uses the loaded value. If we cannot follow the
      * value, it is true at once. */
     const bool *used;
-    uint32_t next; /* 1 + the index of the read of this cell before this one, or 0 */
+    uint32_t next; /* 1 + the index of the previous read of this cell, or 0 */
 };
 
 struct suspect_cell {
@@ -50,7 +52,7 @@ struct pending_race {
 /* A read that is part of a pending race. */
 struct use {
     const bool *used; /* suspect_read.used of the read */
-    uint32_t next;    /* 1 + the index of the race's entry before this one, or 0 */
+    uint32_t next;    /* 1 + the index of the race's previous entry, or 0 */
 };
 
 /* A strong access to global memory. */
@@ -328,7 +330,7 @@ static void tell_fences(const struct warp *w, const struct race *r, char *buf, s
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Returns whether the noted read q is not ordered before this write. */
+/* Returns whether the noted read q is not ordered before the write that this lane makes now. */
 static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_read *q, bool shared)
 {
     if (q->block != w->block->linear + 1)

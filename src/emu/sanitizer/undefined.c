@@ -34,6 +34,7 @@
 
 #include "base/util.h"
 
+/* The sizes of the tables in struct undef. MAX_ORIGINS is the size of block_san.origins. */
 enum { MAX_REGS = 256, MAX_READS = 32, MAX_LOCAL = 256, MAX_ORIGINS = 255 };
 
 /* The load or shuffle that made an undefined value. */
@@ -62,7 +63,7 @@ struct undef {
     uint32_t nregs, nreads, nlocal;
     struct reg_mark reg[MAX_REGS];
     struct undef_read read[MAX_READS];
-    /* The undefined bytes of local memory. `origins` has the bits of reg_mark.origins. */
+    /* The undefined bytes of local memory. `origins` is a mask as in reg_mark. */
     struct {
         uint64_t addr;
         uint32_t lane, origins;

@@ -5,10 +5,10 @@
  * lists its settings. kernel.cu is the template. docs/playbooks.md describes both files, and
  * playbook/playbook.h says how Hone uses a playbook.
  *
- * A point has one value for each setting. The label of a point, such as "[softmax 1.0.2]", gives
- * for each setting the index in its list of values. In a run, each kernel that is tried has a move,
- * a text that says what was changed. The move ends with the label, so the author can later read
- * from the run which points were tried.
+ * A point has one value for each setting. The label of a point, such as "[softmax 1.0.2]", gives,
+ * for each setting, the index of the point's value in the setting's list of values. In a run, each
+ * kernel that is tried has a move, a text that says what was changed. The move ends with the label,
+ * so the author can later read from the run which points were tried.
  */
 #ifndef PLAYBOOK_BOOK_BOOK_H
 #define PLAYBOOK_BOOK_BOOK_H
@@ -140,8 +140,8 @@ void guess_starts(const struct playbook *pb, const json_t *task, struct pb_bindi
 bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p);
 /* Returns the point to begin with. Every setting has its guessed value, or its start if there is no
  * guess. If the requirements forbid this point (for example because elements are wide), tries each
- * setting in turn, and lowers it alone until they allow the point. If that works with no setting,
- * returns the forbidden point. */
+ * setting in turn, and lowers it alone until they allow the point. If no setting can be lowered in
+ * this way, returns the forbidden point. */
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
 /* Do the playbook's requirements allow the point? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
@@ -173,9 +173,9 @@ VEC_DECL(pb_trial_vec, struct pb_trial);
  *
  * A value is dominated if trials show that it is worse than base's value: two tried points differ
  * only in this setting, the point with base's value passed, and the point with the other value
- * failed or was more than 5% slower. A dominated value is left out, and so are all values beyond
- * it. Returns false when no point is left. Sets *changed to the setting that differs, or to the
- * first of the two settings that differ.
+ * failed or was more than 5% slower. A dominated value is left out. So are all values on the same
+ * side of base's value that are farther away. Returns false when no point is left. Sets *changed to
+ * the setting that differs, or to the first of the two settings that differ.
  */
 bool playbook_next(const struct playbook *pb, const struct pb_binding *b,
                    const struct pb_trial_vec *tried, const struct pb_point *base, int stage,

@@ -11,8 +11,8 @@
  * graph_lower_for_kernel() reduces the graph to few kinds of operations, stores_plan() decides
  * which values are stored, and emit_value() writes the statements for one element. A launch
  * computes one stored value, two reductions of the same rows, or up to four values or outputs that
- * need no loop. Elementwise work is done where its result is read, unless that would repeat much
- * work.
+ * need no loop. A launch that reads the result of elementwise work does this work itself, unless
+ * that would repeat much work.
  *
  * A launch that contains an anchor (a convolution or a product of matrices) becomes a task of its
  * own: its tensors are the inputs and stored values that the launch reads and the value that it
@@ -31,7 +31,7 @@
 #include "base/strbuf.h"
 #include "graph/graph.h"
 
-#define GENERATED_MAX_TEXT (4u << 20)
+#define GENERATED_MAX_TEXT (4u << 20) /* bytes */
 
 struct generated {
     struct strbuf plan;                /* the launch plan, as JSON */
@@ -47,7 +47,8 @@ struct generated {
 
 struct generate_templates {
     const json_t *task; /* the author facts of the whole task */
-    /* Writes the kernel file of the first template that fits the task; false if none fits. */
+    /* Writes the kernel file of the first template that fits the task; false if none fits. NULL if
+     * there are no templates. */
     bool (*write)(void *ctx, const json_t *task, struct strbuf *source);
     void *ctx;
 };

@@ -20,16 +20,16 @@ enum value_array { ARRAY_VAL, ARRAY_PART, ARRAY_PMAG, ARRAYS };
 
 struct param {
     enum param_kind kind;
-    const char *name; /* as the task calls it, or "VAL3" for stored value 3 */
-    const char *type; /* the type of an element; NULL stands for the type of indices */
-    bool writes;
+    const char *name;        /* as the task calls it, or "VAL3" for stored value 3 */
+    const char *type;        /* the type of an element; NULL stands for the type of indices */
+    bool writes;             /* the kernel writes to the array */
     const struct dim *elems; /* NULL if the parameter is not an array */
     uint32_t slot;           /* only for PARAM_VALUE */
 };
 
 struct slot {
     const struct dim *bytes;
-    bool busy;
+    bool busy; /* it holds a value that a later launch reads */
 };
 
 struct params {
@@ -40,7 +40,8 @@ struct params {
     VEC(struct param) all; /* the parameters of the launch that is being written */
     size_t n;              /* the number of entries in `all` */
     VEC(struct slot) slots;
-    int32_t *slot_of;       /* the slots of each value, ARRAYS entries per value; -1: none yet */
+    int32_t *slot_of; /* ARRAYS entries per value: the slot of each of its arrays, or -1 if it has
+                         none now */
     uint32_t *last_read;    /* one per value: the number of the last sink that reads it */
     const char *slot_names; /* the prefix of the names of workspaces */
 };

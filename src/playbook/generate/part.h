@@ -15,16 +15,16 @@
 struct part {
     struct graph *g; /* the lowered graph (graph/reference/lower.h) */
     const struct stores *stores;
-    const struct sink *sink;
-    const json_t *whole; /* the author facts of the whole task */
+    const struct sink *sink; /* the value or output that the launch computes */
+    const json_t *whole;     /* the author facts of the whole task */
     /* The name of a stored value's tensor in the part's task. */
     const char *(*name)(void *ctx, const struct value *v);
     void *ctx;
 };
 
 /* Does the launch compute an anchor (stores.h), and nothing else that needs a loop? If `keep` is
- * not NULL, the function marks the anchors in it, and returns true even if something else needs a
- * loop. */
+ * not NULL, the function marks the anchors in it, by id, and returns whether there is an anchor,
+ * even if something else needs a loop. */
 bool part_has_anchor(const struct part *p, bool *keep);
 /* Does the launch only elementwise work, for a value with two axes or more? */
 bool part_is_elementwise(const struct part *p);
@@ -40,6 +40,7 @@ struct part_texts {
     struct strbuf *plan, *workspaces, *tensormaps, *includes, *kernels;
     struct part_code_vec *codes;
 };
+/* The code of a part, and the namespace that holds it. */
 struct part_code {
     char *text, *prefix;
 };

@@ -23,7 +23,8 @@
 
 enum { MAX_FACTORS = 4 };
 
-/* The products and quotients by single numbers that without_factors() removed from Q and K. */
+/* The multiplications and divisions by single numbers that without_factors() removed from Q and
+ * K. */
 struct factors {
     const struct value *by[MAX_FACTORS];
     uint32_t n;
@@ -37,7 +38,7 @@ struct attention {
      */
     const struct value *scores;
     struct band band;                 /* the keys that count for a query */
-    const struct value *mask, *scale; /* if attention is one operation; NULL if there is none */
+    const struct value *mask, *scale; /* only if attention is one operation; NULL if it has none */
     /* The sizes of the scores: the batch, then M and N. */
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
@@ -81,7 +82,7 @@ static bool are_same_matrices(struct match *x, const struct value *a, const stru
 /* ---- the operands ---------------------------------------------------------------------------- */
 
 /* If v is a view of an input times single numbers, returns the view without these numbers, and puts
- * the products and quotients by them into the list. */
+ * the multiplications and divisions by them into the list. */
 static const struct value *without_factors(struct match *x, const struct value *v,
                                            struct factors *out)
 {
@@ -248,8 +249,8 @@ struct writing {
     const struct attention *a;
     /* used[i]: the score reads the input, scalar or axis that the template calls v<i> */
     bool used[2 * PB_MAX_TENSORS];
-    /* The index in input i at which its matrix z begins, as CUDA; NULL if the input has no batch.
-     */
+    /* The index in input i at which its matrix z begins, as a CUDA expression; NULL if the input
+     * has no batch. */
     const char *first[PB_MAX_TENSORS];
     /* The batch index of input i is z / after[i] % along[i]. Both are NULL if the index is z
      * itself, or 0. */

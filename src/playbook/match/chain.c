@@ -156,7 +156,8 @@ static bool is_length(const struct chain *c, const struct value *v)
     return v->op == OP_SIZE && dim_same(v->size, c->length);
 }
 
-/* Is v the number of elements of a pass minus 1, as in var()? v may be a plain number. */
+/* Does v subtract 1 from the number of elements of a pass, as var() does? The number of elements
+ * may be a plain number in the graph. */
 static bool is_length_less_one(const struct chain *c, const struct value *v)
 {
     double length = 0, less = 0;

@@ -10,6 +10,8 @@
 #include "base/util.h"
 #include "playbook/match/epilogue.h"
 
+/* The sides are depth, height and width. MAX_WINDOW is the largest size of the window along a side.
+ * For "depthwise" it is also the most elements of a window. */
 enum { SIDES = 3, MAX_WINDOW = 64 };
 /* The largest stride, dilation and padding that templates take, because they compute with int. */
 enum { MAX_STEP = 1 << 16 };

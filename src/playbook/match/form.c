@@ -6,8 +6,8 @@
  * A form is a PyTorch expression whose names are the roles of the op; $last is the last axis. Hone
  * assigns the task's inputs to the roles in every possible order, reads the form, and compares it
  * with what the task computes. Both are in normal form, so a playbook lists only one spelling.
- * Differences in the order of factors and terms, in casts between floats, and in whether a quotient
- * is written as a product do not matter. The task may have a number where the form has a scalar.
+ * Three differences do not matter: the order of factors and terms, casts between floats, and a
+ * quotient that is written as a product. The task may have a number where the form has a scalar.
  */
 #include <string.h>
 

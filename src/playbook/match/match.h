@@ -53,8 +53,8 @@ const struct pb_op *match_dense_conv(struct match *x);
 /* "torch permute": a permutation of the axes of the only input. */
 const struct pb_op *match_permute(struct match *x);
 /* "torch chain": elementwise operations, and reductions along neighbouring axes with keepdim. Binds
- * passes, which has a line for each reduction, expr, and outer, length and inner, the sizes before,
- * along and after these axes. */
+ * expr, and passes, which has a line for each reduction. Also binds outer, length and inner, the
+ * sizes before, along and after these axes. */
 const struct pb_op *match_chain(struct match *x);
 /* "torch nested": takes sums and extremes of each row, computes an expression of them, and takes
  * the sum or an extreme of this expression over all rows. An extreme is a maximum or a minimum.
@@ -63,8 +63,8 @@ const struct pb_op *match_nested(struct match *x);
 /* "torch pool": pooling of the only input along its last one to three axes. Binds size:d, step:h,
  * dilation:w, pad:d and so on, fill and post. */
 const struct pb_op *match_pool(struct match *x);
-/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, empty, and the band of
- * keys that count for a query. */
+/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, the band of keys that
+ * count for a query, and empty, the result for a query that has no such key. */
 const struct pb_op *match_attention(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the two halves of each row of the only
  * input. */

@@ -5,8 +5,8 @@
  *     F.avg_pool2d(x, 3, stride=2, padding=1)
  *     pad -> windows along H -> windows along W -> sum over the windows -> div(9)
  *
- * The kernel sees the input as [P, D, H, W] and the output as [P, OD, OH, OW]. P is all other axes
- * as one. A spatial axis that the input lacks has size 1.
+ * The kernel sees the input as [P, D, H, W] and the output as [P, OD, OH, OW]. All other axes are
+ * merged into P. A spatial axis that the input lacks has size 1.
  */
 #include <math.h>
 #include <stdio.h>
