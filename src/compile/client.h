@@ -14,8 +14,8 @@
 struct client {
     pid_t pid; /* 0 = not running */
     int fd;
-    const char *nvrtc; /* path of the NVRTC library; "" = not needed */
-    unsigned jobs;
+    const char *nvrtc;    /* path of the NVRTC library; "" = not needed */
+    unsigned jobs;        /* how many compiles the service runs at the same time */
     bool fixed_addresses; /* the service runs without ASLR, so precompiled headers can be kept on
                              disk */
 };

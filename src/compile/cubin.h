@@ -21,7 +21,8 @@ struct cubin_section {
 bool cubin_section(const void *cubin, size_t len, size_t i, struct cubin_section *out);
 
 struct cubin_kernel {
-    uint32_t registers, static_smem_bytes, stack_bytes, max_threads;
+    uint32_t registers, static_smem_bytes, stack_bytes;
+    uint32_t max_threads; /* of a block; 0 if the cubin does not say */
     size_t code_bytes;
 };
 /* Reads facts from `.text.NAME` and its attributes; -1 if the cubin has no such kernel. */
