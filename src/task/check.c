@@ -124,9 +124,10 @@ static void check_workloads(const struct task *t, struct task_check_result *r)
 
 /* ---- reference.c ----------------------------------------------------------------------------- */
 
-/* The macros of hone_ref.h make the names HD_x and HT_x of a tensor x. If the compiler's message
- * says that it does not know such a name, reports that the task has no tensor x. Reports this once,
- * although the file is compiled as C and as C++. Returns false if the message is another one. */
+/* The macros of hone_ref.h turn the name x of a tensor into HD_x and HT_x. If the compiler's
+ * message says that it does not know HD_x, reports that the task has no tensor x. Reports this
+ * once, although the file is compiled as C and as C++. Returns false if the message says something
+ * else. */
 static bool tell_unknown_tensor(const struct task *t, const char *text, struct task_check_result *r)
 {
     const char *error = strstr(text, "error:"), *at = error ? strstr(error, "HD_") : NULL;
@@ -147,7 +148,8 @@ static bool tell_unknown_tensor(const struct task *t, const char *text, struct t
     return true;
 }
 
-/* Reports a compiler that ended without a message: it was killed, by a limit or otherwise. */
+/* Reports a compiler that was killed (by a limit or otherwise), or that failed without a message.
+ */
 static void tell_compiler_end(const struct task *t, const struct child_process *c,
                               const char *language, struct task_check_result *r)
 {

@@ -59,7 +59,7 @@ void oracle_ctx_release(struct oracle_ctx *x);
 /* Returns a lower bound on the number of operations of the oracle: the largest of the task's flops,
  * the elements of its scratch, the units of a phase and the elements of a tensor. */
 double oracle_operations(const struct shape *s);
-/* Runs the units of one phase on that many threads. */
+/* Runs the units 0 to units - 1 of one phase, on `threads` threads. */
 void oracle_run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads);
 /* Returns how many threads to use if the caller does not say: one per core, at most 256. */
 unsigned oracle_threads(void);

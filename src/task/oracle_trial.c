@@ -93,7 +93,9 @@ void oracle_trial_release(struct oracle_trial *x)
 /* Messages from the child process, in memory that it shares with us. */
 struct report {
     char text[1800];
-    volatile int64_t phase, unit; /* the unit that runs; phase -1 = none */
+    /* The unit that runs now. If `phase` is -1, none runs. If `unit` is -1, several units of the
+     * phase run. */
+    volatile int64_t phase, unit;
 };
 
 struct child {

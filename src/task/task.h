@@ -39,7 +39,7 @@
 #define TASK_MAX_AXES 32
 #define TASK_MAX_SCALARS 32
 #define TASK_MAX_RANK 8
-#define TASK_DEFAULT_ALIGN 256
+#define TASK_DEFAULT_ALIGN 256 /* bytes */
 #define TASK_SMOKE_ELEMS 65536 /* cap on the elements of each tensor of a smoke workload */
 
 enum task_class {
