@@ -25,8 +25,9 @@
 #include "worker/bundle.h"
 #include "worker/job_run.h"
 
-/* A candidate is short if its median is below this. A kernel of 33 us differs by 0.5% between two
- * processes (median of 20 pairs, results/h200/noise.txt), so one process is enough for it. */
+/* A candidate is short if the median of its times is below this. The time of a kernel of 33 us
+ * differs by 0.5% between two processes (median of 20 pairs, results/h200/noise.txt), so one
+ * process is enough for such a kernel. */
 static const double SHORT_NS = 20e3;
 
 /* Baselines that take longer than this are not timed again. */
