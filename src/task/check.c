@@ -31,9 +31,9 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
 }
 
 /* Checks `bytes`, the least memory traffic that the task declares. If `bytes` were too high, Hone
- * would call an honest kernel faster than possible. Reports this only if `told` is false, that is,
- * at the first such workload, because all workloads use the same expression. Returns whether
- * `bytes` is too high in this workload or in one before it. */
+ * would call an honest kernel faster than possible. All workloads use the same expression, so we
+ * report only the first workload in which it is too high. `told` says that we have reported one.
+ * Returns whether one has been reported by now. */
 static bool check_bytes(const struct shape *s, bool told, struct task_check_result *r)
 {
     const struct task *t = s->task;

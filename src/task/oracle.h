@@ -36,10 +36,10 @@ int oracle_build(const struct task *t, const char *so_path, struct err *err);
 int oracle_build_checked(const struct task *t, const char *so_path, struct err *err);
 
 /* Runs all phases at this shape on `threads` threads (0 = one per core). `inputs` has one pointer
- * per task tensor (NULL for pure outputs). out_value and out_mag also have one per tensor (NULL for
- * pure inputs), each to shape->elems doubles, for the values and the magnitudes (hone_ref.h) of the
- * outputs. An access out of bounds is an error. If a reference.c crashes, the caller crashes too.
- */
+ * per tensor of the task (NULL for pure outputs). out_value and out_mag also have one pointer per
+ * tensor (NULL for pure inputs). Each points to one double per element of the tensor. They get the
+ * values and the magnitudes (hone_ref.h) of the outputs. An access out of bounds is an error. If a
+ * reference.c crashes, the caller crashes too. */
 int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
                double *const *out_value, double *const *out_mag, unsigned threads, struct err *err);
 

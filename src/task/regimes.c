@@ -45,8 +45,8 @@ struct goal {
     int64_t v;
     enum size_class of_axis, of_other; /* only for GOAL_PAIR */
     const char *text;
-    /* Only for GOAL_VALUE, if no shape covers the goal as above: now it is enough if one other axis
-     * is above its least value. */
+    /* Only for GOAL_VALUE. Set after no shape was found in which all other axes are above their
+     * least values. Then one other axis above its least value is enough. */
     bool relaxed;
     bool done;
 };
