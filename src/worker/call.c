@@ -21,9 +21,10 @@
 /* The watchdog ends a call GRACE_NS after the limit at which the device should have ended it. */
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
-/* Adds the findings and counters that the device gathered in this call to the result. Drops those
- * of a baseline, so that they are not blamed on the candidate. We take the counters out of the
- * device after every call, because counters that stayed there would be counted for a later call. */
+/* Takes the findings and counters of this call from the device and adds them to the result. Drops
+ * those of a baseline, so that they are not blamed on the candidate. We take the counters out of
+ * the device after every call, because counters that stayed there would be counted for a later
+ * call. */
 static void collect_findings(struct job_run *r, uint32_t c, const struct job_call *call)
 {
     struct finding_vec f = VEC_INIT;

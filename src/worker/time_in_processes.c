@@ -96,8 +96,8 @@ static struct timing_process *plan_timing_process(struct job_run *r)
     return s;
 }
 
-/* Gives each timing process its own data. If the whole job runs again, each process gets the same
- * data as before. */
+/* Gives each timing process its own data. The data depends only on the job's seeds and on `number`,
+ * so a second run of the whole job uses the same data. */
 static void reseed(const struct job_run *r, struct timing_process *s, uint32_t number)
 {
     s->job.nonce = poison_mix(r->job->nonce + number);

@@ -512,8 +512,8 @@ static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
     return 0;
 }
 
-/* Adds the units that the element needs to those to run, if all of them together then take at most
- * `most` operations. Returns whether it added them. */
+/* Chooses the units of the element too, if all chosen units together then take at most `most`
+ * operations. Returns whether it chose them. */
 static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, double most)
 {
     double cost = s->unknown[b] ? INFINITY : cost_of(s, b, s->level[b], elem);
