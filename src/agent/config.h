@@ -60,8 +60,8 @@ struct run_config {
     const char *strategy;
     /* The name of a built-in task, or the path of a task. In the store the path is absolute. */
     const char *task;
-    /* The task hash when the run began; "" if it is not known. The store keeps the task's snapshot
-     * as a blob with this name (task/snapshot.h). */
+    /* The hash of the task when the run began; "" if it is not known. The store keeps the task's
+     * snapshot as a blob with this name (task/snapshot.h). */
     const char *task_sha;
     const char *arch;     /* such as "sm_90a" */
     const char *gpu;      /* the GPU whose roofline is used, such as "h200" */

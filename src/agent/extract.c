@@ -161,7 +161,7 @@ struct difference {
 
 enum {
     MAX_COMPARED = 4000, /* how many lines we compare at one place of the file */
-    MIN_EQUAL = 6,       /* a first line with fewer equal bytes is not worth a mention */
+    MIN_EQUAL = 6,       /* if fewer bytes of the first line are equal, we name no nearest text */
     QUOTED = 70          /* how many bytes of a line a message quotes */
 };
 
