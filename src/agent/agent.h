@@ -238,9 +238,9 @@ bool node_passes(const struct node *n);
 int node_cmp(const struct node *a, const struct node *b);
 /* True if the prompts of this step may show the profiler's counters. */
 bool profile_allowed(const struct agent *a, uint32_t step);
-/* Stops the run and returns true if the goal is reached. The goal is a kernel that reaches
+/* If the goal is reached, stops the run and returns true. The goal is a kernel that reaches
  * cfg->stop_pct percent of the roofline or the time cfg->stop_ns. In a run without times (--smoke)
- * it is any kernel that passes. */
+ * the goal is any kernel that passes. */
 bool goal_reached(struct agent *a);
 
 #endif

@@ -402,8 +402,8 @@ static int get_name(struct reader *r, const char *key, const char *const *names,
     return 0;
 }
 
-/* Reads the lessons that were recalled when the run began. They may have any form, because an
- * earlier Hone or somebody else may have written the recording. */
+/* Reads the lessons that were recalled when the run began. An earlier Hone or another program may
+ * have written them, so memory_checked() checks their form. */
 static const char *read_memory(const json_t *j, struct arena *a)
 {
     json_t *good = memory_checked(j);

@@ -14,6 +14,8 @@
 #include "base/err.h"
 #include "task/task.h"
 
+/* ABLATIONS, below, explains the first three enums. `enum dialect` says in which language kernels
+ * are written: CuTe or plain CUDA. */
 enum profile_mode { PROFILE_NEVER, PROFILE_ALWAYS, PROFILE_DELAYED, PROFILE_MODES };
 enum context_mode { CONTEXT_FLAT, CONTEXT_DYNAMIC, CONTEXT_MODES };
 enum select_mode { SELECT_GREEDY, SELECT_EPS, SELECT_MODES };
@@ -58,8 +60,8 @@ struct run_config {
     const char *strategy;
     /* The name of a built-in task, or the path of a task. In the store the path is absolute. */
     const char *task;
-    /* The task hash when the run began; "" if it is not known. The store keeps the task's snapshot
-     * as a blob with this name (task/snapshot.h). */
+    /* The hash of the task when the run began; "" if it is not known. The store keeps the task's
+     * snapshot as a blob with this name (task/snapshot.h). */
     const char *task_sha;
     const char *arch;     /* such as "sm_90a" */
     const char *gpu;      /* the GPU whose roofline is used, such as "h200" */
@@ -118,8 +120,8 @@ struct run_config {
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
-/* Sets whole_files if a person or a program may write code. Such an author wants to read the kernel
- * itself, and gains nothing from a prompt that begins as the last one did. */
+/* Sets whole_files if some author of the run is a person or a program. Such an author wants to read
+ * the kernel itself, and gains nothing from two prompts that begin alike. */
 void run_config_set_whole_files(struct run_config *c);
 /* Sets one ablation, "KEY=VALUE". With ablations a study switches off or varies single ideas of the
  * published strategies. ABLATIONS lists the keys. */

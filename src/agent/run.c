@@ -21,8 +21,8 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
-#define RNG_STREAM_AGENT 7001
-#define UNJUDGED_TRIES 3
+#define RNG_STREAM_AGENT 7001 /* the number of the run's random sequence */
+#define UNJUDGED_TRIES 3      /* how often we submit a candidate that stays unjudged */
 
 const struct strategy *const strategy_table[] = {
     &strategy_refine, &strategy_team, &strategy_search, &strategy_sample, &strategy_reflect, NULL,

@@ -1,7 +1,7 @@
 /*
- * sample_reflect.c - two simple strategies, to compare other strategies with at the same budget.
- * `sample` takes the best of n independent replies. `reflect` refines the last reply at each step,
- * even if that candidate failed.
+ * sample_reflect.c - two simple strategies. Studies compare other strategies with them, at the same
+ * budget. `sample` takes the best of n independent replies. `reflect` refines the previous reply at
+ * each step, even if that candidate failed.
  */
 #include <stdlib.h>
 

@@ -20,7 +20,8 @@ struct shown_file {
 VEC_DECL(shown_files, struct shown_file);
 
 /* Returns the file to show for `source` in the next prompt of the role, and appends to `changes`
- * the changes that turn this file into `source`. The result is valid until the role's next call. */
+ * the changes that turn this file into `source`. The result is valid until this function is called
+ * for the role again. */
 const char *shown_file_next(struct shown_files *v, const char *role, const char *source,
                             struct strbuf *changes);
 void shown_files_release(struct shown_files *v);

@@ -21,8 +21,9 @@
  * the candidate, the kind becomes V_UNJUDGED instead of V_PASS. */
 void check_facts(struct verdict *v, const struct check_input *in);
 
-/* Judges the calls of the baseline `in->program` by the same rules. Sets v->kind, detector and
- * summary. Returns false if none of its outputs was compared with the truth. */
+/* Judges the calls of the baseline `in->program` by the same rules. If a rule finds a mistake,
+ * lowers v->kind and sets detector and summary. Returns false if none of the baseline's outputs was
+ * compared with the truth. */
 bool check_baseline(struct verdict *v, const struct check_input *in);
 
 /* Does only one part of check_facts: copies the sanitizer's findings to the verdict and lowers the

@@ -21,6 +21,8 @@
 #include "sys/file.h"
 #include "sys/hash.h"
 
+/* An entry has at most ENTRY_MAX bytes. cache_put() trims the cache once per PUTS_PER_LOOK
+ * entries. */
 enum { ENTRY_MAX = 512 << 20, PUTS_PER_LOOK = 32 };
 /* A temporary file older than STALE_S belongs to a process that was killed. A precompiled header
  * that was not used for HEADER_STALE_S probably belongs to another build of Hone. */

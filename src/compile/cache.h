@@ -1,6 +1,6 @@
 /*
- * cache.h - compile results, and other results that are costly to get, on disk. The key of a result
- * is the hash of everything it depends on.
+ * cache.h - a cache on disk for compile results, and for other results that are costly to get. The
+ * key of a result is the hash of everything that the result depends on.
  *
  *     DIR/obj/ab/cdef...   one entry: a magic word, the result's bytes, the SHA-256 of both
  *     DIR/pch/...          precompiled headers (pch.h)
@@ -37,7 +37,7 @@ bool cache_get(struct cache *c, const char *key, struct strbuf *out);
 int cache_put(struct cache *c, const char *key, const void *data, size_t len, struct err *err);
 
 struct cache_part {
-    uint64_t n, bytes;
+    uint64_t n, bytes; /* how many files, and their total size */
 };
 struct cache_stat {
     /* `entries` are the files of obj/, `families` are family headers (family.h), and `headers` are
@@ -47,7 +47,7 @@ struct cache_stat {
     struct cache_part temps;
     uint64_t total_bytes;
     uint64_t bad; /* entries and headers that failed their checksum (only counted with `verify`) */
-    uint64_t removed, removed_bytes;
+    uint64_t removed, removed_bytes; /* the files that cache_prune() removed */
 };
 /* With `verify`, reads every entry and header and removes damaged ones. */
 int cache_stat(struct cache *c, bool verify, struct cache_stat *out, struct err *err);

@@ -12,10 +12,10 @@
 #include "compile/compile_service.h"
 
 struct client {
-    pid_t pid; /* 0 = not running */
-    int fd;
-    const char *nvrtc; /* path of the NVRTC library; "" = not needed */
-    unsigned jobs;
+    pid_t pid;            /* 0 = not running */
+    int fd;               /* the client's end of the control socket (compile_service.h) */
+    const char *nvrtc;    /* path of the NVRTC library; "" = not needed */
+    unsigned jobs;        /* how many compiles the service runs at the same time */
     bool fixed_addresses; /* the service runs without ASLR, so precompiled headers can be kept on
                              disk */
 };

@@ -42,9 +42,9 @@
 
 /* A family header that was requested (family.h). */
 struct family {
-    char parent[HASH_HEX];
-    char pch[PCH_PATH_MAX];
-    char *prelude;
+    char parent[HASH_HEX];  /* compile_key() of the parent */
+    char pch[PCH_PATH_MAX]; /* the path of the header */
+    char *prelude;          /* the header's source text */
     struct family_record record;
     struct arena arena;
     enum { FAMILY_BUILDING, FAMILY_READY, FAMILY_USELESS } state;

@@ -22,8 +22,10 @@
 #include "base/util.h"
 #include "sys/memory.h"
 
-/* The limit on a child's elapsed time is WALL_FACTOR times the limit on its processor time. */
+/* The limit on a child's elapsed time is WALL_FACTOR times the limit on its processor time. If
+ * there is too little memory for a compile, the service looks again every LOOK_AGAIN_MS. */
 enum { MAX_SLOTS = 128, MAX_PCHS = 32, WALL_FACTOR = 4, LOOK_AGAIN_MS = 200 };
+/* The lowest value of sv.child_bytes. */
 #define LEAST_CHILD_BYTES (UINT64_C(512) << 20)
 /* Exit codes of a compile child. */
 enum {
@@ -309,7 +311,8 @@ static bool has_memory(void)
     return !available || need <= available;
 }
 
-/* Returns the oldest job that may start now, or NULL. */
+/* Returns the oldest job that may start now, or NULL if none may start. A job that builds a header
+ * can come before older jobs. */
 static struct slot *next_slot(void)
 {
     struct slot *next = NULL;

@@ -11,7 +11,9 @@
 
 /* Attributes of .nv.info, as found in the cubins of CUDA 12 and 13. */
 enum {
-    FMT_SVAL = 4, /* the format of attributes with a length and a value; others have 4 bytes */
+    /* Attributes of this format have a head of 4 bytes and then a value. Attributes of any other
+     * format are only the 4 bytes. */
+    FMT_SVAL = 4,
     ATTR_MAX_THREADS = 0x05,
     ATTR_FRAME_SIZE = 0x11,
     ATTR_MIN_STACK_SIZE = 0x12,

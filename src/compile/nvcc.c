@@ -1,7 +1,7 @@
 /*
  * nvcc.c - runs nvcc in a child process of the compile service. Hone uses nvcc on machines without
- * NVRTC, and if the user asks for it. nvcc starts about a dozen programs; sys/proc.h makes sure
- * that none of them outlives nvcc.
+ * NVRTC, and if the user asks for it. nvcc starts about a dozen programs; child_run() (sys/proc.h)
+ * makes sure that none of them outlives nvcc.
  */
 #include <signal.h>
 #include <stdlib.h>

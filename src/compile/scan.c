@@ -233,11 +233,11 @@ static void on_directive(struct scanner *s, size_t at)
  * trailer (trailer.h) does not compile for a name that is not a kernel.
  */
 struct kernel_finder {
-    bool extern_c;   /* extern "C" was seen in this declaration */
-    int block_depth; /* depth of `extern "C" {`, or -1 */
-    int depth, parens;
-    enum { KF_IDLE, KF_EXTERN, KF_GLOBAL } state;
-    char word[256];
+    bool extern_c;     /* extern "C" was seen in this declaration */
+    int block_depth;   /* the value of `depth` before `extern "C" {`; -1 outside of such a block */
+    int depth, parens; /* how many braces and how many parentheses are open */
+    enum { KF_IDLE, KF_EXTERN, KF_GLOBAL } state; /* which keyword the declaration had last */
+    char word[256];                               /* the last word after __global__ */
 };
 
 static void find_kernel(struct scanner *s, struct kernel_finder *k, const struct token *t)

@@ -36,7 +36,7 @@ static bool measured(const struct measure_input *in)
     return in->ceilings && in->ceilings->dram_gbps > 0;
 }
 
-/* Returns the size of all outputs. */
+/* Returns the size of all outputs together, in bytes. */
 static double written(const struct job_case *jc)
 {
     double sum = 0;

@@ -37,7 +37,7 @@ struct measure_input {
 };
 
 /* Fills v->times, time_ns, speedup, speedup_over and time_is_model, and adds warnings about them.
- * All times are of one job. `speedup` compares with the first baseline that has a time. */
+ * `speedup` compares the candidate with the first baseline that has a time. */
 void measure_times(struct verdict *v, const struct measure_input *in);
 
 /* How many tensor-core products the candidate does for each product that the task needs. We report

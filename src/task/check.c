@@ -31,9 +31,9 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
 }
 
 /* Checks `bytes`, the least memory traffic that the task declares. If `bytes` were too high, Hone
- * would call an honest kernel faster than possible. Reports this only if `told` is false, that is,
- * at the first such workload, because all workloads use the same expression. Returns whether
- * `bytes` is too high in this workload or in one before it. */
+ * would call an honest kernel faster than possible. All workloads use the same expression, so we
+ * report only the first workload in which it is too high. `told` says that we have reported one.
+ * Returns whether one has been reported by now. */
 static bool check_bytes(const struct shape *s, bool told, struct task_check_result *r)
 {
     const struct task *t = s->task;
@@ -124,9 +124,10 @@ static void check_workloads(const struct task *t, struct task_check_result *r)
 
 /* ---- reference.c ----------------------------------------------------------------------------- */
 
-/* The macros of hone_ref.h make the names HD_x and HT_x of a tensor x. If the compiler's message
- * says that it does not know such a name, reports that the task has no tensor x. Reports this once,
- * although the file is compiled as C and as C++. Returns false if the message is another one. */
+/* The macros of hone_ref.h turn the name x of a tensor into HD_x and HT_x. If the compiler's
+ * message says that it does not know HD_x, reports that the task has no tensor x. Reports this
+ * once, although the file is compiled as C and as C++. Returns false if the message says something
+ * else. */
 static bool tell_unknown_tensor(const struct task *t, const char *text, struct task_check_result *r)
 {
     const char *error = strstr(text, "error:"), *at = error ? strstr(error, "HD_") : NULL;
@@ -147,7 +148,8 @@ static bool tell_unknown_tensor(const struct task *t, const char *text, struct t
     return true;
 }
 
-/* Reports a compiler that ended without a message: it was killed, by a limit or otherwise. */
+/* Reports a compiler that was killed (by a limit or otherwise), or that failed without a message.
+ */
 static void tell_compiler_end(const struct task *t, const struct child_process *c,
                               const char *language, struct task_check_result *r)
 {

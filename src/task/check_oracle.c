@@ -17,10 +17,10 @@
 
 /* The checks skip a shape that needs more operations than this, because it would take too long. */
 static const double MAX_OPS = 5e8;
-/* An imported task has a graph (t->graph_json), from which Hone wrote its reference. So its
- * accesses are watched only at shapes with at most MAX_WATCHED_OPS operations, and not at all if
- * the text has more than MAX_WATCHED_TEXT bytes or MAX_WATCHED_PHASES phases. We assume that
- * accesses which are right at these shapes are right at all shapes. */
+/* An imported task has a graph (t->graph_json), from which Hone wrote its reference.c. We watch the
+ * accesses of such a reference only at shapes with at most MAX_WATCHED_OPS operations. We do not
+ * watch them at all if the text has more than MAX_WATCHED_TEXT bytes or MAX_WATCHED_PHASES phases.
+ * We assume that accesses which are right at the watched shapes are right at all shapes. */
 static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000, MAX_WATCHED_PHASES = 100 };
 /* After this many operations in all, the check leaves out further shapes of an imported task. */

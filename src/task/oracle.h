@@ -36,10 +36,10 @@ int oracle_build(const struct task *t, const char *so_path, struct err *err);
 int oracle_build_checked(const struct task *t, const char *so_path, struct err *err);
 
 /* Runs all phases at this shape on `threads` threads (0 = one per core). `inputs` has one pointer
- * per task tensor (NULL for pure outputs). out_value and out_mag also have one per tensor (NULL for
- * pure inputs), each to shape->elems doubles, for the values and the magnitudes (hone_ref.h) of the
- * outputs. An access out of bounds is an error. If a reference.c crashes, the caller crashes too.
- */
+ * per tensor of the task (NULL for pure outputs). out_value and out_mag also have one pointer per
+ * tensor (NULL for pure inputs). Each points to one double per element of the tensor. They get the
+ * values and the magnitudes (hone_ref.h) of the outputs. An access out of bounds is an error. If a
+ * reference.c crashes, the caller crashes too. */
 int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
                double *const *out_value, double *const *out_mag, unsigned threads, struct err *err);
 
@@ -59,7 +59,7 @@ void oracle_ctx_release(struct oracle_ctx *x);
 /* Returns a lower bound on the number of operations of the oracle: the largest of the task's flops,
  * the elements of its scratch, the units of a phase and the elements of a tensor. */
 double oracle_operations(const struct shape *s);
-/* Runs the units of one phase on that many threads. */
+/* Runs the units 0 to units - 1 of one phase, on `threads` threads. */
 void oracle_run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads);
 /* Returns how many threads to use if the caller does not say: one per core, at most 256. */
 unsigned oracle_threads(void);

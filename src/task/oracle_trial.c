@@ -27,7 +27,8 @@
 /* An imported task has a graph (t->graph_json), from which Hone wrote its reference.c. It gets
  * IMPORTED_PATIENCE times as much CPU time as other tasks. */
 enum { CPU_SECONDS = 10, WALL_SECONDS = 600, IMPORTED_PATIENCE = 6 };
-/* A run that takes more than CPU_SECONDS at this rate gets more CPU time. */
+/* The limit on the CPU time is CPU_SECONDS, or what the oracle's operations take at this rate if
+ * that is longer. */
 static const double FLOPS_PER_SECOND = 1e8;
 /* With more operations than this, an imported task's units run on all cores. */
 static const double ONE_THREAD_OPS = 2e7;
@@ -93,7 +94,9 @@ void oracle_trial_release(struct oracle_trial *x)
 /* Messages from the child process, in memory that it shares with us. */
 struct report {
     char text[1800];
-    volatile int64_t phase, unit; /* the unit that runs; phase -1 = none */
+    /* The unit that runs now. If `phase` is -1, none runs. If `unit` is -1, several units of the
+     * phase run. */
+    volatile int64_t phase, unit;
 };
 
 struct child {

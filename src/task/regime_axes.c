@@ -135,8 +135,9 @@ double axes_flops(const struct regime_axes *b, const struct shape *s)
     return product;
 }
 
-/* A task is heavy if it computes more than 16 flops for each element of its tensors. Counts them
- * for a shape in which every axis is 64, a tile, or its maximum if that is smaller. */
+/* A task is heavy if it computes more than 16 flops for each element of its tensors. Counts the
+ * flops at a shape in which every axis is 64 (the size of a tile). An axis whose maximum is below
+ * 64 has its maximum. */
 static bool is_heavy(struct regime_axes *b)
 {
     int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};

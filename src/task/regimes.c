@@ -1,9 +1,9 @@
 /*
  * regimes.c - chooses the workloads of t->regimes. regime_axes.c lists the sizes that matter.
  *
- * This file makes a list of goals, such as "axis C is 33" or "R is odd while C is a multiple of
- * 16". It takes the first goal that no workload covers yet, tries some shapes that cover it, and
- * adds the shape that covers the most goals for its cost. So one workload serves several goals.
+ * This file makes a list of goals, such as "axis C is 33" or "R is odd and C is a multiple of 16".
+ * It takes the first goal that no workload covers yet, tries some shapes that cover it, and adds
+ * the shape that covers the most goals for its cost. So one workload serves several goals.
  *
  * Workloads with a displaced address are separate. A kernel that gets such an address usually takes
  * its plain path, which would hide a mistake of the vectorised path. So these workloads cover no
@@ -45,8 +45,8 @@ struct goal {
     int64_t v;
     enum size_class of_axis, of_other; /* only for GOAL_PAIR */
     const char *text;
-    /* Only for GOAL_VALUE, if no shape covers the goal as above: now it is enough if one other axis
-     * is above its least value. */
+    /* Only for GOAL_VALUE. Set after no shape was found in which all other axes are above their
+     * least values. Then one other axis above its least value is enough. */
     bool relaxed;
     bool done;
 };
@@ -346,8 +346,8 @@ static uint32_t offset_of(const uint32_t *offsets, size_t tensor)
     return offsets ? offsets[tensor] : 0;
 }
 
-/* Whether a regime has this shape and these offsets already. If the constraints allow few values,
- * several regimes have the same nearest shape. */
+/* Whether a workload of t->regimes has this shape and these offsets already. This happens if the
+ * constraints allow few values: then several goals lead to the same shape. */
 static bool exists(const struct builder *b, const int64_t *x, const uint32_t *offsets)
 {
     vec_each (const struct task_workload, w, &b->t->regimes) {
@@ -542,8 +542,8 @@ static void displace_small(struct builder *b)
 }
 
 /* Adds the workloads with displaced addresses. A kernel may choose its path by the size too, so we
- * displace addresses at several sizes. Only at the first size we do so thoroughly: see
- * displace_at(). */
+ * displace addresses at several sizes. Only the first size gets all the workloads that `thorough`
+ * stands for in displace_at(). */
 static void cover_addresses(struct builder *b)
 {
     static const int64_t sizes[] = {1024, 8192, 64}, tiles[] = {64, 128, 128};

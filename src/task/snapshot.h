@@ -1,5 +1,6 @@
 /*
- * snapshot.h - everything that defines a task as one text, and the hash that names it.
+ * snapshot.h - the snapshot of a task: one text that holds everything that defines the task. The
+ * hash of the snapshot identifies the task.
  *
  * A snapshot holds task.json (without white space between its values), reference.c and naive.cu.
  * reference.c may include only hone_ref.h, and naive.cu may include no file of the user. So no

@@ -39,7 +39,7 @@
 #define TASK_MAX_AXES 32
 #define TASK_MAX_SCALARS 32
 #define TASK_MAX_RANK 8
-#define TASK_DEFAULT_ALIGN 256
+#define TASK_DEFAULT_ALIGN 256 /* bytes */
 #define TASK_SMOKE_ELEMS 65536 /* cap on the elements of each tensor of a smoke workload */
 
 enum task_class {
@@ -89,8 +89,7 @@ struct task_scalar {
     const char *name;
     enum dtype dtype;
     double value; /* rounded to the dtype; 1 if has_value is false */
-    /* False for a scalar of a FlashInfer definition, because a definition gives scalars no
-     * values. */
+    /* False for a scalar that a FlashInfer definition lists among its inputs, without a value. */
     bool has_value;
 };
 
@@ -115,10 +114,11 @@ struct task_tensor {
     /* The number of the random sequence that generates the tensor. It is the index of this tensor,
      * or that of `lengths_of` if that is set. */
     uint32_t stream;
-    /* Only for an input of the distribution GEN_LENGTHS, which holds the lengths of the rows of a
-     * padded tensor: the name of the padded tensor. */
+    /* The name of a padded tensor. It is set only for an input with the distribution GEN_LENGTHS.
+     * That input holds the length of each row of the padded tensor. */
     const char *lengths_of;
-    /* The tolerance and the error budget of an output. They follow from `sigmas` if it is not 0. */
+    /* The tolerance of an output, and the budget for its rms error (struct job_buffer in job/job.h
+     * has the formulas). They follow from `sigmas` if it is not 0. */
     double rtol, atol, budget;
     /* If not 0, the oracle gives a standard deviation (sigma) for each element instead of a
      * magnitude, and the tolerance is a number of sigmas. */

@@ -1,7 +1,7 @@
 /*
- * call.c - runs one call from beginning to end. The worker loads the module, allocates and fills
- * the buffers, and runs the launches. Then it checks that inputs, guard zones and __device__
- * variables are unchanged, and keeps, hashes or dumps the outputs.
+ * call.c - runs one call: the launches of one program, once. The worker loads the module, allocates
+ * and fills the buffers, and runs the launches. Then it checks that inputs, guard zones and
+ * __device__ variables are unchanged, and keeps, hashes or dumps the outputs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -21,9 +21,10 @@
 /* The watchdog ends a call GRACE_NS after the limit at which the device should have ended it. */
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
-/* Adds the findings and counters that the device gathered in this call to the result. Drops those
- * of a baseline, so that they are not blamed on the candidate. We take the counters out of the
- * device after every call, because counters that stayed there would be counted for a later call. */
+/* Takes the findings and counters of this call from the device and adds them to the result. Drops
+ * those of a baseline, so that they are not blamed on the candidate. We take the counters out of
+ * the device after every call, because counters that stayed there would be counted for a later
+ * call. */
 static void collect_findings(struct job_run *r, uint32_t c, const struct job_call *call)
 {
     struct finding_vec f = VEC_INIT;
@@ -436,8 +437,9 @@ static uint64_t truth_bytes(const struct job_case *jc)
     return sum;
 }
 
-/* Leaves a copy of a large output of a timed call or a baseline on the device, if the device will
- * compute the truth too. It takes seconds to copy gigabytes to the host. */
+/* Leaves a copy of output i on the device if the output is large, the call is timed or is a
+ * baseline's, and the device will compute the truth too. To copy gigabytes to the host would take
+ * seconds. Returns whether it left a copy. */
 static bool hide_output(struct job_run *r, const struct call_ctx *x, uint32_t i,
                         struct device_hidden **out)
 {
@@ -530,9 +532,9 @@ static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
             continue;
         }
         n += w->pieces.n;
-        /* `most` bounds the share that all blocks together write. A tensor that is updated in
-         * place, or that a memset or copy fills first, need not be written everywhere. verify.c
-         * finds out how much of it must change. */
+        /* w->most is an upper bound on the share of the tensor that all blocks together write. A
+         * tensor that is updated in place, or that a memset or copy fills first, need not be
+         * written everywhere. verify.c finds out how much of it must change. */
         bool filled = job_fills(x->prog, i);
         if (role == JOB_INOUT || filled)
             k->most_changed[i] = w->most;

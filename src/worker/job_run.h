@@ -37,8 +37,8 @@ enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns,
                               uint64_t *spent_ns);
 /* Returns the times of a program so far, in order; the caller frees them. */
 double *job_run_times(const struct job_run *r, uint32_t c, uint32_t program, size_t *n);
-/* Whether the candidate is so short in this case that it must be timed in further processes
- * (time_in_processes.c). */
+/* Whether the candidate takes so little time in this case that it must be timed in further
+ * processes (time_in_processes.c). */
 bool candidate_is_short(const struct job_run *r, uint32_t c);
 /* Times all cases with a short candidate in further processes and appends the calls of these
  * processes to the result. If there are such cases, closes the device first. */

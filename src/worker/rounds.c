@@ -134,7 +134,7 @@ static enum result_status one_call(struct rounds *s, uint32_t program)
     return st;
 }
 
-/* Calls every program once without timing it. In the first call of a shape a library or the driver
+/* Calls every program once without timing it. In the first call at a shape, a library or the driver
  * may choose an algorithm or enlarge local memory, and we must not measure that. */
 static enum result_status warm_up(struct rounds *s)
 {

@@ -298,8 +298,8 @@ static void start_all(struct job_run *r, bool open)
 {
     for (uint32_t m = 0; m < r->job->nmodules; m++)
         if (r->job->modules[m].kind == JOB_MODULE_TORCH && is_called(r->job, m))
-            start_sidecar(r, &r->mods[m], open, NULL); /* if this fails, sidecar_call() fails again
-                                                        * and reports it */
+            start_sidecar(r, &r->mods[m], open, NULL); /* if this fails, sidecar_call() tries again
+                                                        * and reports the failure */
 }
 
 void sidecar_prepare(struct job_run *r)

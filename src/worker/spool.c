@@ -26,7 +26,10 @@
 #include "worker/bundle.h"
 #include "worker/tar.h"
 
-enum { POLL_MS = 200, STEP_MS = 20 };
+enum {
+    POLL_MS = 200, /* the pause between two looks for a bundle */
+    STEP_MS = 20   /* the pause between two looks at the process of a bundle */
+};
 /* A bundle's process stops itself at its limit. We wait this much longer before we kill it. */
 #define GRACE_NS UINT64_C(10000000000)
 /* How often used_by_others() asks NVML. */

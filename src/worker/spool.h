@@ -6,7 +6,7 @@
  *     DIR/todo/ID.gNfM/       a complete bundle, put there by rename
  *     DIR/claimed/ID.gNfM.W/  a bundle that worker W runs
  *     DIR/done/ID/            a bundle with its result.bin
- *     DIR/workers/W           worker W counts in it, to show that it lives
+ *     DIR/workers/W           worker W writes a rising count to it, to show that it lives
  */
 #ifndef WORKER_SPOOL_H
 #define WORKER_SPOOL_H

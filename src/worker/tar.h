@@ -15,8 +15,8 @@
 
 #include "base/err.h"
 
-#define TAR_MAX_FILE (1ull << 30)
-#define TAR_MAX_TOTAL (64ull << 30)
+#define TAR_MAX_FILE (1ull << 30)   /* bytes of one file */
+#define TAR_MAX_TOTAL (64ull << 30) /* bytes of all files */
 #define TAR_MAX_FILES 200000
 
 /* Unpacks under dir. dir/todo must exist. */

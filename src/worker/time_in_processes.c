@@ -25,8 +25,9 @@
 #include "worker/bundle.h"
 #include "worker/job_run.h"
 
-/* A candidate is short if its median is below this. A kernel of 33 us differs by 0.5% between two
- * processes (median of 20 pairs, results/h200/noise.txt), so one process is enough for it. */
+/* A candidate is short if the median of its times is below this. The time of a kernel of 33 us
+ * differs by 0.5% between two processes (median of 20 pairs, results/h200/noise.txt), so one
+ * process is enough for such a kernel. */
 static const double SHORT_NS = 20e3;
 
 /* Baselines that take longer than this are not timed again. */
@@ -95,8 +96,8 @@ static struct timing_process *plan_timing_process(struct job_run *r)
     return s;
 }
 
-/* Gives each timing process its own data. If the whole job runs again, each process gets the same
- * data as before. */
+/* Gives each timing process its own data. The data depends only on the job's seeds and on `number`,
+ * so a second run of the whole job uses the same data. */
 static void reseed(const struct job_run *r, struct timing_process *s, uint32_t number)
 {
     s->job.nonce = poison_mix(r->job->nonce + number);

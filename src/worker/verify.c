@@ -44,8 +44,8 @@ static bool same_data(const struct kept_call *a, const struct kept_call *b)
            a->call.perturb_elem == b->call.perturb_elem;
 }
 
-/* Finds where the outputs of a call are. Hidden outputs are on the device but have no address.
- * Gives them one, so from now on kernels could reach them. */
+/* Finds where the outputs of a call are. Hidden outputs are on the device but have no address. This
+ * function gives them an address, so from now on kernels could reach them. */
 static int find_outputs(struct verifier *v, const struct kept_call *k, struct device_output *got,
                         struct err *err)
 {
@@ -180,8 +180,8 @@ static int verify_call(struct verifier *v, const struct kept_call *k, struct err
     return 0;
 }
 
-/* The launch `t` copies bytes of an input to an output before the kernels run. Writes to `dst` the
- * bytes that it puts into bytes [from, from + n) of the output. */
+/* The launch `t` copies bytes of an input to an output before the kernels run. Writes to `dst` what
+ * this copy puts into the bytes [from, from + n) of the output. */
 static void apply_copy(const struct job_case *c, const struct job_call *call,
                        const struct job_transfer *t, uint64_t from, uint64_t n, uint8_t *dst)
 {
@@ -280,8 +280,8 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
 }
 
 /* In a tensor that is updated in place, or that a memset or copy filled, only some elements need a
- * change. Lowers call->most_written to the largest share of these changes that the call can have
- * made. */
+ * change. Lowers call->most_written to the largest share of the needed changes that the call can
+ * have made. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {

@@ -23,9 +23,9 @@ static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.
 /* Below this many operations one thread is enough. */
 #define SMALL_OPS 1e5
 enum {
-    MAX_ELEMS = 1536,
-    FEW_PIECES = 8, /* from an output with so few pieces we take elements even beyond MAX_ELEMS */
-    MAX_PLACES = 1024,
+    MAX_ELEMS = 1536,    /* how many elements we draw at random, from all pieces together */
+    FEW_PIECES = 8,      /* an output with at most this many pieces may exceed MAX_ELEMS */
+    MAX_PLACES = 1024,   /* how many places of each output we take */
     MAX_ROUNDS = 64,     /* how many elements we draw from each piece */
     MAX_UNITS = 1 << 20, /* units of one phase that one element may need */
     SEEN_SIZE = 1 << 16  /* entries of the hash table `seen` */
@@ -512,8 +512,8 @@ static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
     return 0;
 }
 
-/* Adds the units that the element needs to those to run, if all of them together then take at most
- * `most` operations. Returns whether it added them. */
+/* Chooses the units of the element too, if all chosen units together then take at most `most`
+ * operations. Returns whether it chose them. */
 static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, double most)
 {
     double cost = s->unknown[b] ? INFINITY : cost_of(s, b, s->level[b], elem);
