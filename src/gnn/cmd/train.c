@@ -505,10 +505,9 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT(
             0, "gpus", &a.gpus, "N",
             "--device cuda (not cuda:N): start N processes that train on the GPUs 0 to N-1,\n"
-            "each with a share of every batch (--batch is the sum). NCCL averages their "
-            "gradients;\n"
-            "without NCCL they go through CPU memory (default: one process, on the GPU of\n"
-            "--device); not under mpirun or srun"),
+            "each with a share of every batch (--batch is the sum). NCCL averages their\n"
+            "gradients; without NCCL they go through CPU memory (default: one process, on the\n"
+            "GPU of --device); not under mpirun or srun"),
         OPT_END(),
     };
     const struct options spec = {
