@@ -41,8 +41,8 @@
  * Waiting. An exec function that cannot go on returns EX_WAIT *without having changed anything*;
  * the core calls it again after other warps have run. The warps of a cluster run in rounds; in a
  * round each warp runs once. When every warp of the cluster waits and async_idle() finds nothing to
- * complete, emu_stuck(w) is true for one round, so that try_wait can return false. If no warp goes
- * on for many rounds, the launch ends as a deadlock.
+ * complete, emu_stuck(w) is true for one round, so that mbarrier.try_wait can return false. If no
+ * warp goes on for many rounds, the launch ends as a deadlock.
  *
  * Threads. One host thread runs all warps of a cluster. Host threads share global memory, so
  * atomics on it use __atomic builtins. Everything else in this file belongs to one host thread.
@@ -284,9 +284,10 @@ struct warp {
 
 struct barrier {
     uint32_t expected; /* number of threads for which the barrier waits; 0 means the whole block */
-    uint32_t arrived;  /* number of threads that arrived, where each warp counts as 32 threads */
-    uint32_t threads;  /* number of threads that arrived, counted one by one */
-    uint32_t phase;    /* how often the barrier has completed */
+    /* Number of threads that arrived. A warp whose live lanes arrive together counts as 32. */
+    uint32_t arrived;
+    uint32_t threads; /* number of threads that arrived, counted one by one */
+    uint32_t phase;   /* how often the barrier has completed */
     /* For barrier.red. red_and, red_or and red_popc combine the predicates of the threads that
      * arrived in this phase. result[] holds popc, and, or of the phase that completed last. */
     uint32_t red_and, red_or, red_popc, result[3];
@@ -349,10 +350,10 @@ struct cluster {
     struct block *blocks;
     uint32_t nblocks;
     struct launch *launch;
-    struct barrier bar; /* barrier.cluster */
-    bool stuck;         /* see emu_stuck() */
-    struct cluster_async *async;
-    struct worker_state *ws; /* state of its host thread */
+    struct barrier bar;          /* barrier.cluster */
+    bool stuck;                  /* see emu_stuck() */
+    struct cluster_async *async; /* not used */
+    struct worker_state *ws;     /* state of its host thread */
     /* In a sampled call: where to note what the cluster stores (machine.h). Otherwise NULL. */
     struct cluster_trace *trace;
     uint64_t trace_rng;
@@ -377,8 +378,8 @@ struct cluster {
      * - age counts the rounds since `hash` was set. When it reaches `power`, `hash` is set to the
      *   present hash, and `power` doubles.
      * - rounds counts all rounds of the search.
-     * - reads and writes say whether, during the search, the cluster read or wrote memory that
-     * other clusters can reach too.
+     * - reads and writes say whether the cluster, during the search, has read or written memory
+     *   that other clusters can reach too.
      * - cycles is the result of the last search: whether a state was repeated.
      * - epoch is the launch.spin.epoch in which this cluster last counted as confirmed. */
     struct {

@@ -8,8 +8,10 @@
  * The rest of `struct emu` and the loaded code are read-only then, apart from flags and sums that
  * host threads change atomically. Each `struct worker_state` belongs to one host thread.
  *
- * In a sampled call only a part of the blocks may run, the sample (block_sample.h). In such a call,
- * buffers are filled piece by piece (1024 bytes) when a kernel first touches a piece.
+ * A call executes all launches of a program once (struct job_call in job/job.h). A sampled call may
+ * run only some of the blocks of a launch. These blocks are the sample (block_sample.h). In a
+ * sampled call, buffers are filled in pieces of 1024 bytes: a piece is filled when a kernel first
+ * touches it.
  */
 #ifndef EMU_CORE_MACHINE_H
 #define EMU_CORE_MACHINE_H
@@ -66,7 +68,7 @@ struct alloc {
     uint32_t elem_bytes;
     enum job_buffer_role role;
     bool is_global_var; /* true for the variables of a module, and for the heap */
-    bool dirty;         /* true if the shadow for races has changed since it was cleared */
+    bool dirty;         /* true if a cell's reader or writer was noted since mem_clear_cells() */
     bool shadowed;      /* true if this buffer may hold bytes that were never written */
     /* Set if this buffer is filled piece by piece, when a kernel first touches a piece (in a
      * sampled call). Otherwise NULL. */
@@ -96,14 +98,16 @@ struct emu_mem {
     struct alloc **allocs; /* sorted by address */
     size_t n, cap;
     uint64_t used, limit; /* bytes of all buffers together, without guard zones; the most allowed */
-    struct alloc *last;
+    struct alloc *last;   /* not used */
     /* A part of the shadow: one bit for each byte, set if the byte was written. NULL if the
      * sanitizer is off. */
     uint8_t *init;
-    uint8_t *touched;          /* one byte for each 128 bytes: set if a counted launch used them */
-    uint32_t *writer, *reader; /* the shadow's two words for each cell (sanitizer/global.c) */
-    uint16_t *wtick, *rtick;   /* warp and clock of each cell's last writer and last reader */
-    uint32_t cell_shift;       /* a cell had 1 << cell_shift bytes in the last checked launch */
+    uint8_t *touched; /* one byte for each 128 bytes: set if a counted launch used them */
+    /* The sanitizer looks for races in cells of 1, 2 or 4 bytes. The shadow has two words for each
+     * cell, which say who wrote the cell and who read it (sanitizer/global.c). */
+    uint32_t *writer, *reader;
+    uint16_t *wtick, *rtick; /* warp and clock of each cell's last writer and last reader */
+    uint32_t cell_shift;     /* a cell had 1 << cell_shift bytes in the last checked launch */
 };
 
 int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err);
@@ -411,8 +415,8 @@ struct cluster_trace {
 struct worker_state {
     struct launch *l;
     uint32_t index;
-    struct cluster *clusters; /* the clusters that this thread holds */
-    uint32_t nclusters;
+    struct cluster *clusters; /* not used */
+    uint32_t nclusters;       /* not used */
     uint64_t rng;
     struct alloc *last;        /* the allocation that the last search for an address found */
     uint64_t steps, told;      /* instructions executed; how many of them launch->steps includes */
@@ -438,8 +442,8 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
 /* settle.c: runs the launch so that its outcome does not depend on the order in which host threads
  * run. Uses at most `nthreads` host threads. */
 enum result_status launch_settle(struct launch *l, uint32_t nthreads, struct err *err);
-/* Call it after launch_run(). Runs the clusters order[nran..end) too, without counting. If these
- * clusters run past the limit, sets over_limit and returns RESULT_OK. */
+/* Call it after launch_run(). Runs the clusters order[nran..end) too, without counting. If they run
+ * past the launch's limit of time or instructions, sets over_limit and returns RESULT_OK. */
 enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t end,
                                    struct err *err);
 
@@ -612,7 +616,8 @@ uint32_t san_product(struct warp *w);
 /* Call it when w has waited for the product that warp number `warp` issued with stamp t. From then
  * on w may overwrite the product's operands. */
 void san_product_done(struct warp *w, uint32_t warp, uint32_t t);
-/* Call it when the warp leaves a barrier of the whole block. */
+/* Call it when the warp leaves a barrier of the whole block. `key` is the barrier's key (struct
+ * barrier). */
 void san_barrier_full(struct warp *w, const void *key);
 /* Call it when lanes of the warp exit. */
 void san_exit(struct warp *w);
@@ -623,9 +628,10 @@ void san_launch_begin(struct launch *l);
 void san_launch_end(struct launch *l);
 /* Records a finding for each output that has unwritten bytes. */
 void san_unwritten(struct emu *e);
-/* suspects.c; suspects.h explains the two runs. suspects_follow() begins the second run. It returns
- * false if there is no suspect, so that no second run is needed. Call suspects_settle() after the
- * second run: it decides which pending races become findings and which become notes. */
+/* suspects.c: if a launch has a race, it runs twice (suspects.h says why). Call suspects_open()
+ * before the first run. suspects_follow() begins the second run. It returns false if there is no
+ * suspect, so that no second run is needed. Call suspects_settle() after the second run: it decides
+ * which pending races become findings and which become notes. */
 void suspects_open(struct launch *l);
 void suspects_close(struct launch *l);
 bool suspects_follow(struct launch *l);

@@ -162,7 +162,8 @@ static inline uint16_t brain_of32(float x)
  * The result of fma.oob is 0 if a factor is this NaN. */
 #define OOB_NAN 0x7ff7
 
-/* Rounds m * 2^e (m has up to 64 bits) to a binary format. Returns the bits without a sign. */
+/* Rounds m * 2^e (m has up to 64 bits) to a binary format. `neg` says whether the number is
+ * negative. Returns the bits without a sign. RM_RN rounds ties to even, RM_RNA away from zero. */
 enum round_mode { RM_RN, RM_RZ, RM_DOWN, RM_UP, RM_RNA };
 struct fp_format {
     /* number of explicit mantissa bits; least and greatest exponent of normal numbers */

@@ -77,7 +77,7 @@ struct num {
     uint64_t m; /* value = m * 2^e */
     int e;
     uint64_t nan_bits; /* payload of a NaN, as in a double */
-    bool keep_nan;     /* a narrower result keeps the payload */
+    bool keep_nan;     /* true if a narrower result keeps the payload */
 };
 
 static struct num from_double(double d)

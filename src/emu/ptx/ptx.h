@@ -2,7 +2,7 @@
  * ptx.h - parses PTX text into functions, variables, and instructions with their modifiers.
  *
  * ptx_parse() checks the grammar and resolves names and scopes. It makes nothing executable: the
- * decoder (core.h) turns each ptx_insn into an executable struct insn. The text is hostile, so
+ * decoder (core.h) turns each ptx_insn into an executable struct insn. We do not trust the text, so
  * every count has a limit.
  *
  *     struct ptx_module m;
