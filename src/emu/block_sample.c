@@ -385,9 +385,10 @@ static double bound_of_sample(const struct launch *run, const struct stored *s)
     return scale_of_sample(run, s) * (1 + 4 * error + 4 / s->n);
 }
 
-/* Estimates from the clusters that ran whether the whole grid would leave a part of an output
- * unwritten. If the kernel updates its outputs in place, a written element may keep its value, so
- * we cannot count written elements. Then we look for clusters that stored nothing instead. */
+/* Returns whether the whole grid would probably leave a part of an output unwritten. Judges by the
+ * clusters that ran. If the kernel updates its outputs in place, a written element may keep its
+ * value, so we cannot count written elements. Then we look for clusters that stored nothing
+ * instead. */
 static bool leaves_something_out(const struct launch *run)
 {
     const struct emu_mem *m = &run->emu->mem;

@@ -29,8 +29,8 @@ enum red_op { RED_NONE, RED_ADD, RED_MIN, RED_MAX, RED_INC, RED_DEC, RED_AND, RE
  * the copy writes or reads. Outside memory is global memory, or another block's shared memory. A
  * run is a contiguous part of the copy. */
 struct async_run {
-    /* The run's place in outside memory. NULL if the run lies outside the tensor: then a load fills
-     * this part of the box with zeros or NaN. */
+    /* The run's place in outside memory. NULL if this part of the box lies beyond the tensor's
+     * edge: then a load fills it with zeros or NaN. */
     uint8_t *outside;
     uint32_t off, bytes; /* the run's offset in the box, and its size in bytes */
 };

@@ -366,7 +366,7 @@ struct cluster {
     uint32_t rounds_stuck;
     uint32_t polls;
     uint64_t state;   /* hash of shared memory and of `strongs` */
-    uint32_t strongs; /* number of strong accesses to memory so far */
+    uint32_t strongs; /* number of strong loads and atomics so far */
     /* was_stuck: `stuck` was set, and no warp has gone on since. running: the cluster has started
      * and has not ended. */
     bool was_stuck, running;
@@ -430,7 +430,8 @@ enum mem_access {
     MEM_READ = 1,
     MEM_WRITE = 2,
     MEM_ATOMIC = 4, /* a read-modify-write; MEM_READ and MEM_WRITE are set too */
-    /* An atomic, volatile, relaxed, acquire or release access. Two such accesses do not race. */
+    /* An atomic, volatile, relaxed, acquire or release access. Two such accesses do not race with
+     * each other. */
     MEM_STRONG = 8,
     MEM_ASYNC = 16, /* made by the async proxy: TMA, cp.async.bulk, operands of wgmma */
     /* The address need not be a multiple of the access size. Bulk copies have alignment rules of
@@ -448,8 +449,8 @@ void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_spac
 /* Returns the block whose shared memory addr points to, or NULL if there is no such block in the
  * cluster. Sets *off to the offset in that memory. */
 struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off);
-/* Does the same as mem_at(), but only for shared memory of this block, and faster. It is meant for
- * ldmatrix and similar instructions. */
+/* Does the same as mem_at() for a shared address. It is faster than mem_at() if the address is in
+ * this block's own memory and the sanitizer is off. */
 void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t addr, uint32_t n,
               uint32_t access);
 /* Returns the space of a generic address. */
@@ -506,7 +507,7 @@ void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uin
 
 /* ---- hooks that async.c implements ---------------------------------------------------------- */
 
-/* Call it before a block's first instruction. It sets up an empty block->async. */
+/* Call it before a block's first instruction. The block then has no operation in flight. */
 void async_block_begin(struct block *b);
 /* Call it after all threads exited. It completes pending stores, reports operations that no thread
  * waited for, and frees the state. */

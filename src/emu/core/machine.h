@@ -24,9 +24,9 @@
 /* In a sampled call, this many clusters of a launch run for the cost model. */
 #define SAMPLE_CLUSTERS 48u
 #define SAMPLE_LEAST 8u /* at least this many clusters run, however long they take */
-/* If blocks do not depend on each other, these three limits hold for the host work of a sample, in
- * the units of count_cost(). A sample that would cost more than the lowest of them gets fewer
- * clusters, but at least SAMPLE_LEAST:
+/* If blocks do not depend on each other, the host work of a sample has a limit. A sample that would
+ * cost more gets fewer clusters, but at least SAMPLE_LEAST. The limit is the lowest of these, in
+ * the units of count_cost():
  *   - SAMPLE_COST;
  *   - if the call has a time limit: SAMPLE_COST_PER_NS for each nanosecond of it, because even a
  *     slow or busy host does that much work in a nanosecond;
@@ -374,8 +374,9 @@ struct launch {
     struct gsync *gsync;       /* how blocks are ordered, for the sanitizer (block_order.c) */
     int gsync_used;            /* not 0 if a block has published anything (block_order.c); atomic */
     struct suspects *suspects; /* the cells that are part of a race (suspects.h) */
-    /* True in a repeated call. Then the clusters run in another order than in the first call
-     * (reverse_in_wave() in warp_sched.c). */
+    /* If true, the clusters run in another order than in the first call (reverse_in_wave() in
+     * warp_sched.c). True in a repeated call, unless the blocks must run in the order of their
+     * numbers (block_sample_polls()). */
     bool turned;
     uint8_t blank; /* the value of each byte of registers and local memory before a write */
     /* The counters cover only the first nsample clusters of `order`. 0 means all clusters. */
@@ -391,9 +392,10 @@ struct launch {
     uint32_t wave_end;
     /* In a sampled call: for each place of `order`, what that cluster stored. Otherwise NULL. */
     struct cluster_trace *trace;
-    uint64_t pieces_before; /* how many pieces of lazily filled buffers earlier launches filled */
+    /* In a sampled call: how many pieces of buffers were filled when the launch began. */
+    uint64_t pieces_before;
     double cost; /* host work of the counted clusters, in plain warp instructions (count_cost()) */
-    struct insn_count *total; /* the sum over host threads, computed at the end */
+    struct insn_count *total; /* the counts of all host threads, added up at the end */
     uint64_t diverged;        /* number of branches that split a fragment, in all warps */
     /* The words that atomics changed (hot.c). Guarded by emu->lock. */
     struct hot_words *hot;
@@ -482,7 +484,7 @@ struct emu {
     char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing; /* what the device does in this call */
-    bool turned;                               /* as in struct launch */
+    bool turned;                               /* true in a repeated call */
     /* True if the worker will verify the outputs of this sampled call. Then more blocks run than
      * those of the counted sample. */
     bool verifying;
@@ -490,7 +492,8 @@ struct emu {
     uint32_t ran_in_part; /* how many launches of this call ran only a sample of their blocks */
     /* True if in the last launch that ran in part, no block depends on another. */
     bool in_part_alone;
-    /* True if a launch of this call ran in part and a later launch stored something. */
+    /* True if a launch of this call ran in part and a later launch, memset or copy stored
+     * something. */
     bool stored_after;
     /* For the last launch that ran in part: if all its blocks ran, the number of stored bytes would
      * grow by some factor. This is an upper bound for the factor. */

@@ -31,7 +31,7 @@
 
 struct saved_alloc {
     struct alloc *a;
-    struct alloc was;      /* what *a was */
+    struct alloc was;      /* a copy of *a from before the launch */
     uint8_t *bytes, *init; /* the contents, and the bits of emu_mem.init; NULL for an input */
 };
 

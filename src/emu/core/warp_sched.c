@@ -597,9 +597,9 @@ static int cluster_run(struct cluster *c, uint64_t turn)
 
 /* ---- host threads --------------------------------------------------------------------------- */
 
-/* Returns the cluster to run at place i of a repeated call, which reverses the order within each 64
- * consecutive clusters. A GPU might use such an order too. Results that depend on the order of
- * blocks then differ from those of the first call. */
+/* A repeated call reverses the order within each group of 64 consecutive clusters. A GPU might use
+ * such an order too. Results that depend on the order of blocks then differ from those of the first
+ * call. Returns the cluster to run at place i, if the launch has n clusters. */
 static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
 {
     enum { WAVE = 64 };

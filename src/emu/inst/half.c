@@ -4,7 +4,7 @@
  * add, sub and mul compute in double (in float for plain forms, see PLAIN) and then round to the
  * half type. The wider type has so many bits that rounding twice gives the same result as rounding
  * once. The exact result of an fma may need more bits than a double has, so fma first rounds to odd
- * in double.
+ * in double (fma_odd(), which add and sub use too).
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
