@@ -69,12 +69,12 @@ bool block_sample_polls(const struct code *c)
         const struct code_func *f = &c->funcs[i];
         if (!f->decoded)
             continue;
-        /* instructions with an index below this one may be in a loop */
+        /* instructions with an index below `loop` may be in a loop */
         uint32_t loop = f->src->is_entry ? 0 : f->n;
         for (uint32_t k = f->n; k-- > 0;) {
             const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
             if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
-                loop = k; /* code before the loop counts as part of it; this is the safe side */
+                loop = k; /* to be safe, code before the loop counts as part of it */
             if (k < loop && depends_on_blocks(f, &f->insns[k]))
                 return true;
         }
@@ -95,8 +95,8 @@ static inline bool differs(const uint8_t *a, const uint8_t *b, uint32_t size)
     return x != y;
 }
 
-/* Sets the bits in out->written of the elements that differ, and returns whether there are any. The
- * compiler inlines this for each size. */
+/* Compares the elements of `was` and `is`. If an element differs, sets its bit in out->written.
+ * Returns whether any element differs. The compiler inlines this for each size. */
 static inline bool mark_written(const uint8_t *was, const uint8_t *is, uint32_t size,
                                 struct device_piece *out)
 {
@@ -141,9 +141,9 @@ static uint32_t count_written(const struct device_piece *p)
     return n;
 }
 
-/* Looks at up to TRIES filled pieces, drawn at random. Appends those that the kernel wrote to
- * `out`, until `out` has `max` pieces; `out` may be NULL. Sets a->share to an estimate of the share
- * of the buffer's elements that the kernel wrote. */
+/* Looks at up to TRIES filled pieces, drawn at random. If the kernel wrote to a piece, and `out` is
+ * not NULL and has fewer than `max` pieces, appends the piece to `out`. Sets a->share to an
+ * estimate of the share of the buffer's elements that the kernel wrote. */
 static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct piece_vec *out)
 {
     enum { TRIES = 768 };
@@ -269,8 +269,8 @@ static uint32_t sort_clusters(uint32_t *v, uint32_t n)
     return m;
 }
 
-/* Writes to v[27] the clusters at the corners of the grid, one on each edge, one on each side, and
- * one inside. Returns how many they are. */
+/* Writes 27 clusters to v: those at the corners of the grid, one on each edge, one on each side,
+ * and one inside. In a small grid some of them are the same. Returns 27. */
 static uint32_t clusters_at_edges(const struct launch *run, uint64_t *rng, uint32_t *v)
 {
     uint32_t dim[3], at[3][3], n = 0;
@@ -385,9 +385,10 @@ static double bound_of_sample(const struct launch *run, const struct stored *s)
     return scale_of_sample(run, s) * (1 + 4 * error + 4 / s->n);
 }
 
-/* Estimates from the clusters that ran whether the whole grid would leave a part of an output
- * unwritten. If the kernel updates its outputs in place, a written element may keep its value, so
- * we cannot count written elements. Then we look for clusters that stored nothing instead. */
+/* Returns whether the whole grid would probably leave a part of an output unwritten. Judges by the
+ * clusters that ran. If the kernel updates its outputs in place, a written element may keep its
+ * value, so we cannot count written elements. Then we look for clusters that stored nothing
+ * instead. */
 static bool leaves_something_out(const struct launch *run)
 {
     const struct emu_mem *m = &run->emu->mem;

@@ -1,12 +1,12 @@
 /*
  * block_sample.h - decides which blocks of a sampled call run, and finds out what they wrote.
  *
- * A timed call often has too many blocks to emulate them all. So only a part of the blocks, the
- * sample, runs for the cost model. If the worker will verify the call, more blocks run, as many as
- * a limit on the host's work allows. We choose whole clusters; without clusters, each block is a
- * cluster of its own. Each cluster that runs leaves a trace (struct cluster_trace): how many bytes
- * it stored, and the addresses of up to TRACE_PLACES output elements that it wrote, drawn at
- * random.
+ * A call executes all launches of a program once. A timed call often has too many blocks to emulate
+ * them all. So only a part of the blocks, the sample, runs for the cost model. If the worker (the
+ * process that runs the job) will verify the call's outputs, more blocks run, as many as a limit on
+ * the host's work allows. We choose whole clusters; without clusters, each block is a cluster of
+ * its own. Each cluster that runs leaves a trace (struct cluster_trace): how many bytes it stored,
+ * and the addresses of up to TRACE_PLACES output elements that it wrote, drawn at random.
  *
  *     block_sample_choose(code, run);        call it before launch_run(); it sets run->order
  *     block_sample_run_more(run, err);       call it after launch_run() if the call is verified

@@ -49,8 +49,8 @@ static int op_alloc(struct device *d, const struct device_alloc *spec, uint64_t 
                     struct err *err)
 {
     struct emu *e = emu_of(d);
-    /* If the call is not sampled, all blocks run. Then the shape is small and its tensors take only
-     * megabytes, so no kernel needs a larger workspace. */
+    /* A call that is not sampled runs all blocks, so it uses a small shape. The tensors take only
+     * megabytes then, and no kernel needs more than `enough` bytes of workspace. */
     const uint64_t enough = UINT64_C(2) << 30;
     if (spec->role == JOB_WORKSPACE && spec->bytes > enough && !e->sampling)
         return err_set(err, ERR_LIMIT,

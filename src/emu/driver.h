@@ -15,8 +15,8 @@
  *      and destroyed, but there is never anything to wait for.
  *   3. A module is PTX text. cuModuleLoadData refuses machine code with CU_NO_BINARY_FOR_GPU.
  *   4. A launch that faults, or in which the sanitizer finds a mistake, fails with
- *      CU_LAUNCH_FAILED. The driver's text for this error then says what happened, and every later
- *      call fails too.
+ *      CU_LAUNCH_FAILED. The driver's text for this error then says what happened. Every later
+ *      launch, copy, memset and synchronisation fails too.
  *   5. cuMemHostGetDevicePointer copies the pinned memory into the emulated GPU. Kernels see the
  *      contents of that moment; call it again after the host has changed them.
  *   6. Functions that a program needs only with a GPU (memory of other processes, variables of

@@ -29,8 +29,8 @@ enum red_op { RED_NONE, RED_ADD, RED_MIN, RED_MAX, RED_INC, RED_DEC, RED_AND, RE
  * the copy writes or reads. Outside memory is global memory, or another block's shared memory. A
  * run is a contiguous part of the copy. */
 struct async_run {
-    /* The run's place in outside memory. NULL if the run lies outside the tensor: then a load fills
-     * this part of the box with zeros or NaN. */
+    /* The run's place in outside memory. NULL if this part of the box lies beyond the tensor's
+     * edge: then a load fills it with zeros or NaN. */
     uint8_t *outside;
     uint32_t off, bytes; /* the run's offset in the box, and its size in bytes */
 };
@@ -68,7 +68,7 @@ struct async_op {
     uint8_t *staged; /* for ASYNC_STORE: a copy of the box; NULL until the store has read the box */
     /* For ASYNC_CP_ARRIVE: it waits for the thread's copies whose cp_rec.seq is below cp_seq. */
     uint32_t cp_seq;
-    bool noinc;
+    bool noinc; /* not used */
     /* What san_async_begin() returned, for the box and for the source in another block. */
     uint32_t san, san_src;
     const char *what; /* the operation's name in findings, for example "TMA load" */
@@ -139,8 +139,8 @@ void async_free(struct async_op *op);
 void async_start(struct async_op *op);
 /* Completes all operations in flight that complete on this mbarrier. Returns their number. */
 int async_settle(struct block *b, uint32_t mbar_off);
-/* Completes the bulk groups of the active lanes, except the newest `keep` groups. If read_only is
- * true, only reads the sources of these groups, and writes nothing yet. */
+/* Completes the committed bulk groups of the active lanes, except the newest `keep` groups of each
+ * lane. If read_only is true, only reads the sources of these groups, and writes nothing yet. */
 void async_bulk_wait(struct warp *w, uint32_t keep, bool read_only);
 
 /* Returns the word of an mbarrier of this block, without any check. */
@@ -154,8 +154,9 @@ enum mbar_fn { MBAR_FN_ARRIVE, MBAR_FN_DROP, MBAR_FN_EXPECT, MBAR_FN_COMPLETE };
 int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b, uint32_t off,
                enum mbar_fn fn, int32_t n);
 
-/* cpasync.c: completes copies of the lanes in `mask`: those with cp_rec.seq below `limit`. If `all`
- * is false, leaves out the copies of each lane's newest `keep` groups. */
+/* cpasync.c: completes the copies of the lanes in `mask` whose cp_rec.seq is below `limit`. If
+ * `all` is false, leaves out copies that are not committed yet, and those of the newest `keep`
+ * groups of each lane. */
 void cp_complete(struct warp *w, uint32_t mask, uint32_t limit, bool all, uint32_t keep);
 /* warpgroup.c: wg_release() and wg_cache_free() free memory. wg_check_exit() reports products that
  * the warp has not waited for when it exits. */

@@ -180,7 +180,7 @@ static int find_runs(struct warp *w, const struct insn *in, struct async_op *op)
         for (unsigned i = 0; i < b->noffsets; i++)
             off[i] = ((const uint16_t *)opnd(w, b->offsets[i]))[lane];
         struct tensormap t = op->map;
-        if (!load) /* the hardware rounds a row up to a multiple of 16 bytes */
+        if (!load) /* for stores, the hardware rounds a tensor's row up to a multiple of 16 bytes */
             t.dims[0] |= 16 / tensormap_elem_bytes(&t) - 1;
         if (check_coords(w, in, op, c) != EX_NEXT || tensormap_walk(&t, c, off, on_run, &k))
             return EX_FAULT;

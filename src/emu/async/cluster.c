@@ -80,7 +80,7 @@ int decode_cluster(struct decoder *d, const struct ptx_insn *p, struct insn *in)
 struct st_insn {
     uint32_t dst, dst_bits, mbar, mbar_bits;
     int64_t dst_off, mbar_off;
-    uint32_t elem; /* bytes */
+    uint32_t elem; /* bytes of an element */
     enum red_op red;
     enum ptx_type type;
 };

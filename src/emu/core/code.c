@@ -3,8 +3,7 @@
  *
  * All global variables share one allocation. Shared memory begins with SMEM_BASE reserved bytes, as
  * on the hardware. The shared variables of the module and of device functions (.func) follow, then
- * those of the kernel (.entry), then dynamic shared memory, aligned as its declaration
- * asks.
+ * those of the kernel (.entry), then dynamic shared memory, aligned as its declaration asks.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"

@@ -41,8 +41,8 @@
  * Waiting. An exec function that cannot go on returns EX_WAIT *without having changed anything*;
  * the core calls it again after other warps have run. The warps of a cluster run in rounds; in a
  * round each warp runs once. When every warp of the cluster waits and async_idle() finds nothing to
- * complete, emu_stuck(w) is true for one round, so that try_wait can return false. If no warp goes
- * on for many rounds, the launch ends as a deadlock.
+ * complete, emu_stuck(w) is true for one round, so that mbarrier.try_wait can return false. If no
+ * warp goes on for many rounds, the launch ends as a deadlock.
  *
  * Threads. One host thread runs all warps of a cluster. Host threads share global memory, so
  * atomics on it use __atomic builtins. Everything else in this file belongs to one host thread.
@@ -284,9 +284,10 @@ struct warp {
 
 struct barrier {
     uint32_t expected; /* number of threads for which the barrier waits; 0 means the whole block */
-    uint32_t arrived;  /* number of threads that arrived, where each warp counts as 32 threads */
-    uint32_t threads;  /* number of threads that arrived, counted one by one */
-    uint32_t phase;    /* how often the barrier has completed */
+    /* Number of threads that arrived. A warp whose live lanes arrive together counts as 32. */
+    uint32_t arrived;
+    uint32_t threads; /* number of threads that arrived, counted one by one */
+    uint32_t phase;   /* how often the barrier has completed */
     /* For barrier.red. red_and, red_or and red_popc combine the predicates of the threads that
      * arrived in this phase. result[] holds popc, and, or of the phase that completed last. */
     uint32_t red_and, red_or, red_popc, result[3];
@@ -349,10 +350,10 @@ struct cluster {
     struct block *blocks;
     uint32_t nblocks;
     struct launch *launch;
-    struct barrier bar; /* barrier.cluster */
-    bool stuck;         /* see emu_stuck() */
-    struct cluster_async *async;
-    struct worker_state *ws; /* state of its host thread */
+    struct barrier bar;          /* barrier.cluster */
+    bool stuck;                  /* see emu_stuck() */
+    struct cluster_async *async; /* not used */
+    struct worker_state *ws;     /* state of its host thread */
     /* In a sampled call: where to note what the cluster stores (machine.h). Otherwise NULL. */
     struct cluster_trace *trace;
     uint64_t trace_rng;
@@ -365,7 +366,7 @@ struct cluster {
     uint32_t rounds_stuck;
     uint32_t polls;
     uint64_t state;   /* hash of shared memory and of `strongs` */
-    uint32_t strongs; /* number of strong accesses to memory so far */
+    uint32_t strongs; /* number of strong loads and atomics so far */
     /* was_stuck: `stuck` was set, and no warp has gone on since. running: the cluster has started
      * and has not ended. */
     bool was_stuck, running;
@@ -377,8 +378,8 @@ struct cluster {
      * - age counts the rounds since `hash` was set. When it reaches `power`, `hash` is set to the
      *   present hash, and `power` doubles.
      * - rounds counts all rounds of the search.
-     * - reads and writes say whether, during the search, the cluster read or wrote memory that
-     * other clusters can reach too.
+     * - reads and writes say whether the cluster, during the search, has read or written memory
+     *   that other clusters can reach too.
      * - cycles is the result of the last search: whether a state was repeated.
      * - epoch is the launch.spin.epoch in which this cluster last counted as confirmed. */
     struct {
@@ -429,7 +430,8 @@ enum mem_access {
     MEM_READ = 1,
     MEM_WRITE = 2,
     MEM_ATOMIC = 4, /* a read-modify-write; MEM_READ and MEM_WRITE are set too */
-    /* An atomic, volatile, relaxed, acquire or release access. Two such accesses do not race. */
+    /* An atomic, volatile, relaxed, acquire or release access. Two such accesses do not race with
+     * each other. */
     MEM_STRONG = 8,
     MEM_ASYNC = 16, /* made by the async proxy: TMA, cp.async.bulk, operands of wgmma */
     /* The address need not be a multiple of the access size. Bulk copies have alignment rules of
@@ -447,8 +449,8 @@ void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_spac
 /* Returns the block whose shared memory addr points to, or NULL if there is no such block in the
  * cluster. Sets *off to the offset in that memory. */
 struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off);
-/* Does the same as mem_at(), but only for shared memory of this block, and faster. It is meant for
- * ldmatrix and similar instructions. */
+/* Does the same as mem_at() for a shared address. It is faster than mem_at() if the address is in
+ * this block's own memory and the sanitizer is off. */
 void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t addr, uint32_t n,
               uint32_t access);
 /* Returns the space of a generic address. */
@@ -505,7 +507,7 @@ void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uin
 
 /* ---- hooks that async.c implements ---------------------------------------------------------- */
 
-/* Call it before a block's first instruction. It sets up an empty block->async. */
+/* Call it before a block's first instruction. The block then has no operation in flight. */
 void async_block_begin(struct block *b);
 /* Call it after all threads exited. It completes pending stores, reports operations that no thread
  * waited for, and frees the state. */

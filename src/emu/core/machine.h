@@ -8,8 +8,10 @@
  * The rest of `struct emu` and the loaded code are read-only then, apart from flags and sums that
  * host threads change atomically. Each `struct worker_state` belongs to one host thread.
  *
- * In a sampled call only a part of the blocks may run, the sample (block_sample.h). In such a call,
- * buffers are filled piece by piece (1024 bytes) when a kernel first touches a piece.
+ * A call executes all launches of a program once (struct job_call in job/job.h). A sampled call may
+ * run only some of the blocks of a launch. These blocks are the sample (block_sample.h). In a
+ * sampled call, buffers are filled in pieces of 1024 bytes: a piece is filled when a kernel first
+ * touches it.
  */
 #ifndef EMU_CORE_MACHINE_H
 #define EMU_CORE_MACHINE_H
@@ -22,9 +24,9 @@
 /* In a sampled call, this many clusters of a launch run for the cost model. */
 #define SAMPLE_CLUSTERS 48u
 #define SAMPLE_LEAST 8u /* at least this many clusters run, however long they take */
-/* If blocks do not depend on each other, these three limits hold for the host work of a sample, in
- * the units of count_cost(). A sample that would cost more than the lowest of them gets fewer
- * clusters, but at least SAMPLE_LEAST:
+/* If blocks do not depend on each other, the host work of a sample has a limit. A sample that would
+ * cost more gets fewer clusters, but at least SAMPLE_LEAST. The limit is the lowest of these, in
+ * the units of count_cost():
  *   - SAMPLE_COST;
  *   - if the call has a time limit: SAMPLE_COST_PER_NS for each nanosecond of it, because even a
  *     slow or busy host does that much work in a nanosecond;
@@ -66,7 +68,7 @@ struct alloc {
     uint32_t elem_bytes;
     enum job_buffer_role role;
     bool is_global_var; /* true for the variables of a module, and for the heap */
-    bool dirty;         /* true if the shadow for races has changed since it was cleared */
+    bool dirty;         /* true if a cell's reader or writer was noted since mem_clear_cells() */
     bool shadowed;      /* true if this buffer may hold bytes that were never written */
     /* Set if this buffer is filled piece by piece, when a kernel first touches a piece (in a
      * sampled call). Otherwise NULL. */
@@ -96,14 +98,16 @@ struct emu_mem {
     struct alloc **allocs; /* sorted by address */
     size_t n, cap;
     uint64_t used, limit; /* bytes of all buffers together, without guard zones; the most allowed */
-    struct alloc *last;
+    struct alloc *last;   /* not used */
     /* A part of the shadow: one bit for each byte, set if the byte was written. NULL if the
      * sanitizer is off. */
     uint8_t *init;
-    uint8_t *touched;          /* one byte for each 128 bytes: set if a counted launch used them */
-    uint32_t *writer, *reader; /* the shadow's two words for each cell (sanitizer/global.c) */
-    uint16_t *wtick, *rtick;   /* warp and clock of each cell's last writer and last reader */
-    uint32_t cell_shift;       /* a cell had 1 << cell_shift bytes in the last checked launch */
+    uint8_t *touched; /* one byte for each 128 bytes: set if a counted launch used them */
+    /* The sanitizer looks for races in cells of 1, 2 or 4 bytes. The shadow has two words for each
+     * cell, which say who wrote the cell and who read it (sanitizer/global.c). */
+    uint32_t *writer, *reader;
+    uint16_t *wtick, *rtick; /* warp and clock of each cell's last writer and last reader */
+    uint32_t cell_shift;     /* a cell had 1 << cell_shift bytes in the last checked launch */
 };
 
 int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err);
@@ -370,8 +374,9 @@ struct launch {
     struct gsync *gsync;       /* how blocks are ordered, for the sanitizer (block_order.c) */
     int gsync_used;            /* not 0 if a block has published anything (block_order.c); atomic */
     struct suspects *suspects; /* the cells that are part of a race (suspects.h) */
-    /* True in a repeated call. Then the clusters run in another order than in the first call
-     * (reverse_in_wave() in warp_sched.c). */
+    /* If true, the clusters run in another order than in the first call (reverse_in_wave() in
+     * warp_sched.c). True in a repeated call, unless the blocks must run in the order of their
+     * numbers (block_sample_polls()). */
     bool turned;
     uint8_t blank; /* the value of each byte of registers and local memory before a write */
     /* The counters cover only the first nsample clusters of `order`. 0 means all clusters. */
@@ -387,9 +392,10 @@ struct launch {
     uint32_t wave_end;
     /* In a sampled call: for each place of `order`, what that cluster stored. Otherwise NULL. */
     struct cluster_trace *trace;
-    uint64_t pieces_before; /* how many pieces of lazily filled buffers earlier launches filled */
+    /* In a sampled call: how many pieces of buffers were filled when the launch began. */
+    uint64_t pieces_before;
     double cost; /* host work of the counted clusters, in plain warp instructions (count_cost()) */
-    struct insn_count *total; /* the sum over host threads, computed at the end */
+    struct insn_count *total; /* the counts of all host threads, added up at the end */
     uint64_t diverged;        /* number of branches that split a fragment, in all warps */
     /* The words that atomics changed (hot.c). Guarded by emu->lock. */
     struct hot_words *hot;
@@ -411,8 +417,8 @@ struct cluster_trace {
 struct worker_state {
     struct launch *l;
     uint32_t index;
-    struct cluster *clusters; /* the clusters that this thread holds */
-    uint32_t nclusters;
+    struct cluster *clusters; /* not used */
+    uint32_t nclusters;       /* not used */
     uint64_t rng;
     struct alloc *last;        /* the allocation that the last search for an address found */
     uint64_t steps, told;      /* instructions executed; how many of them launch->steps includes */
@@ -438,8 +444,8 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
 /* settle.c: runs the launch so that its outcome does not depend on the order in which host threads
  * run. Uses at most `nthreads` host threads. */
 enum result_status launch_settle(struct launch *l, uint32_t nthreads, struct err *err);
-/* Call it after launch_run(). Runs the clusters order[nran..end) too, without counting. If these
- * clusters run past the limit, sets over_limit and returns RESULT_OK. */
+/* Call it after launch_run(). Runs the clusters order[nran..end) too, without counting. If they run
+ * past the launch's limit of time or instructions, sets over_limit and returns RESULT_OK. */
 enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t end,
                                    struct err *err);
 
@@ -478,7 +484,7 @@ struct emu {
     char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing; /* what the device does in this call */
-    bool turned;                               /* as in struct launch */
+    bool turned;                               /* true in a repeated call */
     /* True if the worker will verify the outputs of this sampled call. Then more blocks run than
      * those of the counted sample. */
     bool verifying;
@@ -486,7 +492,8 @@ struct emu {
     uint32_t ran_in_part; /* how many launches of this call ran only a sample of their blocks */
     /* True if in the last launch that ran in part, no block depends on another. */
     bool in_part_alone;
-    /* True if a launch of this call ran in part and a later launch stored something. */
+    /* True if a launch of this call ran in part and a later launch, memset or copy stored
+     * something. */
     bool stored_after;
     /* For the last launch that ran in part: if all its blocks ran, the number of stored bytes would
      * grow by some factor. This is an upper bound for the factor. */
@@ -612,7 +619,8 @@ uint32_t san_product(struct warp *w);
 /* Call it when w has waited for the product that warp number `warp` issued with stamp t. From then
  * on w may overwrite the product's operands. */
 void san_product_done(struct warp *w, uint32_t warp, uint32_t t);
-/* Call it when the warp leaves a barrier of the whole block. */
+/* Call it when the warp leaves a barrier of the whole block. `key` is the barrier's key (struct
+ * barrier). */
 void san_barrier_full(struct warp *w, const void *key);
 /* Call it when lanes of the warp exit. */
 void san_exit(struct warp *w);
@@ -623,9 +631,10 @@ void san_launch_begin(struct launch *l);
 void san_launch_end(struct launch *l);
 /* Records a finding for each output that has unwritten bytes. */
 void san_unwritten(struct emu *e);
-/* suspects.c; suspects.h explains the two runs. suspects_follow() begins the second run. It returns
- * false if there is no suspect, so that no second run is needed. Call suspects_settle() after the
- * second run: it decides which pending races become findings and which become notes. */
+/* suspects.c: if a launch has a race, it runs twice (suspects.h says why). Call suspects_open()
+ * before the first run. suspects_follow() begins the second run. It returns false if there is no
+ * suspect, so that no second run is needed. Call suspects_settle() after the second run: it decides
+ * which pending races become findings and which become notes. */
 void suspects_open(struct launch *l);
 void suspects_close(struct launch *l);
 bool suspects_follow(struct launch *l);

@@ -238,7 +238,8 @@ static void *shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return b->smem + off;
 }
 
-/* Returns the end of this frame's local memory. If alloca added memory, this is local_top. */
+/* Returns the end of this frame's local memory. If alloca added memory, this is local_top.
+ * Otherwise the bytes that only round the size up do not count. */
 static uint32_t local_end(const struct warp *w)
 {
     const struct frame *f = w->frame;

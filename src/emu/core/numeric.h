@@ -55,8 +55,8 @@ static inline double quiet64(double f)
 }
 /* Returns the result r of a double-precision operation. If r is a NaN, returns instead the NaN that
  * the hardware gives. That is the first NaN among the operands, made quiet. If no operand is a NaN,
- * it is a NaN with the sign set. Callers pass the operands in the order in which the hardware looks
- * at them: b, a for sums and products; b, c, a for fma; a, b for quotients. */
+ * the hardware gives a NaN with the sign set. Callers pass the operands in the order in which the
+ * hardware looks at them: b, a for sums and products; b, c, a for fma; a, b for quotients. */
 static inline double nan64(double r, double first, double second, double third)
 {
     if (r == r)
@@ -138,7 +138,7 @@ static inline float half32(uint16_t h)
 static inline uint16_t half_of32(float x)
 {
     uint32_t u = bits32(x), sign = u >> 16 & 0x8000, a = u & 0x7fffffffu;
-    /* denormal results: adding 0.5 aligns the mantissa so that the hardware rounds it */
+    /* denormal results: adding 0.5 aligns the mantissa so that the host's addition rounds it */
     uint32_t sub = bits32(float32(a) + 0.5f) - 0x3f000000u;
     uint32_t nor = (a + 0xc8000fffu + (a >> 13 & 1)) >> 13;
     uint32_t r = a > 0x7f800000u    ? 0x7fffu
@@ -162,7 +162,8 @@ static inline uint16_t brain_of32(float x)
  * The result of fma.oob is 0 if a factor is this NaN. */
 #define OOB_NAN 0x7ff7
 
-/* Rounds m * 2^e (m has up to 64 bits) to a binary format. Returns the bits without a sign. */
+/* Rounds m * 2^e (m has up to 64 bits) to a binary format. `neg` says whether the number is
+ * negative. Returns the bits without a sign. RM_RN rounds ties to even, RM_RNA away from zero. */
 enum round_mode { RM_RN, RM_RZ, RM_DOWN, RM_UP, RM_RNA };
 struct fp_format {
     /* number of explicit mantissa bits; least and greatest exponent of normal numbers */

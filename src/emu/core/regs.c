@@ -2,10 +2,10 @@
  * regs.c - gives every register of a function a place in the frame.
  *
  * Registers that are never live at the same time share a place, so that a warp's frame stays in the
- * host's cache. A write changes only the active lanes, so a register can be live in one lane and
- * not in another. Therefore ordinary liveness on the control flow graph is right even when lanes
- * are at different places. If we do not know whether an instruction reads or writes an operand, we
- * assume that it does both.
+ * host's cache. A write changes only the active lanes. So a place may hold one register in some
+ * lanes and another register in other lanes. Therefore ordinary liveness on the control flow graph
+ * is right even when lanes are at different instructions. If we do not know whether an instruction
+ * reads or writes an operand, we assume that it does both.
  */
 #include "base/util.h"
 #include "emu/core/flow.h"

@@ -31,13 +31,13 @@
 
 struct saved_alloc {
     struct alloc *a;
-    struct alloc was;
-    uint8_t *bytes, *init;
+    struct alloc was;      /* a copy of *a from before the launch */
+    uint8_t *bytes, *init; /* the contents, and the bits of emu_mem.init; NULL for an input */
 };
 
 struct snapshot {
     struct saved_alloc *allocs;
-    size_t n, nfindings, printed;
+    size_t n, nfindings, printed; /* printed: bytes of the printf text */
     struct result_finding *findings;
     uint32_t unwritten_lines[ARRAY_LEN(((struct emu *)0)->unwritten_lines)];
     uint64_t heap_used;

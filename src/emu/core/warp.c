@@ -5,16 +5,16 @@
  *  1. The masks of a warp's fragments are disjoint and their union is w->live.
  *  2. Only the fragment w->cur runs. Its pc is a local variable of run(), which writes it back to
  *     the fragment when it stops.
- *  3. A fragment that is alone does not stop at the borders of basic blocks. If there are several,
- *     run() stops there, picks the next fragment (pick_fragment) and merges into it all fragments
- *     with the same pc and frame.
+ *  3. If a warp has only one fragment, run() does not stop at the borders of basic blocks. If it
+ *     has several, run() stops at each border, picks the next fragment (pick_fragment) and merges
+ *     into it all fragments with the same pc and frame.
  *  4. A fragment that has arrived at a barrier does not merge until the barrier lets it go.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-/* If a warp jumps, and has made more strong accesses in its slice than SPIN_STRONG, it may be
- * waiting for another lane, warp or block. So its slice ends. */
+/* If a warp jumps after more than SPIN_STRONG strong loads and atomics (warp.strong counts them),
+ * it may be waiting for another lane, warp or block. So its slice ends. */
 #define SPIN_STRONG 2u
 #define likely(x) __builtin_expect(!!(x), 1)
 
@@ -379,7 +379,7 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
                 continue;
             }
             goto wait;
-        case EX_ARRIVED: /* the instruction is counted when the warp leaves the barrier */
+        case EX_ARRIVED: /* we count the instruction later, when the warp leaves the barrier */
             if (count)
                 uncount_insn(w, pc, m);
             w->frags[w->cur].pc = pc;

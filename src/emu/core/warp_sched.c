@@ -523,8 +523,8 @@ static bool time_is_over(struct worker_state *ws)
     return __atomic_load_n(&l->cpu_ns, __ATOMIC_RELAXED) > l->cpu_limit_ns;
 }
 
-/* Runs warps of a cluster for about `turn` instructions. Returns 1 when the cluster has finished, 0
- * when it goes on, -1 when the launch stops. */
+/* Runs warps of a cluster for about `turn` instructions. Returns 1 if the cluster has finished, 0
+ * if it needs another turn, -1 if the launch stops. */
 static int cluster_run(struct cluster *c, uint64_t turn)
 {
     struct launch *l = c->launch;
@@ -597,9 +597,9 @@ static int cluster_run(struct cluster *c, uint64_t turn)
 
 /* ---- host threads --------------------------------------------------------------------------- */
 
-/* Returns the cluster to run at place i of a repeated call, which reverses the order within each 64
- * consecutive clusters. A GPU might use such an order too. Results that depend on the order of
- * blocks then differ from those of the first call. */
+/* A repeated call reverses the order within each group of 64 consecutive clusters. A GPU might use
+ * such an order too. Results that depend on the order of blocks then differ from those of the first
+ * call. Returns the cluster to run at place i, if the launch has n clusters. */
 static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
 {
     enum { WAVE = 64 };
@@ -633,8 +633,8 @@ static bool over_limit(struct worker_state *ws, struct cluster *c)
     bool steps_over = l->max_steps && total > l->max_steps;
     if (!steps_over && !time_is_over(ws))
         return false;
-    /* After a fault, settle.c repeats a run of several host threads. But here a second run would
-     * take as long, so over_limit makes this result final. */
+    /* After a fault in a run with several host threads, settle.c repeats the run. Here the second
+     * run would take as long again. So over_limit makes the result of this run final. */
     __atomic_store_n(&l->over_limit, 1, __ATOMIC_RELAXED);
     if (!l->extra)
         deadlock(c, steps_over ? PAST_STEPS : PAST_TIME);
@@ -734,8 +734,9 @@ static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
     for (uint32_t i = 0; i < nthreads; i++)
         ws[i] = (struct worker_state){.l = l, .index = i};
     ws[0].counts = l->count ? count_alloc(l) : NULL;
-    /* Starting a thread, and giving it memory for a block, takes longer than many small launches
-     * take. So the first thread begins alone, unless all blocks of the launch must run at once. */
+    /* Many launches are so small that they take less time than it takes to start a thread and give
+     * it memory for a block. So the first thread begins alone, unless all blocks of the launch must
+     * run at once. */
     struct crew crew = {worker_main, ws, t, nthreads, 1};
     ws[0].crew = &crew;
     if (l->cooperative)

@@ -115,10 +115,11 @@ static void store_reg(struct warp *w, uint32_t code, uint32_t bits, uint32_t lan
     memcpy((char *)opnd(w, code) + lane * (bits / 8), &v, bits / 8);
 }
 
-/* Executes an atomic. In struct insn, v holds the destinations (atom only), then the values, then
+/* How struct insn describes an atomic: v holds the destinations (atom only), then the values, then
  * the new values of cas; sub[0] = op, sub[1] = type, sub[2] = space, sub[3] = address bits; o[2] =
  * vector width | has destination << 8 | order << 16, where order is ACCESS_ACQUIRE,
  * ACCESS_RELEASE, both or 0. */
+
 static uint32_t order_of(const struct insn *in)
 {
     return (in->o[2] & OPND_OFF) >> 16;

@@ -59,8 +59,8 @@ out:
     w->frame = was;
 }
 
-/* If some threads arrive at one barrier instruction, and other threads at an instruction that comes
- * later in the code, these other threads went around the first barrier. Reports them. */
+/* If some threads arrive at one barrier instruction, and other threads at a barrier instruction
+ * that comes later in the code, the others went around the first instruction. Reports them. */
 static void check_places(struct barrier *b)
 {
     for (uint32_t i = 0; i < b->nplaces; i++)

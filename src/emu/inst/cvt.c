@@ -77,7 +77,7 @@ struct num {
     uint64_t m; /* value = m * 2^e */
     int e;
     uint64_t nan_bits; /* payload of a NaN, as in a double */
-    bool keep_nan;     /* a narrower result keeps the payload */
+    bool keep_nan;     /* true if a narrower result keeps the payload */
 };
 
 static struct num from_double(double d)
@@ -493,7 +493,8 @@ static bool scalar(enum ptx_type t)
     }
 }
 
-/* Decodes an operand of an integer conversion: its register may be wider than the type. */
+/* Decodes an operand whose register may be wider than its type. *bits becomes the width of the
+ * register. */
 static int dec_loose(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                      enum ptx_type t, bool is_dst, uint32_t *code, uint32_t *bits)
 {

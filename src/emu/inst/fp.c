@@ -227,7 +227,7 @@ APPROX(cos, cos((double)a))
 APPROX(lg2, log2((double)a))
 APPROX(ex2, exp2((double)a))
 /* Computes tanh.approx. The hardware's result has 11 correct bits. We round to 14 bits, so that a
- * kernel which needs many more fails here too. Denormals are returned unchanged. */
+ * kernel which needs many more bits fails here too. Denormals are returned unchanged. */
 static inline float approx_tanh(float a)
 {
     float t = (float)tanh((double)a);
@@ -259,8 +259,8 @@ BINARY(div_approx_f32, float, float, float, div_approx(a, b, false))
 BINARY(div_approx_f32_ftz, float, float, float, div_approx(a, b, true))
 BINARY(div_full_f32_ftz, float, float, float, ftz32(canon32(ftz32(a) / ftz32(b))))
 
-/* Flushes a denormal. rcp.approx.ftz.f64 and rsqrt flush denormals, and use only the upper 32 bits
- * of operand and result. */
+/* Flushes a denormal. rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 flush denormals, and use only the
+ * upper 32 bits of operand and result. */
 static inline double ftz64(double a)
 {
     uint64_t u = bits64(a);

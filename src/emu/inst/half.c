@@ -4,7 +4,7 @@
  * add, sub and mul compute in double (in float for plain forms, see PLAIN) and then round to the
  * half type. The wider type has so many bits that rounding twice gives the same result as rounding
  * once. The exact result of an fma may need more bits than a double has, so fma first rounds to odd
- * in double.
+ * in double (fma_odd(), which add and sub use too).
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -14,7 +14,8 @@
 enum { H_ADD, H_SUB, H_MUL, H_FMA, H_MIN, H_MAX, H_ABS, H_NEG, H_EX2, H_TANH };
 enum { F_FTZ = 1, F_SAT = 2, F_RELU = 4, F_NAN = 8, F_XORSIGN = 16, F_OOB = 32 };
 
-/* Returns a*b + c, rounded to odd in double, so that the second rounding to fewer bits is right. */
+/* Returns a*b + c in double, rounded to odd: if the exact sum does not fit, the last bit is 1. So
+ * the second rounding, to fewer bits, gives the right result. */
 static double fma_odd(double a, double b, double c)
 {
     double p = a * b; /* exact, because a product of halves has at most 22 bits */

@@ -2,8 +2,8 @@
  * int.c - executes integer arithmetic: add, sub, mul, mad, div, min, max, shifts and the carry
  * chain.
  *
- * Arithmetic wraps, except in .sat forms, because it uses unsigned types. Quotient and remainder of
- * a division by zero are all ones, as on the hardware.
+ * Arithmetic uses unsigned types, so it wraps; only the .sat forms do not wrap. Quotient and
+ * remainder of a division by zero are all ones, as on the hardware.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -375,8 +375,8 @@ static const struct form forms[] = {
     {"shr", "", PT_S64, shr_s64, 3, PT_U32},
 };
 
-/* Joins the modifiers without the type by dots, and returns the type. PTX puts the type last, but
- * ptxas accepts it anywhere, and CUDA's headers write max.s32.relu. */
+/* Writes all modifiers except the type to buf, with dots between them. Returns the type. PTX puts
+ * the type last, but ptxas accepts it anywhere, and CUDA's headers write max.s32.relu. */
 static enum ptx_type join_mods(const struct ptx_insn *p, char *buf, size_t n)
 {
     enum ptx_type type = PT_NONE, t;

@@ -453,7 +453,8 @@ static int check_param(struct decoder *d, const struct ptx_insn *p, const struct
     return 0;
 }
 
-/* Returns the only instruction that writes the register; NULL if there are several, or none. */
+/* Returns the only instruction that writes the register. Returns NULL if there are several or none,
+ * or if the only one has a guard. */
 static const struct ptx_insn *only_writer(const struct ptx_func *f, const struct ptx_var *reg)
 {
     const struct ptx_insn *found = NULL;

@@ -7,9 +7,10 @@
  * does not wait for lanes that have exited. If lanes that have not exited cannot come, it executes
  * without them and we report them.
  *
- * A lane takes no part if it has exited, if it does not execute the instruction, or if the reading
- * lane's mask does not name it. Votes, matches and reductions leave such lanes out. A shuffle that
- * reads such a lane gets an undefined value, which is a finding if the kernel uses it.
+ * Suppose lane i needs the value of lane j. Lane j takes no part if it has exited, if it does not
+ * execute the instruction, or if lane i's mask does not name it. Votes, matches and reductions
+ * leave such lanes out. A shuffle that reads such a lane gets an undefined value, which is a
+ * finding if the kernel uses it.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"

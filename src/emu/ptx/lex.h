@@ -11,10 +11,10 @@
 /* The comments name the fields of struct lexer that hold the token. */
 enum tok {
     T_EOF,
-    T_IDENT,  /* add, %r1, $L__BB0_1, %tid.x (one token), name */
+    T_IDENT,  /* text: a name such as add, %r1, $L__BB0_1 or %tid.x (one token) */
     T_DOT,    /* .name: text is "name" (may hold "::") */
     T_INT,    /* ival */
-    T_FLOAT,  /* fval, is_f32 */
+    T_FLOAT,  /* fval, is_f32 (0f and hex digits); ival has the bits of 0f... and 0d... */
     T_STRING, /* text without the quotes */
     T_PUNCT   /* ch: one character; `<<` is CH_SHL, `>>` is CH_SHR */
 };

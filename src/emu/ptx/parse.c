@@ -65,7 +65,8 @@ static struct loc **loc_slot(struct parser *ps, uint32_t file, uint32_t line, ui
     return &ps->locs[(file * 31 + line * 7 + col) % ARRAY_LEN(ps->locs)];
 }
 
-/* If *l is in an inlined function, moves *l to the call of this function. Else returns false. */
+/* If *l is in an inlined function, moves *l to the call of this function and returns true. Else
+ * returns false. */
 static bool step_out(struct parser *ps, struct loc *l)
 {
     if (!l->in_file)

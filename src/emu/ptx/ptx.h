@@ -2,7 +2,7 @@
  * ptx.h - parses PTX text into functions, variables, and instructions with their modifiers.
  *
  * ptx_parse() checks the grammar and resolves names and scopes. It makes nothing executable: the
- * decoder (core.h) turns each ptx_insn into an executable struct insn. The text is hostile, so
+ * decoder (core.h) turns each ptx_insn into an executable struct insn. We do not trust the text, so
  * every count has a limit.
  *
  *     struct ptx_module m;
@@ -164,8 +164,10 @@ struct ptx_opnd {
     };
     const char *name;
     const char *sel; /* for PO_REG in video instructions: "b1" if the text is a.b1; else NULL */
-    int64_t imm;     /* an integer, the bits of a float, or the offset to an address */
-    double fimm;     /* if is_float: the value */
+    /* An integer, or the offset to an address. For a float that is written as 0f or 0d and hex
+     * digits: its bits. */
+    int64_t imm;
+    double fimm;           /* if is_float: the value */
     struct ptx_opnd *list; /* for PO_VEC, PO_LIST; for PO_ADDR: the coordinates */
     struct ptx_opnd *pair; /* in a pair `%r1|%p1`: the second operand; else NULL */
 };

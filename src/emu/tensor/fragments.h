@@ -17,7 +17,8 @@
 struct fragment_move {
     uint32_t operand;   /* number of the operand that is the fragment */
     uint32_t bits, per; /* bits of an element, elements of a register */
-    /* The line in memory, and the bit in the line, of element e of register r. */
+    /* Sets *line and *bit to the place of element e of register r: its line in memory, and its
+     * first bit in that line. */
     void (*place)(const struct insn *in, unsigned lane, unsigned r, unsigned e, unsigned *line,
                   unsigned *bit);
 };

@@ -2,10 +2,10 @@
  * mma.c - matrix products of a warp: opcodes, fragment layouts, sparsity, arithmetic. See mma.h.
  *
  * A register of an A or B fragment holds a block of 8 lines by 16 bytes; a line is a row of A or a
- * column of B. Lane 4g+t (g = 0..7, t = 0..3) holds bytes 4t..4t+3 of line g, so the 32 lanes in
- * order are the block's lines one after the other. A block of accumulators has 8 rows by 8 columns:
- * lane 4g+t holds columns 2t and 2t+1 of row g, in one register for f16 and in two for 32-bit
- * types. A matrix is a grid of blocks. The f64 forms and Volta's m8n8k4 differ.
+ * column of B. Lane 4g+t (g = 0..7, t = 0..3) holds bytes 4t..4t+3 of line g. So the words of lanes
+ * 0 to 31, in this order, are the block's lines one after the other. A block of accumulators has 8
+ * rows by 8 columns: lane 4g+t holds columns 2t and 2t+1 of row g, in one register for f16 and in
+ * two for 32-bit types. A matrix is a grid of blocks. The f64 forms and Volta's m8n8k4 differ.
  */
 #include "emu/tensor/mma.h"
 

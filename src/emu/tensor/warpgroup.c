@@ -9,10 +9,10 @@
  * issued, so a change in between has an effect. B is the same for all four warps, so we decode it
  * once. The cache finds B by the number of the product in the warpgroup's sequence.
  *
- * warp->watch marks the registers that hold accumulators or A of products in flight. If the code
- * copies an accumulator, we complete the warp's own rows of the products first (complete_early),
- * because ptxas would have removed the copy. Any other use of an accumulator sees old data, and we
- * report it. We also report a write to a register that holds A.
+ * warp->watch marks the registers that products in flight use: their accumulators, and the
+ * registers that hold A. If the code copies an accumulator, we complete the warp's own rows of the
+ * products first (complete_early), because ptxas would have removed the copy. Any other use of an
+ * accumulator sees old data, and we report it. We also report a write to a register that holds A.
  *
  * We also complete a product early if it is in a called function, whose frame may be gone before
  * the wait, and sometimes at random (async_eager).
@@ -31,9 +31,9 @@
 struct wg_insn {
     struct wgmma_op op;
     uint16_t nd; /* number of registers of the accumulator D */
-    /* a_regs: A is in registers, not in shared memory. scale-d says whether D is added to the
-     * product. If has_scale_d, it is the predicate scale_d, which scale_neg negates. Otherwise it
-     * is scale_const. */
+    /* a_regs: A is in registers, not in shared memory. The operand scale-d says whether D is added
+     * to the product. If has_scale_d, the operand is the predicate scale_d, and scale_neg says
+     * whether it is negated. Otherwise the operand is the constant scale_const. */
     bool a_regs, has_scale_d, scale_neg;
     bool scale_const;
     uint32_t a_desc, b_desc, scale_d, meta; /* operand codes (core.h) */
@@ -107,7 +107,7 @@ static const uint32_t *decoded_b(struct warp *w, const struct wgmma_op *op,
 struct warp_watch {
     /* bitmaps with one bit for each 32 bytes of the frame: accumulators, registers that hold A */
     uint64_t *d, *a;
-    uint32_t granules;
+    uint32_t granules; /* bits in each bitmap */
 };
 
 static void watch_free(struct warp *w)
@@ -369,8 +369,8 @@ static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_s
     return n;
 }
 
-/* Returns an address above the whole operand. Offsets grow with line and chunk, and swizzling keeps
- * a chunk in its 128 bytes. */
+/* Returns an address above the whole operand. Offsets grow with line and chunk. Swizzling moves a
+ * chunk only inside its aligned group of 128 bytes. */
 static uint32_t upper_bound(struct wgmma_desc d, bool mn, const struct wgmma_span *s)
 {
     uint8_t keep = d.swizzle;
@@ -383,9 +383,9 @@ static uint32_t upper_bound(struct wgmma_desc d, bool mn, const struct wgmma_spa
     return ((d.start + hi) | 127) + 1;
 }
 
-/* Lets the sanitizer check that the operand is initialised, and that its writes are ordered before
- * this read. A row of two chunks may be checked at once, because swizzling keeps it in its 32
- * bytes. */
+/* Lets the sanitizer check that the operand is initialised, and that the writes to it are ordered
+ * before this read. Two chunks of a row may be checked at once if swizzling keeps both in the same
+ * aligned 32 bytes. */
 static int check_bytes(struct warp *w, const struct insn *in, const struct wgmma_desc *d, bool mn,
                        const struct wgmma_span *s)
 {

@@ -1,10 +1,11 @@
 /*
- * wgmma.h - computes the matrix products of warpgroups (wgmma), whose operands are in shared memory
- * behind descriptors.
+ * wgmma.h - computes the matrix products of warpgroups (wgmma): D = A * B, or D = A * B + D. B is
+ * in shared memory, A in shared memory or in registers. A descriptor says where in shared memory an
+ * operand is.
  *
- * Each of the four warps computes its own 16 rows of D; warpgroup.c decides when. The caller
- * decodes B once (wgmma_load_b), decodes A's 16 rows from shared memory or registers, and adds the
- * product to a dense accumulator. The accumulator may stay dense over a chain of instructions:
+ * A warpgroup is four warps. Each of them computes its own 16 rows of D; warpgroup.c decides when.
+ * The caller decodes B once (wgmma_load_b), decodes A's 16 rows, and adds the product to a dense
+ * accumulator, acc[16][n]. The accumulator may stay dense over a chain of instructions:
  *
  *     wgmma_acc_load(&op, regs, acc);
  *     wgmma_load_b(&op, smem, smem_bytes, descb, xb);
@@ -26,7 +27,7 @@
 #define WGMMA_MAX_K 256 /* the k of b1, the largest of all types */
 
 struct wgmma_op {
-    uint16_t n, k; /* m is 64; k counts logical elements */
+    uint16_t n, k; /* m is 64; k counts logical (uncompressed) elements */
     enum tc_type a, b, d;
     enum mma_bitop bitop;
     bool sparse, satfinite;
