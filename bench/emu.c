@@ -21,9 +21,9 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-static uint64_t elements = 1 << 22;                  /* of the GELU; the test of memory has more */
+static uint64_t elements = 1 << 22; /* floats of the GELU; the memory test has more */
 static uint32_t gemm_side = 1024, gemm_depth = 1024; /* rows and columns of C; columns of A */
-static uint64_t tensor_bytes;                        /* all tensors of the last run */
+static uint64_t tensor_bytes;                        /* size of all tensors of the latest run */
 
 struct run {
     struct job job;

@@ -27,8 +27,9 @@
  * Threads. Any thread may drop batches and tensors and call hone_gnn_cancel. Only one thread at a
  * time may call the other functions on a loader.
  *
- * Processes. A forked child does not have the loader's threads. In a child, functions on a handle
- * of its parent fail, and dropping or closing does nothing. Data and batches remain readable.
+ * Processes. A forked child does not have the loader's threads. In a child, hone_gnn_open,
+ * hone_gnn_start and hone_gnn_next fail on a handle of its parent, and dropping or closing does
+ * nothing. The arrays of data and batches remain readable.
  *
  * Functions that return a pointer return NULL on an error, functions that return int return -1.
  * hone_gnn_error() then says what failed, where, and what to do.

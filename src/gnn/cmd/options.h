@@ -25,7 +25,7 @@
 struct load_args {
     const char *fanout, *mode, *split;
     const char *data; /* NULL = auto */
-    const char *make; /* the data to make (data/papers.h); NULL = there is a DIR */
+    const char *make; /* the data to make (data/papers.h); NULL = the data is in a DIR */
     uint64_t batch, threads, slots, seed, ahead;
     bool in_order, shuffle;
 };

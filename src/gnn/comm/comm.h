@@ -56,7 +56,8 @@ int comm_ranks(const struct comm *c);
 int comm_local_rank(const struct comm *c);
 
 /* Replaces sums[0..count) by their sums over the ranks, and x[0..n) by the weighted mean over the
- * ranks. The weight of a rank is the sums[0] that it gave. If all weights are 0, x becomes 0. */
+ * ranks. The weight of a rank is the sums[0] that it gave. If all weights are 0, x becomes 0. If c
+ * is NULL, nothing changes. */
 int comm_reduce(struct comm *c, double *sums, int count, float *x, int64_t n, struct err *err);
 
 /* Gives every rank the bytes of rank 0. Collective, like comm_reduce. */

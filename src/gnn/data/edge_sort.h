@@ -7,11 +7,11 @@
  *     edge_sort_finish(s, on_row, ctx, err);        every node once, in order
  *     edge_sort_free(s);
  *
- * The nodes are cut into ranges, so that the edges of one range fit into memory. An edge goes to
- * the file of the range of its first node. edge_sort_finish reads one file at a time, sorts its
- * edges by radix, and calls on_row for each node. If all edges fit, no file is written. If the
- * edges of a range do not fit, the error says how much memory would be enough. A range is too large
- * only if few nodes have most of the edges.
+ * The nodes are cut into ranges, so that the edges of one range fit into memory. Each range has a
+ * file. An edge goes to the file of the range that its first node is in. edge_sort_finish reads one
+ * file at a time, sorts its edges by radix, and calls on_row for each node. If all edges fit, no
+ * file is written. If the edges of a range do not fit, the error says how much memory would be
+ * enough. A range is too large only if few nodes have most of the edges.
  */
 #ifndef GNN_DATA_EDGE_SORT_H
 #define GNN_DATA_EDGE_SORT_H

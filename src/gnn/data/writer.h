@@ -27,7 +27,7 @@
 struct writer_options {
     const char *dir, *name, *made_by;
     int64_t nodes, classes;
-    int64_t edges; /* the most calls of writer_edge that there will be */
+    int64_t edges; /* writer_edge is called at most this many times */
     int64_t feature_dim;
     enum gnn_type feature_type;
     uint64_t memory_bytes; /* for sorting edges */

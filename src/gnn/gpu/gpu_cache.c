@@ -14,12 +14,13 @@
 enum {
     BLOCK = 1024,     /* rows that a thread copies at a time */
     STAGE = 64 << 20, /* bytes that go to the GPU at a time */
-    WORD = 2,         /* bytes of an element of kernels/gnn/gather_split */
+    WORD = 2,         /* kernels/gnn/gather_split copies elements of this many bytes */
 };
 
 struct gpu_cache {
     struct gpu_device *d;
-    int64_t nodes, rows; /* `rows` of the nodes have their rows in the cache */
+    /* Each of the `nodes` nodes has a row of features. `rows` of these rows are in the cache. */
+    int64_t nodes, rows;
     size_t row_bytes;
     /* An int32 for each node: r >= 0 is row r of `cached`, and -1 - r is row r of `host`. */
     void *slot;

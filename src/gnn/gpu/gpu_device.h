@@ -79,7 +79,7 @@ enum gpu_kernel {
 /* How products round their operands: not at all, to TF32, or to half precision (gnn/ops/half.h). */
 enum gpu_precision { GPU_FP32, GPU_TF32, GPU_FP16 };
 
-/* A piece of device memory in which several arrays of the batch lie. */
+/* A piece of device memory that holds several arrays of the current batch. */
 struct gpu_chunk {
     cu_ptr at;
     size_t bytes, used; /* its size, and how much of it the arrays take */

@@ -403,7 +403,7 @@ static void predict(struct gnn_device *dev, int64_t rows, int64_t classes, const
 }
 
 /* The parameters of Adam change with every step, so the kernel reads them from device memory. We
- * may overwrite the host's copy here, because the last step that used this copy has ended. */
+ * may overwrite the host's copy here, because the earlier step that used this copy has ended. */
 static void adam(struct gnn_device *dev, int64_t n, const struct gnn_adam *s, const void *grad,
                  void *weight, void *moment1, void *moment2)
 {

@@ -20,7 +20,10 @@
 #define SURE 32.0
 #define UNIT 0x1p40 /* sums are integers in units of 1 / UNIT */
 
-enum { BLOCK = 4096, BINS = 1 << 16 };
+enum {
+    BLOCK = 4096,  /* nodes that a thread takes at a time */
+    BINS = 1 << 16 /* of a histogram */
+};
 
 struct hop {
     const struct gnn_graph *graph;

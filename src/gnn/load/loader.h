@@ -76,7 +76,7 @@ int64_t loader_batches(const struct loader *l);
  * after loader_cancel, and after Ctrl-C. It is an error to call it while the consumer has all
  * slots. Only one thread may call it. */
 int loader_next(struct loader *l, const struct gnn_batch **out, struct err *err);
-/* Like loader_next, but returns LOADER_NOT_YET if no batch is ready after this time. */
+/* Like loader_next, but returns LOADER_NOT_YET if no batch is ready after `ms` milliseconds. */
 enum { LOADER_NOT_YET = 2 };
 int loader_next_within(struct loader *l, int64_t ms, const struct gnn_batch **out, struct err *err);
 void loader_give_back(struct loader *l, const struct gnn_batch *b);

@@ -13,8 +13,9 @@
  * Inference calls network_batch, network_forward(n, GNN_EVAL) and network_predict: the same code
  * without dropout and with the running statistics of batch norm.
  *
- * To train on several devices, sum network_state(n, GNN_GRADIENTS) over the devices between
- * network_backward and network_update. All gradients of a network are one array.
+ * To train on several devices, average network_state(n, GNN_GRADIENTS) over the devices between
+ * network_backward and network_update. The weight of a device in this mean is the number of its
+ * labelled rows. All gradients of a network are one array.
  *
  * Buffers grow with the batches and are reused: after the largest batch there are no allocations.
  */

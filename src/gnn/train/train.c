@@ -252,7 +252,7 @@ static int reduce(struct trainer *t, struct gnn_loss *loss, struct err *err)
                              t->program.n_running, err);
 }
 
-/* Waits for all ranks. Fails if one of them stops. */
+/* Waits for all ranks. `stop` says whether this rank stops. Fails if any rank stops. */
 static int meet(struct trainer *t, bool stop, struct err *err)
 {
     double stops = stop;

@@ -50,8 +50,8 @@ struct train_options {
     int ahead;
     double lr;              /* the learning rate */
     const char *checkpoint; /* the file for checkpoints; NULL means that none are written */
-    /* The trainer writes a checkpoint after each epoch. If this is not 0, also whenever this many
-     * more batches are done. */
+    /* The trainer writes a checkpoint after each epoch. If checkpoint_batches is not 0, it also
+     * writes one after every checkpoint_batches batches of an epoch. */
     int64_t checkpoint_batches;
     bool resume; /* continue from the checkpoint if the file exists */
     /* If it is not NULL, it is called after each batch. */
@@ -61,8 +61,9 @@ struct train_options {
 };
 
 struct epoch_report {
-    /* first_batch is not 0 if trainer_epoch() continued an interrupted epoch: it is the number of
-     * the first batch that was trained now. */
+    /* `batches` is how many batches the epoch has. first_batch is the number of the first batch
+     * that this call of trainer_epoch() trained. It is not 0 if the call continued an interrupted
+     * epoch. */
     int64_t epoch, batches, first_batch;
     struct gnn_loss loss; /* the loss over the whole epoch */
     /* How many seeds, input nodes and edges the batches from first_batch on had, over all ranks. */
