@@ -46,7 +46,7 @@ extern "C" {
 #define HONE_GNN_EXPORT __attribute__((visibility("default")))
 
 /* HONE_GNN_API is the version of this interface. It increases with each change that breaks old
- * callers. HONE_GNN_HOPS is the most hops of a batch. */
+ * callers. HONE_GNN_HOPS is the largest number of hops that a batch can have. */
 enum { HONE_GNN_API = 1, HONE_GNN_HOPS = 8 };
 /* Returns the HONE_GNN_API of the library that is loaded. */
 HONE_GNN_EXPORT int hone_gnn_api(void);
@@ -131,7 +131,7 @@ HONE_GNN_EXPORT int64_t hone_gnn_batches(const struct hone_gnn_loader *l);
  * first. */
 HONE_GNN_EXPORT int hone_gnn_start(struct hone_gnn_loader *l, int64_t epoch, int64_t skip);
 /* Returns 1 with the next batch, 0 at the end of the epoch, 2 if no batch is ready after timeout_ms
- * milliseconds. Waits without limit if timeout_ms is negative. */
+ * milliseconds, or -1 on an error. Waits without limit if timeout_ms is negative. */
 HONE_GNN_EXPORT int hone_gnn_next(struct hone_gnn_loader *l, int64_t timeout_ms,
                                   struct hone_gnn_batch **out);
 /* Ends the epoch. After that, hone_gnn_next fails. */

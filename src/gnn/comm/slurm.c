@@ -37,7 +37,7 @@
 
 #define SECOND UINT64_C(1000000000)
 #define MEET_NS (120 * SECOND) /* how long a rank waits for all ranks to appear */
-/* how long a rank waits until an address accepts a connection, or until a first message comes */
+/* how long a rank waits until an address accepts a connection, or until a first message is moved */
 #define CONNECT_NS (5 * SECOND)
 enum {
     SECRET = 32,                    /* characters */

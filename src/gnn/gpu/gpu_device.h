@@ -232,7 +232,7 @@ extern const struct gnn_ops gpu_ops_cuda, gpu_ops_emulator;
 /* Returns the factor in millionths, which is how kernels get it. Calls gpu_fail() if the factor is
  * not between 0 and 1000, or is not a whole number of millionths. */
 int64_t gpu_millionths(struct gpu_device *d, double factor);
-/* Lets the operations that follow wait until the hops of the batch are transposed. */
+/* Makes the operations that follow wait until the hops of the batch are transposed. */
 void gpu_wait_transposed(struct gpu_device *d);
 void gpu_head_mean(struct gnn_device *dev, int64_t rows, int64_t heads, int64_t dim, const void *x,
                    void *out);

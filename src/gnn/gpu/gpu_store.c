@@ -487,8 +487,8 @@ static void reduce(struct gpu_store *s, struct gnn_batch *b, const void *x, cons
                                                                   .MEAN = s->mean});
 }
 
-/* Gathers all rows of the batch in the dataset's type. If that is half precision, reduces them if
- * asked, and converts the first n rows, which the model reads, to float. */
+/* Gathers all rows of the batch in the dataset's type. If that is half precision, converts the
+ * first n rows, which the model reads, to float. If s->reduces is true, also reduces the rows. */
 static void gather_split(struct gpu_store *s, struct gnn_batch *b, void *x, int64_t n)
 {
     const struct manifest *m = &s->data->manifest;

@@ -39,8 +39,9 @@ struct gpu_cache_size {
     double share; /* the share of all rows that is cached, from 0 to 1 */
 };
 
-/* Where the data goes. Only GPU_PLACE_SPLIT reads the members after `place`. It caches the rows
- * that the batches are likely to need most often. */
+/* Where the data goes. The members after `place` are used only if the features are split: with
+ * GPU_PLACE_SPLIT, or if GPU_PLACE_AUTO stands for it. Then the GPU's memory gets the rows that the
+ * batches are likely to need most often. */
 struct gpu_placement {
     enum gpu_place place;
     struct gpu_cache_size cache;

@@ -61,9 +61,9 @@ struct train_options {
 };
 
 struct epoch_report {
-    /* `batches` is how many batches the epoch has. first_batch is the number of the first batch
-     * that this call of trainer_epoch() trained. It is not 0 if the call continued an interrupted
-     * epoch. */
+    /* `epoch` counts from 0. `batches` is how many batches the epoch has. first_batch is the number
+     * of the first batch that this call of trainer_epoch() trained. It is not 0 if the call
+     * continued an interrupted epoch. */
     int64_t epoch, batches, first_batch;
     struct gnn_loss loss; /* the loss over the whole epoch */
     /* How many seeds, input nodes and edges the batches from first_batch on had, over all ranks. */
