@@ -10,8 +10,8 @@
  * disturbs less than the wall clock.
  *
  * Then it measures memory with larger tensors. Each kernel runs in a process of its own. The peak
- * of that process may be at most 1.2 times the size of the tensors plus 64 MB. With the sanitizer
- * it may be five times the size of the tensors.
+ * memory of that process may be at most 64 MB more than 1.2 times the size of the tensors. With the
+ * sanitizer it may be at most five times the size of the tensors.
  */
 #include <sys/resource.h>
 #include <sys/wait.h>

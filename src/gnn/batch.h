@@ -20,7 +20,7 @@
  * the targets of a hop come first in `node`. The last layer writes one row for each seed.
  *
  * A target may have no neighbour at all: row[i] == row[i + 1]. A self loop of the graph appears as
- * col == i; the sampler adds no others. Sampling with replacement may repeat a neighbour.
+ * col == i; the sampler adds no self loops. Sampling with replacement may repeat a neighbour.
  *
  * A batch only borrows its memory: from a slot of the loader (gnn/load/loader.h), or from the data
  * on the GPU (gnn/gpu/gpu_store.h).

@@ -51,7 +51,7 @@ enum { HONE_GNN_API = 1, HONE_GNN_HOPS = 8 };
 /* Returns the HONE_GNN_API of the library that is loaded. */
 HONE_GNN_EXPORT int hone_gnn_api(void);
 
-/* The last error of the calling thread. */
+/* Returns the most recent error of the calling thread. */
 HONE_GNN_EXPORT const char *hone_gnn_error(void);
 
 /* A DLManagedTensor of DLPack. */

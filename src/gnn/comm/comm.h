@@ -22,7 +22,7 @@
 
 #include "base/err.h"
 
-enum { COMM_MAX_RANKS = 1024, COMM_MAX_SUMS = 8 }; /* the most ranks; the most `sums` of a call */
+enum { COMM_MAX_RANKS = 1024, COMM_MAX_SUMS = 8 }; /* most ranks; most `sums` in a call */
 
 /* The message of a rank that stops because another rank stopped. */
 #define COMM_STOPPED "another rank stopped"

@@ -102,7 +102,7 @@ static int move_some(struct transfer *t, int fd, bool out, int rank, struct err 
 }
 
 /* Sends c->out[r] to each rank r and fills c->in[r], all at the same time, so that no two ranks
- * wait for each other. */
+ * wait for each other for ever. */
 static int exchange(struct slurm_comm *c, struct err *err)
 {
     struct pollfd *p = xcalloc((size_t)c->base.ranks, sizeof *p);

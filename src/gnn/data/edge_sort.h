@@ -26,8 +26,8 @@ int edge_sort_open(struct edge_sort **out, const char *dir, int64_t nodes, int64
                    uint64_t memory_bytes, struct err *err);
 int edge_sort_add(struct edge_sort *s, int32_t from, int32_t to, struct err *err);
 
-/* edge_sort_finish() calls such a function for every node, in order. The neighbours are sorted,
- * without duplicates. The function returns 0, or -1 to stop. */
+/* edge_sort_finish() calls a function of this type for every node, in order. The neighbours are
+ * sorted, without duplicates. The function returns 0, or -1 to stop. */
 typedef int (*edge_row_fn)(void *ctx, int32_t node, const int32_t *neighbour, int64_t n,
                            struct err *err);
 int edge_sort_finish(struct edge_sort *s, edge_row_fn fn, void *ctx, struct err *err);

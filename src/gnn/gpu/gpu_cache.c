@@ -27,9 +27,9 @@ struct gpu_cache {
     void *cached;           /* the rows in the GPU's memory; NULL = there are none */
     void *host;             /* the other rows, in pinned memory; NULL = there are none */
     const void *mapped;     /* the GPU's address of `host` */
-    struct gpu_mail missed; /* how many rows the last gather read from `host` */
+    struct gpu_mail missed; /* how many rows the latest gather read from `host` */
     size_t missed_bytes;
-    int64_t uncounted; /* rows of the last gather that gpu_cache_count() has not counted yet */
+    int64_t uncounted; /* rows of the latest gather that gpu_cache_count() has not counted yet */
     struct gpu_cache_counts counts;
 };
 

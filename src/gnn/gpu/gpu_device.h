@@ -152,8 +152,8 @@ struct gpu_device {
     } kernel;
 #undef X
     VEC(struct gpu_chunk) batch; /* holds the arrays of this batch; gpu_sync() empties it */
-    /* How many bytes the chunks had together in the last batch that needed several chunks. 0 if no
-     * batch has needed several. */
+    /* How many bytes all chunks had together in the latest batch that needed several chunks. 0 if
+     * no batch has needed several. */
     size_t batch_bytes;
     /* A ring with one entry for each batch under way. step[turn] belongs to the current batch, and
      * the entry after it to the oldest one. */

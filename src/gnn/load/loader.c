@@ -383,7 +383,7 @@ static bool all_taken(const struct loader *l)
     return true;
 }
 
-/* Sleeps until a batch is ready, but at most this long. */
+/* Sleeps until a batch is ready, but at most `ns` nanoseconds. */
 static void wait_ready(struct loader *l, uint64_t ns)
 {
     struct timespec t;

@@ -38,10 +38,10 @@ struct gnn_network *network_new(const struct gnn_program *p, struct gnn_device *
 void network_free(struct gnn_network *n);
 const struct gnn_program *network_program(const struct gnn_network *n);
 
-/* Tells the network that training takes at most most[h] neighbours in hop h; 0 means that this is
- * not known. A model with sums or attention learns its weights for that many neighbours. So if
- * inference samples n neighbours of a node, it counts each of them min(degree, most[h]) / n times.
- * Batches for inference then need the array `degree`. */
+/* Tells the network that hop h takes up to most[h] neighbours of a node in training. 0 means that
+ * this number is not known. A model with sums or attention learns its weights for that many
+ * neighbours. So if inference samples n neighbours of a node, each of them counts
+ * min(degree, most[h]) / n times. Batches for inference then need the array `degree`. */
 void network_trained_with(struct gnn_network *n, const int32_t *most);
 /* Whether batches need the array `degree` in this mode. */
 bool network_reads_degrees(const struct gnn_network *n, enum gnn_mode mode);

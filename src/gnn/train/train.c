@@ -340,7 +340,7 @@ static int whole_loss(struct trainer *t, struct gnn_loss *loss, struct err *err)
     return rc;
 }
 
-/* `loss` is that of the epoch so far, as whole_loss() gives it. */
+/* `loss` is the loss of the epoch so far, as whole_loss() gives it. */
 static int save_position(struct trainer *t, struct gnn_loss loss, struct epoch_report *r,
                          struct err *err)
 {
