@@ -7,7 +7,7 @@
  *     writer_edge(w, u, v, err);                       once for each undirected edge
  *     writer_edges_end(w, err);
  *     writer_put(w, DATA_LABELS, labels, bytes, err);  any number of times: appends to the file
- *     if (writer_commit(w, err) < 0) ...               renames the directory to its name
+ *     if (writer_commit(w, err) < 0) ...               gives the directory its final name
  *     writer_free(w);                                  removes everything that was not committed
  *
  * The graph becomes symmetric: each edge is stored once in each direction. Self loops are dropped

@@ -42,8 +42,8 @@ static int64_t drop_limit(const struct gnn_epilogue *ep)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Memory, not arithmetic, limits the speed of transposing a hop. So it runs beside the forward
- * pass, on a stream of its own. It begins after all work that was queued before. */
+/* Memory, not arithmetic, limits the speed of transposing a hop. So the kernel runs beside the
+ * forward pass, on a stream of its own. It begins after all work that was queued before. */
 static void transpose(struct gnn_device *dev, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst)
 {

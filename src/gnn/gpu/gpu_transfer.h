@@ -54,9 +54,9 @@ int gpu_transfer_batch(struct gpu_transfer *t, const struct gnn_batch *b, struct
  * than `at_most` copies are under way, waits for the oldest. */
 const struct gnn_batch *gpu_transfer_done(struct gpu_transfer *t, int at_most);
 
-/* Returns how many seconds the GPU has waited for copies so far. It waits for a copy if the kernels
- * of a batch are queued, but the data of the batch has not arrived. Counts only batches whose work
- * is done. */
+/* Returns how many seconds the GPU has waited for copies so far. The GPU waits for a copy if the
+ * kernels of a batch are queued, but the data of the batch has not arrived. Counts only batches
+ * whose work is done. */
 double gpu_transfer_exposed_s(struct gpu_transfer *t);
 
 #endif

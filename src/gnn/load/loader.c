@@ -68,7 +68,8 @@ static uint64_t thread_cpu_ns(void)
 
 /* ---- preparing one batch --------------------------------------------------------------------- */
 
-/* Writes this rank's seeds of a batch and the position of the first one. Returns their number. */
+/* Writes this rank's seeds of a batch to `seed`, and returns how many there are. *position becomes
+ * the position of the first seed in the epoch's list of nodes. */
 static int64_t seeds_of(const struct loader *l, int64_t index, int32_t *seed, int64_t *position)
 {
     int64_t start = index * l->o.batch_size, all = MIN(l->o.batch_size, l->ids.n - start);

@@ -49,8 +49,8 @@ struct loader_options {
     bool seeds_only; /* batches of 0 hops: only the seeds and their labels */
     /* If set, each batch with hops lies in one piece of this memory: gnn_batch.packed. Borrowed. */
     const struct batch_memory *memory;
-    /* If set, each thread calls it before it prepares a batch. If it returns -1, the epoch
-     * fails. */
+    /* If set, a thread calls this function before it prepares a batch. If the function returns -1,
+     * the epoch fails. */
     int (*before)(void *ctx, int64_t index, struct err *err);
     void *ctx;
     struct trace *trace; /* records what each thread does; or NULL */

@@ -404,7 +404,7 @@ static int64_t labelled_seeds(const struct gnn_batch *b)
     return n;
 }
 
-/* Brings a batch of the loader to the device and trains it. */
+/* Brings a batch of the loader to the device and trains the model with it. */
 static int train_given(struct trainer *t, const struct gnn_batch *b, struct epoch_report *r,
                        struct err *err)
 {

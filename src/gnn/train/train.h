@@ -55,7 +55,8 @@ struct train_options {
      * writes one after every checkpoint_batches batches of an epoch. */
     int64_t checkpoint_batches;
     bool resume; /* continue from the checkpoint if the file exists */
-    /* If it is not NULL, it is called after each batch. */
+    /* If not NULL, the trainer calls this function after each batch. `batch` of the `batches`
+     * batches of the epoch are done. */
     void (*progress)(void *ctx, int64_t epoch, int64_t batch, int64_t batches,
                      const struct gnn_loss *so_far);
     void *ctx;
