@@ -55,8 +55,8 @@ struct train_options {
      * writes one after every checkpoint_batches batches of an epoch. */
     int64_t checkpoint_batches;
     bool resume; /* continue from the checkpoint if the file exists */
-    /* If not NULL, the trainer calls this function after each batch. `batch` of the `batches`
-     * batches of the epoch are done. */
+    /* If not NULL, the trainer calls this function after each batch. `batch` says how many of the
+     * epoch's batches are done, and `batches` how many there are. */
     void (*progress)(void *ctx, int64_t epoch, int64_t batch, int64_t batches,
                      const struct gnn_loss *so_far);
     void *ctx;
