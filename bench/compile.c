@@ -71,7 +71,9 @@ static struct compiler *open_compiler(bool no_pch, bool no_cache)
     return c;
 }
 
-/* Compiles once and returns the cost; writes the cache key to `key` unless it is NULL. */
+/* Compiles once and returns the cost. `parent` is the cache key of the unedited kernel, or NULL.
+ * Writes the cache key to `key`, and to *family whether the family PCH was used. Both may be
+ * NULL. */
 static struct cost compile_once(struct compiler *c, const char *src, const char *parent, char *key,
                                 bool *family)
 {

@@ -10,8 +10,8 @@
  * disturbs less than the wall clock.
  *
  * Then it measures memory with larger tensors. Each kernel runs in a process of its own. The peak
- * of that process may be at most 1.2 times the size of the tensors plus 64 MB. With the sanitizer
- * it may be five times the size of the tensors.
+ * memory of that process may be at most 64 MB more than 1.2 times the size of the tensors. With the
+ * sanitizer it may be at most five times the size of the tensors.
  */
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -21,9 +21,9 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-static uint64_t elements = 1 << 22;                  /* of the GELU; the test of memory has more */
+static uint64_t elements = 1 << 22; /* floats of the GELU; the memory test has more */
 static uint32_t gemm_side = 1024, gemm_depth = 1024; /* rows and columns of C; columns of A */
-static uint64_t tensor_bytes;                        /* all tensors of the last run */
+static uint64_t tensor_bytes;                        /* size of all tensors of the latest run */
 
 struct run {
     struct job job;

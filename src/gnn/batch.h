@@ -20,7 +20,7 @@
  * the targets of a hop come first in `node`. The last layer writes one row for each seed.
  *
  * A target may have no neighbour at all: row[i] == row[i + 1]. A self loop of the graph appears as
- * col == i; the sampler adds no others. Sampling with replacement may repeat a neighbour.
+ * col == i; the sampler adds no self loops. Sampling with replacement may repeat a neighbour.
  *
  * A batch only borrows its memory: from a slot of the loader (gnn/load/loader.h), or from the data
  * on the GPU (gnn/gpu/gpu_store.h).
@@ -61,11 +61,11 @@ struct gnn_batch {
     const int32_t *label; /* classes of the n_nodes[0] seeds; NULL if the data has none */
     bool on_device;       /* all arrays are memory of the device, and features are GNN_F32 */
     /* For each target of hop L-1, the features of its neighbours, combined into one row (for
-     * example their mean): n_nodes[L-1] rows of GNN_F32. If it is not NULL, `feature` has only the
-     * rows of these targets. */
+     * example their mean): n_nodes[L-1] rows of GNN_F32. If `reduced` is not NULL, `feature` has
+     * only the rows of these targets. */
     const void *reduced;
-    /* The piece of host memory in which all arrays of the batch lie (gnn/load/pack.h); NULL = they
-     * lie in separate pieces. */
+    /* The piece of host memory that holds all arrays of the batch (gnn/load/pack.h). NULL if each
+     * array has memory of its own. */
     const void *packed;
     size_t packed_bytes;
 

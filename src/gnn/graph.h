@@ -3,7 +3,8 @@
  *
  * The neighbours of node v are neighbour[offset[v]] .. neighbour[offset[v + 1] - 1]. Whoever fills
  * this struct guarantees: offset[0] is 0, offsets never decrease, no degree exceeds
- * GNN_MAX_DEGREE, and every neighbour is a node. data/dataset.c checks all of it for files.
+ * GNN_MAX_DEGREE, and every neighbour is from 0 to nodes - 1. If the graph comes from files,
+ * data/dataset.c checks all of this.
  */
 #ifndef GNN_GRAPH_H
 #define GNN_GRAPH_H

@@ -3,7 +3,7 @@
  *
  *     struct pages p;
  *     if (pages_reserve(&p, bytes, err) < 0) ...
- *     int32_t *a = p.base;                     all zero; a page takes memory only once it is used
+ *     int32_t *a = p.base;                     all zero; a page takes no memory until it is used
  *     pages_release(&p);
  *
  * With 4 KiB pages, random reads in a large array miss the TLB. In an array of 4 GB, a Neoverse-N1

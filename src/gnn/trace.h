@@ -11,8 +11,8 @@
  *     if (trace_write(t, "run.trace.json", err) < 0) ...
  *     trace_free(t);
  *
- * Any thread may add spans. The trace may be NULL; then nothing is recorded. The file stops at 64
- * MiB, about half a million spans, and says so.
+ * Any thread may add spans. If the trace is NULL, trace_name, trace_add and trace_free do nothing.
+ * The file stops at 64 MiB, about half a million spans, and says so.
  */
 #ifndef GNN_TRACE_H
 #define GNN_TRACE_H

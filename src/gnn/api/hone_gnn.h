@@ -27,8 +27,9 @@
  * Threads. Any thread may drop batches and tensors and call hone_gnn_cancel. Only one thread at a
  * time may call the other functions on a loader.
  *
- * Processes. A forked child does not have the loader's threads. In a child, functions on a handle
- * of its parent fail, and dropping or closing does nothing. Data and batches remain readable.
+ * Processes. A forked child does not have the loader's threads. In a child, hone_gnn_open,
+ * hone_gnn_start and hone_gnn_next fail on a handle of its parent, and dropping or closing does
+ * nothing. The arrays of data and batches remain readable.
  *
  * Functions that return a pointer return NULL on an error, functions that return int return -1.
  * hone_gnn_error() then says what failed, where, and what to do.
@@ -45,12 +46,12 @@ extern "C" {
 #define HONE_GNN_EXPORT __attribute__((visibility("default")))
 
 /* HONE_GNN_API is the version of this interface. It increases with each change that breaks old
- * callers. HONE_GNN_HOPS is the most hops of a batch. */
+ * callers. HONE_GNN_HOPS is the largest number of hops that a batch can have. */
 enum { HONE_GNN_API = 1, HONE_GNN_HOPS = 8 };
 /* Returns the HONE_GNN_API of the library that is loaded. */
 HONE_GNN_EXPORT int hone_gnn_api(void);
 
-/* The last error of the calling thread. */
+/* Returns the most recent error of the calling thread. */
 HONE_GNN_EXPORT const char *hone_gnn_error(void);
 
 /* A DLManagedTensor of DLPack. */
@@ -130,7 +131,7 @@ HONE_GNN_EXPORT int64_t hone_gnn_batches(const struct hone_gnn_loader *l);
  * first. */
 HONE_GNN_EXPORT int hone_gnn_start(struct hone_gnn_loader *l, int64_t epoch, int64_t skip);
 /* Returns 1 with the next batch, 0 at the end of the epoch, 2 if no batch is ready after timeout_ms
- * milliseconds. Waits without limit if timeout_ms is negative. */
+ * milliseconds, or -1 on an error. Waits without limit if timeout_ms is negative. */
 HONE_GNN_EXPORT int hone_gnn_next(struct hone_gnn_loader *l, int64_t timeout_ms,
                                   struct hone_gnn_batch **out);
 /* Ends the epoch. After that, hone_gnn_next fails. */

@@ -165,7 +165,7 @@ static const char *sampling_option(const struct args *a)
                                          : NULL;
 }
 
-/* Sets the sampling options that the user did not give to their defaults. */
+/* Fills in the defaults of the sampling options that the user did not give. */
 static void fill_sampling(struct load_args *l)
 {
     const struct load_args init = LOAD_ARGS_INIT;

@@ -72,7 +72,7 @@ struct model_args {
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);
 /* Sets the fanouts of o->hops hops. One number in the text serves all hops. */
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
-/* Whether `device` is not the CPU, so that it can make the graph and the features of --make. */
+/* Whether `device` can make the graph and the features of --make. Every device but the CPU can. */
 bool data_on_device(const char *device);
 /* Reads --place and --cache. */
 int place_args_parse(const char *place, const char *cache, enum gpu_place *where,

@@ -25,7 +25,7 @@
 struct load_args {
     const char *fanout, *mode, *split;
     const char *data; /* NULL = auto */
-    const char *make; /* the data to make (data/papers.h); NULL = there is a DIR */
+    const char *make; /* the data to make (data/papers.h); NULL = the data is in a DIR */
     uint64_t batch, threads, slots, seed, ahead;
     bool in_order, shuffle;
 };
@@ -82,8 +82,8 @@ int load_args_parse(const struct load_args *a, struct loader_options *o, struct 
  * on_device is true, does not make graph and features: the device will make them. */
 int load_args_open(const struct load_args *a, const char *dir, bool on_device, struct dataset *d,
                    struct err *err);
-/* Checks that there is either one DIR or --make, and --data only with DIR. Returns a message if
- * not, else NULL. */
+/* Checks that the user gave either one DIR or --make, and --data only with a DIR. Returns NULL if
+ * that is so, else a message. */
 const char *load_args_check(const struct load_args *a, int argc);
 
 /* Returns {"name": ..., "nodes": ..., ...}. */

@@ -165,9 +165,9 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return 0;
 }
 
-/* Returns the feed (the source of batches) of the training. If the GPU cannot sample with the
- * options of the evaluation, sets `store`, the data in the GPU's memory, to NULL. Then the host
- * samples. */
+/* Returns the feed (the source of batches) for the evaluation: a copy of the training's feed. If
+ * the GPU cannot sample with the options of the evaluation, the copy has no `store`, which is the
+ * data in the GPU's memory. Then the host samples. */
 static struct feed feed_for(const struct evaluation *v, const struct trainer *t)
 {
     struct feed f = *trainer_feed(t);

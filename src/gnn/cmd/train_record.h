@@ -23,7 +23,7 @@
 struct train_record {
     json_t *run; /* the JSON of --json, with the epochs so far; we add the other keys to it */
     const char *state, *reason, *device;
-    int64_t begun_s, planned;
+    int64_t begun_s, planned; /* Unix time of the beginning; how many epochs the run will have */
     struct trace *trace;
 };
 

@@ -22,7 +22,7 @@
 
 #include "base/err.h"
 
-enum { COMM_MAX_RANKS = 1024, COMM_MAX_SUMS = 8 }; /* the most ranks; the most `sums` of a call */
+enum { COMM_MAX_RANKS = 1024, COMM_MAX_SUMS = 8 }; /* most ranks; most `sums` in a call */
 
 /* The message of a rank that stops because another rank stopped. */
 #define COMM_STOPPED "another rank stopped"
@@ -56,7 +56,8 @@ int comm_ranks(const struct comm *c);
 int comm_local_rank(const struct comm *c);
 
 /* Replaces sums[0..count) by their sums over the ranks, and x[0..n) by the weighted mean over the
- * ranks. The weight of a rank is the sums[0] that it gave. If all weights are 0, x becomes 0. */
+ * ranks. The weight of a rank is the sums[0] that it gave. If all weights are 0, x becomes 0. If c
+ * is NULL, nothing changes. */
 int comm_reduce(struct comm *c, double *sums, int count, float *x, int64_t n, struct err *err);
 
 /* Gives every rank the bytes of rank 0. Collective, like comm_reduce. */

@@ -7,8 +7,8 @@ bool comm_wanted(void)
 }
 
 /* srun sets MPI's variables (of PMI or PMIx) also for programs that do not use MPI. So if there is
- * no libmpi, the ranks of srun meet through TCP. Under mpirun we always use MPI, because Slurm's
- * variables then count other processes than the ranks. */
+ * no libmpi, the ranks of srun meet through TCP. Under mpirun we always use MPI, because there
+ * Slurm's variables do not describe the ranks. */
 int comm_join(struct comm **out, struct err *err)
 {
     if (comm_mpi_wanted() && (!comm_mpi_is_srun() || comm_mpi_loads()))

@@ -23,8 +23,8 @@
 
 enum { RANK_FAILED = 1 }; /* exit status of a rank after an error */
 
-/* The first error of a rank. Errors that only say that another rank stopped do not count. A rank
- * sets `taken` before it writes `rank` and `err`, and `written` after that. */
+/* The first error that any rank reports. Errors that only say that another rank stopped do not
+ * count. A rank sets `taken` before it writes `rank` and `err`, and `written` after that. */
 struct report {
     _Atomic int taken, written;
     int rank;

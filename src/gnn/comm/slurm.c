@@ -37,9 +37,13 @@
 
 #define SECOND UINT64_C(1000000000)
 #define MEET_NS (120 * SECOND) /* how long a rank waits for all ranks to appear */
-/* how long a rank waits for one address, or for one first message */
+/* how long a rank waits until an address accepts a connection, or until a first message is moved */
 #define CONNECT_NS (5 * SECOND)
-enum { SECRET = 32, MAX_ADDRESSES = 400, MAX_GUESTS = 2 * COMM_MAX_RANKS };
+enum {
+    SECRET = 32,                    /* characters */
+    MAX_ADDRESSES = 400,            /* bytes of the text with the addresses of a rank */
+    MAX_GUESTS = 2 * COMM_MAX_RANKS /* connections that may wait for their first message */
+};
 
 /* The first message of a connection. */
 struct hello {
@@ -98,7 +102,7 @@ static int move_some(struct transfer *t, int fd, bool out, int rank, struct err 
 }
 
 /* Sends c->out[r] to each rank r and fills c->in[r], all at the same time, so that no two ranks
- * wait for each other. */
+ * wait for each other for ever. */
 static int exchange(struct slurm_comm *c, struct err *err)
 {
     struct pollfd *p = xcalloc((size_t)c->base.ranks, sizeof *p);

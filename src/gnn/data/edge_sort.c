@@ -25,8 +25,9 @@ struct range {
 
 struct edge_sort {
     char *dir;
-    int64_t nodes, entries, added; /* `added` of at most `entries` edges have come */
-    int64_t width;                 /* nodes of a range */
+    /* `entries` is how many edges may come, and `added` is how many have come. */
+    int64_t nodes, entries, added;
+    int64_t width; /* nodes of a range */
     int n_ranges, to_bits;
     uint64_t memory_bytes;
     struct pages keys, spare; /* the edges of one range, and as much room for the radix sort */
@@ -71,8 +72,9 @@ int edge_sort_open(struct edge_sort **out, const char *dir, int64_t nodes, int64
                             .memory_bytes = memory_bytes};
     for (int r = 0; r < MAX_RANGES; r++)
         s->range[r].fd = -1;
-    /* Sorting a range takes two words for each of its edges. On average, ranges fill only two
-     * thirds of the memory, because some ranges have more edges than others. */
+    /* Sorting a range takes two words for each of its edges. Some ranges have more edges than
+     * others. So we make so many ranges that an average range fills only two thirds of the
+     * memory. */
     uint64_t fit = memory_bytes / (2 * sizeof(uint64_t)), need = (uint64_t)entries;
     s->n_ranges = 1;
     if (need > fit)

@@ -17,8 +17,8 @@
  *     train, valid, test
  *                  int32 ids; no node is in two splits     optional
  *
- * The size of every file follows from nodes, edges and dim; only a split may have any size. A
- * manifest with other sizes is refused.
+ * The size of a file follows from nodes, edges and dim. Only the splits are free: each may have any
+ * number of ids, up to the number of nodes. A manifest with other sizes is refused.
  */
 #ifndef GNN_DATA_MANIFEST_H
 #define GNN_DATA_MANIFEST_H
@@ -53,7 +53,7 @@ struct manifest {
     struct {
         bool present;
         int64_t bytes;
-        uint64_t sum;
+        uint64_t sum; /* its XXH64 (checksum.h) */
     } file[DATA_FILES];
 };
 

@@ -16,7 +16,8 @@
 /* papers100M has 111,059,956 nodes. The number here is the next multiple of 512, the size of a
  * community. */
 #define PAPERS_NODES 111059968.0
-static const double split_nodes[] = {1207179, 125265, 214338}; /* train, valid, test */
+/* The nodes of papers100M in the splits train, valid and test. */
+static const double split_nodes[] = {1207179, 125265, 214338};
 static const double mean_degree = 29.1, exponent = 1.8; /* of the Pareto distribution of degrees */
 
 enum { MAX_MEMBERS = 1 << 20, MAX_THREADS = 64 };
@@ -142,8 +143,8 @@ static void *reserve(struct dataset *d, enum data_file f, int64_t bytes, struct 
 }
 
 /* Cuts the nodes into cells of equal size, as many as the three splits have nodes together, and
- * takes a random node of each cell. The cells go to the splits in turn, so each split has nodes
- * from all parts of the graph. */
+ * takes a random node of each cell. The node goes to the split that is furthest behind its share.
+ * So each split has nodes from all parts of the graph. */
 static int make_splits(struct dataset *d, struct err *err)
 {
     struct papers *p = d->made;

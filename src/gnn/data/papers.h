@@ -7,8 +7,8 @@
  *     dataset_release(&d);
  *
  * papers_core.h describes the graph. With PAPERS_ON_DEVICE the dataset has only splits and the
- * labels of their nodes in memory, and d.made says what to make. gpu/gpu_store.h then makes the
- * same graph and the same features in the memory of a GPU, bit for bit.
+ * labels of their nodes in memory, and d.made says what to make. gpu/gpu_store.h then makes graph
+ * and features in the memory of a GPU. They equal those of PAPERS_ON_HOST bit for bit.
  *
  * Degrees follow a Pareto distribution with exponent 1.8 and mean 29.1; the smallest degree is 13.
  * A high share of edges within communities makes the neighbourhoods of a batch's nodes overlap, as
@@ -41,7 +41,7 @@ struct papers {
  *     seed      of the graph and the features (default 1)
  *     train     training nodes (default: 1,207,179 times the scale) */
 int papers_open(struct dataset *d, const char *spec, enum papers_where where, struct err *err);
-/* Host memory for a graph and features that a device made. */
+/* Host memory for the graph and its features. */
 struct papers_room {
     int64_t *offset;
     int32_t *neighbour;

@@ -2,11 +2,10 @@
  * papers_core.h - a random graph of communities. Every neighbour is a function of its place in the
  * list of neighbours, so that CPU and GPU can make the same graph without sorting edges.
  *
- * There are `communities` communities of `members` nodes. Member i of community g is the node
- * i * communities + g, so the nodes of a community are far apart in memory. Members with the same
- * number have the same degree in all communities: prefix[i + 1] - prefix[i], at least 1. An edge
- * has two ends. A node has as many ends as its degree, and a community has `ends` = prefix[members]
- * ends.
+ * There are `communities` communities of `members` nodes each. Member i of community g is the node
+ * i * communities + g, so the nodes of a community are far apart in memory. In every community,
+ * member i has the same degree: prefix[i + 1] - prefix[i], at least 1. An edge has two ends. A node
+ * has as many ends as its degree, and a community has `ends` = prefix[members] ends.
  *
  * The neighbour of an end is the node of its partner. A random permutation mixes the ends of a
  * community. The ends at places 0 and 1 are then partners, those at places 2 and 3, and so on, up
@@ -33,7 +32,7 @@ struct papers_shape {
     uint32_t seed;
 };
 
-/* A Feistel network: a permutation of the numbers that have `bits` bits, or its inverse. */
+/* A Feistel network: a permutation of the numbers 0 to 2^bits - 1, or its inverse. */
 GEN_FN uint32_t papers_network(uint32_t key, uint32_t bits, uint32_t i, int inverse)
 {
     uint32_t low_bits = bits / 2, low_mask = (1u << low_bits) - 1,
@@ -71,7 +70,8 @@ GEN_FN uint32_t papers_key(const struct papers_shape *p, uint32_t community)
 }
 #define PAPERS_ALL 0xffffffffu
 
-/* The member to whom an end of its community belongs: prefix[i] <= end < prefix[i + 1]. */
+/* Returns the member i to which an end belongs: prefix[i] <= end < prefix[i + 1]. `end` is the
+ * number of the end in its community. */
 GEN_FN uint32_t papers_member(const struct papers_shape *p, const int32_t *prefix, uint32_t end)
 {
     uint32_t low = 0, high = p->members;

@@ -7,7 +7,7 @@
  *     writer_edge(w, u, v, err);                       once for each undirected edge
  *     writer_edges_end(w, err);
  *     writer_put(w, DATA_LABELS, labels, bytes, err);  any number of times: appends to the file
- *     if (writer_commit(w, err) < 0) ...               renames the directory to its name
+ *     if (writer_commit(w, err) < 0) ...               gives the directory its final name
  *     writer_free(w);                                  removes everything that was not committed
  *
  * The graph becomes symmetric: each edge is stored once in each direction. Self loops are dropped
@@ -27,7 +27,7 @@
 struct writer_options {
     const char *dir, *name, *made_by;
     int64_t nodes, classes;
-    int64_t edges; /* the most calls of writer_edge that there will be */
+    int64_t edges; /* writer_edge is called at most this many times */
     int64_t feature_dim;
     enum gnn_type feature_type;
     uint64_t memory_bytes; /* for sorting edges */

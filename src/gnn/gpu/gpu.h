@@ -6,9 +6,10 @@
  *     d->ops->close(d);
  *
  * Every operation is a kernel of kernels/gnn/ that passes Hone's judge; `hone export` wrote it as C
- * code. A GPU and the emulator run the same code on a `struct cu_driver`, that of libcuda or that
- * of emu/driver.h. The device works in the order of the calls. Only the sampling of batches
- * (gpu_store.h) and the operation `transpose` run beside the other work, on streams of their own.
+ * code. The code is the same for a GPU and for the emulator. It calls a `struct cu_driver`: that
+ * of libcuda, or that of emu/driver.h. The device works in the order of the calls. Only the
+ * sampling of batches (gpu_store.h) and the operation `transpose` run beside the other work, on
+ * streams of their own.
  */
 #ifndef GNN_GPU_GPU_H
 #define GNN_GPU_GPU_H

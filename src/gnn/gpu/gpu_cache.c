@@ -14,21 +14,22 @@
 enum {
     BLOCK = 1024,     /* rows that a thread copies at a time */
     STAGE = 64 << 20, /* bytes that go to the GPU at a time */
-    WORD = 2,         /* bytes of an element of kernels/gnn/gather_split */
+    WORD = 2,         /* kernels/gnn/gather_split copies elements of this many bytes */
 };
 
 struct gpu_cache {
     struct gpu_device *d;
-    int64_t nodes, rows; /* `rows` of the nodes have their rows in the cache */
+    /* Each of the `nodes` nodes has a row of features. `rows` of these rows are in the cache. */
+    int64_t nodes, rows;
     size_t row_bytes;
     /* An int32 for each node: r >= 0 is row r of `cached`, and -1 - r is row r of `host`. */
     void *slot;
     void *cached;           /* the rows in the GPU's memory; NULL = there are none */
     void *host;             /* the other rows, in pinned memory; NULL = there are none */
     const void *mapped;     /* the GPU's address of `host` */
-    struct gpu_mail missed; /* how many rows the last gather read from `host` */
+    struct gpu_mail missed; /* how many rows the latest gather read from `host` */
     size_t missed_bytes;
-    int64_t uncounted; /* rows of the last gather that gpu_cache_count() has not counted yet */
+    int64_t uncounted; /* rows of the latest gather that gpu_cache_count() has not counted yet */
     struct gpu_cache_counts counts;
 };
 

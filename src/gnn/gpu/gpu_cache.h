@@ -30,8 +30,8 @@ void gpu_cache_close(struct gpu_cache *c);
 /* Queues a kernel that copies the rows of the n nodes in `node` to y. The values keep the type that
  * they have in the dataset. */
 void gpu_cache_gather(struct gpu_cache *c, const int32_t *node, int64_t n, void *y);
-/* Adds the rows of the last gather to the counts. Call it when that gather is done, and before the
- * next one. */
+/* Adds the rows of the most recent gather to the counts. Call it when that gather is done, and
+ * before the next one. */
 void gpu_cache_count(struct gpu_cache *c);
 
 int64_t gpu_cache_rows(const struct gpu_cache *c); /* rows in the GPU's memory */

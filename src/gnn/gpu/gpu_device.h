@@ -79,7 +79,7 @@ enum gpu_kernel {
 /* How products round their operands: not at all, to TF32, or to half precision (gnn/ops/half.h). */
 enum gpu_precision { GPU_FP32, GPU_TF32, GPU_FP16 };
 
-/* A piece of device memory in which several arrays of the batch lie. */
+/* A piece of device memory that holds several arrays of the current batch. */
 struct gpu_chunk {
     cu_ptr at;
     size_t bytes, used; /* its size, and how much of it the arrays take */
@@ -122,8 +122,8 @@ struct gpu_step {
     struct gpu_mail best;  /* the results of `predict`; can grow */
     size_t best_bytes;     /* how many bytes `best` has room for */
     struct gnn_loss *loss; /* where the caller of `loss` wants the results; NULL if no call came */
-    int32_t *classes;      /* where the caller of `predict` wants them; NULL if no call came */
-    size_t classes_bytes;  /* how many bytes go to `classes` */
+    int32_t *classes; /* where the caller of `predict` wants the classes; NULL if no call came */
+    size_t classes_bytes; /* how many bytes go to `classes` */
 };
 
 struct gpu_device {
@@ -152,8 +152,8 @@ struct gpu_device {
     } kernel;
 #undef X
     VEC(struct gpu_chunk) batch; /* holds the arrays of this batch; gpu_sync() empties it */
-    /* How many bytes the chunks had together in the last batch that needed several chunks. 0 if no
-     * batch has needed several. */
+    /* How many bytes all chunks had together in the latest batch that needed several chunks. 0 if
+     * no batch has needed several. */
     size_t batch_bytes;
     /* A ring with one entry for each batch under way. step[turn] belongs to the current batch, and
      * the entry after it to the oldest one. */
@@ -232,7 +232,7 @@ extern const struct gnn_ops gpu_ops_cuda, gpu_ops_emulator;
 /* Returns the factor in millionths, which is how kernels get it. Calls gpu_fail() if the factor is
  * not between 0 and 1000, or is not a whole number of millionths. */
 int64_t gpu_millionths(struct gpu_device *d, double factor);
-/* Lets the operations that follow wait until the hops of the batch are transposed. */
+/* Makes the operations that follow wait until the hops of the batch are transposed. */
 void gpu_wait_transposed(struct gpu_device *d);
 void gpu_head_mean(struct gnn_device *dev, int64_t rows, int64_t heads, int64_t dim, const void *x,
                    void *out);

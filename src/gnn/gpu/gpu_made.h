@@ -1,6 +1,6 @@
 /*
  * gpu_made.h - makes the data of papers.h on a device and copies it to host memory. At full size
- * that takes seconds, while the host alone needs minutes.
+ * that takes seconds; the host alone needs minutes.
  */
 #ifndef GNN_GPU_GPU_MADE_H
 #define GNN_GPU_GPU_MADE_H

@@ -42,8 +42,8 @@ static int64_t drop_limit(const struct gnn_epilogue *ep)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Memory, not arithmetic, limits the speed of transposing a hop. So it runs beside the forward
- * pass, on a stream of its own. It begins after all work that was queued before. */
+/* Memory, not arithmetic, limits the speed of transposing a hop. So the kernel runs beside the
+ * forward pass, on a stream of its own. It begins after all work that was queued before. */
 static void transpose(struct gnn_device *dev, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst)
 {
@@ -403,7 +403,7 @@ static void predict(struct gnn_device *dev, int64_t rows, int64_t classes, const
 }
 
 /* The parameters of Adam change with every step, so the kernel reads them from device memory. We
- * may overwrite the host's copy here, because the last step that used this copy has ended. */
+ * may overwrite the host's copy here, because the earlier step that used this copy has ended. */
 static void adam(struct gnn_device *dev, int64_t n, const struct gnn_adam *s, const void *grad,
                  void *weight, void *moment1, void *moment2)
 {

@@ -43,11 +43,11 @@ struct gpu_store {
     struct gpu_room pick, count;
     bool reduces;          /* the batches have the array `reduced` (gnn/batch.h) */
     bool mean;             /* `reduced` holds means, not sums */
-    bool degrees;          /* batches have `degree` */
+    bool degrees;          /* the batches have the array `degree` */
     struct gpu_mail sizes; /* how many edges and new nodes a hop has */
     size_t sizes_bytes;
     struct slot slot[SLOTS];
-    struct slot *now; /* the slot of the last batch */
+    struct slot *now; /* the slot of the newest batch */
 };
 
 int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err)
@@ -335,8 +335,8 @@ void gpu_store_close(struct gpu_store *s)
     free(s);
 }
 
-/* Makes room for the nodes of the largest batch. A hop with n targets writes up to n * fanout new
- * nodes after its targets. */
+/* Makes room for the nodes of the largest possible batch. A hop with n targets writes up to
+ * n * fanout new nodes after its targets. */
 static int node_room(struct gpu_store *s, const struct sample_options *o, int64_t seeds,
                      struct err *err)
 {
@@ -406,7 +406,7 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
     gpu_fetch(s->d, &s->sizes, 2 * sizeof *sizes);
     if (!s->d->failed)
         gpu_note(s->d, cu_stream_sync(s->d->cu, s->d->lane->stream, &err), &err);
-    if (s->cache) /* the stream has run the gather of the last batch by now */
+    if (s->cache) /* the stream has run the gather of the previous batch by now */
         gpu_cache_count(s->cache);
     b->n_edges[h] = s->d->failed ? 0 : sizes[0];
     b->n_nodes[h + 1] = s->d->failed ? n : n + sizes[1];
@@ -487,8 +487,8 @@ static void reduce(struct gpu_store *s, struct gnn_batch *b, const void *x, cons
                                                                   .MEAN = s->mean});
 }
 
-/* Gathers all rows of the batch in the dataset's type. If that is half precision, reduces them if
- * asked, and converts the first n rows, which the model reads, to float. */
+/* Gathers all rows of the batch in the dataset's type. If that is half precision, converts the
+ * first n rows, which the model reads, to float. If s->reduces is true, also reduces the rows. */
 static void gather_split(struct gpu_store *s, struct gnn_batch *b, void *x, int64_t n)
 {
     const struct manifest *m = &s->data->manifest;
@@ -535,8 +535,8 @@ static void gather(struct gpu_store *s, struct gnn_batch *b)
 }
 
 /* Copies the seeds to the device through pinned memory, so that the caller may reuse its own memory
- * immediately. The last batch in this slot has been sampled, so the copies from the slot's pinned
- * memory are done. */
+ * immediately. The previous batch in this slot has been sampled, so the copies from the slot's
+ * pinned memory are done. */
 static void send_seeds(struct gpu_store *s, const struct gnn_batch *seeds, struct gnn_batch *out)
 {
     struct gnn_device *d = &s->d->base;
@@ -576,8 +576,9 @@ static void sample_batch(struct gpu_store *s, const struct sample_options *o,
         gpu_note(d, cu_stream_wait_event(d->cu, d->compute.stream, s->now->ready, &err), &err);
 }
 
-/* Takes the next slot. By now all work on the last batch has been queued, so `used` marks its end.
- * The sampler must not overwrite a slot before the work on the slot's batch is done. */
+/* Takes the next slot. By now all work on the previous batch has been queued, so `used` of its slot
+ * marks its end. The sampler must not overwrite a slot before the work on the slot's batch is done.
+ */
 static void next_slot(struct gpu_store *s)
 {
     struct gpu_device *d = s->d;

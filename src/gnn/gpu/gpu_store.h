@@ -10,7 +10,7 @@
  *
  * The batch equals that of sampler_run() (gnn/sample/sampler.h) bit for bit: the same neighbours,
  * the same local ids. The sampler has a stream of its own, so it prepares a batch while the GPU
- * computes with the batch before. A hop is sampled in padded form, with room for `fanout`
+ * computes with the previous batch. A hop is sampled in padded form, with room for `fanout`
  * neighbours of each target; a second kernel packs the edges and numbers new nodes in order of
  * first appearance. The store keeps one table with an int32 for each node of the graph, so it needs
  * no hashing.
@@ -39,8 +39,9 @@ struct gpu_cache_size {
     double share; /* the share of all rows that is cached, from 0 to 1 */
 };
 
-/* Where the data goes. The members from `cache` on are for GPU_PLACE_SPLIT, which caches the rows
- * that the batches are likely to need most often. */
+/* Where the data goes. The members after `place` are used only if the features are split: with
+ * GPU_PLACE_SPLIT, or if GPU_PLACE_AUTO stands for it. Then the GPU's memory gets the rows that the
+ * batches are likely to need most often. */
 struct gpu_placement {
     enum gpu_place place;
     struct gpu_cache_size cache;
@@ -97,9 +98,9 @@ struct gpu_store_arrays {
 struct gpu_store_arrays gpu_store_arrays(const struct gpu_store *s);
 /* Returns 0 if the sampler can run with these options, else -1, and *err says why. */
 int gpu_store_samples(const struct sample_options *o, struct err *err);
-/* From now on, batches with features in half precision have `reduced` (gnn/batch.h), computed
- * straight from the store's features: a sum or a mean, as `kind` says. So the batch need not hold
- * the rows that only the reduction reads. With GNN_MAX, batches have no `reduced`. */
+/* If the store's features are in half precision, batches have `reduced` (gnn/batch.h) from now on:
+ * a sum or a mean, as `kind` says. It is computed straight from the store's features. So a batch
+ * need not hold the rows that only the reduction reads. With GNN_MAX, batches have no `reduced`. */
 void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind);
 /* Sets whether batches have the array `degree` (gnn/batch.h) from now on. */
 void gpu_store_degrees(struct gpu_store *s, bool wanted);

@@ -29,10 +29,10 @@ struct gpu_transfer {
     bool mean;    /* `reduced` holds means, not sums */
     int slots;
     struct slot slot[GPU_MAX_AHEAD + 1];
-    int now;                                         /* the slot of the last batch */
+    int now;                                         /* the slot of the newest batch */
     const struct gnn_batch *sent[GPU_MAX_AHEAD + 1]; /* a ring of batches that are being copied */
     cu_event sent_arrived[GPU_MAX_AHEAD + 1];
-    int first, under_way;    /* the oldest batch in the ring, and how many there are */
+    int first, under_way;    /* where the oldest batch is in the ring, and how many there are */
     struct gpu_numbers rows; /* 0, 1, 2, ...: the row of each node in a batch's features */
     double exposed_ms;       /* how long the compute stream waited for copies */
 };
@@ -138,8 +138,8 @@ double gpu_transfer_exposed_s(struct gpu_transfer *t)
     return t->exposed_ms / 1e3;
 }
 
-/* Takes the next slot. By now all work on the last batch has been queued, so `used` marks its end.
- * The host waits until the work on the batch that was in the next slot is done. */
+/* Takes the next slot. By now all work on the previous batch has been queued, so `used` of its slot
+ * marks its end. The host waits until the work on the batch that was in the next slot is done. */
 static struct slot *next_slot(struct gpu_transfer *t)
 {
     struct gpu_device *d = t->d;

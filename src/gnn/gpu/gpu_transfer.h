@@ -1,6 +1,6 @@
 /*
- * gpu_transfer.h - copies batches that threads prepared in host memory to a GPU, while the GPU
- * computes with the batches before.
+ * gpu_transfer.h - copies batches to a GPU while the GPU computes with earlier batches. Threads of
+ * the loader have prepared the batches in host memory.
  *
  *     struct gpu_transfer *t;
  *     if (gpu_transfer_open(&t, device, ahead, err) < 0) ...
@@ -45,17 +45,18 @@ const struct batch_memory *gpu_transfer_memory(struct gpu_transfer *t);
  * mean, as `kind` says. With GNN_MAX, batches have no `reduced`. */
 void gpu_transfer_reduce(struct gpu_transfer *t, enum gnn_segment kind);
 
-/* Queues the copy of a packed batch. The arrays of *out are valid for work that is queued before
- * the next call. *b must stay as it is until gpu_transfer_done() returns it. */
+/* Queues the copy of a packed batch. *out becomes the batch on the device. Its arrays are valid for
+ * work that is queued before the next call. *b must stay as it is until gpu_transfer_done() returns
+ * it. */
 int gpu_transfer_batch(struct gpu_transfer *t, const struct gnn_batch *b, struct gnn_batch *out,
                        struct err *err);
 /* Returns the oldest batch if its copy is done, else NULL. Each batch is returned once. If more
  * than `at_most` copies are under way, waits for the oldest. */
 const struct gnn_batch *gpu_transfer_done(struct gpu_transfer *t, int at_most);
 
-/* Returns how many seconds the GPU has waited for copies so far. It waits for a copy if the kernels
- * of a batch are queued, but the data of the batch has not arrived. Counts only batches whose work
- * is done. */
+/* Returns how many seconds the GPU has waited for copies so far. The GPU waits for a copy if the
+ * kernels of a batch are queued, but the data of the batch has not arrived. Counts only batches
+ * whose work is done. */
 double gpu_transfer_exposed_s(struct gpu_transfer *t);
 
 #endif

@@ -20,7 +20,10 @@
 #define SURE 32.0
 #define UNIT 0x1p40 /* sums are integers in units of 1 / UNIT */
 
-enum { BLOCK = 4096, BINS = 1 << 16 };
+enum {
+    BLOCK = 4096,  /* nodes that a thread takes at a time */
+    BINS = 1 << 16 /* of a histogram */
+};
 
 struct hop {
     const struct gnn_graph *graph;
@@ -122,8 +125,7 @@ static uint32_t bits_of(float p)
 
 /* Returns the bits of the rows-th largest number. A histogram of the high halves of all numbers
  * finds its high half, and a second histogram finds its low half. Several nodes may have
- * exactly this number: `*equal` becomes the number of them that are among the first `rows` nodes.
- */
+ * exactly this number. `*equal` becomes how many of them are among the `rows` nodes to choose. */
 static uint32_t least_taken(const float *p, int64_t nodes, int64_t rows, int64_t *equal)
 {
     int64_t *count = xcalloc(BINS, sizeof *count), left = rows;

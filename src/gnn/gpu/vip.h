@@ -7,9 +7,10 @@
  *     vip_choose(p, nodes, rows, order);            order[0..rows-1]: the nodes to cache
  *
  * Each seed is in one of `batches` batches, so p_0 is 1/batches for a seed and 0 for any other
- * node. Hop h takes k_h neighbours of every node u that the batch has by then. It takes a given
- * neighbour with probability q_h(u) = min(1, k_h / deg(u)). Let p_h(v) be the probability that the
- * batch has v after hop h. If the nodes of a batch were independent, it would be
+ * node. Here hops count from 1. Hop h takes k_h neighbours of every node u that the batch has by
+ * then. It takes a given neighbour with probability q_h(u), which is min(1, k_h / deg(u)) without
+ * replacement. Let p_h(v) be the probability that the batch has v after hop h. If the nodes of a
+ * batch were independent, then
  *
  *     p_h(v) = 1 - (1 - p_0(v)) * product of (1 - a_h(u)) over all u with the neighbour v
  *

@@ -168,7 +168,7 @@ static int copy_labels(struct writer *w, const char *name, struct err *err)
     return rc;
 }
 
-/* `seen` has a bit for each node; it is set if a split has the node already. */
+/* `seen` has a bit for each node. The bit is set if a split has the node already. */
 static int copy_split(struct writer *w, enum data_file f, const char *name, unsigned char *seen,
                       struct err *err)
 {

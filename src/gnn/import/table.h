@@ -1,6 +1,6 @@
 /*
- * table.h - reads rows of numbers from a file. The end of its name says which form it has: .npy,
- * .csv, .csv.gz, or .npz:member for a member of an .npz file.
+ * table.h - reads rows of numbers from a file. The end of the name says which form the file has:
+ * .npy, .csv, .csv.gz, or .npz:member for a member of an .npz file.
  *
  *     struct table t;
  *     if (table_open(&t, "raw/data.npz:node_feat", 0, err) < 0) ...

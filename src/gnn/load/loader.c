@@ -68,7 +68,8 @@ static uint64_t thread_cpu_ns(void)
 
 /* ---- preparing one batch --------------------------------------------------------------------- */
 
-/* Writes this rank's seeds of a batch and the position of the first one. Returns their number. */
+/* Writes this rank's seeds of a batch to `seed`, and returns how many there are. *position becomes
+ * the position of the first seed in the epoch's list of nodes. */
 static int64_t seeds_of(const struct loader *l, int64_t index, int32_t *seed, int64_t *position)
 {
     int64_t start = index * l->o.batch_size, all = MIN(l->o.batch_size, l->ids.n - start);
@@ -383,7 +384,7 @@ static bool all_taken(const struct loader *l)
     return true;
 }
 
-/* Sleeps until a batch is ready, but at most this long. */
+/* Sleeps until a batch is ready, but at most `ns` nanoseconds. */
 static void wait_ready(struct loader *l, uint64_t ns)
 {
     struct timespec t;

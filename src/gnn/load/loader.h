@@ -49,8 +49,8 @@ struct loader_options {
     bool seeds_only; /* batches of 0 hops: only the seeds and their labels */
     /* If set, each batch with hops lies in one piece of this memory: gnn_batch.packed. Borrowed. */
     const struct batch_memory *memory;
-    /* If set, each thread calls it before it prepares a batch. If it returns -1, the epoch
-     * fails. */
+    /* If set, a thread calls this function before it prepares a batch. If the function returns -1,
+     * the epoch fails. */
     int (*before)(void *ctx, int64_t index, struct err *err);
     void *ctx;
     struct trace *trace; /* records what each thread does; or NULL */
@@ -76,7 +76,7 @@ int64_t loader_batches(const struct loader *l);
  * after loader_cancel, and after Ctrl-C. It is an error to call it while the consumer has all
  * slots. Only one thread may call it. */
 int loader_next(struct loader *l, const struct gnn_batch **out, struct err *err);
-/* Like loader_next, but returns LOADER_NOT_YET if no batch is ready after this time. */
+/* Like loader_next, but returns LOADER_NOT_YET if no batch is ready after `ms` milliseconds. */
 enum { LOADER_NOT_YET = 2 };
 int loader_next_within(struct loader *l, int64_t ms, const struct gnn_batch **out, struct err *err);
 void loader_give_back(struct loader *l, const struct gnn_batch *b);

@@ -12,7 +12,7 @@ enum { DRAW_EDGE = 1 << 16, DRAW_ISOLATED = 2 << 16, DRAW_LABEL = 3 << 16, DRAW_
 
 struct rmat {
     const struct make_options *o;
-    int bits; /* ids have this many bits; each bit is one choice of a quadrant */
+    int bits; /* ids have this many bits; each bit comes from one choice of a quadrant */
     uint32_t mask;
     uint32_t limit[3]; /* cumulative probabilities of the quadrants, in 1/65536 */
 };

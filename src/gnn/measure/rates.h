@@ -28,6 +28,7 @@ struct rates {
     /* batches */
     double nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS]; /* mean of a batch */
     int64_t slot_bytes;                                      /* memory of the largest batch */
+    /* the size of the dataset; the memory of this process at the end, and its peak */
     int64_t data_bytes, resident_bytes, peak_bytes;
 };
 

@@ -11,12 +11,12 @@
  * a_src and a_dst are weights; a, b, c, d and r are biases. norm is batch norm. LeakyReLU_0.2 has
  * the slope 0.2.
  *
- *     sage     relu(mean(x) A + x' B), dropout 0.5 between layers; no bias
+ *     sage     mean(x) A + x' B; relu and dropout 0.5 between layers; no bias
  *     gat      z = x W; target i weights its neighbours j, and itself, with the softmax over j of
  *              LeakyReLU_0.2(a_src z_j + a_dst z_i); relu and dropout 0.5 between layers; the last
  *              layer averages its heads, the others put theirs side by side; no bias
- *     gin      y = x' + sum(x); relu(relu(norm(y A + a)) B + b); after the last layer
- *              dropout_0.5(relu(y C + c)) D + d
+ *     gin      y = x' + sum(x); relu(relu(norm(y A + a)) B + b); after the last layer, whose
+ *              result is z, comes dropout_0.5(relu(z C + c)) D + d
  *     sage-ri  x' R + r + dropout(LeakyReLU_0.01(norm(mean(dropout(x)) A + dropout(x') B))), with
  *              dropout 0.1. The x of the first layer is dropout(features). The other layers have
  *              x' in place of x' R + r. After the last layer come two products with bias, without

@@ -13,8 +13,9 @@
  * Inference calls network_batch, network_forward(n, GNN_EVAL) and network_predict: the same code
  * without dropout and with the running statistics of batch norm.
  *
- * To train on several devices, sum network_state(n, GNN_GRADIENTS) over the devices between
- * network_backward and network_update. All gradients of a network are one array.
+ * To train on several devices, average network_state(n, GNN_GRADIENTS) over the devices between
+ * network_backward and network_update. The weight of a device in this mean is the number of its
+ * labelled rows. All gradients of a network are one array.
  *
  * Buffers grow with the batches and are reused: after the largest batch there are no allocations.
  */
@@ -37,10 +38,10 @@ struct gnn_network *network_new(const struct gnn_program *p, struct gnn_device *
 void network_free(struct gnn_network *n);
 const struct gnn_program *network_program(const struct gnn_network *n);
 
-/* Tells the network that training takes at most most[h] neighbours in hop h; 0 means that this is
- * not known. A model with sums or attention learns its weights for that many neighbours. So if
- * inference samples n neighbours of a node, it counts each of them min(degree, most[h]) / n times.
- * Batches for inference then need the array `degree`. */
+/* Tells the network that hop h takes up to most[h] neighbours of a node in training. 0 means that
+ * this number is not known. A model with sums or attention learns its weights for that many
+ * neighbours. So if inference samples n neighbours of a node, each of them counts
+ * min(degree, most[h]) / n times. Batches for inference then need the array `degree`. */
 void network_trained_with(struct gnn_network *n, const int32_t *most);
 /* Whether batches need the array `degree` in this mode. */
 bool network_reads_degrees(const struct gnn_network *n, enum gnn_mode mode);

@@ -72,9 +72,9 @@ static inline void *weight_at(const struct gnn_network *n, enum gnn_state part, 
     return (char *)n->state[part] + n->p->weight.items[weight].offset * (int64_t)n->ops->real_bytes;
 }
 
-/* In inference, the neighbours of a target that were sampled may stand for others that were not
- * (network_trained_with). Returns for how many neighbours at most they stand in step s. Returns 0
- * if they stand only for themselves. */
+/* In inference, the sampled neighbours of a target may also stand for neighbours that were not
+ * sampled (network_trained_with). Returns the largest number of neighbours for which they stand in
+ * step s. Returns 0 if they stand only for themselves. */
 int32_t step_most(const struct gnn_network *n, const struct gnn_step *s, enum gnn_mode mode);
 /* Fills term[] with the terms of a product step: its values, weights and gradients of weights. */
 void product_terms(const struct gnn_network *n, const struct gnn_step *s, struct gnn_term *term);

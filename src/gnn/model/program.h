@@ -44,7 +44,9 @@ enum gnn_init {
 struct gnn_weight {
     const char *name;
     int64_t rows, width;
-    int64_t offset; /* where the weight begins in the network's weights, in reals */
+    /* Where the weight begins in the network's weights, in reals. A real is a float or a double
+     * (gnn/ops/ops.h). */
+    int64_t offset;
     enum gnn_init init;
     double bound;
 };
@@ -107,10 +109,10 @@ int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_
 /* Whether the head reads this value. */
 bool program_head_reads(const struct gnn_program *p, int value);
 
-/* Returns true if the input may be reduced before the program runs. For this, every step that reads
- * all rows of the input must be a GNN_STEP_SEGMENT, and either all these steps use a sum or all use
- * a mean. Sets *kind to that reduction. Other steps may read only the rows of the level below the
- * input's. */
+/* Returns true if the input may be reduced before the program runs, and sets *kind to the
+ * reduction. For this, every step that reads all rows of the input must be a GNN_STEP_SEGMENT, and
+ * either all these steps use a sum or all use a mean. Any other step may read only the first rows
+ * of the input: those of the next lower level. */
 bool program_reduces_input(const struct gnn_program *p, enum gnn_segment *kind);
 
 /* Each function adds a step and returns the number of the value that the step computes. */

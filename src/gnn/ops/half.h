@@ -17,8 +17,9 @@
 #include <string.h>
 
 /* Returns the shift for the gradients of a batch with this many seeds. The loss is a mean over the
- * seeds, so the gradient of a logit is at most 1 / seeds. Multiplied by 2^shift, it is at most 128.
- * That is 2^9 times less than the largest half, and 2^21 times more than 2^-14. */
+ * seeds. So if all seeds have labels, the gradient of a logit is at most 1 / seeds. Multiplied by
+ * 2^shift, it is at most 128. That is 2^9 times less than the largest half, and 2^21 times more
+ * than 2^-14. */
 static inline int half_shift(int64_t seeds)
 {
     int shift = 6;

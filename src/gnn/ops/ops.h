@@ -88,7 +88,7 @@ struct gnn_loss {
 struct gnn_attention {
     int64_t heads, dim; /* a row of z has `heads` vectors of `dim` values */
     double slope;       /* the slope of the LeakyReLU on the scores, for values below 0 */
-    /* If it is not 0, the n sampled edges of a target stand for min(degree, most) edges of the
+    /* If `most` is not 0, the n sampled edges of a target stand for min(degree, most) edges of the
      * graph (edge_softmax). Then gnn_hop.degree must be set. */
     int32_t most;
 };

@@ -23,7 +23,7 @@ enum { NPY_MAX_DIMS = 8, NPY_MAX_HEADER = 1 << 16 };
 
 struct npy {
     enum dtype type;
-    bool fortran;
+    bool fortran; /* the values are stored column by column */
     int dims;
     int64_t shape[NPY_MAX_DIMS];
     int64_t count; /* number of values */

@@ -7,6 +7,7 @@
 
 #include "base/util.h"
 
+/* Sizes of the records of a zip file, in bytes, without the parts whose length varies. */
 enum {
     END_BYTES = 22,
     END64_LOCATOR_BYTES = 20,
@@ -14,7 +15,7 @@ enum {
     ENTRY_BYTES = 46,
     LOCAL_BYTES = 30,
     MAX_COMMENT = 65535,
-    MAX_DIRECTORY = 16 << 20 /* bytes: far more than the few members of an .npz need */
+    MAX_DIRECTORY = 16 << 20 /* our limit: far more than the few members of an .npz need */
 };
 
 static uint64_t little(const unsigned char *p, int bytes)

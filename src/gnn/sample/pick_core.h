@@ -25,7 +25,8 @@ struct pick_key {
 };
 
 #define PICK_MAX_FANOUT 1024
-#define PICK_SMALL 512 /* half a random word is enough for a number below this limit */
+/* Half a random word is enough for a number below a limit of at most PICK_SMALL. */
+#define PICK_SMALL 512
 
 GEN_FN struct gen_block pick_words(const struct pick_key *k, uint32_t node, uint32_t block,
                                    uint32_t attempt)

@@ -36,7 +36,9 @@ enum sample_mode {
     SAMPLE_DISTINCT, /* uniform without replacement; all neighbours if there are no more than k */
     SAMPLE_REPEATED, /* k independent draws for every node that has neighbours */
     SAMPLE_LABOR,    /* LABOR-0: the k neighbours with the smallest variates (pick_variate) */
-    SAMPLE_PLAIN     /* the batches of SAMPLE_DISTINCT, node by node and slower, for comparison */
+    /* gives the same batches as SAMPLE_DISTINCT, but samples node by node, which is slower; for
+     * comparison */
+    SAMPLE_PLAIN
 };
 
 struct sample_options {

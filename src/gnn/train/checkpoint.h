@@ -37,14 +37,14 @@ struct train_setting {
 
 /* How far training is. */
 struct train_position {
-    int64_t epoch, batch;       /* number of the next batch, and its epoch; both count from 0 */
+    int64_t epoch, batch;       /* the epoch and the number of the next batch, both from 0 */
     struct gnn_loss epoch_loss; /* the loss over the batches of this epoch so far */
 };
 
 struct checkpoint {
     struct train_setting setting;
     struct train_position position;
-    int64_t steps;
+    int64_t steps;      /* how many training steps were done */
     struct strbuf text; /* the file */
     size_t state_at;    /* where the state of the network begins in `text` */
 };

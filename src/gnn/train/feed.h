@@ -13,9 +13,10 @@
  *     feed_end(&f, loader);
  *     feed_close(&f);                                       after loader_close
  *
- * With `store`, the GPU samples for the loader's seeds. With `transfer`, the loader prepares
- * batches in pinned memory, and a stream copies them ahead. If both are NULL, the device reads the
- * batch in the loader's memory (the CPU), or copies its arrays when it needs them (a GPU).
+ * With `store`, the GPU samples the neighbours of the loader's seeds. With `transfer`, the loader
+ * prepares batches in pinned memory, and a stream copies them ahead. If both are NULL, the device
+ * reads the batch in the loader's memory (the CPU), or copies its arrays when it needs them (a
+ * GPU).
  */
 #ifndef GNN_TRAIN_FEED_H
 #define GNN_TRAIN_FEED_H

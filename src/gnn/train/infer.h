@@ -7,9 +7,9 @@
  *     infer_result_release(&r);
  *
  * infer_sampled runs the forward pass of training over batches of sampled neighbours. infer_full
- * uses all neighbours. It computes one layer after the other, each for all nodes; the last layer
- * only for the nodes that were asked for. infer_full keeps the results of a layer for all nodes in
- * memory.
+ * uses all neighbours. It computes one layer after the other: the last layer for the nodes that
+ * were asked for, the earlier layers for all nodes. infer_full keeps the results of a layer for all
+ * nodes in memory.
  */
 #ifndef GNN_TRAIN_INFER_H
 #define GNN_TRAIN_INFER_H

@@ -252,7 +252,7 @@ static int reduce(struct trainer *t, struct gnn_loss *loss, struct err *err)
                              t->program.n_running, err);
 }
 
-/* Waits for all ranks. Fails if one of them stops. */
+/* Waits for all ranks. `stop` says whether this rank stops. Fails if any rank stops. */
 static int meet(struct trainer *t, bool stop, struct err *err)
 {
     double stops = stop;
@@ -340,7 +340,7 @@ static int whole_loss(struct trainer *t, struct gnn_loss *loss, struct err *err)
     return rc;
 }
 
-/* `loss` is that of the epoch so far, as whole_loss() gives it. */
+/* `loss` is the loss of the epoch so far, as whole_loss() gives it. */
 static int save_position(struct trainer *t, struct gnn_loss loss, struct epoch_report *r,
                          struct err *err)
 {
@@ -404,7 +404,7 @@ static int64_t labelled_seeds(const struct gnn_batch *b)
     return n;
 }
 
-/* Brings a batch of the loader to the device and trains it. */
+/* Brings a batch of the loader to the device and trains the model with it. */
 static int train_given(struct trainer *t, const struct gnn_batch *b, struct epoch_report *r,
                        struct err *err)
 {

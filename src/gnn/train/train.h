@@ -15,9 +15,10 @@
  * not change a bit of it. Neither does an interruption after which --resume continues.
  *
  * With `comm`, several processes (ranks) train one model. Each computes with its share of every
- * batch, and the ranks average their gradients, so all have the same weights after every batch. The
- * losses are those of one process, apart from rounding. Models with batch norm are an exception:
- * each rank normalises with the statistics of its own rows. Rank 0 writes the checkpoints.
+ * batch, and the ranks average their gradients, so all ranks have the same weights after every
+ * batch. The losses are those of one process, apart from rounding. Models with batch norm are an
+ * exception: each rank normalises with the statistics of its own rows. Rank 0 writes the
+ * checkpoints.
  */
 #ifndef GNN_TRAIN_TRAIN_H
 #define GNN_TRAIN_TRAIN_H
@@ -50,19 +51,21 @@ struct train_options {
     int ahead;
     double lr;              /* the learning rate */
     const char *checkpoint; /* the file for checkpoints; NULL means that none are written */
-    /* The trainer writes a checkpoint after each epoch. If this is not 0, also whenever this many
-     * more batches are done. */
+    /* The trainer writes a checkpoint after each epoch. If checkpoint_batches is not 0, it also
+     * writes one after every checkpoint_batches batches of an epoch. */
     int64_t checkpoint_batches;
     bool resume; /* continue from the checkpoint if the file exists */
-    /* If it is not NULL, it is called after each batch. */
+    /* If not NULL, the trainer calls this function after each batch. `batch` says how many of the
+     * epoch's batches are done, and `batches` how many there are. */
     void (*progress)(void *ctx, int64_t epoch, int64_t batch, int64_t batches,
                      const struct gnn_loss *so_far);
     void *ctx;
 };
 
 struct epoch_report {
-    /* first_batch is not 0 if trainer_epoch() continued an interrupted epoch: it is the number of
-     * the first batch that was trained now. */
+    /* `epoch` counts from 0. `batches` is how many batches the epoch has. first_batch is the number
+     * of the first batch that this call of trainer_epoch() trained. It is not 0 if the call
+     * continued an interrupted epoch. */
     int64_t epoch, batches, first_batch;
     struct gnn_loss loss; /* the loss over the whole epoch */
     /* How many seeds, input nodes and edges the batches from first_batch on had, over all ranks. */
