@@ -25,7 +25,7 @@ struct evidence {
     struct task *task;
     struct strbuf source;
     char task_sha[TASK_HASH], source_sha[TASK_HASH];
-    const char *from;
+    const char *from; /* where the candidate comes from; see struct export_source (model.h) */
     bool has_verdict;
     struct verdict verdict; /* valid if has_verdict */
 };

@@ -8,9 +8,8 @@
 #include "base/util.h"
 #include "export/names.h"
 
-#define INT64_LIMIT                                                              \
-    9.2e18 /* a bound below this fits 64 bits, whatever the rounding of a double \
-            */
+/* Bounds are doubles, which may be rounded. A bound below this limit fits 64 bits anyway. */
+#define INT64_LIMIT 9.2e18
 /* In exported code, alignof(tensor) is at most this many bytes. */
 #define MAX_ALIGN 256
 

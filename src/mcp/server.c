@@ -38,7 +38,7 @@ struct server {
     json_t *catalogue;
     const struct revision *agreed; /* the revision of the handshake; NULL = there was none */
     struct line_reader reader;
-    struct strbuf out; /* output that is not written yet */
+    struct strbuf out; /* output; its first `written` bytes have been written to the client */
     size_t written;
     struct call *calls; /* in order of arrival */
     struct secret_vec secrets;
