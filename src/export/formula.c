@@ -8,8 +8,8 @@
 #include "base/util.h"
 #include "export/names.h"
 
-/* Bounds are doubles, which may be rounded. A bound below this limit fits 64 bits anyway. */
-#define INT64_LIMIT 9.2e18
+#define INT64_LIMIT \
+    9.2e18 /* bounds are doubles and may be rounded; a bound below this fits 64 bits anyway */
 /* In exported code, alignof(tensor) is at most this many bytes. */
 #define MAX_ALIGN 256
 

@@ -47,8 +47,9 @@ enum finding_kind {
     FIND_MISALIGNED,
     FIND_UNINIT, /* the kernel uses a value that it loaded from unwritten memory */
     FIND_RACE,
-    FIND_BARRIER, /* threads go around a barrier, or lanes are not in the mask of an instruction */
-    FIND_ASYNC,   /* misuse of memory that an asynchronous operation uses */
+    FIND_BARRIER,   /* threads go around a barrier, or a lane executes an instruction whose mask
+                       leaves it out */
+    FIND_ASYNC,     /* misuse of memory that an asynchronous operation uses */
     FIND_UNWRITTEN, /* no thread wrote an element of an output */
     FIND_DEADLOCK,
     FIND_TRAP,

@@ -3,7 +3,8 @@
  *
  * Invariants. No author is ever told:
  *  1. a held-out shape (with such shapes Hone checks whether a kernel is right for shapes that its
- *     author does not know), or anything measured at one, except that the candidate failed there;
+ *     author does not know), or a number measured at one. An author may learn that the candidate
+ *     failed there, and the kind of the failure;
  *  2. the source of the task's reference;
  *  3. a counter or a bottleneck while `profile` is false.
  * Authors learn about tasks and verdicts only from these functions, so only these functions must
@@ -24,6 +25,7 @@
 void say_task(const struct task *t, bool timed_only, struct strbuf *out);
 json_t *say_task_json(const struct task *t);
 
+/* What say_verdict() and say_verdict_json() tell about a verdict v. */
 struct say_verdict {
     bool profile;                     /* whether the author may learn counters and the bottleneck */
     const struct verdict *best;       /* if not NULL, v's time is compared with its time */
