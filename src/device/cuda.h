@@ -32,7 +32,7 @@
 #include "cuda/tensormap.h"
 #include "device/device.h"
 
-#define CUDA_GUARD_BYTES 65536u
+#define CUDA_GUARD_BYTES 65536u /* the size of each of a buffer's two guard zones */
 
 /* The names of Hone's own kernels. cuda_service holds their handles, which are looked up when the
  * service cubin is loaded. */
@@ -96,7 +96,7 @@ struct cuda {
      * took too long, writes its number to flags[1]. */
     volatile uint64_t *flags;
     cu_ptr flags_dev; /* the address of `flags` for kernels */
-    uint64_t epoch;   /* the number of the last gate */
+    uint64_t epoch;   /* the number of the newest gate */
     cu_ptr flush;     /* two buffers of flush_bytes bytes, for cuda_flush_l2() */
     uint64_t flush_bytes;
     bool timing;             /* true between time_begin and time_end */

@@ -15,7 +15,7 @@ enum eval_baselines { BASELINES_NONE, BASELINES_HERE, BASELINES_ALL };
 enum eval_depth { EVAL_SMOKE, EVAL_CHECK, EVAL_TIME, EVAL_PROFILE };
 
 struct eval_config {
-    /* The last part of the evaluation. If the candidate fails, the evaluation ends earlier. */
+    /* The evaluation ends after this part, or earlier if the candidate fails. */
     enum eval_depth depth;
     uint64_t seed; /* 0 = drawn at random and recorded in the verdict */
     bool sanitize;

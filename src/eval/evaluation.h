@@ -28,7 +28,7 @@ struct needed_baseline {
 
 struct evaluation {
     struct evaluation *next;
-    /* "" for the evaluation of a candidate. For that of a baseline, the key of the baseline's
+    /* "" if this evaluates a candidate. If it evaluates a baseline, the key of the baseline's
      * verdict. */
     char of_baseline[HASH_HEX];
     VEC(struct needed_baseline) needs;

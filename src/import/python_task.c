@@ -72,8 +72,8 @@ static void axes_open(struct axes *x, const struct definition *d)
             x->most[i] = MAX(x->most[i], w->axes[i]);
 }
 
-/* Sets const axes, limits the others, and computes the axes that follow from others. Returns false
- * if a constraint does not hold. */
+/* Sets const axes, limits the other axes to x->most, and computes the axes that follow from other
+ * axes. Returns false if a constraint does not hold. */
 static bool complete(const struct axes *x, int64_t *v)
 {
     struct expr_env env = {.values = v};

@@ -5,8 +5,7 @@
  * gcc compiles this file into hone-worker, and NVRTC compiles it into Hone's device code. So both
  * give the same result for an element. The truth is the right value as a double, which the task's
  * oracle computes together with a magnitude: how large the terms of the element's sum are
- * (task/hone_ref.h).
- * The job gives rtol, atol and acc_eps (struct job_buffer in job.h).
+ * (task/hone_ref.h). The job gives rtol, atol and acc_eps (struct job_buffer in job.h).
  *
  *   allowed = atol + rtol * magnitude + half an ulp of the dtype at the truth
  *   ratio   = |got - truth| / allowed; an element is bad unless ratio <= 1

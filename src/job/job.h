@@ -223,7 +223,8 @@ struct job_phase {
 struct job_case {
     const char *name; /* for example "smoke:0" or "heldout:2" */
     uint32_t nbuffers;
-    /* How many entries `buffers` has room for, while plans add workspaces. Not in job.bin. */
+    /* How many entries `buffers` has room for. Plans add workspaces to `buffers`. Not in job.bin.
+     */
     uint32_t buffers_room;
     struct job_buffer *buffers;
     uint32_t nprograms;

@@ -41,7 +41,7 @@
 #include "spool/name.h"
 #include "spool/watch.h"
 
-enum { SPOOL_MAX_FAILED = 3, SPOOL_MAX_TAKEN = 20 };
+enum { SPOOL_MAX_FAILED = 3, SPOOL_MAX_TAKEN = 20 }; /* see spool_hopeless() */
 
 /* How long a worker may be silent: 30 s, or what HONE_SPOOL_LEASE_S says. */
 uint64_t spool_lease_ns(void);

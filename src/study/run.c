@@ -1,9 +1,9 @@
 /*
  * run.c - does the runs of a study, in several processes.
  *
- * In the first phase the built-in author works on every task and its siblings, and leaves lessons.
- * In the second phase every arm works on every task with every seed; arms with memory use the
- * lessons.
+ * In the first phase the built-in author works on every task and on its sibling tasks (study.h),
+ * and leaves lessons (memory/memory.h). In the second phase every arm works on every task with
+ * every seed; arms with memory use the lessons.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * study.h - compares strategies, and strategies without one of their ideas, at an equal budget of
- * candidates. docs/study.md describes it for users.
+ * study.h - compares strategies with each other, and each strategy with versions of itself in which
+ * one idea is switched off. All have the same budget of candidates. docs/study.md describes it for
+ * users.
  *
  *     struct study s = {.dir = "hone-out/study", .seeds = 20, .budget = 12, .jobs = 2};
  *     study_add_task(&s, "softmax", err);
