@@ -31,8 +31,8 @@ struct eval_config {
     const char *ncu_csv; /* EVAL_PROFILE: where to write ncu's output; NULL = nowhere */
     /* Detectors (check/) to switch off; only hone-test sets it. NULL-terminated, or NULL. */
     const char *const *disabled_detectors;
-    /* The source that the candidate was derived from, for its family header (compile.h). NULL =
-     * none. */
+    /* The source that the candidate was derived from. If this source has a family header
+     * (compile/family.h), the candidate compiles faster. NULL = none. */
     const char *parent;
 };
 #define EVAL_CONFIG_INIT                                                 \

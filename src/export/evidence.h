@@ -30,8 +30,8 @@ struct evidence {
     struct verdict verdict; /* valid if has_verdict */
 };
 
-/* Takes RUN or RUN:N. Sets has_verdict if the candidate has a verdict, whatever its kind. The
- * caller releases e, also after an error. */
+/* `which` is RUN, or RUN:N for candidate number N. Sets has_verdict if the candidate has a verdict,
+ * whatever its kind. The caller releases e, also after an error. */
 int evidence_from_run(struct evidence *e, struct store *s, const char *which, struct err *err);
 /* Takes ownership of the task. */
 void evidence_from_file(struct evidence *e, struct task *t, const char *source, size_t len,

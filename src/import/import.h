@@ -41,7 +41,7 @@ struct import_report {
     char *name, *dir; /* the task's name, and its folder */
     bool compared;    /* the oracle was compared with PyTorch; false for a recorded trace */
     /* The largest |PyTorch - oracle| / max(|oracle|, rms) of any element. PyTorch computes in
-     * double, and rms is that of the oracle's output. 0 if they were not compared. */
+     * double, and rms is that of the oracle's output. The value is 0 if they were not compared. */
     double largest;
     /* The largest error that random rounding caused, divided by the tolerance. */
     double rounding;

@@ -347,8 +347,8 @@ static void read_values(struct search *s, struct size_choice *c)
                                                   (long long)MIN(s->limits.floor, s->original[i]));
 }
 
-/* Returns the largest number of variances on one path through the graph. Only those count whose
- * number of elements depends on the sizes. */
+/* Returns the largest number of variances on one path through the graph. Counts only variances
+ * whose number of elements depends on the sizes. */
 static uint32_t stacked_variances(struct search *s, struct size_choice *c)
 {
     uint32_t *depth = arena_alloc(&c->arena, (s->g->values.n + 1) * sizeof *depth), most = 0;

@@ -52,7 +52,8 @@ struct compare_elem {
     int bad, unwritten;
 };
 
-/* The counts, sums and maxima over several elements. Two of them can be merged, in any order. */
+/* The counts, sums and maxima over several elements. Two such structs can be merged, in any order.
+ */
 struct compare_sum {
     uint64_t n, bad, unwritten, worst_elem;
     double max_ratio, zero_ratio, max_abs, err2, ideal2;

@@ -95,7 +95,8 @@ struct job_buffer {
 };
 
 /* Returns whether an output can have several right answers. Then the oracle looks at the
- * candidate's answer (GOT in hone_ref.h). This holds for integers with a tolerance in sigmas. */
+ * candidate's answer (GOT in hone_ref.h). Outputs of integers whose tolerance is in sigmas are of
+ * this kind. */
 bool job_has_choice(const struct job_buffer *b);
 
 enum job_arg_kind { JOB_ARG_BUFFER, JOB_ARG_BYTES, JOB_ARG_TENSORMAP };

@@ -232,7 +232,7 @@ static void send_progress(struct server *s, struct call *c, const char *line)
                                            ++c->progress, "message", json_text(line))));
 }
 
-/* Finds the last whole line that the child has printed since the last progress. */
+/* Finds the newest whole line that the child has printed since the previous progress message. */
 static bool new_line(struct call *c, char line[400])
 {
     const struct strbuf *sb = &c->child.err;

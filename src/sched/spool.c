@@ -24,6 +24,7 @@
 #include "spool/run.h"
 #include "sys/file.h"
 
+/* A bundle without a result is put into the spool at most MAX_PUTS times. */
 enum { WINDOW = 512, MAX_PUTS = 5 };
 
 struct spooled {
