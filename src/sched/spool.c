@@ -90,7 +90,8 @@ static void read_job(struct spooled *x)
     if (file_read(path, JOB_MAX_BYTES, &sb, NULL) == 0 &&
         job_read(&job, sb.buf, sb.len, &a, NULL) == 0) {
         x->nonce = job.nonce;
-        /* The emulator's oracle is machine code, so its worker needs this kind of machine. */
+        /* The emulator's oracle is machine code for this machine's architecture, so its worker
+         * needs a machine of the same architecture. */
         if (job.device == JOB_CUDA)
             snprintf(x->kind, sizeof x->kind, "cuda");
         else if (uname(&u) == 0)
