@@ -10,7 +10,7 @@
  *   cuda.c        open, close, errors, the vtable
  *   cuda_mem.c    buffers: slabs, guard zones, data, poison, hashes, cache flushing
  *   cuda_run.c    modules, launches, tensor maps, time limits, clocks
- *   cuda_truth.c  the oracle and the comparison
+ *   cuda_truth.c  the oracle (the task's compiled reference) and the comparison
  *   cuda_lib.c    cuBLASLt as a baseline
  *   cuda_peak.c   ceilings: the highest rates of the device
  *
@@ -205,7 +205,8 @@ enum result_status cuda_lib_launch(struct cuda *d, const char *spec, const struc
                                    void *const *args, struct err *err);
 void cuda_lib_close(struct cuda *d);
 
-/* Reads a whole file of at most `max` bytes from the bundle. The caller frees *data. */
+/* Reads a whole file of at most `max` bytes from `dir`, the directory with the job's files (the
+ * bundle). The caller frees *data. */
 int cuda_read_file(const char *dir, const char *name, size_t max, char **data, size_t *len,
                    struct err *err);
 

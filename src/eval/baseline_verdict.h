@@ -61,7 +61,7 @@ const struct verdict *baseline_verdict_get(struct baseline_verdicts *b, const ch
 void baseline_verdict_put(struct baseline_verdicts *b, const char *key, struct verdict *v);
 
 /* Returns the number of the first source line that the verdict names, in a compile error, a plan
- * error or a finding. Returns 0 if it names no line. */
+ * error or a finding (a mistake that the emulator saw). Returns 0 if it names no line. */
 uint32_t baseline_verdict_line(const struct verdict *v);
 
 #endif

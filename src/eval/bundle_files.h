@@ -89,7 +89,7 @@ int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_req
 /* Fills p, and writes the oracle and the service code to bundle_dir. */
 int bundle_files_gather(struct bundle_files *p, const struct bundle_files_request *rq,
                         const char *bundle_dir, struct err *err);
-/* Describes baseline i as a contender and as a module of the bundle. */
+/* Describes baseline i as a contender (cases.h) and as a module of the bundle. */
 void bundle_files_contender(const struct bundle_files *p, size_t i, struct contender *who,
                             struct pack_module *file);
 void bundle_files_release(struct bundle_files *p);

@@ -370,8 +370,8 @@ static void submit_run(struct evaluator *e, struct evaluation *a)
         err_set(&err, ERR_ENV, "ncu was not found");
         goto broken;
     }
-    /* If the device is a GPU, bundles for the emulator run on this machine. With --device emu, the
-     * emulator is the device, so its bundles go where --on says. */
+    /* If the device is a GPU, bundles (pack.h) for the emulator run on this machine. With --device
+     * emu, the emulator is the device, so its bundles go where --on says. */
     a->sched = on_emu && e->cuda ? e->local : under && e->one_gpu ? e->one_gpu : e->main;
     if (sched_submit(a->sched, a->dir.path, a->job.limits.wall_ns, under, &a->sched_ticket, &err) <
         0)

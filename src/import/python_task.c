@@ -9,7 +9,8 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-/* How many smoke and check workloads to write at most, and the range of held-out sizes. */
+/* How many smoke and check workloads to write at most, and the range of sizes from which Hone draws
+ * held-out shapes, which test kernels in secret. */
 enum { SMOKE_SHAPES = 2, MOST_CHECKED = 4, LEAST_HELDOUT = 1, MOST_HELDOUT = 12 };
 static const double CHECK_ELEMS = 4194304; /* the most elements of a tensor in a check workload */
 

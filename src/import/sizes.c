@@ -252,8 +252,9 @@ static void widen_cheapest(const struct search *s, struct size_range *out)
     arena_release(&a);
 }
 
-/* Chooses the held-out ranges, from the least sizes up to sizes whose cost is within a limit. To
- * find the upper sizes, it shrinks all original sizes in the same ratio. */
+/* Chooses the ranges of sizes from which Hone draws held-out shapes, which test kernels in secret.
+ * The ranges go from the least sizes up to sizes whose cost is within a limit. To find the upper
+ * sizes, it shrinks all original sizes in the same ratio. */
 static void choose_heldout(struct size_choice *c, const struct search *s)
 {
     struct size_range *out = arena_alloc(&c->arena, (s->n + 1) * sizeof *out);

@@ -24,7 +24,7 @@
  * After job_read() a reader may rely on these invariants:
  *  - every index is in range, and every count is within its cap;
  *  - strings are NUL-terminated, and sizes do not overflow;
- *  - a file name is "" or a plain name inside the bundle;
+ *  - a file name is "" or a plain name inside the bundle, the directory with job.bin;
  *  - a JOB_CALL_REPEAT call follows a call of the same program.
  * An enemy may have chosen all other values.
  */
@@ -58,9 +58,9 @@
 enum job_device { JOB_EMU, JOB_CUDA };
 
 enum job_buffer_role {
-    JOB_INPUT,    /* filled by `gen` before a call; must be unchanged after it */
-    JOB_OUTPUT,   /* poisoned before a call; compared with the truth after it */
-    JOB_INOUT,    /* filled by `gen` before a call; compared with the truth after it */
+    JOB_INPUT,  /* filled by `gen` before a call; must be unchanged after it */
+    JOB_OUTPUT, /* filled with poison (poison.h) before a call; compared with the truth after it */
+    JOB_INOUT,  /* filled by `gen` before a call; compared with the truth after it */
     JOB_WORKSPACE /* poisoned before a call, or zeroed if zero_init is set (zeroing is timed) */
 };
 
@@ -154,7 +154,7 @@ struct job_tensormap {
     uint8_t fill_nan;   /* the value of elements out of bounds: 0 means zero, 1 means NaN */
 };
 
-/* A program: the launches of one contender in this case. */
+/* A program: the launches of one contender (the candidate or a baseline) in this case. */
 struct job_program {
     uint32_t module; /* index into job.modules */
     uint32_t nlaunches;

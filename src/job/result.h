@@ -92,7 +92,7 @@ struct result_compare {
     uint32_t buffer;    /* index of the output in job_case.buffers */
     uint64_t n;         /* how many elements were compared */
     uint64_t bad;       /* how many elements are outside the tolerance */
-    uint64_t unwritten; /* how many elements still hold poison */
+    uint64_t unwritten; /* how many elements still hold poison (poison.h) */
     /* For a call in which one input element was changed: how many bad elements have the same bits
      * as without the change. */
     uint64_t stale;
@@ -166,7 +166,7 @@ struct result_module {
 
 struct result {
     uint64_t job_hash; /* job_hash() of the job.bin that this result answers */
-    uint64_t nonce;    /* the nonce of the job */
+    uint64_t nonce;    /* the random number `nonce` of the job */
     enum result_status status;
     const char *message;             /* details of the failure, such as kernel, address or limit */
     uint32_t where_case, where_call; /* the call that failed, or that was under way */

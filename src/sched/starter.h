@@ -15,9 +15,9 @@
 struct starter;
 
 struct starter_ops {
-    /* Starts workers if more are needed. It is called again and again while there are bundles, and
-     * may wait up to wait_ns. `bundles` counts the bundles that are not finished, `finished` all
-     * that have ever finished. Returns -1 if no worker can be started. */
+    /* Starts workers if more are needed. It is called again and again while there are bundles
+     * (sched.h), and may wait up to wait_ns. `bundles` counts the bundles that are not finished,
+     * `finished` all that have ever finished. Returns -1 if no worker can be started. */
     int (*step)(struct starter *st, unsigned bundles, uint64_t finished, uint64_t wait_ns,
                 struct err *err);
     void (*close)(struct starter *st); /* ends the workers */

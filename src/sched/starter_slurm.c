@@ -10,8 +10,8 @@
  *     BASE/hone-NAME/owner     host and process id of the `hone` that made this directory
  *
  * A job that squeue does not list is over. The autoscaler then asks for another job if there are
- * bundles left. So preemption, a time limit and a lost node need no special case. While squeue
- * fails, Hone starts and cancels nothing. If squeue fails for too long, Hone gives up.
+ * bundles (sched.h) left. So preemption, a time limit and a lost node need no special case. While
+ * squeue fails, Hone starts and cancels nothing. If squeue fails for too long, Hone gives up.
  */
 #include <errno.h>
 #include <poll.h>

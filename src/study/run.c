@@ -256,7 +256,8 @@ static const struct study_arm *arm_named(const char *name)
     return arm;
 }
 
-/* Does a run of the arm `playbook` on a task, and writes its lessons into a file. */
+/* Does a run of the arm `playbook` (the built-in author) on a task, and writes its lessons into a
+ * file. */
 static int keep_lessons(struct worker *w, const struct task *t, const char *path,
                         struct study_row *row, struct err *err)
 {

@@ -25,8 +25,9 @@
  * setup belong to another study, and no table uses them.
  *
  * The study leaves out the check and held-out shapes of its tasks, and the baselines. The kernels
- * come from playbooks, which the tests check, and the shapes that are left show the errors that
- * `noisy` makes. But a passing verdict in a study does not show that a kernel is right.
+ * come from playbooks (Hone's kernel templates), which the tests check, and the shapes that are
+ * left show the errors that `noisy` makes. But a passing verdict in a study does not show that a
+ * kernel is right.
  */
 #ifndef STUDY_STUDY_H
 #define STUDY_STUDY_H
