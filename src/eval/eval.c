@@ -74,8 +74,9 @@ static void finish_with(struct evaluator *e, struct evaluation *a, enum verdict_
                         const char *stage, const char *detector, const char *summary,
                         const char *detail)
 {
-    /* This detector ends the evaluation: a candidate that does not compile, for example, cannot go
-     * on to the next stage. If a test switched the detector off, the candidate is unjudged. */
+    /* A detector is a rule that decides a verdict (check/). This detector ends the evaluation: a
+     * candidate that does not compile, for example, cannot go on to the next stage. If a test
+     * switched the detector off, the candidate is unjudged. */
     for (const char *const *off = a->cfg.disabled_detectors; off && *off; off++)
         if (str_eq(*off, detector))
             kind = V_UNJUDGED;

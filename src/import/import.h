@@ -15,10 +15,10 @@
  *  2. Hone writes the graph's reference as C code, whose compiled form is the oracle, and chooses
  *     sizes (task_text.h).
  *  3. Hone checks the task as `hone task check` does. If the caller gave no file of an earlier
- *     trace, Hone also runs the module in PyTorch, at the smoke shapes and at two shapes of the
- *     held-out ranges, from which Hone draws secret shapes to test kernels. The module's results
- *     must agree with the oracle's within the task's tolerance. If the module runs in double, they
- *     must agree within a thousandth of the tolerance.
+ *     trace, Hone also runs the module in PyTorch, at the small smoke shapes and at two shapes of
+ *     the held-out ranges, from which Hone draws secret shapes to test kernels. The module's
+ *     results must agree with the oracle's within the task's tolerance. If the module runs in
+ *     double, they must agree within a thousandth of the tolerance.
  *  4. Hone runs the oracle with random rounding, to see that the tolerance is neither too narrow
  *     nor too wide (graph/tolerance/prove.h).
  * After the import, the task needs PyTorch only as a baseline.

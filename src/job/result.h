@@ -87,7 +87,8 @@ struct result_counter {
     uint32_t case_index; /* index of the case in the job */
 };
 
-/* One output of a call, compared with the truth. */
+/* One output of a call, compared with the truth: the right values, which the oracle computes
+ * (job.h). */
 struct result_compare {
     uint32_t buffer;    /* index of the output in job_case.buffers */
     uint64_t n;         /* how many elements were compared */

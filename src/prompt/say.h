@@ -42,8 +42,9 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out);
 void say_time(double ns, struct strbuf *out);
 json_t *say_verdict_json(const struct verdict *v, const struct say_verdict *o);
 
-/* Returns the candidate's percentage of the roofline: the geometric mean over the timed shapes; 0 =
- * unknown. *lowest (may be NULL) gets the percentage of the worst shape. */
+/* The roofline is the highest speed that the GPU's ceilings allow (see roofline_pct in struct
+ * verdict_time). Returns the candidate's percentage of the roofline: the geometric mean over the
+ * timed shapes; 0 = unknown. *lowest (may be NULL) gets the percentage of the worst shape. */
 double verdict_roofline(const struct verdict *v, double *lowest);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * starter.h - starts the workers of a spool. A place is a spool and a starter:
+ * starter.h - starts the workers of a spool, a directory in which bundles wait for workers. A place
+ * is a spool and a starter:
  *
  *     spool:DIR     no starter: somebody else starts workers
  *     local:...     starter_local(): one worker process for each GPU of this machine

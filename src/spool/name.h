@@ -1,5 +1,5 @@
 /*
- * name.h - the names of bundles in a spool.
+ * name.h - the names of bundles in a spool (lease.h).
  *
  *     todo/ID.g2f1            a bundle that waits
  *     claimed/ID.g2f1.W       a bundle that worker W has
