@@ -89,7 +89,8 @@ void *expr_fold(const struct expr *e, const struct expr_fold *f);
 void expr_fix(struct expr *e, size_t i, int64_t value);
 /* Whether the expression mentions name number i. */
 bool expr_uses(const struct expr *e, size_t i);
-/* Returns the NAME of the i-th alignof(NAME) and its column; NULL past the last. */
+/* Returns the NAME of alignof(NAME) number i, counted from 0, and sets *col to its column. Returns
+ * NULL if there are fewer. */
 const char *expr_alignof_name(const struct expr *e, size_t i, size_t *col);
 
 #endif

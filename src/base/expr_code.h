@@ -53,8 +53,8 @@ enum op {
 
 struct insn {
     uint8_t op;
-    bool real; /* the operands are real numbers */
-    uint16_t col;
+    bool real;    /* the operands are real numbers */
+    uint16_t col; /* the column of the operator in the text, for errors */
     /* A constant, the bits of a real constant, the index of a name, a jump target, or an index into
      * `tensors`. */
     int64_t arg;
@@ -64,9 +64,9 @@ struct expr {
     const char *text;
     const char *const *tensors; /* the NAMEs in alignof(NAME) */
     size_t ntensors;
-    const size_t *tensor_cols;
+    const size_t *tensor_cols; /* the column of each of these NAMEs in the text */
     bool is_real;
-    size_t stack; /* the words of the stack that the code uses */
+    size_t stack; /* how many words of stack the code needs */
     size_t ninsns;
     struct insn insns[];
 };

@@ -15,8 +15,8 @@
 
 enum { GPU_BUSY = -1, GPU_NO_LOCK = -2 };
 
-/* Never waits. `ordinal` is CUDA's number of the GPU. CUDA counts only the GPUs that
- * CUDA_VISIBLE_DEVICES names. */
+/* Returns a descriptor for gpu_unlock(), GPU_BUSY or GPU_NO_LOCK. Never waits. `ordinal` is CUDA's
+ * number of the GPU. CUDA counts only the GPUs that CUDA_VISIBLE_DEVICES names. */
 int gpu_lock(int ordinal);
 /* Does the same for the emulator, which can stand for several GPUs. `ordinal` is the number of such
  * a GPU. */

@@ -4,7 +4,7 @@
  *
  * This text is compiled into `hone`, into `hone-worker` and, by NVRTC, into Hone's device code. All
  * of them produce the same bits: random words come from Philox4x32-10, and converting a double to a
- * narrower type rounds once, to even. job/gen_core.h uses both to make the data of tensors.
+ * narrower type rounds once, to nearest even. job/gen_core.h uses both to make the data of tensors.
  */
 #ifndef BASE_NUMBER_CORE_H
 #define BASE_NUMBER_CORE_H
@@ -206,12 +206,12 @@ GEN_FN uint64_t gen_encode(int t, double v)
     }
 }
 
-/* Layout of the float types; mant is 0 for other types. */
+/* A float type: its numbers of bits, and the bit patterns of special values. */
 struct gen_float {
-    int mant, bits;
-    uint64_t inf;  /* +inf, or the largest finite value if the type has no infinity */
-    uint64_t most; /* the largest finite value */
-    uint64_t nan;  /* a quiet NaN; it stays a NaN if bits in the mask nan_free change */
+    int mant, bits; /* the explicit mantissa bits; all bits. Both are 0 if the type is no float. */
+    uint64_t inf;   /* +inf, or the largest finite value if the type has no infinity */
+    uint64_t most;  /* the largest finite value */
+    uint64_t nan;   /* a quiet NaN; it stays a NaN if bits in the mask nan_free change */
     uint64_t nan_free;
 };
 

@@ -217,7 +217,7 @@ static int unknown_long(const struct options *spec, const char *s, size_t n, str
 /* The state of the walk over argv. Operands move to the front as the walk passes them. */
 struct walk {
     const char **argv;
-    int argc, i, kept;
+    int argc, i, kept; /* i: the current word; kept: how many operands were moved to the front */
 };
 
 static const char *next_value(struct walk *w)
@@ -257,7 +257,7 @@ static int parse_long(const struct options *spec, struct walk *w, struct err *er
     return set_value(o, v, err);
 }
 
-/* Returns 1 if -h asks for help. */
+/* Returns 0, 1 if -h asks for help, or -1 with an error. */
 static int parse_short(const struct options *spec, struct walk *w, struct err *err)
 {
     for (const char *s = w->argv[w->i] + 1; *s; s++) {

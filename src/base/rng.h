@@ -15,7 +15,7 @@
 struct rng {
     uint64_t seed, block;
     uint32_t stream;
-    uint64_t spare; /* the second number of the last block; rng_u64() returns it next */
+    uint64_t spare; /* the second number of the newest block; rng_u64() returns it next */
     int has_spare;
 };
 

@@ -18,9 +18,9 @@
  *
  * A function that wraps the driver takes the driver first and, if it can fail, `struct err *` last.
  * It returns 0 or the negated error number of the driver. A caller tests `rc < 0` to see any
- * failure, or `rc == -CU_OUT_OF_MEMORY` to see this one. If err is NULL, the function writes no
- * message. Functions that free or close something return void, because a caller could do nothing
- * about a failure. nvml.h has rules of its own.
+ * failure, or `rc == -CU_OUT_OF_MEMORY` to see this particular failure. If err is NULL, the
+ * function writes no message. Functions that free or close something return void, because a caller
+ * could do nothing about a failure. nvml.h has rules of its own.
  *
  * The declarations are ours, not those of NVIDIA's cuda.h, so that Hone can be built on a machine
  * without CUDA. If cuda.h is installed, t/unit/cuda.c compares our declarations with it.

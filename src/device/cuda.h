@@ -10,7 +10,7 @@
  *   cuda.c        open, close, errors, the vtable
  *   cuda_mem.c    buffers: slabs, guard zones, data, poison, hashes, cache flushing
  *   cuda_run.c    modules, launches, tensor maps, time limits, clocks
- *   cuda_truth.c  the oracle and the comparison
+ *   cuda_truth.c  the oracle (the task's compiled reference) and the comparison
  *   cuda_lib.c    cuBLASLt as a baseline
  *   cuda_peak.c   ceilings: the highest rates of the device
  *
@@ -32,7 +32,7 @@
 #include "cuda/tensormap.h"
 #include "device/device.h"
 
-#define CUDA_GUARD_BYTES 65536u
+#define CUDA_GUARD_BYTES 65536u /* the size of each of a buffer's two guard zones */
 
 /* The names of Hone's own kernels. cuda_service holds their handles, which are looked up when the
  * service cubin is loaded. */
@@ -96,7 +96,7 @@ struct cuda {
      * took too long, writes its number to flags[1]. */
     volatile uint64_t *flags;
     cu_ptr flags_dev; /* the address of `flags` for kernels */
-    uint64_t epoch;   /* the number of the last gate */
+    uint64_t epoch;   /* the number of the newest gate */
     cu_ptr flush;     /* two buffers of flush_bytes bytes, for cuda_flush_l2() */
     uint64_t flush_bytes;
     bool timing;             /* true between time_begin and time_end */
@@ -205,7 +205,8 @@ enum result_status cuda_lib_launch(struct cuda *d, const char *spec, const struc
                                    void *const *args, struct err *err);
 void cuda_lib_close(struct cuda *d);
 
-/* Reads a whole file of at most `max` bytes from the bundle. The caller frees *data. */
+/* Reads a whole file of at most `max` bytes from `dir`, the directory with the job's files (the
+ * bundle). The caller frees *data. */
 int cuda_read_file(const char *dir, const char *name, size_t max, char **data, size_t *len,
                    struct err *err);
 

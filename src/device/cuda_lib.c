@@ -27,7 +27,7 @@
 #include "base/vec.h"
 #include "device/cuda.h"
 
-enum { MAX_ALGOS = 8, TRIES = 3 };
+enum { MAX_ALGOS = 8, TRIES = 3 }; /* algorithms that are tried; launches of each of them */
 /* Numbers of the library's own enums. Hone is built without the library's headers. */
 enum { EPILOGUE_NONE = 1, EPILOGUE_BIAS = 4, EPILOGUE_RELU_BIAS = 6 };
 enum { DESC_TRANSA = 3, DESC_TRANSB = 4, DESC_EPILOGUE = 7, DESC_BIAS = 8 };

@@ -358,8 +358,9 @@ int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_
  * Removes everything that the candidate could find in the L2. First we reset the lines that a
  * kernel asked the L2 to keep (persisting lines). Then we write a buffer of at least twice the
  * cache's size. This makes the L2 write back the dirty lines of the data that we just generated.
- * Then we read as many bytes of another buffer, which fills the cache with clean lines. So the L2
- * has no old lines to write back while the candidate runs, which would make the candidate slower.
+ * Then we read as many bytes of another buffer, which fills the cache with clean lines. So while
+ * the candidate runs, the L2 has no old lines to write back. Writing them back would slow the
+ * candidate down.
  */
 int cuda_flush_l2(struct device *dev, struct err *err)
 {

@@ -15,7 +15,7 @@ struct peak {
 };
 
 /* Returns the median time of one launch in nanoseconds, or < 0 on failure. The launches are timed
- * behind the gate, after a warm-up. */
+ * behind the gate (cuda_run.c), after a warm-up. */
 static double time_of(struct peak *p, struct err *err)
 {
     double v[SAMPLES];

@@ -26,8 +26,8 @@ struct cuda_truth {
     cu_ptr chosen[JOB_MAX_BUFFERS];
     cu_ptr scratch, axes, scalars, fault; /* the oracle reaches them through struct ref_ctx */
     cu_ptr partial;                       /* sums of hone_compare, one for each warp */
-    /* A sample of the units consists of groups of adjacent units (unit_sample.h): the first unit of
-     * each group. */
+    /* A sample of the units consists of runs of adjacent units (unit_sample.h). `starts` has the
+     * first unit of each run. */
     cu_ptr starts;
     cu_ptr ctx;         /* struct ref_ctx: too large for a kernel's parameters */
     uint64_t got_bytes; /* the size of `got` */

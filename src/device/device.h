@@ -3,8 +3,9 @@
  * `cuda` and `emu`.
  *
  * `cuda` is a GPU. `emu` is Hone's emulator, which runs kernels on the CPU. hone-worker uses the
- * vtable to run a job on either of them. emu/driver.c uses it to run kernels on emu without a job.
- * Addresses are opaque 64-bit numbers: real on cuda, virtual on emu.
+ * vtable to run a job on either of them. The job's files are in one directory, the bundle.
+ * emu/driver.c uses the vtable to run kernels on emu without a job. Addresses are opaque 64-bit
+ * numbers: real on cuda, virtual on emu.
  *
  *     struct device *d;
  *     if (cuda_open(&d, job, bundle_dir, err) < 0) ...
@@ -231,7 +232,7 @@ struct device_ops {
      * asks for a sample of the units, it runs only these units. `got` has the candidate's outputs
      * of the call; the oracle reads them if several answers are right.
      * - truth_compare compares the bytes of a kept output with the truth.
-     * - truth_fetch copies the truth and the magnitudes to the host. */
+     * - truth_fetch copies the truth and the magnitudes (job/compare_core.h) to the host. */
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,
                       struct err *err);
     int (*truth_compute)(struct device *d, const struct job_case *c, const struct job_call *call,

@@ -60,8 +60,8 @@ const struct verdict *baseline_verdict_get(struct baseline_verdicts *b, const ch
  * this process only. */
 void baseline_verdict_put(struct baseline_verdicts *b, const char *key, struct verdict *v);
 
-/* Returns the first line of the source that a verdict names, in a compile error, a plan error or a
- * finding; 0 if it names none. */
+/* Returns the number of the first source line that the verdict names, in a compile error, a plan
+ * error or a finding (a mistake that the emulator saw). Returns 0 if it names no line. */
 uint32_t baseline_verdict_line(const struct verdict *v);
 
 #endif

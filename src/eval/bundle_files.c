@@ -280,9 +280,9 @@ static int add_oracle(struct bundle_files *p, const struct bundle_files_request 
 }
 
 /*
- * Appends an asset's text and replaces each `#include "..."` line by the text of the asset that it
- * names, each asset once. So device code is one text. A line that names no asset stays, because it
- * is inside an #ifdef for the host.
+ * Appends an asset's text. Replaces each `#include "..."` line by the text of the asset that the
+ * line names, but inserts no asset twice. So device code is one text. A line that names no asset
+ * stays, because it is inside an #ifdef for the host.
  */
 static void add_expanded(struct strbuf *out, const struct asset *a, struct strbuf *seen)
 {

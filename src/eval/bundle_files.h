@@ -74,11 +74,11 @@ struct bundle_files_request {
 
 /* Returns the names of the plan's kernels, without repetition, and sets *n to their number. */
 const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a);
-/* Lists the kernel baselines that the request wants, with their sources, in `a`. A file of
- * --against that cannot be read is left out here; bundle_files_gather reports it. */
 struct kernel_baseline {
     const char *name, *source;
 };
+/* Sets *out to an array, in `a`, of the kernel baselines that the request wants. Returns their
+ * number. Leaves out a file of --against that cannot be read; bundle_files_gather reports it. */
 size_t bundle_files_kernels(const struct bundle_files_request *rq, struct kernel_baseline **out,
                             struct arena *a);
 /* Compiles Hone's service code for rq->arch into dir/service.cubin. */
@@ -89,7 +89,7 @@ int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_req
 /* Fills p, and writes the oracle and the service code to bundle_dir. */
 int bundle_files_gather(struct bundle_files *p, const struct bundle_files_request *rq,
                         const char *bundle_dir, struct err *err);
-/* Describes baseline i as a contender and as a module of the bundle. */
+/* Describes baseline i as a contender (cases.h) and as a module of the bundle. */
 void bundle_files_contender(const struct bundle_files *p, size_t i, struct contender *who,
                             struct pack_module *file);
 void bundle_files_release(struct bundle_files *p);

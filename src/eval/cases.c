@@ -294,8 +294,8 @@ static unsigned count_role(const struct task *t, enum workload_role role)
     return n;
 }
 
-/* Returns the largest number of workloads with precision data that Hone may add to those of the
- * role. How many it adds depends on the kernel. */
+/* Returns the largest number of workloads with precision data that Hone may add to the workloads of
+ * the role. How many it adds depends on the kernel. */
 static unsigned most_added(const struct task *t, enum workload_role role)
 {
     return role == ROLE_SMOKE ? 2 : role == ROLE_CHECK ? count_role(t, ROLE_TIME) : 0;

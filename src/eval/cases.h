@@ -58,8 +58,8 @@ struct case_set {
  */
 int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,
                 const struct case_options *o, struct arena *a, struct err *err);
-/* Fails if no evaluation of the task can have a workload of one of these names, which are separated
- * by commas. The error lists the possible names. */
+/* `names` are names of workloads, separated by commas. Fails if an evaluation of the task can never
+ * have a workload with one of these names. The error lists the possible names. */
 int cases_check_workload(const struct task *t, const char *names, struct err *err);
 /* True if some workload would be timed with these options. */
 bool cases_time_any(const struct task *t, const struct case_options *o);

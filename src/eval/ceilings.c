@@ -15,8 +15,8 @@
 #include "sys/json.h"
 #include "sys/proc.h"
 
-/* How long to wait while another evaluation uses the GPU. After that, Hone uses the data sheet this
- * time. */
+/* How long to wait while another evaluation uses the GPU. If the GPU is in use for longer, Hone
+ * measures nothing this time and uses the data sheet. */
 #define LOCK_WAIT_NS 60000000000u
 enum { MAX_JSON = 1 << 16 };
 

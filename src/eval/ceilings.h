@@ -18,9 +18,9 @@
 struct ceilings_query {
     struct compiler *compiler;
     const char *arch;
-    const char *cache_dir; /* NULL = the user's cache directory */
-    const char *gpu, *driver;
-    int ordinal;
+    const char *cache_dir;    /* NULL = the user's cache directory */
+    const char *gpu, *driver; /* the GPU's name and the driver's version */
+    int ordinal;              /* the number of the GPU */
 };
 
 void ceilings_get(struct ceilings *out, const struct ceilings_query *q);

@@ -15,7 +15,7 @@ enum eval_baselines { BASELINES_NONE, BASELINES_HERE, BASELINES_ALL };
 enum eval_depth { EVAL_SMOKE, EVAL_CHECK, EVAL_TIME, EVAL_PROFILE };
 
 struct eval_config {
-    /* The last part of the evaluation. If the candidate fails, the evaluation ends earlier. */
+    /* The evaluation ends after this part, or earlier if the candidate fails. */
     enum eval_depth depth;
     uint64_t seed; /* 0 = drawn at random and recorded in the verdict */
     bool sanitize;
@@ -31,8 +31,8 @@ struct eval_config {
     const char *ncu_csv; /* EVAL_PROFILE: where to write ncu's output; NULL = nowhere */
     /* Detectors (check/) to switch off; only hone-test sets it. NULL-terminated, or NULL. */
     const char *const *disabled_detectors;
-    /* The source that the candidate was derived from, for its family header (compile.h). NULL =
-     * none. */
+    /* The source that the candidate was derived from. If this source has a family header
+     * (compile/family.h), the candidate compiles faster. NULL = none. */
     const char *parent;
 };
 #define EVAL_CONFIG_INIT                                                 \

@@ -74,8 +74,9 @@ static void finish_with(struct evaluator *e, struct evaluation *a, enum verdict_
                         const char *stage, const char *detector, const char *summary,
                         const char *detail)
 {
-    /* This detector ends the evaluation: a candidate that does not compile, for example, cannot go
-     * on to the next stage. If a test switched the detector off, the candidate is unjudged. */
+    /* A detector is a rule that decides a verdict (check/). This detector ends the evaluation: a
+     * candidate that does not compile, for example, cannot go on to the next stage. If a test
+     * switched the detector off, the candidate is unjudged. */
     for (const char *const *off = a->cfg.disabled_detectors; off && *off; off++)
         if (str_eq(*off, detector))
             kind = V_UNJUDGED;
@@ -370,8 +371,8 @@ static void submit_run(struct evaluator *e, struct evaluation *a)
         err_set(&err, ERR_ENV, "ncu was not found");
         goto broken;
     }
-    /* If the device is a GPU, bundles for the emulator run on this machine. With --device emu, the
-     * emulator is the device, so its bundles go where --on says. */
+    /* If the device is a GPU, bundles (pack.h) for the emulator run on this machine. With --device
+     * emu, the emulator is the device, so its bundles go where --on says. */
     a->sched = on_emu && e->cuda ? e->local : under && e->one_gpu ? e->one_gpu : e->main;
     if (sched_submit(a->sched, a->dir.path, a->job.limits.wall_ns, under, &a->sched_ticket, &err) <
         0)

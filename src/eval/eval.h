@@ -64,7 +64,7 @@ int eval_submit(struct evaluator *e, const struct task *t, const char *source, s
  * Returns NULL if Hone could not begin. */
 const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, const char *source,
                                     struct err *err);
-/* Waits for the next finished evaluation; with timeout_ns 0 it does not wait. Returns 1 with a
+/* Waits until an evaluation is finished, at most timeout_ns. Returns 1 with its ticket and its
  * verdict, 0 if none is finished, -1 on an error. */
 int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
               struct err *err);

@@ -28,7 +28,7 @@ struct needed_baseline {
 
 struct evaluation {
     struct evaluation *next;
-    /* "" for the evaluation of a candidate. For that of a baseline, the key of the baseline's
+    /* "" if this evaluates a candidate. If it evaluates a baseline, the key of the baseline's
      * verdict. */
     char of_baseline[HASH_HEX];
     VEC(struct needed_baseline) needs;
@@ -48,8 +48,8 @@ struct evaluation {
     struct compile_ticket *compiling;
     struct compiled code;
     bool have_code;            /* `code` is set */
-    struct bundle_files parts; /* the files for the baselines, the oracle and the service code */
-    struct temp_dir dir;       /* the bundle */
+    struct bundle_files parts; /* the baselines, the oracle and the service code (bundle_files.h) */
+    struct temp_dir dir;       /* the bundle, the directory that a worker gets (pack.h) */
     struct job job;
     struct case_set cases;
     uint64_t sched_ticket;

@@ -24,7 +24,7 @@ const char *evaluator_gpu(const struct evaluator *e, struct arena *a)
 
 /* ---- opening ---- */
 
-/* Returns whether bundles run somewhere else than on this machine's devices. */
+/* Returns whether bundles (pack.h) run somewhere else than on this machine's devices. */
 static bool is_elsewhere(const char *on)
 {
     return on && !str_eq(on, "local") && !str_starts(on, "local:");

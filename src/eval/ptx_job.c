@@ -1,4 +1,5 @@
-/* ptx_job.c - packs a PTX file as a bundle, runs the worker and makes the verdict. See ptx_job.h.
+/* ptx_job.c - packs a PTX file as a bundle (pack.h), runs the worker and makes the verdict. See
+ * ptx_job.h.
  */
 #include "eval/ptx_job.h"
 

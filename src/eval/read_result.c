@@ -1,4 +1,4 @@
-/* read_result.c - reads result.bin or progress.bin from a bundle. See read_result.h. */
+/* read_result.c - reads result.bin or progress.bin from a bundle (pack.h). See read_result.h. */
 #include "eval/read_result.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "export/smem_limit.h"
 #include "sys/json.h"
 
-/* The most characters of a line, and of a title. */
+/* The largest number of characters in a line, and in a title. */
 #define WIDTH 112
 #define TITLE 84
 

@@ -18,7 +18,7 @@ static void add_bytes(struct strbuf *out, const unsigned char *p, size_t n)
         strbuf_addc(out, '\n');
 }
 
-/* Appends the PTX as a string, one line of PTX on each line. */
+/* Appends the PTX as a C string literal, with one line of PTX on each line of C. */
 static void add_ptx(struct strbuf *out, const struct compiled *code)
 {
     strbuf_addf(out, "\n/* ---- the same as PTX ---- */\n\nstatic const char ptx_text[%zu] =\n",

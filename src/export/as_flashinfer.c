@@ -278,9 +278,10 @@ static void add_trace(struct export_model *m, const char *solution, const struct
     json_decref(j);
 }
 
-/* Returns the Definition that the task is or was imported from. For other tasks, makes a Definition
- * with the task's PyTorch expression as its reference. That is possible only if all dimensions are
- * axes, nothing is updated in place and there are no scalars; otherwise returns NULL. */
+/* If the task is a Definition or was imported from one, returns that Definition. For other tasks,
+ * makes a Definition with the task's PyTorch expression as its reference. That is possible only if
+ * all dimensions are axes, nothing is updated in place and there are no scalars; otherwise returns
+ * NULL. */
 static json_t *definition_json(struct export_model *m)
 {
     const struct task *t = m->in.task;

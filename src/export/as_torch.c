@@ -11,7 +11,9 @@
 #include "export/torch_text.h"
 #include "sys/json.h"
 
-/* Where the gradient of the operator comes from. */
+/* Where the gradient of the operator comes from. EAGER: from PyTorch, which differentiates the
+ * task's PyTorch expression. KERNEL: from a second kernel. IN_PLACE: there is no gradient, because
+ * the operator updates tensors in place. */
 enum gradient { GRADIENT_NONE, GRADIENT_IN_PLACE, GRADIENT_EAGER, GRADIENT_KERNEL };
 
 /* ---- --backward ------------------------------------------------------------------------------ */

@@ -97,9 +97,10 @@ static int load_verdict(struct store *s, const struct verdict_rec *rec, struct v
     return rc;
 }
 
-/* A run can have several verdicts about one source, because it evaluates the best kernel again to
- * confirm it. Returns the verdict that decides: the first that failed, or the last verdict if none
- * failed. An unjudged verdict decides only if there is no other verdict. */
+/* A run can have several verdicts about one source, because it evaluates its best kernel a second
+ * time, to confirm the first verdict. Returns the verdict that decides: the first that failed, or
+ * the last verdict if none failed. An unjudged verdict decides only if there is no other verdict.
+ */
 static const struct verdict_rec *deciding(const struct verdict_rec_vec *all, const char *source_sha)
 {
     const struct verdict_rec *found = NULL;

@@ -25,13 +25,13 @@ struct evidence {
     struct task *task;
     struct strbuf source;
     char task_sha[TASK_HASH], source_sha[TASK_HASH];
-    const char *from;
+    const char *from; /* where the candidate comes from; see struct export_source (model.h) */
     bool has_verdict;
     struct verdict verdict; /* valid if has_verdict */
 };
 
-/* Takes RUN or RUN:N. Sets has_verdict if the candidate has a verdict, whatever its kind. The
- * caller releases e, also after an error. */
+/* `which` is RUN, or RUN:N for candidate number N. Sets has_verdict if the candidate has a verdict,
+ * whatever its kind. The caller releases e, also after an error. */
 int evidence_from_run(struct evidence *e, struct store *s, const char *which, struct err *err);
 /* Takes ownership of the task. */
 void evidence_from_file(struct evidence *e, struct task *t, const char *source, size_t len,

@@ -8,9 +8,8 @@
 #include "base/util.h"
 #include "export/names.h"
 
-#define INT64_LIMIT                                                              \
-    9.2e18 /* a bound below this fits 64 bits, whatever the rounding of a double \
-            */
+#define INT64_LIMIT \
+    9.2e18 /* bounds are doubles and may be rounded; a bound below this fits 64 bits anyway */
 /* In exported code, alignof(tensor) is at most this many bytes. */
 #define MAX_ALIGN 256
 
@@ -331,8 +330,8 @@ static void print_operator(struct strbuf *out, const struct formula *f,
         strbuf_addc(out, '-');
         operand(out, f->a, s, FORMULA_VALUE, level);
     } else {
-        /* In Python a < b < c has another meaning than in C. So an operand of a comparison that is
-         * itself a comparison gets parentheses. */
+        /* In Python a < b < c has another meaning than in C. So if an operand of a comparison is
+         * itself a comparison, it gets parentheses. */
         operand(out, f->a, s, FORMULA_VALUE, level == 5 ? 5 : level - 1);
         strbuf_addf(out, " %s ",
                     str_eq(f->op, "real/")                         ? "/"
@@ -342,8 +341,8 @@ static void print_operator(struct strbuf *out, const struct formula *f,
     }
 }
 
-/* In C, arithmetic on small literals alone is 32 bits wide. So if the result needs more bits,
- * prints 64-bit literals. */
+/* If an expression has only small literals, C computes it in 32 bits. So if the result needs more
+ * bits, prints 64-bit literals. */
 static void print_apply(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
                         enum formula_use use)
 {

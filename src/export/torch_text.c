@@ -142,8 +142,8 @@ static void add_kernel_name(void *ctx, size_t i, const struct sig *kernel)
     strbuf_addf(ctx, "%s\"%s\"", i ? ", " : "", sig_entry(kernel));
 }
 
-/* Appends code that uses the kernel if it is an instance of a template. A compiler that builds the
- * source again makes the instance only if some code uses it. */
+/* If the kernel is an instance of a template, appends code that uses the kernel. A compiler that
+ * builds the source again makes the instance only if some code uses it. */
 static void add_instance(void *ctx, size_t i, const struct sig *kernel)
 {
     if (!str_eq(kernel->kernel, sig_entry(kernel)))
@@ -436,7 +436,7 @@ static void add_program(struct export_model *m, const char *text, const char *pa
         strbuf_addf(out, "\"%s\", ", x->name);
     strbuf_addf(out, "), _%s_sizes(%s))}\n    given = {", m->ident, params);
     vec_each (const struct task_tensor, x, &t->tensors)
-        if (x->is_input) /* the program may change an input: then it gets a copy */
+        if (x->is_input) /* if the program changes this input, it gets a copy */
             strbuf_addf(out, "\"%s\": %s%s, ", x->name, py(m, x->name),
                         origin_is_updated(m, x->name) ? ".clone()" : "");
     vec_each (const struct task_scalar, x, &t->scalars)

@@ -37,7 +37,8 @@ void torch_text_literal(struct strbuf *out, const char *text);
 void torch_text_params(struct export_model *m, bool types, struct strbuf *out);
 /* Appends "R, C": the values that a plan needs, as _PREFIX_sizes() returns them. */
 void torch_text_values(struct export_model *m, struct strbuf *out);
-/* Appends lines that make the outputs which are not inputs, and the list of their names. */
+/* Appends to `lines` the code that makes each output that is not an input, and to `names` the names
+ * of these outputs. */
 void torch_text_outputs(struct export_model *m, struct strbuf *lines, struct strbuf *names);
 /* Appends "-> (Tensor, Tensor)", with a Tensor for each output that is not an input. */
 void torch_text_returns(struct export_model *m, struct strbuf *out);
@@ -45,8 +46,8 @@ void torch_text_returns(struct export_model *m, struct strbuf *out);
 size_t torch_text_new_outputs(const struct export_model *m);
 /* Whether the task updates a tensor in place. */
 bool torch_text_in_place(const struct export_model *m);
-/* Returns the operator's name, TASK_HASH. The hash is of the source, the task, the architecture and
- * the backward kernel's source; `backward` may be NULL. */
+/* Returns the operator's name: the task's name, '_' and 8 digits of a hash. The hash is that of the
+ * source, the task, the architecture and the backward kernel's source; `backward` may be NULL. */
 const char *torch_text_op(struct export_model *m, const struct export_model *backward);
 
 #endif

@@ -297,7 +297,7 @@ struct input_facts {
     bool is_csr;  /* the input holds row pointers in every workload: see is_row_pointers() */
     bool is_perm; /* in every workload, each number below the input's length occurs once */
     size_t total; /* only if is_csr: the axis whose size is the last element */
-    /* Bit a says that in every workload all elements are less than the size of axis a. */
+    /* Bit a is set if, in every workload, all elements are less than the size of axis a. */
     uint64_t below;
 };
 

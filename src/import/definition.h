@@ -40,7 +40,7 @@ struct definition {
 };
 
 /* Reads the definition at `path` and its workloads. `workloads` is the file of workloads; NULL
- * means the one in the data set, if there is one. */
+ * means the file in the data set, if there is such a file. */
 int definition_open(struct definition *d, const char *path, const char *workloads, struct err *err);
 void definition_close(struct definition *d);
 /* Adds the workloads in the text, one in each line. definition_open() calls this function for the

@@ -18,10 +18,10 @@
 
 #define MAX_TRACES 4
 #define MAX_SHAPES 3       /* shapes at which random rounding is tried */
-#define MAX_FLOPS 20000000 /* the most flops of such a shape, except of the first */
-/* If the model of rounding errors allows too large errors, Hone chooses sizes at which every
- * variance is taken over at least 16 elements. If the model still allows too large errors, Hone
- * chooses sizes with at least 64. */
+#define MAX_FLOPS 20000000 /* limit on the flops of these shapes, except the first */
+/* If the model of rounding errors allows errors that are too large, Hone chooses sizes at which
+ * every variance is taken over at least 16 elements. If that is not enough, Hone chooses sizes with
+ * at least 64. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
 /* Makes the task's name from the file, or from the member of the file that is imported. The file

@@ -15,9 +15,10 @@
  *  2. Hone writes the graph's reference as C code, whose compiled form is the oracle, and chooses
  *     sizes (task_text.h).
  *  3. Hone checks the task as `hone task check` does. If the caller gave no file of an earlier
- *     trace, Hone also runs the module in PyTorch, at the smoke shapes and at two shapes of the
- *     held-out ranges. The module's results must agree with the oracle's within the task's
- *     tolerance. If the module runs in double, they must agree within a thousandth of it.
+ *     trace, Hone also runs the module in PyTorch, at the small smoke shapes and at two shapes of
+ *     the held-out ranges, from which Hone draws secret shapes to test kernels. The module's
+ *     results must agree with the oracle's within the task's tolerance. If the module runs in
+ *     double, they must agree within a thousandth of the tolerance.
  *  4. Hone runs the oracle with random rounding, to see that the tolerance is neither too narrow
  *     nor too wide (graph/tolerance/prove.h).
  * After the import, the task needs PyTorch only as a baseline.
@@ -41,7 +42,7 @@ struct import_report {
     char *name, *dir; /* the task's name, and its folder */
     bool compared;    /* the oracle was compared with PyTorch; false for a recorded trace */
     /* The largest |PyTorch - oracle| / max(|oracle|, rms) of any element. PyTorch computes in
-     * double, and rms is that of the oracle's output. 0 if they were not compared. */
+     * double, and rms is that of the oracle's output. The value is 0 if they were not compared. */
     double largest;
     /* The largest error that random rounding caused, divided by the tolerance. */
     double rounding;
@@ -54,8 +55,9 @@ struct import_report {
     /* The model of rounding errors allows far larger errors than random rounding caused. */
     bool is_loose;
     bool needs_python; /* the task's reference is in Python, so every evaluation needs PyTorch */
-    /* The least number of runs with random rounding at a shape, if it is lower than usual; else 0.
-     */
+    /* Hone runs the oracle with random rounding TOLERANCE_RUNS times at each shape, or fewer times
+     * if the oracle takes long. This is the least number of runs at a shape; 0 if no shape had
+     * fewer than TOLERANCE_RUNS. */
     uint64_t few_runs;
     json_t *notes; /* texts for the user, for example which sizes are fixed and why */
     json_t *files; /* the paths of the user's file and of the files that it imports */

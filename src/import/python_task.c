@@ -9,6 +9,8 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
+/* How many smoke and check workloads to write at most, and the range of sizes from which Hone draws
+ * held-out shapes, which test kernels in secret. */
 enum { SMOKE_SHAPES = 2, MOST_CHECKED = 4, LEAST_HELDOUT = 1, MOST_HELDOUT = 12 };
 static const double CHECK_ELEMS = 4194304; /* the most elements of a tensor in a check workload */
 
@@ -71,8 +73,8 @@ static void axes_open(struct axes *x, const struct definition *d)
             x->most[i] = MAX(x->most[i], w->axes[i]);
 }
 
-/* Sets const axes, limits the others, and computes the axes that follow from others. Returns false
- * if a constraint does not hold. */
+/* Sets const axes, limits the other axes to x->most, and computes the axes that follow from other
+ * axes. Returns false if a constraint does not hold. */
 static bool complete(const struct axes *x, int64_t *v)
 {
     struct expr_env env = {.values = v};

@@ -252,8 +252,9 @@ static void widen_cheapest(const struct search *s, struct size_range *out)
     arena_release(&a);
 }
 
-/* Chooses the held-out ranges, from the least sizes up to sizes whose cost is within a limit. To
- * find the upper sizes, it shrinks all original sizes in the same ratio. */
+/* Chooses the ranges of sizes from which Hone draws held-out shapes, which test kernels in secret.
+ * The ranges go from the least sizes up to sizes whose cost is within a limit. To find the upper
+ * sizes, it shrinks all original sizes in the same ratio. */
 static void choose_heldout(struct size_choice *c, const struct search *s)
 {
     struct size_range *out = arena_alloc(&c->arena, (s->n + 1) * sizeof *out);
@@ -347,8 +348,8 @@ static void read_values(struct search *s, struct size_choice *c)
                                                   (long long)MIN(s->limits.floor, s->original[i]));
 }
 
-/* Returns the largest number of variances on one path through the graph. Only those count whose
- * number of elements depends on the sizes. */
+/* Returns the largest number of variances on one path through the graph. Counts only variances
+ * whose number of elements depends on the sizes. */
 static uint32_t stacked_variances(struct search *s, struct size_choice *c)
 {
     uint32_t *depth = arena_alloc(&c->arena, (s->g->values.n + 1) * sizeof *depth), most = 0;

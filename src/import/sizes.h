@@ -48,9 +48,9 @@ struct size_choice {
 struct size_limits {
     /* Every axis has at least this size. An axis with a smaller original size keeps that size. */
     int64_t floor;
-    /* Every variance is taken over at least this many elements. If a variance has fewer elements at
-     * the original sizes, it must have at least as many as there. If many variances follow each
-     * other, sizes_choose() asks for more elements, because errors grow from variance to variance.
+    /* Every variance is taken over at least this many elements. A variance that has fewer elements
+     * at the original sizes must keep at least that number. If many variances follow each other,
+     * sizes_choose() asks for more elements, because errors grow from variance to variance.
      */
     int64_t statistics;
     double work; /* how often the oracle computes a value: graph_reference.work */

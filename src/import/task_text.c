@@ -120,8 +120,8 @@ static const struct dim *flops_text(struct writer *w)
     const uint32_t *uses = graph_uses(&w->g, &a);
     if (sum->text && strlen(sum->text) <= MAX_FLOPS_TEXT)
         goto out;
-    /* If moved sums save work (collapse.h), the terms of w->g would add up to more than is needed.
-     */
+    /* If a kernel can save flops by moving sums (collapse.h), the terms of w->g would add up to
+     * more flops than a kernel needs. */
     if (!dim_same(sum, graph_flops(&w->g))) {
         sum = zero;
         goto out;

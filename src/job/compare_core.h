@@ -5,7 +5,7 @@
  * gcc compiles this file into hone-worker, and NVRTC compiles it into Hone's device code. So both
  * give the same result for an element. The truth is the right value as a double, which the task's
  * oracle computes together with a magnitude: how large the terms of the element's sum are
- * (task/hone_ref.h).
+ * (task/hone_ref.h). The job gives rtol, atol and acc_eps (struct job_buffer in job.h).
  *
  *   allowed = atol + rtol * magnitude + half an ulp of the dtype at the truth
  *   ratio   = |got - truth| / allowed; an element is bad unless ratio <= 1
@@ -38,9 +38,9 @@
 #define COMPARE_UNSEEN (-2.0)
 
 struct compare_rule {
-    double rtol, atol, acc_eps;
-    uint64_t poison; /* pattern of job/poison.h */
-    uint32_t dtype;  /* enum dtype */
+    double rtol, atol, acc_eps; /* those of the output's struct job_buffer (job.h) */
+    uint64_t poison;            /* pattern of job/poison.h */
+    uint32_t dtype;             /* enum dtype */
     /* whether the output held poison before the call; in-place tensors held data */
     uint32_t poisoned;
 };
@@ -52,7 +52,8 @@ struct compare_elem {
     int bad, unwritten;
 };
 
-/* The counts, sums and maxima over several elements. Two of them can be merged, in any order. */
+/* The counts, sums and maxima over several elements. Two such structs can be merged, in any order.
+ */
 struct compare_sum {
     uint64_t n, bad, unwritten, worst_elem;
     double max_ratio, zero_ratio, max_abs, err2, ideal2;

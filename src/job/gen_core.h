@@ -204,12 +204,12 @@ GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
 }
 
 /*
- * Returns row pointer i. Rows form groups of 16 and supergroups of 256. All groups hold equal
- * shares of the total, and so do all supergroups. In 1 of 16 supergroups one row holds everything
- * (256 times the mean). In 1 of 8 groups one row holds everything (16 times the mean). In 1 of 8
- * groups every second row is empty. In all other groups a row holds from 0 to twice the mean. There
- * each row pointer i lies at a random place between the values that row pointers i and i + 1 would
- * have if all rows were equal.
+ * Returns row pointer i. Rows form groups of 16 and supergroups of 256. All supergroups hold equal
+ * shares of the total. In 1 of 16 supergroups, one row holds the whole share (256 times the mean of
+ * a row). In all other supergroups, the groups hold equal shares. In 1 of 8 of these groups, one
+ * row holds the whole share (16 times the mean). In another 1 of 8, every second row is empty. In
+ * the rest of the groups a row holds from 0 to twice the mean: each row pointer i lies at a random
+ * place between the values that row pointers i and i + 1 would have if all rows were equal.
  */
 GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 {

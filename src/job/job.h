@@ -24,7 +24,7 @@
  * After job_read() a reader may rely on these invariants:
  *  - every index is in range, and every count is within its cap;
  *  - strings are NUL-terminated, and sizes do not overflow;
- *  - a file name is "" or a plain name inside the bundle;
+ *  - a file name is "" or a plain name inside the bundle, the directory with job.bin;
  *  - a JOB_CALL_REPEAT call follows a call of the same program.
  * An enemy may have chosen all other values.
  */
@@ -58,9 +58,9 @@
 enum job_device { JOB_EMU, JOB_CUDA };
 
 enum job_buffer_role {
-    JOB_INPUT,    /* filled by `gen` before a call; must be unchanged after it */
-    JOB_OUTPUT,   /* poisoned before a call; compared with the truth after it */
-    JOB_INOUT,    /* filled by `gen` before a call; compared with the truth after it */
+    JOB_INPUT,  /* filled by `gen` before a call; must be unchanged after it */
+    JOB_OUTPUT, /* filled with poison (poison.h) before a call; compared with the truth after it */
+    JOB_INOUT,  /* filled by `gen` before a call; compared with the truth after it */
     JOB_WORKSPACE /* poisoned before a call, or zeroed if zero_init is set (zeroing is timed) */
 };
 
@@ -95,7 +95,8 @@ struct job_buffer {
 };
 
 /* Returns whether an output can have several right answers. Then the oracle looks at the
- * candidate's answer (GOT in hone_ref.h). This holds for integers with a tolerance in sigmas. */
+ * candidate's answer (GOT in hone_ref.h). Outputs of integers whose tolerance is in sigmas are of
+ * this kind. */
 bool job_has_choice(const struct job_buffer *b);
 
 enum job_arg_kind { JOB_ARG_BUFFER, JOB_ARG_BYTES, JOB_ARG_TENSORMAP };
@@ -153,7 +154,7 @@ struct job_tensormap {
     uint8_t fill_nan;   /* the value of elements out of bounds: 0 means zero, 1 means NaN */
 };
 
-/* A program: the launches of one contender in this case. */
+/* A program: the launches of one contender (the candidate or a baseline) in this case. */
 struct job_program {
     uint32_t module; /* index into job.modules */
     uint32_t nlaunches;
@@ -223,7 +224,8 @@ struct job_phase {
 struct job_case {
     const char *name; /* for example "smoke:0" or "heldout:2" */
     uint32_t nbuffers;
-    /* How many entries `buffers` has room for, while plans add workspaces. Not in job.bin. */
+    /* How many entries `buffers` has room for. Plans add workspaces to `buffers`. Not in job.bin.
+     */
     uint32_t buffers_room;
     struct job_buffer *buffers;
     uint32_t nprograms;

@@ -1,9 +1,10 @@
 /*
  * lazy.h - a tensor that is filled piece by piece, when a piece is first read or written.
  *
- * A sample of a kernel's blocks, or a few units of the oracle, reads only megabytes of a tensor of
- * gigabytes. So we fill a piece of the tensor when a thread first needs it. The caller reserves and
- * owns memory for the whole tensor; pages that nobody touches cost nothing.
+ * A sample of a kernel's blocks, or a few units of the oracle (task/hone_ref.h), reads only
+ * megabytes of a tensor of gigabytes. So we fill a piece of the tensor when a thread first needs
+ * it. The caller reserves and owns memory for the whole tensor; pages that nobody touches cost
+ * nothing.
  *
  *     struct lazy z;
  *     lazy_init(&z, memory, buffer, LAZY_DATA, seed);

@@ -24,7 +24,8 @@ struct ref_ctx {
     const double *scalar;
     double *scratch; /* scratch_elems doubles, and one more for accesses out of bounds */
     int64_t scratch_elems;
-    uint64_t *fault; /* REF_NO_FAULT, or the least hone_ref_fault_key() */
+    /* REF_NO_FAULT, or the least hone_ref_fault_key() of all accesses that were out of bounds */
+    uint64_t *fault;
     void (*need)(const struct ref_ctx *ctx, int tensor, int64_t i);
     void (*watch)(const struct ref_ctx *ctx, int kind, int tensor, int64_t i, int line);
 };

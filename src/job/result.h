@@ -47,8 +47,9 @@ enum finding_kind {
     FIND_MISALIGNED,
     FIND_UNINIT, /* the kernel uses a value that it loaded from unwritten memory */
     FIND_RACE,
-    FIND_BARRIER, /* threads go around a barrier, or lanes are not in the mask of an instruction */
-    FIND_ASYNC,   /* misuse of memory that an asynchronous operation uses */
+    FIND_BARRIER,   /* threads go around a barrier, or a lane executes an instruction whose mask
+                       leaves it out */
+    FIND_ASYNC,     /* misuse of memory that an asynchronous operation uses */
     FIND_UNWRITTEN, /* no thread wrote an element of an output */
     FIND_DEADLOCK,
     FIND_TRAP,
@@ -86,12 +87,13 @@ struct result_counter {
     uint32_t case_index; /* index of the case in the job */
 };
 
-/* One output of a call, compared with the truth. */
+/* One output of a call, compared with the truth: the right values, which the oracle computes
+ * (job.h). */
 struct result_compare {
     uint32_t buffer;    /* index of the output in job_case.buffers */
     uint64_t n;         /* how many elements were compared */
     uint64_t bad;       /* how many elements are outside the tolerance */
-    uint64_t unwritten; /* how many elements still hold poison */
+    uint64_t unwritten; /* how many elements still hold poison (poison.h) */
     /* For a call in which one input element was changed: how many bad elements have the same bits
      * as without the change. */
     uint64_t stale;
@@ -165,7 +167,7 @@ struct result_module {
 
 struct result {
     uint64_t job_hash; /* job_hash() of the job.bin that this result answers */
-    uint64_t nonce;    /* the nonce of the job */
+    uint64_t nonce;    /* the random number `nonce` of the job */
     enum result_status status;
     const char *message;             /* details of the failure, such as kernel, address or limit */
     uint32_t where_case, where_call; /* the call that failed, or that was under way */

@@ -59,7 +59,7 @@ void unit_sample_shape(const struct job_case *c, uint64_t *rows, uint64_t *colum
 double unit_sample_finds(const struct job_case *c, uint64_t seed, double share);
 
 /* Returns the probability that at least one of `bad` things is among `seen` things that are drawn
- * at random from `all`. */
+ * at random from `all` things. */
 double unit_sample_hits(uint64_t all, uint64_t seen, double bad);
 
 #endif

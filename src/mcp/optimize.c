@@ -12,8 +12,9 @@
 /* When the server ends, it waits at most this long for its runs to end. */
 #define END_NS (6 * SEC)
 
-/* Gives back the part of its grant that a run did not spend. The run's summary says how much it
- * spent. If there is no summary, or if a price is unknown, the whole grant counts as spent. */
+/* Gives back the money that was granted to a run and that the run did not spend. The run's summary
+ * says how much it spent. If there is no summary, or if a price is unknown, the whole grant counts
+ * as spent. */
 static void settle_money(struct desk *d, struct optimization *o)
 {
     json_t *j = json_read_text(o->child.out.buf, o->child.out.len, "summary", NULL, NULL);

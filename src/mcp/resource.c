@@ -79,8 +79,8 @@ none:
     return CALL_FAILED;
 }
 
-/* Returns what an author may see of the verdict in {"verdict": ...}. Returns NULL if the verdict
- * cannot be read. */
+/* `candidate` is {"verdict": ...}. Returns what an author may see of that verdict. Returns NULL if
+ * the verdict cannot be read. */
 static json_t *hide(json_t *candidate)
 {
     struct verdict v;

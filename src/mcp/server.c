@@ -38,7 +38,7 @@ struct server {
     json_t *catalogue;
     const struct revision *agreed; /* the revision of the handshake; NULL = there was none */
     struct line_reader reader;
-    struct strbuf out; /* output that is not written yet */
+    struct strbuf out; /* output; its first `written` bytes have been written to the client */
     size_t written;
     struct call *calls; /* in order of arrival */
     struct secret_vec secrets;
@@ -232,7 +232,7 @@ static void send_progress(struct server *s, struct call *c, const char *line)
                                            ++c->progress, "message", json_text(line))));
 }
 
-/* Finds the last whole line that the child has printed since the last progress. */
+/* Finds the newest whole line that the child has printed since the previous progress message. */
 static bool new_line(struct call *c, char line[400])
 {
     const struct strbuf *sb = &c->child.err;

@@ -65,7 +65,7 @@ static enum call_step compile_facts(struct call *c, struct err *err)
 }
 
 /* If the kernel does not compile, `hone compile` with --ptx or --sass prints the diagnostics on
- * stderr. */
+ * stderr, and call_output() puts them into *err. */
 static enum call_step compile_finish(struct call *c, struct err *err)
 {
     const struct strbuf *out = &c->child.out;

@@ -1,4 +1,4 @@
-/* file.c - lessons as a file: export and import. */
+/* file.c - writes lessons (memory.h) to a file, and reads them from a file. */
 #include <string.h>
 
 #include "base/util.h"

@@ -1,4 +1,5 @@
-/* learn.c - keeps the outcomes of a run as lessons. */
+/* learn.c - keeps the outcomes of a run as lessons. memory.h explains points, moves and playbooks.
+ */
 #include <string.h>
 
 #include "base/strbuf.h"

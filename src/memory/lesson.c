@@ -141,8 +141,9 @@ static bool is_sizes(const char *s)
     return strlen(s) < 80 && strspn(s, "0123456789.- ") == strlen(s);
 }
 
-/* Does the text have its form? A lesson that names a playbook is a point or a move of settings. Any
- * other lesson is a move in words that lesson_clean() would leave as they are. */
+/* Does the text have the form that the lesson's kind requires? If the lesson names a playbook, the
+ * text is a point or a change of settings. Otherwise it is a move in words, which lesson_clean()
+ * must leave as they are. */
 static bool is_text(const struct lesson_rec *l)
 {
     struct lesson_setting settings[LESSON_SETTINGS];

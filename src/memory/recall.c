@@ -1,5 +1,6 @@
 /*
- * recall.c - finds the lessons that may help with a task, and sums them up.
+ * recall.c - finds the lessons that may help with a task, and sums them up. memory.h explains
+ * points, moves and playbooks.
  *
  * Hone uses only lessons of other tasks of the same class. The weight of a lesson tells how similar
  * its task is to the new task. The weight is lower if the lesson is from another GPU, if its times

@@ -10,8 +10,9 @@
  * its tensors and of its axes do not change a mark, and neither does the order of the operands of a
  * sum or product. Two tasks that have a mark in common compute the same at one of their timed
  * shapes. There is an exception: inputs have no names in a mark, so x - y and y - x have the same
- * mark if x and y have the same shape and dtype. Memory then leaves out more lessons than it must.
- * The mark of a task without a graph is a hash of its class, op_type and tensors only.
+ * mark if x and y have the same shape and dtype. Memory then leaves out more lessons (memory.h)
+ * than it must. The mark of a task without a graph is a hash of its class, op_type and tensors
+ * only.
  */
 #ifndef MEMORY_TRAITS_H
 #define MEMORY_TRAITS_H

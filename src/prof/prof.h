@@ -83,8 +83,9 @@ size_t prof_from_counters(const struct verdict *v, const char *workload, struct 
 
 const char *prof_bound_name(enum prof_bound b);
 /* Returns what limits the kernel. `launch_ns` is the time of an empty launch; 0 = unknown. The
- * result is BOUND_LAUNCH if, by the cost model, a launch of the kernel takes less than
- * 2 * launch_ns. By ncu, it must take less than 1.5 * launch_ns while no unit is busy. */
+ * result is BOUND_LAUNCH in two cases. With times of the cost model: a launch of the kernel takes
+ * less than 2 * launch_ns. With times of ncu: a launch takes less than 1.5 * launch_ns, and no unit
+ * is busy. */
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns);
 /* Writes a line for each timed workload with counters. If the verdict has only one timed workload,
  * the line does not name it. */

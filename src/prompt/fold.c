@@ -1,4 +1,4 @@
-/* fold.c - see fold.h. */
+/* fold.c - shortens a text by leaving out its least important lines. See fold.h. */
 #include "prompt/fold.h"
 
 #include <ctype.h>

@@ -98,7 +98,7 @@ struct rendering {
     struct strbuf *out; /* p->stable; after the turn marker, p->turn */
     const struct prompt_slot *slots;
     size_t n;
-    bool *used;
+    bool *used; /* for each of the slots: whether the template has it */
     const char *name;
     bool had_turn;
 };

@@ -3,7 +3,8 @@
  *
  * Invariants. No author is ever told:
  *  1. a held-out shape (with such shapes Hone checks whether a kernel is right for shapes that its
- *     author does not know), or anything measured at one, except that the candidate failed there;
+ *     author does not know), or a number measured at one. An author may learn that the candidate
+ *     failed there, and the kind of the failure;
  *  2. the source of the task's reference;
  *  3. a counter or a bottleneck while `profile` is false.
  * Authors learn about tasks and verdicts only from these functions, so only these functions must
@@ -24,6 +25,7 @@
 void say_task(const struct task *t, bool timed_only, struct strbuf *out);
 json_t *say_task_json(const struct task *t);
 
+/* What say_verdict() and say_verdict_json() tell about a verdict v. */
 struct say_verdict {
     bool profile;                     /* whether the author may learn counters and the bottleneck */
     const struct verdict *best;       /* if not NULL, v's time is compared with its time */
@@ -40,8 +42,9 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out);
 void say_time(double ns, struct strbuf *out);
 json_t *say_verdict_json(const struct verdict *v, const struct say_verdict *o);
 
-/* Returns the candidate's percentage of the roofline: the geometric mean over the timed shapes; 0 =
- * unknown. *lowest (may be NULL) gets the percentage of the worst shape. */
+/* The roofline is the highest speed that the GPU's ceilings allow (see roofline_pct in struct
+ * verdict_time). Returns the candidate's percentage of the roofline: the geometric mean over the
+ * timed shapes; 0 = unknown. *lowest (may be NULL) gets the percentage of the worst shape. */
 double verdict_roofline(const struct verdict *v, double *lowest);
 
 #endif

@@ -152,7 +152,7 @@ static const struct verdict_time *row_of(const struct verdict *v, const char *wo
     return NULL;
 }
 
-/* True if t is the first time of its baseline in the verdict. Then the table gets a column for this
+/* True if t is the verdict's first entry for its baseline. Then the table gets a column for this
  * baseline. */
 static bool is_column(const struct verdict *v, const struct verdict_time *t)
 {

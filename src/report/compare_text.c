@@ -82,7 +82,7 @@ static double ratio_at(const struct verdict_time *a, const struct verdict_time *
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-enum { FIRST = 24, COLUMN = 34 };
+enum { FIRST = 24, COLUMN = 34 }; /* the widths of the first column and of the others */
 
 static void row(struct strbuf *out, const char *what, const char *a, const char *b,
                 const char *more)

@@ -9,9 +9,9 @@
 enum { W = 760, H = 320, LEFT = 70, RIGHT = 20, TOP = 30, BOTTOM = 45 };
 
 struct scale {
-    double lo, hi;
+    double lo, hi; /* the ends of the time axis, in ns */
     bool log;
-    size_t n;
+    size_t n; /* the number of candidates */
 };
 
 static double y_of(const struct scale *s, double t)

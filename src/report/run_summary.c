@@ -234,7 +234,7 @@ const char *run_summary_move(const struct run_summary *m, const struct node_rec 
     return m->moves_shown.items[n - m->nodes.items];
 }
 
-/* Finds the candidate that is the user's file, if the configuration has one. */
+/* Finds the candidate that is the user's file, if the configuration names such a file. */
 static int find_given(struct run_summary *m, struct store *s, const json_t *config, struct err *err)
 {
     const char *name = json_string_value(json_object_get(config, "from_name"));
@@ -476,7 +476,7 @@ json_t *run_summary_json(const struct run_summary *m)
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-/* Whether the kernel is as fast as the best earlier kernel. */
+/* Whether the kernel is about as fast as the best earlier kernel, or faster. */
 static bool is_tie(const struct run_summary *m, const struct node_rec *n)
 {
     double best = best_before(m, (size_t)(n - m->nodes.items));

@@ -1,4 +1,4 @@
-/* verdict_text.c - see verdict_text.h. */
+/* verdict_text.c - writes a verdict as text for people. See verdict_text.h. */
 #include "report/verdict_text.h"
 
 #include <string.h>

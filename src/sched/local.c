@@ -1,7 +1,7 @@
 /*
- * local.c - runs bundles on this machine, each in a fresh `hone-worker` process. There is a number
- * of slots; one bundle runs in each slot, and the other bundles wait. If a worker exceeds its limit
- * of wall time, local.c kills it with all processes it started.
+ * local.c - runs bundles (sched.h) on this machine, each in a fresh `hone-worker` process. There is
+ * a number of slots; one bundle runs in each slot, and the other bundles wait. If a worker exceeds
+ * its limit of wall time, local.c kills it with all processes it started.
  *
  * The worker of a GPU first waits until no other process of Hone uses that GPU. While it waits, it
  * says so in its file `turn` (job/turn.h). Its limit and its time begin when it has the GPU. A

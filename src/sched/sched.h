@@ -68,9 +68,10 @@ int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, str
  * its progress.bin. Appends nothing if the bundle waits or has no progress yet. */
 void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
 
-/* Several processes, such as the runs of a campaign, can share one place: a spool and its workers.
- * If `on` is "slurm", opens such a place, and sched_open() in every child process uses its workers.
- * For any other `on`, processes need not share a place, and *out becomes NULL. */
+/* Several processes, such as the runs of a campaign (`hone bench`), can share one place: a spool
+ * and its workers. If `on` is "slurm" or "slurm:...", opens such a place, and sched_open() in every
+ * child process uses its workers. For any other `on`, processes need not share a place, and *out
+ * becomes NULL. */
 int sched_share(struct sched **out, const char *on, bool emu, struct err *err);
 /* Starts and watches the workers of such a place. Call it a few times a second. Returns -1 if no
  * worker can be started. */

@@ -17,7 +17,7 @@ struct slurm_spec {
     const char *options[12]; /* options of sbatch: "--partition=gpu"; NULL-terminated */
     const char *gres, *time; /* as given; NULL = default */
     unsigned most;           /* max-workers; 8 by default */
-    unsigned idle_s;         /* a worker ends after this time without a bundle; 120 by default */
+    unsigned idle_s;         /* a worker ends after this time without work; 120 by default */
 };
 
 /* The strings of *out live in the arena. */

@@ -24,6 +24,7 @@
 #include "spool/run.h"
 #include "sys/file.h"
 
+/* A bundle without a result is put into the spool at most MAX_PUTS times. */
 enum { WINDOW = 512, MAX_PUTS = 5 };
 
 struct spooled {
@@ -77,7 +78,8 @@ static int copy_tree(const char *from, const char *to, struct err *err)
     return rc;
 }
 
-/* Reads the nonce of the job, and which workers can run it. */
+/* Reads the job's nonce, a random number that its result must repeat, and which workers can run the
+ * job. */
 static void read_job(struct spooled *x)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
@@ -89,7 +91,8 @@ static void read_job(struct spooled *x)
     if (file_read(path, JOB_MAX_BYTES, &sb, NULL) == 0 &&
         job_read(&job, sb.buf, sb.len, &a, NULL) == 0) {
         x->nonce = job.nonce;
-        /* The emulator's oracle is machine code, so its worker needs this kind of machine. */
+        /* With the emulator, the oracle (the compiled reference) is machine code for this machine's
+         * architecture. So the worker needs a machine of the same architecture. */
         if (job.device == JOB_CUDA)
             snprintf(x->kind, sizeof x->kind, "cuda");
         else if (uname(&u) == 0)

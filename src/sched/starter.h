@@ -1,5 +1,6 @@
 /*
- * starter.h - starts the workers of a spool. A place is a spool and a starter:
+ * starter.h - starts the workers of a spool, a directory in which bundles wait for workers. A place
+ * is a spool and a starter:
  *
  *     spool:DIR     no starter: somebody else starts workers
  *     local:...     starter_local(): one worker process for each GPU of this machine
@@ -15,9 +16,9 @@
 struct starter;
 
 struct starter_ops {
-    /* Starts workers if more are needed. It is called again and again while there are bundles, and
-     * may wait up to wait_ns. `bundles` counts the bundles that are not finished, `finished` all
-     * that have ever finished. Returns -1 if no worker can be started. */
+    /* Starts workers if more are needed. It is called again and again while there are bundles
+     * (sched.h), and may wait up to wait_ns. `bundles` counts the bundles that are not finished,
+     * `finished` all that have ever finished. Returns -1 if no worker can be started. */
     int (*step)(struct starter *st, unsigned bundles, uint64_t finished, uint64_t wait_ns,
                 struct err *err);
     void (*close)(struct starter *st); /* ends the workers */

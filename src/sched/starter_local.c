@@ -1,9 +1,9 @@
 /*
  * starter_local.c - starts one worker process for each GPU of this machine. Each worker locks its
- * GPU while it runs a bundle. If a worker dies, its bundle goes back to todo/ immediately, and Hone
- * starts the worker again. If a worker dies MAX_DEATHS times in a row without finishing a bundle,
- * Hone stops using the worker's GPU. Hone starts a further worker only if there are more bundles
- * than workers that can take one.
+ * GPU while it runs a bundle (sched.h). If a worker dies, its bundle goes back to todo/
+ * immediately, and Hone starts the worker again. If a worker dies MAX_DEATHS times in a row without
+ * finishing a bundle, Hone stops using the worker's GPU. Hone starts a further worker only if there
+ * are more bundles than workers that can take one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,8 +93,8 @@ static int start(struct local_starter *l, struct slot *s, struct err *err)
     return 0;
 }
 
-/* Puts the bundle of a worker that has ended back into todo/. Nobody runs the bundle any more, so
- * we need not wait for a lease. */
+/* Call it after the slot's worker has ended. Puts the worker's bundle back into todo/. Nobody runs
+ * the bundle any more, so we need not wait for a lease (spool/lease.h). */
 static void put_back(struct local_starter *l, const struct slot *s)
 {
     struct spool_names names = VEC_INIT;
@@ -165,8 +165,8 @@ static void look_at_end(struct local_starter *l, struct slot *s)
     strbuf_release(&how);
 }
 
-/* Reads in the files workers/W which workers wait for their GPUs. If processes that are not Hone's
- * use a GPU, tells the user once. */
+/* Learns from the files workers/W which workers wait for their GPUs. If processes that are not
+ * Hone's use a GPU, tells the user once. */
 static void look_for_users(struct local_starter *l)
 {
     struct spool_names names = VEC_INIT;

@@ -10,8 +10,8 @@
  *     BASE/hone-NAME/owner     host and process id of the `hone` that made this directory
  *
  * A job that squeue does not list is over. The autoscaler then asks for another job if there are
- * bundles left. So preemption, a time limit and a lost node need no special case. While squeue
- * fails, Hone starts and cancels nothing. If squeue fails for too long, Hone gives up.
+ * bundles (sched.h) left. So preemption, a time limit and a lost node need no special case. While
+ * squeue fails, Hone starts and cancels nothing. If squeue fails for too long, Hone gives up.
  */
 #include <errno.h>
 #include <poll.h>
@@ -39,9 +39,10 @@
 #define SECOND UINT64_C(1000000000)
 /* Hone gives up after MAX_FAILURES failures in a row. A failure is a job that ended although no
  * bundle has finished, or a refusal of sbatch. Hone also gives up if squeue fails MAX_FAILURES
- * times in a row, for a long enough time. If squeue has never worked, that time is BLIND_AT_FIRST
- * times every_ns (a minute). If squeue has worked before, the time is BLIND_LATER times every_ns (a
- * quarter of an hour), because Slurm's controller may be restarting while the jobs go on. */
+ * times in a row, for a long enough time. If squeue has never worked, that time is a minute
+ * (BLIND_AT_FIRST times every_ns). If squeue has worked before, the time is a quarter of an hour
+ * (BLIND_LATER times every_ns), because Slurm's controller may be restarting while the jobs go on.
+ */
 enum { MAX_FAILURES = 5, BLIND_AT_FIRST = 12, BLIND_LATER = 180, MAX_WORKER_BYTES = 256 << 20 };
 
 extern char **environ;

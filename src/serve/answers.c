@@ -21,8 +21,8 @@ struct kept {
 struct answers {
     const struct mhd *m;
     struct store *s;
-    int64_t version, training;
-    size_t next; /* the next element of `kept` to replace, modulo KEPT */
+    int64_t version, training; /* store_version() and view_training_version() of the answers */
+    size_t next;               /* the next element of `kept` to replace, modulo KEPT */
     struct kept kept[KEPT];
 };
 

@@ -23,9 +23,9 @@ enum route { ROUTE_NONE, ROUTE_PAGE, ROUTE_LOGIN, ROUTE_ASSET, ROUTE_API, ROUTE_
 
 struct request {
     enum route route;
-    char token[ACCESS_SECRET];
-    const struct asset *asset;
-    struct view_query query;
+    char token[ACCESS_SECRET]; /* only for ROUTE_LOGIN */
+    const struct asset *asset; /* only for ROUTE_ASSET */
+    struct view_query query;   /* only for ROUTE_API */
 };
 
 /* Fills *r from the request's target, as the client sent it: "/api/run?run=x". */

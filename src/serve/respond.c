@@ -1,4 +1,4 @@
-/* respond.c - see respond.h. */
+/* respond.c - makes responses and adds the security headers to them. See respond.h. */
 #include "serve/respond.h"
 
 #include <string.h>

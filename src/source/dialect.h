@@ -16,6 +16,7 @@
 
 struct dialect_use {
     bool includes_cute;
+    /* how many names of CuTe of each kind the source has */
     unsigned tensors, layouts, tiles, copies, copy_atoms, mma_atoms, gemms;
 };
 

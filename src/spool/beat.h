@@ -16,7 +16,7 @@ enum { SPOOL_NOTE_MAX = 160 };
 /* The text of workers/W: "COUNT\nCLAIM\nDONE\nNOTE\n". */
 struct spool_beat {
     uint64_t count;             /* grows with every beat; 0 = unreadable */
-    uint64_t done;              /* bundles that the worker finished */
+    uint64_t done;              /* bundles (lease.h) that the worker finished */
     char claim[SPOOL_NAME_MAX]; /* the name in claimed/ of the worker's bundle; "" = it has none */
     char note[SPOOL_NOTE_MAX];  /* what the worker does, for people: "GPU 1: runs" */
 };

@@ -1,4 +1,4 @@
-/* fs_disk.c - the file operations of a spool on a real file system. */
+/* fs_disk.c - the file operations of a spool (fs.h) on a real file system. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

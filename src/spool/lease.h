@@ -41,7 +41,7 @@
 #include "spool/name.h"
 #include "spool/watch.h"
 
-enum { SPOOL_MAX_FAILED = 3, SPOOL_MAX_TAKEN = 20 };
+enum { SPOOL_MAX_FAILED = 3, SPOOL_MAX_TAKEN = 20 }; /* see spool_hopeless() */
 
 /* How long a worker may be silent: 30 s, or what HONE_SPOOL_LEASE_S says. */
 uint64_t spool_lease_ns(void);
@@ -76,7 +76,7 @@ void spool_worker_end(struct spool_worker *w);
 
 /* Tries to claim a bundle. Returns whether it got one: w->claim and w->name then describe it. */
 bool spool_claim(struct spool_worker *w);
-/* Returns how many bundles wait that this worker could take, or -1 if it could not look. */
+/* Returns how many of the waiting bundles this worker could take, or -1 if it could not look. */
 int spool_waiting(const struct spool_worker *w);
 /* Returns whether nobody should run this bundle again: its process failed SPOOL_MAX_FAILED times,
  * or workers gave it up SPOOL_MAX_TAKEN times. The caller then writes a result that says so, and

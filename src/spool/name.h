@@ -1,15 +1,15 @@
 /*
- * name.h - the names of bundles in a spool.
+ * name.h - the names of bundles in a spool (lease.h).
  *
  *     todo/ID.g2f1            a bundle that waits
  *     claimed/ID.g2f1.W       a bundle that worker W has
  *     done/ID                 a bundle with its result
  *
  * A worker runs each bundle in a child process. g counts how often a worker took the bundle and
- * gave no result, for any reason. f counts how often the child process died. Every claim of a
- * bundle has another g, so the name of a claim is never used again, and a late worker cannot
- * mistake a new claim for its own. A bundle that came in a tar file is called just todo/ID; its g
- * and f are 0.
+ * gave no result, for any reason. f counts how often the child process died. Each claim of a bundle
+ * has a different g, so the name of a claim is never used again, and a late worker cannot mistake a
+ * new claim for its own. A bundle that came in a tar file is called just todo/ID; its g and f are
+ * 0.
  *
  * Bundles that Hone submits have the id KIND-RUN-SECONDS-SEQUENCE. KIND says which workers can run
  * the bundle: `cuda` means workers with a GPU, `emu_x86_64` means workers on an x86_64 machine.

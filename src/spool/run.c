@@ -90,8 +90,8 @@ static unsigned seconds_of(const struct result *res)
     return (unsigned)((ns + 999999999) / 1000000000);
 }
 
-/* Whether path/result.bin is a whole result with this nonce. If the nonce is 0, any file counts
- * that is not empty. Notes how long the worker took. */
+/* Whether path/result.bin is a whole result with this nonce. If the nonce is 0, any file that is
+ * not empty counts. Notes how long the worker took. */
 static bool has_result(struct spool_run *r, const char *path, uint64_t nonce)
 {
     char *file = xasprintf("%s/result.bin", path), *data = NULL;

@@ -12,10 +12,10 @@
  *     }
  *     spool_run_end(&r);                      withdraws bundles that still wait
  *
- * Each run has a random name. It looks only at bundles whose names contain it, so several runs may
- * share a spool, and a run removes only its own bundles. A job has a random number, its nonce. A
- * result counts only if it repeats the nonce of its job. After the first result of a bundle, any
- * further result is removed unread.
+ * Each run has a random name. A run looks only at bundles whose names contain the run's name, so
+ * several runs may share a spool, and a run removes only its own bundles. A job has a random
+ * number, its nonce. A result counts only if it repeats the nonce of its job. After the first
+ * result of a bundle, any further result is removed unread.
  *
  * Workers watch each other while they are idle. The run also watches its own bundles, because all
  * workers may be busy. If a bundle is in none of the folders for two leases, it is lost (somebody
@@ -41,7 +41,7 @@ struct spool_run {
     /* When we last counted our bundles in all folders (the census), and last listed done/. */
     uint64_t census_ns, list_ns;
     size_t waiting, running; /* bundles in todo/ and in claimed/, by the last census */
-    unsigned seconds;        /* how long the worker of the last result took, rounded up */
+    unsigned seconds;        /* how long the worker of the newest result took, rounded up */
 };
 
 struct spool_taken {

@@ -1,7 +1,7 @@
 /*
  * watch.h - finds claims whose worker has stopped, and puts their bundles back into todo/. A claim
- * is a bundle in the folder claimed/ of a spool. Its name contains the name of the worker that took
- * it (name.h).
+ * is a bundle (lease.h) in the folder claimed/ of a spool. Its name contains the name of the worker
+ * that took it (name.h).
  *
  *     struct spool_watch w = {.fs = fs, .lease_ns = 30 s, .most = 8, .first = 5};
  *     spool_watch_step(&w, "");          now and then, at least four times in a lease

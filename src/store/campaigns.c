@@ -1,4 +1,5 @@
-/* campaigns.c - writes and reads campaigns and their entries; begins and ends transactions. */
+/* campaigns.c - writes and reads campaigns (many tasks, a run for each) and their entries; begins
+ * and ends transactions. */
 #include <string.h>
 #include <sys/random.h>
 

@@ -72,7 +72,8 @@ static const char *const schema_steps[] = {
     " at_ms INTEGER NOT NULL, PRIMARY KEY(campaign, idx)) STRICT, WITHOUT ROWID;"
     "CREATE INDEX entry_run ON entry(run) WHERE run IS NOT NULL;",
 
-    /* 3: memory across runs. A lesson names its run, but stays when the run is removed. */
+    /* 3: memory across runs (memory/memory.h). A lesson names its run, but stays when the run is
+     * removed. */
     "CREATE TABLE lesson("
     " id INTEGER PRIMARY KEY, run TEXT NOT NULL, imported INTEGER NOT NULL,"
     " task TEXT NOT NULL, task_sha TEXT NOT NULL, class TEXT NOT NULL, ops TEXT NOT NULL,"

@@ -47,8 +47,8 @@ struct store;
 
 /* Creates the store if there is none. A store that cannot be written is opened read-only. */
 int store_open(struct store **out, const char *path, struct err *err);
-/* Opens an existing store read-only, while other processes may write to it. The handle never delays
- * a writer. */
+/* Opens an existing store read-only. Other processes may write to it at the same time. The handle
+ * never delays a writer. */
 int store_open_read(struct store **out, const char *path, struct err *err);
 /* Sets *version to a number that changes when another process has written to the store. */
 int store_version(struct store *s, int64_t *version, struct err *err);

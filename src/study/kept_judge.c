@@ -28,8 +28,8 @@ struct kept {
 };
 
 /* Returns the length of the source without the lines at its end that begin with //. Such a comment
- * changes no verdict. The author `noisy` adds one to the parent's file when it changes nothing
- * else. */
+ * changes no verdict. The author `noisy` adds such a comment to the parent's file when it changes
+ * nothing else. */
 static size_t code_len(const char *source, size_t len)
 {
     for (;;) {

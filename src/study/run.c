@@ -1,9 +1,9 @@
 /*
  * run.c - does the runs of a study, in several processes.
  *
- * In the first phase the built-in author works on every task and its siblings, and leaves lessons.
- * In the second phase every arm works on every task with every seed; arms with memory use the
- * lessons.
+ * In the first phase the built-in author works on every task and on its sibling tasks (study.h),
+ * and leaves lessons (memory/memory.h). In the second phase every arm works on every task with
+ * every seed; arms with memory use the lessons.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,7 +256,8 @@ static const struct study_arm *arm_named(const char *name)
     return arm;
 }
 
-/* Does a run of the arm `playbook` on a task, and writes its lessons into a file. */
+/* Does a run of the arm `playbook` (the built-in author) on a task, and writes its lessons into a
+ * file. */
 static int keep_lessons(struct worker *w, const struct task *t, const char *path,
                         struct study_row *row, struct err *err)
 {

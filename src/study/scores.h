@@ -1,6 +1,7 @@
 /*
- * scores.h - the runs of a study with their scores, for its tables and its plot. A score is the
- * speed of a run's best kernel as a share of the best known speed: at most 1.
+ * scores.h - the runs of a study with their scores, for its tables and its plot. study.h explains
+ * arms and seeds. A score is the speed of a run's best kernel as a share of the best known speed:
+ * at most 1.
  */
 #ifndef STUDY_SCORES_H
 #define STUDY_SCORES_H

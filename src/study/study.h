@@ -1,6 +1,7 @@
 /*
- * study.h - compares strategies, and strategies without one of their ideas, at an equal budget of
- * candidates. docs/study.md describes it for users.
+ * study.h - compares strategies with each other, and each strategy with versions of itself in which
+ * one idea is switched off. All have the same budget of candidates. docs/study.md describes it for
+ * users.
  *
  *     struct study s = {.dir = "hone-out/study", .seeds = 20, .budget = 12, .jobs = 2};
  *     study_add_task(&s, "softmax", err);
@@ -24,8 +25,9 @@
  * setup belong to another study, and no table uses them.
  *
  * The study leaves out the check and held-out shapes of its tasks, and the baselines. The kernels
- * come from playbooks, which the tests check, and the shapes that are left show the errors that
- * `noisy` makes. But a passing verdict in a study does not show that a kernel is right.
+ * come from playbooks (Hone's kernel templates), which the tests check, and the shapes that are
+ * left show the errors that `noisy` makes. But a passing verdict in a study does not show that a
+ * kernel is right.
  */
 #ifndef STUDY_STUDY_H
 #define STUDY_STUDY_H

@@ -1,5 +1,5 @@
-/* table.c - reads the rows of a study, computes the scores of its arms, and writes its two tables.
- */
+/* table.c - reads the rows of a study, computes the scores of its arms (study.h), and writes its
+ * two tables. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

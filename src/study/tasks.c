@@ -17,8 +17,8 @@ static struct task *parse(json_t *j, const struct task *like, struct err *err)
         err_set(err, ERR_INPUT, "task '%s' cannot be studied: %s", like->name,
                 problems.n ? problems.items[0].text : "it has no text");
     else
-        /* Leaves out the shapes that Hone itself adds to a task: the tests show that kernels of
-         * playbooks pass there. */
+        /* Leaves out the shapes that Hone itself adds to a task: the tests show that kernels from
+         * playbooks (Hone's kernel templates) pass there. */
         t->regimes.n = 0;
     problems_release(&problems);
     free(text);

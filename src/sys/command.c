@@ -324,7 +324,7 @@ static int finish(int status)
     return interrupted() && status != HONE_OK ? HONE_INTERRUPTED : status;
 }
 
-/* Does for `hone help COMMAND` the same as for `hone COMMAND --help`. COMMAND may have a
+/* Runs `hone help COMMAND` as if it were `hone COMMAND --help`. COMMAND may have a
  * subcommand, as in `hone help task check`. */
 static int help_about(const struct program *p, int argc, const char **argv)
 {

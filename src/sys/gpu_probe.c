@@ -12,6 +12,7 @@
 /* We declare the part of the driver API that this file uses, so that building Hone needs no CUDA
  * header. */
 enum { CU_ATTR_SMS = 16, CU_ATTR_MAJOR = 75, CU_ATTR_MINOR = 76 };
+/* Error codes. CU_STUB: this libcuda only serves for linking and contains no driver. */
 enum { CU_NO_DEVICE = 100, CU_STUB = 34 };
 
 struct driver {

@@ -11,7 +11,7 @@
 
 #include "base/util.h"
 
-enum { GRACE_S = 10 };
+enum { GRACE_S = 10 }; /* after the first signal, Hone has this time to end */
 /* Signals this close together count as one, because timeout(1) signals a process and then its
  * whole group. */
 #define SAME_NS 250000000ull

@@ -27,9 +27,10 @@ enum jail_net {
 };
 
 struct jail {
-    /* files and trees that it may read and run; NULL = it may read, run and change all files */
+    /* files and trees that the child may read and run; NULL = it may read, run and change all files
+     */
     const char *const *read;
-    const char *const *write; /* files and trees that it may also change; NULL = none */
+    const char *const *write; /* files and trees that the child may also change; NULL = none */
     enum jail_net net;
     bool optional; /* leave out the limits that Linux does not have, and run the program */
 };

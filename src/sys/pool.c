@@ -33,7 +33,7 @@ bool pool_next(struct pool_turn *turn, uint32_t *piece)
 
 void pool_done(struct pool_turn *turn, uint32_t piece)
 {
-    /* Linux writes so few bytes to a pipe whole or not at all. We need not handle a dead parent: if
+    /* Linux does not split a write of so few bytes to a pipe. We need not handle a dead parent: if
      * the parent dies, this process dies too. */
     while (write(turn->fd, &piece, sizeof piece) < 0 && errno == EINTR)
         continue;

@@ -27,7 +27,7 @@ struct pool_turn; /* a child's view of the pool */
 
 struct pool {
     /* The number of processes; 0 = one for each processor, at most POOL_MAX_JOBS. The pool starts
-     * at most one for each piece. */
+     * at most one process for each piece. */
     uint32_t jobs;
     uint32_t pieces;
     /* Runs in each child. Returns the exit status of the child. */

@@ -167,9 +167,9 @@ static void on_input(struct loop *l, int fd, short revents, void *ctx)
         stop_reading(c, &c->in_pipe);
 }
 
-/* Reads the rest of the output from the pipes and closes all descriptors. Then waits for the
- * supervisor, which ends the program before it exits. If the program has ended before this call,
- * the output is complete. */
+/* Reads the rest of the output from the pipes and closes all descriptors. Then waits until the
+ * supervisor exits; the supervisor ends the program first. If the program has ended before this
+ * call, the output is complete. */
 static void read_rest(struct child_process *c)
 {
     if (c->out_pipe >= 0)

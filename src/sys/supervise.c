@@ -205,6 +205,7 @@ static uint64_t sum_over_descendants(struct pid_set *set, uint64_t (*of)(pid_t))
 
 /* ---- the program ------------------------------------------------------------------------- */
 
+/* The members are those of struct super_msg (supervise.h). */
 struct start_failure {
     int error, step;
 };

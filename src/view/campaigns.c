@@ -1,4 +1,5 @@
-/* campaigns.c - answers the queries for the list of campaigns and for the table of one campaign. */
+/* campaigns.c - answers the queries for the list of campaigns (of `hone bench`) and for the table
+ * of one campaign. */
 #include "base/util.h"
 #include "campaign/table.h"
 #include "sys/json.h"

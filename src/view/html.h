@@ -1,6 +1,6 @@
 /*
- * html.h - writes a run or a campaign as one HTML file that opens from disk, with no server and no
- * network.
+ * html.h - writes a run, or a campaign of `hone bench`, as one HTML file that opens from disk, with
+ * no server and no network.
  *
  * The file holds the pages of `hone serve` and the data that these pages would request from the
  * server. It has one script and one style. The file's Content-Security-Policy allows exactly these
