@@ -41,32 +41,45 @@ static void note_libraries(struct verdict *v, const struct evaluation *a, const 
         *vec_push(&v->warnings) = "no library (PyTorch, cuBLASLt) was timed beside this kernel";
 }
 
+/* Returns the first input of floats that are not float32; NULL if there is none. */
+static const struct task_tensor *other_float_input(const struct task *t)
+{
+    vec_each (const struct task_tensor, x, &t->tensors)
+        if (x->is_input && dtype_is_float(x->dtype) && x->dtype != DT_F32)
+            return x;
+    return NULL;
+}
+
 static bool takes_float32(const struct task *t)
 {
     bool any = false;
-    vec_each (const struct task_tensor, x, &t->tensors) {
-        if (x->is_input && dtype_is_float(x->dtype) && x->dtype != DT_F32)
-            return false;
+    vec_each (const struct task_tensor, x, &t->tensors)
         any = any || (x->is_input && x->dtype == DT_F32);
-    }
-    return any && t->compute == DT_F32;
+    return any && !other_float_input(t) && t->compute == DT_F32;
 }
 
-/* Returns the precision that the task declares. For a float32 task whose kernel uses tensor cores,
- * adds how many products they do in TF32 and in narrower types. */
+/* Returns the precision that the task declares, with the type of inputs that are not float32. For a
+ * float32 task whose kernel uses tensor cores, adds how many products they do in TF32 and in
+ * narrower types. */
 static const char *precision_text(struct verdict *v, const struct task *t,
                                   const struct tensor_use *use)
 {
     const char *declared = t->allow_tf32         ? "TF32"
                            : t->allow_tf32_convs ? "float32, TF32 convolutions"
                                                  : dtype_name(t->compute);
+    const struct task_tensor *other = other_float_input(t);
+    if (other)
+        return arena_printf(&v->arena, "%s inputs, %s arithmetic", dtype_name(other->dtype),
+                            declared);
     if (!takes_float32(t) || !(use->tf32 + use->narrow > 0))
         return arena_strdup(&v->arena, declared);
+    /* On small sizes most of a tile is padding, so the numbers may be large. */
     return arena_printf(
         &v->arena,
         "%s; for each product of the task, tensor cores do %.2g products in TF32 and "
-        "%.2g in narrower types",
-        declared, use->tf32, use->narrow);
+        "%.2g in narrower types%s",
+        declared, use->tf32, use->narrow,
+        use->tf32 + use->narrow > 12 ? ", those of padded tiles included" : "");
 }
 
 /* Returns the least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's

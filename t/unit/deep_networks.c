@@ -86,8 +86,8 @@ static void shared_errors_are_computed_once(void **state)
 
 static void add_type(struct strbuf *sb, const char *name)
 {
-    strbuf_addf(sb, "{\"name\": \"%s\", \"dtype\": \"float32\", \"shape\": [\"B\", 8, \"H\", \"W\"]",
-                name);
+    strbuf_addf(
+        sb, "{\"name\": \"%s\", \"dtype\": \"float32\", \"shape\": [\"B\", 8, \"H\", \"W\"]", name);
 }
 
 /* Adds (x - mean) / deviation, with batch statistics, as the value %n<k>. */
@@ -124,8 +124,9 @@ static void many_sources_are_computed_once(void **state)
     for (int k = 0; k < 3; k++) {
         add_norm(&sb, k, (const char *[]){"x0", "x1", "x2"}[k]);
         if (k)
-            strbuf_addf(&sb, "{\"id\": \"%%a%d\", \"op\": \"add\", \"args\": [\"%%n%d\", \"%%h%d\"]},", k,
-                        k, k - 1);
+            strbuf_addf(&sb,
+                        "{\"id\": \"%%a%d\", \"op\": \"add\", \"args\": [\"%%n%d\", \"%%h%d\"]},",
+                        k, k, k - 1);
         strbuf_addf(&sb, "{\"id\": \"%%h%d\", \"op\": \"relu\", \"args\": [\"%%%c%d\"]},", k,
                     k ? 'a' : 'n', k);
     }
@@ -320,7 +321,8 @@ static void deep_networks_get_more_elements(void **state)
                 snprintf(x, sizeof x, "%%n%d", k - 1);
             add_norm(&sb, k, x);
         }
-        strbuf_addf(&sb, "{\"id\": \"%%y\", \"op\": \"relu\", \"args\": [\"%%n%d\"]}], \"outputs\": [",
+        strbuf_addf(&sb,
+                    "{\"id\": \"%%y\", \"op\": \"relu\", \"args\": [\"%%n%d\"]}], \"outputs\": [",
                     depth - 1);
         add_type(&sb, "y");
         strbuf_adds(&sb, ", \"value\": \"%y\"}], \"guards\": []}");

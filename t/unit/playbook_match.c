@@ -995,7 +995,8 @@ static void test_broadcast_reductions(void **state)
         json_decref(task);
     }
     /* reduce_row serves inputs of one shape and dtype. */
-    json_t *task = rig_facts("", "(x * t).sum(-1)", "x float32 A,B; t float32 A,B; y float32 A out");
+    json_t *task =
+        rig_facts("", "(x * t).sum(-1)", "x float32 A,B; t float32 A,B; y float32 A out");
     assert_false(playbook_bind(pb, task, 90, &b, &why));
     assert_non_null(strstr(why.buf, "needs no broadcasting"));
     json_decref(task);
@@ -1033,8 +1034,8 @@ static void test_nested(void **state)
         {"x.norm(dim=1).mean() / k.norm(dim=1).mean()", two, "not part of each other"},
         {"(x.sum(-1) * k).sum() + (x * k.view(A, 1)).sum()", rows, "not part of each other"},
         {"(x.sum(-1) + x.sum(-1, True)).sum()", two, ""},
-        {"(x.sum(-1) * k.sum(-1)).sum(-1)",
-         "x float32 A,C,B; k float32 A,C,B; y float32 A out", "not over all rows"},
+        {"(x.sum(-1) * k.sum(-1)).sum(-1)", "x float32 A,C,B; k float32 A,C,B; y float32 A out",
+         "not over all rows"},
     };
     const struct playbook *pb = rig_book(*state, "loss");
     for (size_t i = 0; i < ARRAY_LEN(cases) + ARRAY_LEN(others); i++) {
@@ -1152,8 +1153,8 @@ int main(void)
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_norms),
         cmocka_unit_test(test_chains),
-cmocka_unit_test(test_broadcast_reductions),
-cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_broadcast_reductions),
+        cmocka_unit_test(test_nested),
         cmocka_unit_test(test_exclusive_scans),
         cmocka_unit_test(test_bounds),
     };

@@ -257,8 +257,8 @@ static void tf32_errors_in_sums(void **state)
     }
 }
 
-/* Layers that are a product and a norm of eight elements. Each norm takes two of eight parts off the
- * errors. In TF32, the output has drawn errors. */
+/* Layers that are a product and a norm of eight elements. Each norm takes two of eight parts off
+ * the errors. In TF32, the output has drawn errors. */
 static void deep_networks(void **state)
 {
     for (int tf32 = 0; tf32 < 2; tf32++) {
@@ -525,13 +525,18 @@ static void limits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deep_networks),       cmocka_unit_test(expressions),         cmocka_unit_test(tasks),
-        cmocka_unit_test(wrong_answers),       cmocka_unit_test(undecided),
-        cmocka_unit_test(ill_conditioned),     cmocka_unit_test(limits),
-        cmocka_unit_test(products_have_units), cmocka_unit_test(sums_of_products),
-        cmocka_unit_test(one_sided_errors),    cmocka_unit_test(tf32),
-        cmocka_unit_test(tf32_errors_in_sums)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(deep_networks),
+                                       cmocka_unit_test(expressions),
+                                       cmocka_unit_test(tasks),
+                                       cmocka_unit_test(wrong_answers),
+                                       cmocka_unit_test(undecided),
+                                       cmocka_unit_test(ill_conditioned),
+                                       cmocka_unit_test(limits),
+                                       cmocka_unit_test(products_have_units),
+                                       cmocka_unit_test(sums_of_products),
+                                       cmocka_unit_test(one_sided_errors),
+                                       cmocka_unit_test(tf32),
+                                       cmocka_unit_test(tf32_errors_in_sums)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -546,7 +546,8 @@ static const struct {
                     "{\n    return variance > 0 && variance < INFINITY ? sqrt(variance) : 0.0;\n"
                     "}\n"},
     {"hone_limit(",
-     "/* The variance m, but at most 16 times the mean square of the drawn errors, and a part of m\n"
+     "/* The variance m, but at most 16 times the mean square of the drawn errors, and a part of "
+     "m\n"
      " * for the roundings to float32, which are not drawn. */\n"
      "HONE_FN double hone_limit(double m, double drawn)\n"
      "{\n    double most = 16 * drawn + m / 65536;\n    return most < m ? most : m;\n}\n"},
