@@ -80,9 +80,13 @@ static void exec_python(int in, int out, pid_t parent)
 
 static struct sidecar *start_python(struct err *err)
 {
-    int to[2], from[2];
+    int to[2] = {-1, -1}, from[2];
     if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0) {
         err_errno(err, "cannot make a pipe");
+        if (to[0] >= 0) {
+            close(to[0]);
+            close(to[1]);
+        }
         return NULL;
     }
     pid_t parent = getpid(), pid = fork();

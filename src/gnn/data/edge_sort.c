@@ -166,7 +166,9 @@ static int read_range(struct edge_sort *s, int r, struct err *err)
         ssize_t n = pread(g->fd, (char *)s->keys.base + done, bytes - done, (off_t)done);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
+        if (n == 0)
+            return err_set(err, ERR_ENV, "%s/edges.%d is shorter than it was written", s->dir, r);
+        if (n < 0)
             return err_errno(err, "cannot read %s/edges.%d", s->dir, r);
         done += (size_t)n;
     }
