@@ -1,0 +1,21 @@
+/*
+ * run.h - what the parts of a run (run.c, asking.c, judging.c) share: clock, budgets, nodes.
+ */
+#ifndef AGENT_RUN_H
+#define AGENT_RUN_H
+
+#include "agent/agent.h"
+
+/* Returns how long processes have worked on the run, this process included. */
+uint64_t agent_wall_ns(const struct agent *a);
+/* Stores the wall time and the number of the best candidate. */
+int agent_save_progress(struct agent *a, struct err *err);
+/* Call it while the run waits. Saves the wall time every two seconds. So if the process is killed,
+ * the time budget (--budget-time) misses at most two seconds. */
+int agent_save_time(struct agent *a, struct err *err);
+/* Call it before each new call or evaluation. Returns 0, or 1 if an interrupt or a budget stops the
+ * run. */
+int agent_may_go_on(struct agent *a);
+void node_free(struct node *n);
+
+#endif
