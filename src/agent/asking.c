@@ -4,7 +4,6 @@
 
 #include "agent/agent.h"
 #include "agent/run.h"
-#include "base/utf8.h"
 #include "base/util.h"
 #include "sys/interrupt.h"
 

@@ -11,7 +11,6 @@
 #include "agent/confirm.h"
 #include "agent/run.h"
 #include "base/log.h"
-#include "base/utf8.h"
 #include "base/util.h"
 #include "measure/gpu.h"
 #include "memory/memory.h"
