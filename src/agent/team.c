@@ -1,9 +1,10 @@
 /*
- * team.c - the strategy `team`: several roles improve an existing kernel, modelled on Astra, with
- * rollback. The base is the kernel that the team improves.
+ * team.c - the strategy `team`, modelled on Astra. Several roles improve an existing kernel, and go
+ * back if a change does not help. The base is the kernel that the team improves.
  *
- *      starting kernel ──no plan?──> porter ──passes──> base
- *      tester (sees only the task): shapes ──valid, base passes──> later candidates must pass too
+ *      start:  a kernel (the porter adds a launch plan if it has none) ─> judge ─> base
+ *      tester: proposes shapes, and sees only the task. If the base passes them, every later
+ *              candidate must pass them too
  *      round:  profiler reads the measurements ─> planner decides ─> coder edits ─> judge
  *                 faster: the new base          else: back to the base; the ledger keeps the idea
  */
@@ -67,8 +68,7 @@ static int test_base(struct agent *a, struct node **base, struct err *err)
     else if (rc == 0)
         rc = repair_node(a, n, &good, err);
     if (good) {
-        /* `good`, which is the base or its repair, also passes the new shapes, so it becomes the
-         * base. */
+        /* `good` is the base, or a repair of the base that also passes the new shapes. */
         a->extended = extended;
         if (a->best != good && (agent_set_fate(a, a->best, "kept", err) < 0 ||
                                 agent_set_fate(a, good, "best", err) < 0))

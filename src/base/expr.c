@@ -127,7 +127,7 @@ static int emit_binary(struct parser *p, enum op op, size_t at)
     return 0;
 }
 
-/* A condition must be an integer, because C and Python would read a real one differently. */
+/* A condition must be an integer. The user shall say with what a real number is compared. */
 static int need_int(struct parser *p, size_t at, const char *what)
 {
     return *top_is_real(p)
@@ -232,7 +232,7 @@ static const struct function {
     const char *name;
     enum op op;
     int min_args, max_args;
-    bool real; /* computes in double; only expr_parse_real() knows it */
+    bool real; /* computes in double; only expr_parse_real() accepts the function */
 } functions[] = {
     {"min", OP_MIN, 2, 16, false},     {"max", OP_MAX, 2, 16, false},
     {"cdiv", OP_CDIV, 2, 2, false},    {"align", OP_ALIGN, 2, 2, false},
@@ -560,8 +560,8 @@ static struct expr *parse(const char *text, size_t len, const struct expr_names 
         fail(&p, EXPR_MAX_LEN, "expression longer than %d characters", EXPR_MAX_LEN);
         goto out;
     }
-    /* Each character emits at most one instruction, except that && || and ?: emit two each, and
-     * that an operator on real numbers converts up to two operands. */
+    /* No character needs more than four instructions: an operator on real numbers needs three, two
+     * to convert its operands and itself; the two characters of ?: need four together. */
     p.insns = xmalloc((4 * len + 4) * sizeof *p.insns);
     if (parse_ternary(&p) == 0) {
         peek(&p);

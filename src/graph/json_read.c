@@ -139,7 +139,7 @@ static int read_text(struct reader *r, const json_t *j, size_t max, const char *
     return 0;
 }
 
-/* Reads a C identifier, because the reference and the kernels use the name as it is. */
+/* Reads a name. It must be a C identifier, because references and kernels use it as a name. */
 static int read_name(struct reader *r, const json_t *j, const char **out)
 {
     if (read_text(r, j, GRAPH_JSON_MAX_NAME, out) < 0)
@@ -330,9 +330,10 @@ static int read_guard(struct reader *r, const json_t *j, const char **out)
     return 0;
 }
 
-/* A guard "AXIS == SIZE" becomes the definition of the axis, so that shapes with either spelling
- * are equal. It is not kept in g->guards. Any other guard is kept. A guard "AXIS % NUMBER == 0"
- * also tells the pool of sizes that the axis is a multiple of the number. */
+/* A guard "AXIS == SIZE" becomes the definition of the axis, so that a shape
+ * with AXIS equals the same shape with SIZE. It is not kept in g->guards. Any other guard is kept.
+ * A guard "AXIS % NUMBER == 0" also tells the pool of sizes that the axis is a multiple of the
+ * number. */
 static int read_guards(struct reader *r, const json_t *j)
 {
     if (need_array(r, j, GRAPH_JSON_MAX_GUARDS) < 0)

@@ -15,7 +15,7 @@
 #include "sys/loop.h"
 #include "sys/proc.h"
 
-#define FORMAT 1 /* raise it when the importer writes other tasks than before */
+#define FORMAT 1 /* raise it if a new importer makes another task from the same file */
 #define MAX_FILE (16u << 20)
 #define MAX_FILES 1000
 #define KEY_DIGITS 12
@@ -51,8 +51,8 @@ static int add_file(struct hash *h, const char *path, struct err *err)
     return rc;
 }
 
-/* If there is a recorded trace, the key depends on the trace instead of the text of the user's file
- * and the versions of Python and PyTorch. */
+/* Adds a recorded trace to the key if there is one. Otherwise adds the text of the user's file and
+ * the versions of Python and PyTorch. */
 static int add_source(struct hash *h, const struct trace_request *rq, struct err *err)
 {
     struct strbuf version = STRBUF_INIT(256);
@@ -137,8 +137,8 @@ static bool files_unchanged(json_t *files)
     return json_is_object(files);
 }
 
-/* Reads the report of an earlier import. Returns false if there is none, or if one of the files
- * that ran has changed since. */
+/* Reads the report of an earlier import. Returns false if there is none, or if a Python
+ * file that the import ran has changed since. */
 static bool read_report(const char *dir, struct import_report *r)
 {
     char *path = xasprintf("%s/import.json", dir), *task = NULL;
@@ -182,8 +182,8 @@ static int write_report(const char *dir, const struct import_report *r, struct e
 
 /* ---- the import ------------------------------------------------------------------------------ */
 
-/* Moves the finished folder to its name, in place of an old one. If another process puts its folder
- * there in between, that folder stays, because it holds the same task. */
+/* Removes an old folder of this name, then renames the finished folder. If another process puts its
+ * folder there between these two steps, that folder stays, because it holds the same task. */
 static int move_in_place(const char *from, const char *to, struct err *err)
 {
     dir_remove(to, NULL);

@@ -81,10 +81,10 @@ static int check_size(const struct trace_request *rq, const char *size, struct e
         err_set(err, ERR_USAGE, "--size %s: no --input has the size '%.*s'; they have: %s", size,
                 (int)len, size, known.len ? known.buf : "no names, only numbers");
     else
-        err_set(err, ERR_USAGE,
-                "--size %s: --size needs an --input, and none is given; without --input the sizes "
-                "are those of get_inputs()%s",
-                size, rq->recorded ? ", and --trace has recorded them" : " in the file");
+        err_set(err, ERR_USAGE, "--size %s: --size works only with --input. Without --input, %s",
+                size,
+                rq->recorded ? "the sizes are those of the recorded trace"
+                             : "get_inputs() in the file sets the sizes");
     strbuf_release(&known);
     return -1;
 }

@@ -1,4 +1,4 @@
-/* plot.c - draws a study as SVG: for each arm (study.h) a line, its score after each candidate. */
+/* plot.c - draws a study as SVG. Each arm (study.h) has a line: its score after each candidate. */
 #include <stdlib.h>
 
 #include "base/util.h"

@@ -37,7 +37,8 @@
 
 #define SECOND UINT64_C(1000000000)
 #define MEET_NS (120 * SECOND) /* how long a rank waits for all ranks to appear */
-/* how long a rank waits until an address accepts a connection, or until a first message is moved */
+/* how long a rank waits for an address to accept a connection, and for a first message to be sent
+ * or received */
 #define CONNECT_NS (5 * SECOND)
 enum {
     SECRET = 32,                    /* characters */
@@ -346,14 +347,14 @@ struct guest {
 };
 VEC_DECL(guests, struct guest);
 
-/* Takes a guest whose first message is complete. Closes the connection, unless the guest knows the
- * secret and is a rank with a number above `above`. Returns whether that rank was not connected
- * before. */
-static bool take_guest(struct slurm_comm *s, const struct guest *g, int above,
+/* Takes a guest whose first message is complete. Keeps the connection if the guest knows the
+ * secret and its rank is greater than `own`, otherwise closes it. Returns true if a rank is now
+ * connected that was not connected before. */
+static bool take_guest(struct slurm_comm *s, const struct guest *g, int own,
                        char (*where)[MAX_ADDRESSES])
 {
     const struct hello *h = &g->hello;
-    if (memcmp(h->secret, s->own.secret, SECRET) != 0 || h->rank <= (uint32_t)above ||
+    if (memcmp(h->secret, s->own.secret, SECRET) != 0 || h->rank <= (uint32_t)own ||
         h->rank >= (uint32_t)s->base.ranks) {
         close(g->fd);
         return false;
@@ -371,7 +372,7 @@ static bool take_guest(struct slurm_comm *s, const struct guest *g, int above,
 }
 
 /* Reads what the guests have sent. Returns how many ranks are newly connected. */
-static int hear_guests(struct slurm_comm *s, struct guests *guests, int above,
+static int hear_guests(struct slurm_comm *s, struct guests *guests, int own,
                        char (*where)[MAX_ADDRESSES])
 {
     int found = 0;
@@ -386,7 +387,7 @@ static int hear_guests(struct slurm_comm *s, struct guests *guests, int above,
         if (g->left.left)
             close(g->fd);
         else
-            found += take_guest(s, g, above, where);
+            found += take_guest(s, g, own, where);
         *g = guests->items[--guests->n];
     }
     return found;
@@ -403,12 +404,12 @@ static void await_guests(const struct slurm_comm *s, const struct guests *guests
     free(p);
 }
 
-/* Accepts connections until every rank with a number above `above` is connected. Writes the
+/* Accepts connections until every rank greater than `own` is connected. Writes the
  * addresses of these ranks to `where`, if it is not NULL. */
-static int accept_ranks(struct slurm_comm *s, int above, char (*where)[MAX_ADDRESSES],
-                        uint64_t until, struct err *err)
+static int accept_ranks(struct slurm_comm *s, int own, char (*where)[MAX_ADDRESSES], uint64_t until,
+                        struct err *err)
 {
-    int missing = s->base.ranks - 1 - above;
+    int missing = s->base.ranks - 1 - own;
     struct guests guests = VEC_INIT;
     while (missing && !interrupted() && now_ns() < until) {
         await_guests(s, &guests);
@@ -419,7 +420,7 @@ static int accept_ranks(struct slurm_comm *s, int above, char (*where)[MAX_ADDRE
             *vec_push(&guests) = (struct guest){.fd = fd,
                                                 .left = bytes(NULL, sizeof(struct hello)),
                                                 .until_ns = now_ns() + CONNECT_NS};
-        missing -= hear_guests(s, &guests, above, where);
+        missing -= hear_guests(s, &guests, own, where);
     }
     vec_each (struct guest, g, &guests)
         close(g->fd);
@@ -542,7 +543,8 @@ static int meet_first(struct slurm_comm *s, const char *path, uint64_t until, st
 
 bool comm_slurm_wanted(void)
 {
-    /* The script of sbatch has SLURM_PROCID and SLURM_NTASKS too, but it is not a step of srun. */
+    /* Only a step of srun has SLURM_STEP_NUM_TASKS. A script of sbatch has SLURM_PROCID and
+     * SLURM_NTASKS too. */
     return getenv("SLURM_PROCID") && comm_env_number("SLURM_STEP_NUM_TASKS") > 1;
 }
 

@@ -7,14 +7,15 @@
 #include "base/util.h"
 #include "graph/cost.h"
 
-/* The largest window of a convolution along a summed axis, and of a pooling. */
+/* The largest window that we handle: of a convolution along a summed axis, or of a pooling. */
 enum { MAX_WINDOW = 16 };
 
 struct collapse {
     struct graph *g;
-    const uint32_t *uses; /* how often each value that the graph had at the start is used */
-    size_t n;             /* how many values the graph had at the start */
-    struct err err;       /* why graph_add() refused a value; the sum then stays as it is */
+    const uint32_t
+        *uses;      /* how often each value is used; only values from the start have an entry */
+    size_t n;       /* how many values the graph had at the start */
+    struct err err; /* why graph_add() refused a value; the sum then stays as it is */
 };
 
 /* ---- shorthands ------------------------------------------------------------------------------ */
@@ -197,8 +198,9 @@ static void set_int(struct attr *attrs, const struct value *v, const char *name,
     attrs[op_attr_place(v->op, name)].ints[i] = n;
 }
 
-/* If all sides are summed, the result is a matrix product of the sums and the weights. In a
- * transposed convolution, the first two axes of the weights are exchanged. */
+/* If all sides are summed, the result is a matrix product of the sums and the weights. The
+ * weights of a transposed convolution have their first two axes the other way round, so we swap
+ * these axes first. */
 static const struct value *product_of_sums(struct collapse *c, const struct value *v,
                                            const struct value *sums)
 {
@@ -384,10 +386,10 @@ static const struct value *linear_sum(struct collapse *c, const struct value *v,
 enum { MAX_SCALES = 4 };
 
 struct pooling {
-    const struct value *of; /* a convolution */
-    /* The operations that multiply or divide `of` by one number. */
+    const struct value *conv; /* the convolution before the pooling */
+    /* The operations between them, which multiply or divide by one number. */
     const struct value *scale[MAX_SCALES];
-    /* The size and the step of the windows along each axis of `of`; 0 means that the axis has no
+    /* The size and the step of the windows along each axis of `conv`; 0 means that the axis has no
      * windows. */
     int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK];
     /* `n` is the number of axes with windows, `scales` the number of entries in `scale`. */
@@ -416,7 +418,7 @@ static bool read_pooling(const struct collapse *c, const struct value *v, struct
     }
     for (; is_scale(w) && used_once(c, w) && p->scales < MAX_SCALES; w = w->args[0])
         p->scale[p->scales++] = w;
-    p->of = w;
+    p->conv = w;
     bool ok = p->n && axes->n == p->n && (w->op == OP_CONV || w->op == OP_CONV_TRANSPOSE) &&
               used_once(c, w);
     for (uint32_t i = 0; ok && i < p->n; i++)
@@ -425,26 +427,25 @@ static bool read_pooling(const struct collapse *c, const struct value *v, struct
 }
 
 /* A convolution and the pooling after it become one new convolution. This struct says how to make
- * the new weights along one side from the old weights: put `before` zeros before them and `after`
- * zeros after them, and add up windows that are as long as the pooling's windows and begin `step`
- * places apart. If the convolution is transposed, `pad` is the padding of the new convolution. */
+ * the new weights along one side. Put `before` zeros before the old weights and `after` zeros after
+ * them. Then slide the pooling's window over the result in steps of `step`: each sum is one new
+ * weight. If the convolution is transposed, `pad` is the padding of the new convolution. */
 struct side {
     int64_t before, after, step, pad;
 };
 
 /* Fills *s for a side with `window` weights. A transposed convolution has an input x and weights w.
- * Output i of its pooling adds up x[j] * w[k] for all j, k and t with
- *     step*i + t = stride*j + k - padding,
- * where t runs over the places in the pooling's window. If stride == step, the sum of the weights
- * of x[j] depends only on i - j, as in a convolution with stride 1. Returns false if `before` would
- * be negative. */
+ * It adds x[j] * w[k] to place stride*j + k - padding of its output. Element i of the pooling adds
+ * up the places step*i + t, with t from 0 to the window's size - 1. So there x[j] is multiplied by
+ * the sum of all w[k] with k = step*i - stride*j + t + padding. If stride == step, this sum depends
+ * only on i - j, as in a convolution with stride 1. Returns false if `before` would be negative. */
 static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, struct side *s)
 {
     int64_t size = p->size[axis], step = p->step[axis];
     *s = (struct side){.before = size - 1, .after = size - 1, .step = 1};
-    if (p->of->op == OP_CONV)
+    if (p->conv->op == OP_CONV)
         return true;
-    int64_t pad = value_attr(p->of, "padding")->ints[axis - 2];
+    int64_t pad = value_attr(p->conv, "padding")->ints[axis - 2];
     s->step = step;
     s->pad = floor_div(size - 1 + pad, step);
     s->before = step * s->pad - pad;
@@ -459,15 +460,15 @@ static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, st
 static bool pooling_saves(const struct pooling *p, struct side *sides)
 {
     int64_t before = 1, after = 1, window;
-    bool transposed = p->of->op == OP_CONV_TRANSPOSE;
-    for (uint32_t axis = 2; axis < p->of->rank; axis++) {
-        int64_t size = p->size[axis], stride = value_attr(p->of, "stride")->ints[axis - 2];
+    bool transposed = p->conv->op == OP_CONV_TRANSPOSE;
+    for (uint32_t axis = 2; axis < p->conv->rank; axis++) {
+        int64_t size = p->size[axis], stride = value_attr(p->conv, "stride")->ints[axis - 2];
         struct side *s = &sides[axis];
         if (!size)
             continue;
-        if (!known(p->of->args[1]->shape[axis], &window) || window > MAX_WINDOW ||
+        if (!known(p->conv->args[1]->shape[axis], &window) || window > MAX_WINDOW ||
             size > MAX_WINDOW || stride != (transposed ? p->step[axis] : 1) ||
-            value_attr(p->of, "dilation")->ints[axis - 2] != 1 || !find_side(p, axis, window, s))
+            value_attr(p->conv, "dilation")->ints[axis - 2] != 1 || !find_side(p, axis, window, s))
             return false;
         before *= window * (transposed ? 1 : p->step[axis]);
         after *= (window + s->before + s->after - size) / s->step + 1;
@@ -480,7 +481,7 @@ static bool pooling_saves(const struct pooling *p, struct side *sides)
 static const struct value *pooled_weights(struct collapse *c, const struct pooling *p,
                                           const struct side *sides)
 {
-    const struct value *w = p->of->args[1];
+    const struct value *w = p->conv->args[1];
     int64_t before[GRAPH_MAX_RANK] = {0}, after[GRAPH_MAX_RANK] = {0};
     uint32_t rank = w->rank;
     for (uint32_t axis = 2; axis < rank; axis++) {
@@ -511,21 +512,21 @@ static const struct value *pooled_conv(struct collapse *c, const struct value *v
     int64_t elements = 1;
     if (!read_pooling(c, v, &p) || !pooling_saves(&p, sides))
         return NULL;
-    memcpy(attrs, p.of->attrs, sizeof attrs);
-    for (uint32_t axis = 2; axis < p.of->rank; axis++) {
-        bool transposed = p.of->op == OP_CONV_TRANSPOSE;
+    memcpy(attrs, p.conv->attrs, sizeof attrs);
+    for (uint32_t axis = 2; axis < p.conv->rank; axis++) {
+        bool transposed = p.conv->op == OP_CONV_TRANSPOSE;
         if (!p.size[axis])
             continue;
         elements *= p.size[axis];
-        set_int(attrs, p.of, "stride", axis - 2, transposed ? 1 : p.step[axis]);
+        set_int(attrs, p.conv, "stride", axis - 2, transposed ? 1 : p.step[axis]);
         if (transposed) {
-            set_int(attrs, p.of, "padding", axis - 2, sides[axis].pad);
-            set_int(attrs, p.of, "output_padding", axis - 2, 0);
+            set_int(attrs, p.conv, "padding", axis - 2, sides[axis].pad);
+            set_int(attrs, p.conv, "output_padding", axis - 2, 0);
         }
     }
-    const struct value *in[GRAPH_MAX_ARGS] = {p.of->args[0], pooled_weights(c, &p, sides)};
-    const struct value *y = in[1] ? graph_add(c->g, p.of->op, in, attrs, &c->err) : NULL;
-    y = with_bias(c, y, p.of, dim_number(&c->g->dims, elements));
+    const struct value *in[GRAPH_MAX_ARGS] = {p.conv->args[0], pooled_weights(c, &p, sides)};
+    const struct value *y = in[1] ? graph_add(c->g, p.conv->op, in, attrs, &c->err) : NULL;
+    y = with_bias(c, y, p.conv, dim_number(&c->g->dims, elements));
     while (p.scales-- > 0)
         y = two(c, p.scale[p.scales]->op, y, p.scale[p.scales]->args[1]);
     return y;
