@@ -11,6 +11,22 @@
 #include "playbook/playbook.h"
 #include "sys/file.h"
 
+/* For cmocka_run_group_tests(): the state of a test is the shelf with the built-in playbooks. */
+static inline int rig_open_shelf(void **state)
+{
+    struct playbook_shelf *shelf;
+    if (playbooks_open(&shelf, NULL, NULL) < 0)
+        return -1;
+    *state = shelf;
+    return 0;
+}
+
+static inline int rig_close_shelf(void **state)
+{
+    playbooks_close(*state);
+    return 0;
+}
+
 /* "A,B" as ["A", "B"]; "-" is no size. */
 static inline json_t *rig_shape(char *dims)
 {
