@@ -561,8 +561,8 @@ static int run(int argc, const char **argv)
         OPT_GROUP("Budgets of the whole campaign (default: none); a task that begins gets an equal "
                   "share of the rest, but of time"),
         OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
-                     "tokens of prompts and replies together; tasks side by side do\n"
-                     "not overdraw them"),
+                     "tokens of prompts and replies together; openai: and anthropic: never\n"
+                     "exceed them, the last call of each task with another author may"),
         OPT_POS_REAL(
             0, "budget-usd", &c->budget.usd, "USD",
             "US dollars that openai: and anthropic: cost, as for `hone optimize`; tasks side\n"

@@ -44,10 +44,10 @@ extern const char hone_commit[];
     "compile for this architecture: sm_75 ... sm_121a (default: that of the local GPU\n" \
     "in use, else that of --gpu)"
 #define CMD_COMPILER_HELP "nvrtc or nvcc (default: nvrtc if it is installed, else nvcc)"
-#define CMD_MEASURE_HELP                                                                \
-    "on a GPU: time the kernel and its baselines for at most about TIME, all shapes\n"  \
-    "together (default 2s): less if the medians are known to 1%, more if 11 calls of\n" \
-    "each take longer"
+#define CMD_MEASURE_HELP                                                                   \
+    "on a GPU: time the kernel and its baselines for at most about TIME, all shapes\n"     \
+    "together (default 2s): less if the medians are known to 1%, more if a few calls of\n" \
+    "each take longer (up to 11; a baseline of over 50 ms gets one)"
 
 /* Reads a kernel file. If the file is too large for any compiler, the error's kind is
  * ERR_INPUT, because the file is at fault and not the machine. */
