@@ -47,9 +47,8 @@ struct model_args {
             "gpu, but some rows of the features lie on the host, and the GPU fetches them), or\n"  \
             "auto (default). With auto, a GPU that knows the sampler and fanouts gets all data\n"  \
             "if it takes at most 3/4 of its memory, or split if the graph does and the other\n"    \
-            "rows take at most 3/4 of the free CPU memory; else host. With --make it always "      \
-            "gets\n"                                                                               \
-            "all data, or Hone refuses"),                                                          \
+            "rows take at most 3/4 of the free CPU memory; else host. With --make it always\n"     \
+            "gets all data, or Hone refuses"),                                                     \
         OPT_STR(                                                                                   \
             0, "cache", (cache), "SIZE",                                                           \
             "only with --place split: how much of the features lies in the GPU's memory, a\n"      \
