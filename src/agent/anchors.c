@@ -56,7 +56,8 @@ struct end {
     size_t line;
 };
 
-/* Reads a number or a quoted line at *s, on the same line of the reply. */
+/* Reads a number, or a line of code in backquotes, at *s. It must end before the end of the line in
+ * the reply. */
 static bool take_end(const char **s, struct end *out)
 {
     char *after;

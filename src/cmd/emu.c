@@ -72,8 +72,9 @@ static int run(int argc, const char **argv)
                 "or a JSON file"),
         OPT_STR(0, "arch", &j.options.arch, "ARCH",
                 "architecture to compile for (default: that of --gpu)"),
-        OPT_POS_UINT(0, "seed", &j.config.seed, "N",
-                     "seed of the data and of the order of warps (default: random; with --ptx 0)"),
+        OPT_POS_UINT(
+            0, "seed", &j.config.seed, "N",
+            "seed of the data and of the order of warps (default: random, but 0 with --ptx)"),
         OPT_FLAG(0, "annotate", &shown.annotate,
                  "print the source with counters and findings per line; with --json, the verdict\n"
                  "also has these counters"),

@@ -214,8 +214,9 @@ int oracle_fault_check(const struct job_case *c, const struct ref_ctx *ctx, stru
     return ref_fault_check(ctx, *ctx->fault, names, err);
 }
 
-/* Call this after all units have run. An element that still has no magnitude has no truth, so
- * nobody could check the candidate's value. */
+/* Call this after all units have run. oracle_compute() sets every magnitude to COMPARE_SKIPPED, and
+ * the reference replaces it when it writes the element. An element that still has COMPARE_SKIPPED
+ * was not written, so nobody could check the candidate's value. */
 static int check_written(const struct job_buffer *b, const double *mag, struct err *err)
 {
     for (uint64_t k = 0; k < b->elems; k++)

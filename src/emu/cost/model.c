@@ -34,11 +34,11 @@
 /* exponent that says how fast hits get rarer when the data exceeds the cache */
 #define EVICTION 2.06
 #define L1_LINE 1.41 /* SM clocks for each 128-byte line that an access touches */
-/* Stores may write only a part of a sector. For each 32 bytes that they leave out, the L2 has extra
- * work. This is the extra work, as a share of the work for one sector. */
+/* Stores may write only a part of a sector, which gives the L2 extra work. Add up the bytes that
+ * are missing in all such sectors: each 32 of them take this share of the work for one sector. */
 #define PART_STORE 0.83
-/* Stores may write only some of the 4 sectors of a 128-byte line. This is the number of SM clocks
- * for each 4 sectors that they leave out. */
+/* Stores may write only some of the 4 sectors of a 128-byte line. Add up the sectors that are
+ * missing in all such lines: each 4 of them take this many SM clocks. */
 #define STORE_LINE 2.48
 #define LOADS_IN_FLIGHT 3.0 /* asynchronous copies that a warp has in flight */
 #define L1_HIT_NS 60.0
@@ -46,12 +46,13 @@
 #define DRAM_BUSY 1.118 /* latency of a busy DRAM, as a multiple of that of an idle one */
 #define PENDING 0.16    /* share of blocks that wait for data that another block has requested */
 #define BARRIER_NS 40.0
-#define BLOCK_NS 69.8       /* time to start a block on an SM */
-#define BLOCK_LIFE_NS 139.0 /* time from a free place on the SM to the block's first warp */
-#define WARP_START_NS 3.33  /* time to start each warp of the block */
-#define TAIL 0.21           /* share of the last wave's idle time that the model counts */
-#define CHAIN 1.03    /* clocks of a dependent chain, as a multiple of schedule.c's estimate */
-#define TOGETHER 0.70 /* share of a block's own work that does not overlap with its waits */
+#define BLOCK_NS 69.8 /* an SM starts at most one block in this time */
+#define BLOCK_LIFE_NS \
+    139.0 /* a block's life before its first warp; other blocks may start meanwhile */
+#define WARP_START_NS 3.33 /* time to start each warp of the block */
+#define TAIL 0.21          /* share of the last wave's idle time that the model counts */
+#define CHAIN 1.03         /* clocks of a dependent chain, as a multiple of schedule.c's estimate */
+#define TOGETHER 0.70      /* share of a block's own work that does not overlap with its waits */
 /* SM clocks for one instruction of a warp, by the unit that limits it */
 #define CLOCKS_ALL 0.213
 #define CLOCKS_INT 0.325
@@ -189,7 +190,9 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     double dram = MIN(common * (1 - hit), MAX(blocks / (sms * o->blocks) - 1, 0.0) * wave / 32);
     dram *= 1 - hits(l2, w->common);
     t.common_ns = L1_HIT_NS + l2_ns * (1 - hit);
-    /* If all blocks that read the same data run at once, they all wait for DRAM. */
+    /* Blocks that run at once may ask for data that is still on its way from DRAM. If all readers
+     * of the data run at once, a share PENDING of them waits for DRAM; if only some do, fewer wait.
+     */
     double readers = w->common > 0 ? w->common_sectors * 32 / w->common : 1;
     t.common_ns += PENDING * MIN(1.0, running / MAX(readers, 1.0)) * (dram_ns - t.common_ns);
 
@@ -244,8 +247,9 @@ static double atomics_ns(const struct work *w)
     return MAX(word, w->same_piece * PIECE_ATOMIC_NS * MAX(most, 1.0));
 }
 
-/* Sets lo_ns and hi_ns from model_error.h: for 80% of the measured kernels with this bound, the
- * measured time was between lo and hi times the modelled one. */
+/* Sets lo_ns and hi_ns from model_error.h. It has two factors, lo and hi, for each unit that can
+ * limit a kernel (m->bound). For 80% of the measured kernels that the unit limits, the measured
+ * time was between lo and hi times the modelled one. */
 static void expected_error(struct model *m)
 {
     double lo = model_errors[0].lo, hi = model_errors[0].hi;
