@@ -57,7 +57,7 @@ static char *code_of(const char *source)
 
 /* A declaration at the top level, with the lines of its outermost braces. */
 struct block {
-    /* pointers into the code: to its beginning, to its '{', and past its '}' */
+    /* pointers into the code: to the block's first character, to its '{', and past its '}' */
     const char *head, *body, *end;
     size_t first, open, close; /* lines, from 1 */
     bool shown;

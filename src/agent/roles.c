@@ -277,8 +277,8 @@ static int make_stage(struct making *m, struct strbuf *out, struct err *err)
     return add_file(file, out, err);
 }
 
-/* Makes the slot {{advice}}. A coder gets the anchors as marks in the file, so the planner's advice
- * need not repeat them. */
+/* Makes the slot {{advice}}. The planner's advice names anchors, the lines that the coder should
+ * change. If the coder gets them as marks in the file, removes them from the advice. */
 static int make_advice(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *text = m->s->advice ? m->s->advice : "";
@@ -607,7 +607,8 @@ static int writing_choose(struct agent *a, struct writing *w, struct err *err)
         json_object_set_new(all[i].ask.facts, "proposal", json_integer(i));
         asks[i] = all[i].ask;
     }
-    /* The reply may be STOP, if the author has nothing left to try. */
+    /* Asks for the first writing alone. If its reply is STOP, the author has nothing left to try,
+     * and we do not ask for the others. */
     int rc = writings_ask(a, w, 1, err);
     all[0] = *w;
     if (rc == 0 && n > 1)

@@ -90,8 +90,9 @@ struct stats stats_summary(const double *v, size_t n, uint64_t seed)
 }
 
 /*
- * Resamples pairs: draws a[i] and b[i] together. A disturbance slows both calls of a pair, so it
- * cancels out in their ratio.
+ * a[i] and b[i] are the times of two calls, one right after the other, so a disturbance slows both.
+ * We draw them together. Then a resample has the disturbance in both midmeans or in neither, and it
+ * nearly cancels out in the ratio of the midmeans.
  */
 struct stats stats_ratio(const double *a, const double *b, size_t n, uint64_t seed)
 {

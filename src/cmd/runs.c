@@ -201,7 +201,8 @@ static int run(int argc, const char **argv)
     const char *path = NULL, *task = NULL, *rm = NULL;
     bool json = false, check = false, yes = false;
     const struct option opts[] = {
-        OPT_STR(0, "task", &task, "TASK", "only the runs of this task: its whole name or path"),
+        OPT_STR(0, "task", &task, "TASK",
+                "only the runs of this task: its name, or its path or the last parts of it"),
         OPT_STR(0, "rm", &rm, "RUN",
                 "remove this run and its candidates from the store; asks first. Its lessons stay\n"
                 "(`hone memory forget`), and so does its folder with report.md and best.cu. A run\n"

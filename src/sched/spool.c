@@ -24,7 +24,8 @@
 #include "spool/run.h"
 #include "sys/file.h"
 
-/* A bundle without a result is put into the spool at most MAX_PUTS times. */
+/* A bundle that left the spool without a result is put there again, but at most MAX_PUTS times in
+ * all. */
 enum { WINDOW = 512, MAX_PUTS = 5 };
 
 struct spooled {
@@ -179,7 +180,8 @@ static struct spooled *find(struct spool *s, uint64_t ticket)
     return NULL;
 }
 
-/* Copies the result of a bundle back. A bundle without a result is put into the spool again.
+/* Copies the result of a bundle back. If the bundle left the spool without a result, puts it
+ * there again.
  * Returns 1 if it has ended, 0 if not, -1 on an error. */
 static int fetch(struct spool *s, const struct spool_taken *t, struct sched_done *out,
                  struct err *err)
@@ -277,8 +279,8 @@ static bool add_ids(struct spool *s, const char *folder,
     return ok;
 }
 
-/* Counts the bundles that finished since the last look. A bundle that was in todo/ or claimed/ and
- * is in neither now has finished, or its run withdrew it. If a listing fails, counts nothing. */
+/* Counts the bundles that have left todo/ and claimed/ since the last look. Such a bundle has
+ * finished, or its run withdrew it: we count both. If a listing fails, counts nothing. */
 static void look_for_finished(struct spool *s)
 {
     struct spool_names now = VEC_INIT;
@@ -302,7 +304,7 @@ int sched_tend(struct sched *sched, struct err *err)
     return s->starter->ops->step(s->starter, (unsigned)s->tended.n, s->finished, 0, err);
 }
 
-/* Returns the path claimed/ID.gNfM.WORKER/progress.bin, or NULL if no worker has the bundle. */
+/* Returns the path of progress.bin in the claimed bundle, or NULL if no worker has the bundle. */
 static char *spool_progress_path(struct sched *sched, uint64_t ticket)
 {
     struct spool *s = (struct spool *)sched;

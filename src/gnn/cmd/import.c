@@ -83,8 +83,8 @@ static int run_npy(int argc, const char **argv)
         OPT_STR(0, "valid", &f.split[1], "FILE", "ids of the validation nodes (default: no nodes)"),
         OPT_STR(0, "test", &f.split[2], "FILE", "ids of the test nodes (default: no nodes)"),
         OPT_POS_UINT('n', "nodes", &a.nodes, "N",
-                     "nodes (default: rows of the features, but not of a .csv file; else the\n"
-                     "largest id + 1)"),
+                     "number of nodes (default: rows of --features; without features, or if\n"
+                     "they are a .csv file, the largest id + 1)"),
         IMPORT_OPTIONS(&a),
         OPT_END(),
     };
