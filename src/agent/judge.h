@@ -35,7 +35,9 @@ struct judge_order {
 
 struct judge_ops {
     /* Returns 0 if the candidate was accepted, -1 on an error. Returns 1 if the judge is a
-     * recording without this verdict, because its run was stopped or made no confirmation. */
+     * recording that rightly lacks this verdict: the recorded run was stopped before it, or it is a
+     * confirmation (a second evaluation of the best candidate, confirm.h) and the recorded run made
+     * none. */
     int (*submit)(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err);
     /* Returns 1 with a verdict, 0 if none came within timeout_ns, -1 on an error. */
     int (*wait)(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,

@@ -25,8 +25,9 @@ struct precision_data;
 const struct precision_data *precision_data_find(const struct task *t, const struct compiled *code,
                                                  struct arena *a);
 /* Finds the inputs to scale so that epsilons matter (graph/near_epsilon.h) at the shape of w.
- * Returns NULL if there are none. Also returns NULL if the tolerance of an output is not in sigmas,
- * because such a tolerance might not fit the changed data. */
+ * Returns NULL if there are none. Also returns NULL if an output has a fixed tolerance, which
+ * might not fit the changed data. A tolerance in sigmas (multiples of the expected rounding error)
+ * follows the data. */
 const struct precision_data *
 precision_data_near_epsilon(const struct task *t, const struct task_workload *w, struct arena *a);
 /* Changes the generators of the case's inputs. */

@@ -2,8 +2,9 @@
  * profile.h - the optional last part of an evaluation: adds counters of a candidate that passed,
  * and facts about its code, to the verdict.
  *
- * On a GPU, Nsight Compute (ncu) runs the worker on a bundle (pack.h) of its own (one call per
- * timed workload), and the worker tells ncu which launches to count. Without ncu, the emulator
+ * On a GPU, we make another bundle (eval/pack.h), which calls the candidate once for each timed
+ * workload. Nsight Compute (ncu) runs the worker on it, and the worker tells ncu which launches to
+ * count. Without ncu, the emulator
  * counts a sample of blocks. A profile that fails is a warning and does not lower the verdict.
  * prof/prof.h finds the bottleneck from the counters.
  */
