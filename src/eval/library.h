@@ -26,7 +26,8 @@ bool library_gemm_of(const struct task *t, struct library_gemm *g);
 /* Returns the spec of the module (the text that tells the worker what to call): "gemm n t float16
  * float16 f32 none". */
 const char *library_spec(const struct task *t, const struct library_gemm *g, struct arena *a);
-/* Fills in the program's only launch at this shape. The case's buffers are the task's tensors. */
+/* Fills in the program's only launch at this shape. The job must have the task's tensors as its
+ * buffers, in their order. */
 void library_program(const struct library_gemm *g, const struct shape *s, struct job_program *out,
                      struct arena *a);
 

@@ -12,8 +12,8 @@
  *
  * The steps of an import:
  *  1. trace.py records the module's operations as a graph.
- *  2. Hone writes the graph's reference as C code, whose compiled form is the oracle, and chooses
- *     sizes (task_text.h).
+ *  2. Hone writes the graph's reference as C code, whose compiled form is the oracle, computes a
+ *     tolerance from a model of rounding errors, and chooses sizes (task_text.h).
  *  3. Hone checks the task as `hone task check` does. If the caller gave no file of an earlier
  *     trace, Hone also runs the module in PyTorch, at the small smoke shapes and at two shapes of
  *     the held-out ranges, from which Hone draws secret shapes to test kernels. The module's
@@ -21,7 +21,9 @@
  *     double, they must agree within a thousandth of the tolerance.
  *  4. Hone runs the oracle with random rounding, to see that the tolerance is neither too narrow
  *     nor too wide (graph/tolerance/prove.h).
- * After the import, the task needs PyTorch only as a baseline.
+ * After the import, the task needs PyTorch only as a baseline. But if the task comes from a
+ * definition of FlashInfer-Bench, Hone may keep its reference in Python; then every evaluation
+ * needs PyTorch.
  */
 #ifndef IMPORT_IMPORT_H
 #define IMPORT_IMPORT_H
@@ -42,7 +44,8 @@ struct import_report {
     char *name, *dir; /* the task's name, and its folder */
     bool compared;    /* the oracle was compared with PyTorch; false for a recorded trace */
     /* The largest |PyTorch - oracle| / max(|oracle|, rms) of any element. PyTorch computes in
-     * double, and rms is that of the oracle's output. The value is 0 if they were not compared. */
+     * double if the module can, and rms is that of the oracle's output. The value is 0 if they were
+     * not compared. */
     double largest;
     /* The largest error that random rounding caused, divided by the tolerance. */
     double rounding;
@@ -52,9 +55,9 @@ struct import_report {
      * kernels. */
     bool accepts_wrong;
     bool is_ill; /* rounding alone changes an output a lot (docs/tolerance.md) */
-    /* The model of rounding errors allows far larger errors than random rounding caused. */
+    /* The tolerance is far wider than the errors that random rounding caused. */
     bool is_loose;
-    bool needs_python; /* the task's reference is in Python, so every evaluation needs PyTorch */
+    bool needs_python; /* the reference is in Python, so every evaluation needs PyTorch */
     /* Hone runs the oracle with random rounding TOLERANCE_RUNS times at each shape, or fewer times
      * if the oracle takes long. This is the least number of runs at a shape; 0 if no shape had
      * fewer than TOLERANCE_RUNS. */
