@@ -547,7 +547,7 @@ static int recorded_device(const struct optimize_run *s, const char **name, stru
         if (n->is_model) {
             *name = the_emulator;
         } else if ((rc = run_summary_verdict(&m, s->store, n, false, &v, err)) == 1) {
-            *name = gpu_name_of(v.device, mem);
+            *name = gpu_name_of(arena_strdup(mem, v.device), mem);
             verdict_release(&v);
         }
     }

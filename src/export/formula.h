@@ -5,8 +5,8 @@
  *     formula_print(&sb, f, &scope, FORMULA_VALUE);           "cdiv(N, 128)"
  *
  * Both languages get readable infix text. In Python integers have no limit. In C an operation that
- * may overflow, or divide by zero, becomes a checked call; formula_of() knows from the bounds of
- * the names which operations are safe. The printed C also compiles as C++.
+ * may overflow, or divide by a number that is not positive, becomes a checked call; formula_of()
+ * knows from the bounds of the names which operations are safe. The printed C also compiles as C++.
  */
 #ifndef EXPORT_FORMULA_H
 #define EXPORT_FORMULA_H
@@ -45,7 +45,7 @@ struct formula {
     const char *op;     /* of a FORMULA_APPLY: "+", "min", "neg", "&&", ... */
     const struct formula *a, *b, *c;
     double lo, hi; /* the value lies between these, if no operation fails */
-    bool may_fail; /* this operation may overflow 64 bits or divide by a number below 1 */
+    bool may_fail; /* this operation may overflow 64 bits, or divide by 0 or less */
     bool real;     /* the value is a double; lo and hi say nothing */
 };
 

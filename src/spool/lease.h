@@ -20,7 +20,8 @@
  * Invariants:
  *   1. A bundle is one directory, and every step is one rename. So a bundle is always in exactly
  *      one place, and exactly one process moved it there.
- *   2. A name of claimed/ contains the worker and a count, so it is never used twice.
+ *   2. A name in claimed/ contains the worker W and the count N, which rises whenever the bundle
+ * goes back to todo/. So no name is used twice.
  *   3. done/ID appears once and has a whole result.bin.
  *   4. A worker holds at most one bundle, and workers/W says which. Only W writes that file.
  *   5. A worker that lost its bundle can neither finish the bundle nor put it back, because the
@@ -78,9 +79,9 @@ void spool_worker_end(struct spool_worker *w);
 bool spool_claim(struct spool_worker *w);
 /* Returns how many of the waiting bundles this worker could take, or -1 if it could not look. */
 int spool_waiting(const struct spool_worker *w);
-/* Returns whether nobody should run this bundle again: its process failed SPOOL_MAX_FAILED times,
- * or workers gave it up SPOOL_MAX_TAKEN times. The caller then writes a result that says so, and
- * ends with SPOOL_FINISHED. */
+/* Returns whether nobody should run this bundle again: its process died SPOOL_MAX_FAILED times
+ * (M in its name), or it came back to todo/ SPOOL_MAX_TAKEN times for any reason (N in its name).
+ * The caller then writes a result that says so, and ends with SPOOL_FINISHED. */
 bool spool_hopeless(const struct spool_worker *w);
 
 /* Call it often. It writes the beat if a beat is due or if `note` changed. Returns false if the
@@ -92,8 +93,9 @@ bool spool_idle(struct spool_worker *w, const char *note);
 
 enum spool_end { SPOOL_FINISHED, SPOOL_FAILED, SPOOL_PUT_BACK };
 /* Hands the bundle on. SPOOL_FINISHED, after the caller wrote result.bin, moves it to done/; the
- * other values of `how` move it to todo/. If done/ has the bundle already, deletes the worker's
- * copy. The worker holds no bundle afterwards. Returns true if the move succeeded. */
+ * other values of `how` move it to todo/. If there is a done/ID already, because
+ * somebody put two bundles with this ID into todo/, deletes this bundle. The worker holds no bundle
+ * afterwards. Returns true if the move succeeded. */
 bool spool_end(struct spool_worker *w, enum spool_end how);
 
 #endif

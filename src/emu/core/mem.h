@@ -7,7 +7,7 @@
 #include "emu/core/machine.h"
 
 /* Where the bytes of a warp's access are in host memory. The bytes of lane i begin at base +
- * addr[i] + i*stride. */
+ * addr[i] + i*stride, where addr[] is the array that the caller gave to mem_lanes(). */
 struct lanes {
     uint8_t *base;
     uint64_t stride;
