@@ -256,11 +256,10 @@ static int run_flashinfer(int argc, const char **argv)
             0, "scalar", &w.scalars, "NAME=VALUE",
             "the value of a scalar: eps=1e-5 (default: that of the largest workload, else 1);\n"
             "once for each scalar. In a DIR it holds for every definition that has the scalar"),
-        OPT_STRS(
-            0, "size", &w.sizes, "NAME=N",
-            "the size of an axis at which to time (default 64); once for each axis. A\n"
-            "definition with workloads takes its sizes from them: for such a DEFINITION.json Hone\n"
-            "refuses --size; in a DIR, --size is for the definitions without workloads"),
+        OPT_STRS(0, "size", &w.sizes, "NAME=N",
+                 "the size of an axis at which to time (default 64); once for each axis. A\n"
+                 "definition with workloads takes its sizes from them: for such a DEFINITION.json\n"
+                 "Hone refuses --size; in a DIR, --size is for definitions without workloads"),
         OPT_IMPORT_PRECISION(&w.class),
         OPT_STR(0, "save-trace", &w.record, "FILE",
                 "DEFINITION.json: write the traced graph and its facts to FILE"),
