@@ -161,8 +161,9 @@ struct difference {
 
 enum {
     MAX_COMPARED = 4000, /* how many lines we compare at one place of the file */
-    MIN_EQUAL = 6,       /* if fewer bytes of the first line are equal, we name no nearest text */
-    QUOTED = 70          /* how many bytes of a line a message quotes */
+    /* say_nearest() ignores places that share fewer bytes than this with SEARCH's first line */
+    MIN_EQUAL = 6,
+    QUOTED = 70 /* how many bytes of a line a message quotes */
 };
 
 static struct difference difference_at(const char *file, size_t line, const char *search)

@@ -8,9 +8,11 @@
  *  - at some shapes of every held-out workload.
  * It skips shapes that would take too long, and says so in a note. It reports
  *  - undefined behaviour, and accesses out of bounds;
- *  - accesses that depend on the order of units (task/oracle_watch.h);
- *  - elements that no unit writes, and wrong magnitudes;
- *  - results that depend on the order of units, or on the language (C or C++);
+ *  - accesses of a unit (a call of a phase's function) to an element that another unit writes at
+ * the same time (task/oracle_watch.h);
+ *  - elements that no unit writes;
+ *  - magnitudes, which the oracle writes beside its values, that cannot be right;
+ *  - results that differ if units run in another order, or if reference.c is compiled as C++;
  *  - outputs for which a wrong answer would pass.
  */
 #ifndef TASK_CHECK_ORACLE_H

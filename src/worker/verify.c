@@ -2,7 +2,8 @@
  * verify.c - verifies the kept calls. On a GPU the worker does so after the last call, when no
  * candidate module is loaded any more. For each kept call it computes the truth (on the device if
  * the device can, else on the CPU) and compares the kept outputs with the truth. Consecutive calls
- * on the same data share one truth, unless the truth depends on the outputs. If a call ran only a
+ * on the same data share one truth. But if several answers are right (job_has_choice()), the truth
+ * depends on the answer that a call gave, so each call gets its own truth. If a call ran only a
  * sample of its blocks, the worker verifies only a few elements. For that it needs an oracle that
  * is a library on the CPU.
  */
@@ -63,7 +64,8 @@ static int compute(struct verifier *v, const struct kept_call *k, const struct d
     struct job_run *r = v->r;
     const struct job_case *c = &r->job->cases[k->c];
     uint64_t seed = r->job->seed ^ k->call.seed;
-    bool chooses = false; /* the truth depends on the call's outputs */
+    bool chooses =
+        false; /* several answers are right, and the truth depends on the call's answer */
     for (uint32_t i = 0; i < c->nbuffers; i++)
         chooses |= job_has_choice(&c->buffers[i]);
     if (same_data(v->at, k) && !chooses)
@@ -280,8 +282,9 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
 }
 
 /* In a tensor that is updated in place, or that a memset or copy filled, only some elements need a
- * change. Lowers call->most_written to the largest share of the needed changes that the call can
- * have made. */
+ * change: a share `need` of all. The call changed at most a share `most` of all elements, so it
+ * made at most most / need of the needed changes. If that is less than call->most_written, it
+ * replaces it. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {
