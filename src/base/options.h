@@ -60,8 +60,8 @@ struct option {
     void *value;      /* the variable that gets the value */
     const char *arg;  /* the word that stands for the value in --help */
     const char *help;
-    /* For OPTION_INT to OPTION_TIME: the value must be above 0. Such options use 0 for "not
-     * given". */
+    /* Only for OPTION_INT to OPTION_TIME. If true, a given value must be above 0, because the
+     * command uses 0 for "not given". */
     bool positive;
     uint64_t most; /* only for OPTION_UINT: the largest value allowed; 0 means no limit */
 };

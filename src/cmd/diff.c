@@ -65,7 +65,7 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone diff [options] RUN A [B]",
         .about = "Shows what changed from candidate A to candidate B; without B, from A's parent\n"
-                 "to A. A first kernel has no parent: for it, give B (else exit 1).\n"
+                 "to A. The first kernel of a run has no parent, so give B for it (else exit 1).\n"
                  "Candidates are numbers, or `best`.",
         .example = "hone diff last 0 best",
         .opts = opts,

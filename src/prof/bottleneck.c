@@ -131,8 +131,9 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
     if (s.bound == BOUND_UNKNOWN)
         return BOUND_UNKNOWN;
     /* A modelled time is a sum: the cost of a launch, the whole time of the busiest unit, and a
-     * part of the times of the other units. So the busiest unit is the limit even at a low share of
-     * its peak, unless latency takes longer. */
+     * part of the times of the other units and of latency. These other parts lower the share of the
+     * busiest unit, so it may be the limit even at a low share. If its share is low and latency has
+     * a larger one, latency is the limit. */
     if (str_eq(k->source, "model")) {
         if (launch_ns > 0 && each < 2 * launch_ns)
             return BOUND_LAUNCH;

@@ -103,7 +103,7 @@ static struct papers *papers_new(const struct papers_options *o)
     int32_t members = (int32_t)o->members;
     struct papers *p = xcalloc(1, sizeof *p + ((size_t)members + 1) * sizeof p->prefix[0]);
     double low = 0, high = mean_degree;
-    /* Find by bisection the smallest degree that gives the mean degree mean_degree. */
+    /* Find by bisection the lower end of the degrees for which their mean is mean_degree. */
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
         bool small = (double)set_degrees(p->prefix, members, middle) < mean_degree * members;

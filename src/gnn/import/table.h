@@ -29,7 +29,8 @@ struct table {
 };
 
 /* If the file is csv, each line must have csv_columns numbers. An array of one dimension has rows
- * of one number; an array [2][E] keeps its 2 rows. */
+ * of one number. An array of two dimensions is read as it is stored: edges as an array [2][E] are 2
+ * rows of E numbers. */
 int table_open(struct table *t, const char *name, int64_t csv_columns, struct err *err);
 void table_close(struct table *t);
 /* Read the next row. Return 1, 0 at the end, or -1 on an error. */
