@@ -81,7 +81,8 @@ static const char *compile_part(struct baseline *x, const struct bundle_files_re
                                 "kernel.cu",
                                 .arch = rq->arch,
                                 .kernels = kernels,
-                                .nkernels = n};
+                                .nkernels = n,
+                                .options = plan_compile_options(x->plan)};
     int rc = compile_run(rq->compiler, &c, &x->code, err);
     arena_release(&mem);
     if (rc < 0)

@@ -122,7 +122,8 @@ static struct compile_request request_of(const struct evaluator *e, const struct
                                     .name = "kernel.cu",
                                     .arch = e->arch,
                                     .kernels = kernels,
-                                    .nkernels = nk};
+                                    .nkernels = nk,
+                                    .options = plan_compile_options(p)};
 }
 
 /* Writes the key under which a source was compiled. Returns false if its plan cannot be parsed. */

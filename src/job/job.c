@@ -19,7 +19,7 @@ enum {
     MIN_CASE = 88,
     MIN_BUFFER = 100,
     MIN_PROGRAM = 12,
-    MIN_LAUNCH = 1 + 4 + 9 * 4 + 8 + 4 + 4 + 1 + 4,
+    MIN_LAUNCH = 1 + 4 + 9 * 4 + 8 + 4 + 4 + 1 + 1 + 4,
     MIN_ARG = 1 + 4 + 8 + 4,
     MIN_TENSORMAP = 100,
     MIN_CALL = 36,
@@ -97,6 +97,7 @@ static void put_launch(struct strbuf *o, const struct job_launch *l)
     wire_put_u32(o, l->regs);
     wire_put_u32(o, l->spill_bytes);
     wire_put_u8(o, l->cooperative);
+    wire_put_u8(o, l->pdl);
     wire_put_u32(o, l->nargs);
     for (uint32_t i = 0; i < l->nargs; i++) {
         const struct job_arg *arg = &l->args[i];
@@ -389,6 +390,7 @@ static void get_launch(struct wire_reader *r, struct arena *a, struct job_launch
     l->regs = wire_get_u32(r, "registers");
     l->spill_bytes = wire_get_u32(r, "spills");
     l->cooperative = wire_get_bool(r, "cooperative");
+    l->pdl = wire_get_bool(r, "pdl");
     l->nargs = wire_get_array(r, JOB_MAX_ARGS, MIN_ARG, "arguments");
     l->args = arena_alloc(a, l->nargs * sizeof *l->args);
     for (uint32_t i = 0; i < l->nargs && !r->bad; i++)

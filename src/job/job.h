@@ -42,7 +42,7 @@
 #include "job/gen.h"
 
 #define JOB_MAGIC 0x424f4a48u /* "HJOB" */
-#define JOB_VERSION 8
+#define JOB_VERSION 9
 #define JOB_MAX_BYTES (64u << 20)
 #define JOB_MAX_CASES 512
 #define JOB_MAX_BUFFERS 2048
@@ -135,6 +135,7 @@ struct job_launch {
     uint32_t regs;
     uint32_t spill_bytes;
     bool cooperative;
+    bool pdl; /* only for a baseline: the launch may begin before the one before it has ended */
     uint32_t nargs;
     struct job_arg *args;
 };

@@ -266,7 +266,11 @@ static enum result_status launch_one(struct job_run *r, struct call_ctx *x,
                   : arg->kind == JOB_ARG_TENSORMAP ? (void *)x->maps[arg->index]
                                                    : (void *)arg->bytes;
     }
-    enum result_status st = r->dev->ops->launch(r->dev, x->ms->m, l, args, err);
+    /* A candidate's launches never overlap, with one another or with the kernel that holds back a
+     * timed call. Otherwise a candidate could begin before its timer does. */
+    struct job_launch launch = *l;
+    launch.pdl = l->pdl && x->call->program;
+    enum result_status st = r->dev->ops->launch(r->dev, x->ms->m, &launch, args, err);
     if (st != RESULT_OK && !strstr(err->msg, l->kernel))
         err_prefix(err, "kernel '%s'", l->kernel);
     return st;

@@ -25,6 +25,7 @@ static struct job_launch launches[] = {
      .cluster = {2, 1, 1},
      .smem_bytes = 4096,
      .cooperative = true,
+     .pdl = true,
      .nargs = 3,
      .args = args},
     {.kind = JOB_MEMSET,

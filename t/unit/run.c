@@ -203,6 +203,27 @@ static void a_baseline_is_verified(void **state)
     teardown(&b);
 }
 
+/* A baseline's launches may overlap as its library wants it, a candidate's may not. */
+static void only_baselines_launch_early(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    b.launch[0].pdl = true;
+    run(&b);
+    assert_int_equal(b.res.status, RESULT_OK);
+    assert_int_equal(last->pdl, 0);
+    teardown(&b);
+    setup(&b, "good");
+    b.launch[0].pdl = b.launch[1].pdl = true;
+    b.c.ncalls = 2;
+    b.calls[1] = (struct job_call){1, JOB_CALL_VERIFY, 5, 3, -1, 0};
+    run(&b);
+    assert_int_equal(b.res.status, RESULT_OK);
+    assert_int_equal(last->pdl, 1);
+    teardown(&b);
+}
+
 static void a_torch_baseline_answers_in_lock_step(void **state)
 {
     (void)state;
@@ -417,6 +438,7 @@ int main(void)
         cmocka_unit_test(a_missing_baseline_is_a_fact),
         cmocka_unit_test(counters_are_the_candidates),
         cmocka_unit_test(a_baseline_is_verified),
+        cmocka_unit_test(only_baselines_launch_early),
         cmocka_unit_test(a_torch_baseline_answers_in_lock_step),
         cmocka_unit_test(a_torch_baseline_that_fails_is_a_fact),
         cmocka_unit_test(a_workspace_that_does_not_fit_is_the_candidates),
