@@ -163,6 +163,7 @@ static void put_case(struct strbuf *o, const struct job_case *c)
     wire_put_u32(o, c->timing.verify);
     wire_put_f64(o, c->timing.target_rel);
     wire_put_u64(o, c->timing.seed);
+    wire_put_u8(o, c->timing.warm_l2);
     wire_put_u32(o, c->nphases);
     for (uint32_t i = 0; i < c->nphases; i++) {
         wire_put_str(o, c->phases[i].fn);
@@ -499,6 +500,7 @@ static void get_case(struct wire_reader *r, struct arena *a, struct job_case *c,
     c->timing.verify = wire_get_u32(r, "timing");
     c->timing.target_rel = wire_get_f64(r, "timing");
     c->timing.seed = wire_get_u64(r, "timing");
+    c->timing.warm_l2 = wire_get_bool(r, "timing");
     get_oracle(r, a, c);
     c->flops = wire_get_f64(r, "flops");
     c->min_bytes = wire_get_f64(r, "bytes");

@@ -184,6 +184,9 @@ enum job_call_flags {
      * (edges.h). */
     JOB_CALL_EDGES = 256,
     JOB_CALL_DUMP = 64, /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
+    /* In a timed call on a GPU: read all buffers before the timer starts, instead of flushing the
+     * L2. */
+    JOB_CALL_WARM_L2 = 512,
     /* On the emulator: run only a sample of the blocks of each launch. */
     JOB_CALL_BLOCK_SAMPLE = 16
 };
@@ -213,6 +216,7 @@ struct job_timing {
     uint32_t verify;
     double target_rel;
     uint64_t seed;
+    bool warm_l2; /* JOB_CALL_WARM_L2 in all these calls */
 };
 
 /* A phase of the oracle. Phases run one after the other. A phase computes its units in any order;

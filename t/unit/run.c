@@ -151,7 +151,7 @@ static void a_missing_baseline_is_a_fact(void **state)
     struct bench b;
     setup(&b, "good");
     b.modules[1].name = "missing";
-    b.c.timing = (struct job_timing){4, 4, 0, 0.01, 77};
+    b.c.timing = (struct job_timing){4, 4, 0, 0.01, 77, false};
     b.job.limits.measure_ns = 1000000000u;
     run(&b);
     assert_int_equal(b.res.status, RESULT_OK);
