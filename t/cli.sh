@@ -107,6 +107,9 @@ runs 2 "an unknown device is a usage error" "$HONE" eval vector_add "$k" --devic
 runs 2 "an unknown workload is a usage error" "$HONE" eval vector_add "$k" --device emu --workload smoke:999
 err_has "the message about an unknown workload lists the workloads" \
     "task 'vector_add' has no workload 'smoke:999'; it has smoke:0 to"
+runs 2 "--warm-l2 with --skip-time is a usage error" "$HONE" eval vector_add "$k" --device emu --warm-l2 --skip-time
+runs 2 "--warm-l2 on the emulator is a usage error" "$HONE" eval vector_add "$k" --device emu --warm-l2
+err_has "the message says that the emulator has no warm L2" "the emulator models times with a cold L2 only"
 runs 2 "an unknown architecture is a usage error" "$HONE" eval vector_add "$k" --device emu --arch sm_12
 err_has "the message about an unknown architecture has examples" "'sm_12' is not an architecture"
 runs 2 "an architecture that no GPU has is a usage error" "$HONE" eval vector_add "$k" --device emu --arch sm_95

@@ -54,6 +54,20 @@ quick_checks() {
     runs 0 "Hone finds CuTe headers below the current directory" "$T/away/hone" compile --no-pch c.cu
     rm -r .deps
 
+    mkdir own
+    echo '#define OWN_NUMBER 7' >own/own.cuh
+    printf '#include <own.cuh>\nextern "C" __global__ void k(int *p) { *p = OWN_NUMBER; }\n' >o.cu
+    runs 1 "a header that is in no include folder is refused" "$HONE" compile o.cu
+    runs 0 "HONE_INCLUDE names a folder with further headers" env HONE_INCLUDE=own "$HONE" compile o.cu
+
+    printf '/* hone-plan\n{"fast_math": FAST, "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": ["p"]}]}\n*/
+extern "C" __global__ void k(float *p) { *p = p[1] / p[2]; }\n' >f.cu
+    sed 's/FAST/false/' f.cu >slow.cu && sed 's/FAST/true/' f.cu >fast.cu
+    runs 0 "a plan without fast_math compiles" "$HONE" compile --ptx slow.cu
+    out_has "without fast_math, a division is exact" "div.rn.f32"
+    runs 0 "a plan with fast_math compiles" "$HONE" compile --ptx fast.cu
+    out_has "with fast_math, a division is approximate" "div.approx.ftz.f32"
+
     runs 0 "a kernel can include standard headers" "$HONE" compile "$ROOT/t/cases/standard_headers.cu"
 
     start=$(date +%s%N)

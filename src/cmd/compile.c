@@ -12,6 +12,7 @@
 #include "compile/compile_service.h"
 #include "compile/diag.h"
 #include "compile/sass.h"
+#include "plan/plan.h"
 #include "sys/file.h"
 #include "sys/gpu_probe.h"
 #include "sys/interrupt.h"
@@ -198,6 +199,18 @@ static int print_result(const struct compiled *c, const struct want *w, struct e
     return rc;
 }
 
+/* Returns the plan of the source, which may hold options for the compiler. Returns NULL if the
+ * source has no plan, or one with mistakes. */
+static struct plan *read_plan(const struct strbuf *src)
+{
+    struct problem_vec problems = VEC_INIT;
+    struct plan *plan = plan_parse(src->buf, src->len, NULL, &problems);
+    for (size_t i = 0; i < problems.n; i++)
+        free(problems.items[i].text);
+    vec_release(&problems);
+    return plan;
+}
+
 static int run(int argc, const char **argv)
 {
     /* The compile service is this program, started with other arguments: see
@@ -257,14 +270,17 @@ static int run(int argc, const char **argv)
     struct strbuf src = STRBUF_INIT(CMD_MAX_SOURCE);
     struct compiler *c = NULL;
     struct compiled out = {0};
+    struct plan *plan = NULL;
     int rc;
     const char *base = strrchr(argv[0], '/');
     if (cmd_read_source(argv[0], &src, &err) < 0 || compiler_open(&c, &cfg, &err) < 0) {
         rc = cmd_fail(&err);
         goto out;
     }
+    plan = read_plan(&src);
     struct compile_request rq = {.source = src.buf,
                                  .len = src.len,
+                                 .options = plan ? plan_compile_options(plan) : NULL,
                                  .name = base ? base + 1 : argv[0],
                                  .arch = arch ? arch : device_arch(own_arch)};
     if (compile_run(c, &rq, &out, &err) < 0)
@@ -274,6 +290,7 @@ static int run(int argc, const char **argv)
 out:
     compiled_release(&out);
     compiler_close(c);
+    plan_free(plan);
     strbuf_release(&src);
     return rc;
 }

@@ -55,6 +55,9 @@ static int run(int argc, const char **argv)
                  "several times; --skip-baselines does not skip it; excludes --smoke and\n"
                  "--skip-time"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME", CMD_MEASURE_HELP),
+        OPT_FLAG(0, "warm-l2", &j.config.warm_l2,
+                 "on a GPU: before each timed call read all tensors instead of flushing the L2;\n"
+                 "PyTorch is not timed; excludes --smoke and --skip-time"),
         OPT_POS_TIME(
             0, "call-limit", &j.config.call_ns, "TIME",
             "if all launches of a call together take longer, the call counts as a hang\n"
@@ -94,6 +97,9 @@ static int run(int argc, const char **argv)
     if (against.n && (smoke || no_time))
         return cmd_usage(&spec, "--against times a kernel, and --%s times nothing",
                          smoke ? "smoke" : "skip-time");
+    if (j.config.warm_l2 && (smoke || no_time))
+        return cmd_usage(&spec, "--warm-l2 is for timed calls, and --%s times nothing",
+                         smoke ? "smoke" : "skip-time");
     if ((smoke || no_time) && names_skipped(j.config.workload, smoke))
         return cmd_usage(&spec, "--workload %s asks for workloads that --%s leaves out",
                          j.config.workload, smoke ? "smoke" : "skip-time");
@@ -103,7 +109,9 @@ static int run(int argc, const char **argv)
     j.file = argv[1];
     j.config.against = against.items;
     j.config.disabled_detectors = off.items;
-    j.config.baselines = no_baselines ? BASELINES_NONE : BASELINES_ALL;
+    j.config.baselines = no_baselines       ? BASELINES_NONE
+                         : j.config.warm_l2 ? BASELINES_HERE
+                                            : BASELINES_ALL;
     j.config.sanitize = !no_sanitize;
     j.config.depth = smoke ? EVAL_SMOKE : no_time ? EVAL_CHECK : EVAL_TIME;
     int rc = eval_command_run(&j);

@@ -171,7 +171,8 @@ static int compile_kernel(struct kernel *k, const struct request *r, struct err 
                                  .arch = r->arch ? r->arch : arch,
                                  .kernels = kernels,
                                  .nkernels = n,
-                                 .no_lines = true};
+                                 .no_lines = true,
+                                 .options = plan_compile_options(k->plan)};
     if (compile_run(r->compiler, &rq, &k->code, err) < 0)
         goto out;
     if (!k->code.ok)

@@ -118,6 +118,7 @@ static void find_identity(struct compiler *c)
         hash_stat(h, c->tc.cute_include, cute_files[i]);
     hash_stat(h, c->tc.cuda_include, "cuda_fp16.h");
     hash_stat(h, c->tc.cccl_include, "cuda/std");
+    hash_stat(h, c->tc.own_include, "");
     hash_finish(h, c->identity);
 }
 
@@ -248,7 +249,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
     }
     if (!c->nvcc && !rq->trusted)
         add_option(o, "--pre-include=" SHIM_BASE);
-    const char *dirs[] = {c->tc.cute_include, c->tc.cuda_include, c->tc.cccl_include};
+    const char *dirs[] = {c->tc.cute_include, c->tc.cuda_include, c->tc.cccl_include,
+                          c->tc.own_include};
     for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
         if (*dirs[i])
             add_option(o, "-I%s", dirs[i]);
@@ -288,8 +290,12 @@ static void find_roots(const struct compiler *c, struct compile_job_request *job
 {
     const char *lib = arena_strdup(a, c->tc.nvrtc_lib);
     char *real = realpath(lib, NULL);
-    const char *all[] = {c->tc.cute_include, c->tc.cuda_include, c->tc.cccl_include,
-                         real ? dirname_of(a, real) : "", dirname_of(a, lib)};
+    const char *all[] = {c->tc.cute_include,
+                         c->tc.cuda_include,
+                         c->tc.cccl_include,
+                         c->tc.own_include,
+                         real ? dirname_of(a, real) : "",
+                         dirname_of(a, lib)};
     free(real);
     job->roots = arena_alloc(a, ARRAY_LEN(all) * sizeof(char *));
     for (size_t i = 0; i < ARRAY_LEN(all); i++)

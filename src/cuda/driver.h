@@ -102,6 +102,7 @@ enum {
     CU_MEM_READ_WRITE = 3,
     CU_LAUNCH_COOPERATIVE = 2,
     CU_LAUNCH_CLUSTER = 4,
+    CU_LAUNCH_PDL = 6,
 };
 
 /* The next two structs have the layout of CUlaunchAttribute and CUlaunchConfig in cuda.h. */
@@ -111,6 +112,7 @@ struct cu_launch_attr {
     union {
         char pad[64];
         int cooperative;
+        int pdl;
         struct {
             unsigned x, y, z;
         } cluster;

@@ -6,7 +6,7 @@
 int cu_launch(const struct cu_driver *cu, cu_function f, const struct cu_launch *l,
               void *const *args, struct err *err)
 {
-    struct cu_launch_attr attrs[2] = {0};
+    struct cu_launch_attr attrs[3] = {0};
     struct cu_launch_config cfg = {.grid = {l->grid[0], l->grid[1], l->grid[2]},
                                    .block = {l->block[0], l->block[1], l->block[2]},
                                    .smem = l->smem_bytes,
@@ -21,6 +21,10 @@ int cu_launch(const struct cu_driver *cu, cu_function f, const struct cu_launch 
         attrs[cfg.nattrs].value.cluster.x = l->cluster[0];
         attrs[cfg.nattrs].value.cluster.y = l->cluster[1];
         attrs[cfg.nattrs++].value.cluster.z = l->cluster[2];
+    }
+    if (l->pdl) {
+        attrs[cfg.nattrs].id = CU_LAUNCH_PDL;
+        attrs[cfg.nattrs++].value.pdl = 1;
     }
     return cu_check(cu, cu->LaunchKernelEx(&cfg, f, (void **)args, NULL), err,
                     "launching a kernel");

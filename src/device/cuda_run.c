@@ -372,6 +372,7 @@ enum result_status cuda_launch(struct device *dev, struct device_module *m,
                                .cluster = {l->cluster[0], l->cluster[1], l->cluster[2]},
                                .smem_bytes = (unsigned)l->smem_bytes,
                                .cooperative = l->cooperative,
+                               .pdl = l->pdl,
                                .stream = d->stream};
     if (rc == 0)
         rc = cu_launch(d->cu, m->fn[fn].f, &launch, args, NULL);

@@ -81,7 +81,8 @@ static const char *compile_part(struct baseline *x, const struct bundle_files_re
                                 "kernel.cu",
                                 .arch = rq->arch,
                                 .kernels = kernels,
-                                .nkernels = n};
+                                .nkernels = n,
+                                .options = plan_compile_options(x->plan)};
     int rc = compile_run(rq->compiler, &c, &x->code, err);
     arena_release(&mem);
     if (rc < 0)
@@ -240,10 +241,17 @@ int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_req
 static int add_cubin(const struct bundle_files_request *rq, const char *dir, const char *file,
                      const char *source, struct err *err)
 {
-    struct compile_request c = {
-        .source = source, .len = strlen(source), .name = file, .arch = rq->arch, .trusted = true};
     struct compiled out;
-    if (compile_run(rq->compiler, &c, &out, err) < 0)
+    struct arena mem = ARENA_INIT;
+    struct compile_request c = {.source = source,
+                                .len = strlen(source),
+                                /* NAME.cu for NAME.cubin: nvcc takes other endings for binaries */
+                                .name = arena_strndup(&mem, file, strcspn(file, ".") + 3),
+                                .arch = rq->arch,
+                                .trusted = true};
+    int done = compile_run(rq->compiler, &c, &out, err);
+    arena_release(&mem);
+    if (done < 0)
         return err_prefix(err, "%s", file);
     int rc = out.ok ? pack_add(dir, file, out.cubin, out.cubin_len, err)
                     : err_set(err, ERR_INTERNAL, "%s does not compile: %.1500s", file,

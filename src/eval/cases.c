@@ -134,7 +134,8 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
                                      * Hone keeps their outputs in memory. */
                                     .verify = out > 64 << 20 ? 1 : 2,
                                     .target_rel = 0.01,
-                                    .seed = mix(seed, 7, 0)};
+                                    .seed = mix(seed, 7, 0),
+                                    .warm_l2 = o->warm_l2};
     /* One untimed call of each baseline is verified. All baselines get the same data, so that the
      * right outputs need to be computed only once. */
     for (uint32_t p = 1; p < c->nprograms; p++)

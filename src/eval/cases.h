@@ -43,6 +43,7 @@ struct case_options {
     const char *only;
     uint64_t seed;
     uint64_t measure_ns;
+    bool warm_l2;
 };
 
 struct case_set {

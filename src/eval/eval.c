@@ -122,7 +122,8 @@ static struct compile_request request_of(const struct evaluator *e, const struct
                                     .name = "kernel.cu",
                                     .arch = e->arch,
                                     .kernels = kernels,
-                                    .nkernels = nk};
+                                    .nkernels = nk,
+                                    .options = plan_compile_options(p)};
 }
 
 /* Writes the key under which a source was compiled. Returns false if its plan cannot be parsed. */
@@ -292,7 +293,8 @@ static struct case_options case_options_of(const struct evaluation *a, bool on_e
                                  .profile = profiling,
                                  .only = a->cfg.workload,
                                  .seed = a->cfg.seed,
-                                 .measure_ns = a->job.limits.measure_ns};
+                                 .measure_ns = a->job.limits.measure_ns,
+                                 .warm_l2 = a->cfg.warm_l2};
 }
 
 static void profile_failed(struct evaluator *e, struct evaluation *a, const struct err *err);

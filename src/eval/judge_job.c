@@ -41,6 +41,17 @@ static void note_libraries(struct verdict *v, const struct evaluation *a, const 
         *vec_push(&v->warnings) = "no library (PyTorch, cuBLASLt) was timed beside this kernel";
 }
 
+/* Says so if the times are those of a warm L2, because they cannot be compared with others. */
+static void note_warm_l2(struct verdict *v, const struct evaluation *a)
+{
+    bool warm = false;
+    for (uint32_t c = 0; c < a->job.ncases; c++)
+        warm = warm || a->job.cases[c].timing.warm_l2;
+    if (warm)
+        *vec_push(&v->warnings) =
+            "timed with a warm L2: these times cannot be compared with those of other evaluations";
+}
+
 /* Returns the first input of floats that are not float32; NULL if there is none. */
 static const struct task_tensor *other_float_input(const struct task *t)
 {
@@ -160,6 +171,7 @@ void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r
     a->launch_ns = r->empty_launch_ns > 0 ? r->empty_launch_ns : a->launch_ns;
     if (a->stage == RUNNING)
         note_libraries(v, a, left_out);
+    note_warm_l2(v, a);
     for (size_t i = 0; i < a->parts.notes.n; i++)
         *vec_push(&v->warnings) = arena_strdup(&v->arena, a->parts.notes.items[i]);
     for (size_t i = 0; i < a->cases.notes.n; i++)

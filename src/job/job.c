@@ -19,7 +19,7 @@ enum {
     MIN_CASE = 88,
     MIN_BUFFER = 100,
     MIN_PROGRAM = 12,
-    MIN_LAUNCH = 1 + 4 + 9 * 4 + 8 + 4 + 4 + 1 + 4,
+    MIN_LAUNCH = 1 + 4 + 9 * 4 + 8 + 4 + 4 + 1 + 1 + 4,
     MIN_ARG = 1 + 4 + 8 + 4,
     MIN_TENSORMAP = 100,
     MIN_CALL = 36,
@@ -97,6 +97,7 @@ static void put_launch(struct strbuf *o, const struct job_launch *l)
     wire_put_u32(o, l->regs);
     wire_put_u32(o, l->spill_bytes);
     wire_put_u8(o, l->cooperative);
+    wire_put_u8(o, l->pdl);
     wire_put_u32(o, l->nargs);
     for (uint32_t i = 0; i < l->nargs; i++) {
         const struct job_arg *arg = &l->args[i];
@@ -162,6 +163,7 @@ static void put_case(struct strbuf *o, const struct job_case *c)
     wire_put_u32(o, c->timing.verify);
     wire_put_f64(o, c->timing.target_rel);
     wire_put_u64(o, c->timing.seed);
+    wire_put_u8(o, c->timing.warm_l2);
     wire_put_u32(o, c->nphases);
     for (uint32_t i = 0; i < c->nphases; i++) {
         wire_put_str(o, c->phases[i].fn);
@@ -389,6 +391,7 @@ static void get_launch(struct wire_reader *r, struct arena *a, struct job_launch
     l->regs = wire_get_u32(r, "registers");
     l->spill_bytes = wire_get_u32(r, "spills");
     l->cooperative = wire_get_bool(r, "cooperative");
+    l->pdl = wire_get_bool(r, "pdl");
     l->nargs = wire_get_array(r, JOB_MAX_ARGS, MIN_ARG, "arguments");
     l->args = arena_alloc(a, l->nargs * sizeof *l->args);
     for (uint32_t i = 0; i < l->nargs && !r->bad; i++)
@@ -497,6 +500,7 @@ static void get_case(struct wire_reader *r, struct arena *a, struct job_case *c,
     c->timing.verify = wire_get_u32(r, "timing");
     c->timing.target_rel = wire_get_f64(r, "timing");
     c->timing.seed = wire_get_u64(r, "timing");
+    c->timing.warm_l2 = wire_get_bool(r, "timing");
     get_oracle(r, a, c);
     c->flops = wire_get_f64(r, "flops");
     c->min_bytes = wire_get_f64(r, "bytes");

@@ -42,7 +42,7 @@
 #include "job/gen.h"
 
 #define JOB_MAGIC 0x424f4a48u /* "HJOB" */
-#define JOB_VERSION 8
+#define JOB_VERSION 9
 #define JOB_MAX_BYTES (64u << 20)
 #define JOB_MAX_CASES 512
 #define JOB_MAX_BUFFERS 2048
@@ -135,6 +135,7 @@ struct job_launch {
     uint32_t regs;
     uint32_t spill_bytes;
     bool cooperative;
+    bool pdl; /* only for a baseline: the launch may begin before the one before it has ended */
     uint32_t nargs;
     struct job_arg *args;
 };
@@ -183,6 +184,9 @@ enum job_call_flags {
      * (edges.h). */
     JOB_CALL_EDGES = 256,
     JOB_CALL_DUMP = 64, /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
+    /* In a timed call on a GPU: read all buffers before the timer starts, instead of flushing the
+     * L2. */
+    JOB_CALL_WARM_L2 = 512,
     /* On the emulator: run only a sample of the blocks of each launch. */
     JOB_CALL_BLOCK_SAMPLE = 16
 };
@@ -212,6 +216,7 @@ struct job_timing {
     uint32_t verify;
     double target_rel;
     uint64_t seed;
+    bool warm_l2; /* JOB_CALL_WARM_L2 in all these calls */
 };
 
 /* A phase of the oracle. Phases run one after the other. A phase computes its units in any order;

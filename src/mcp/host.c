@@ -59,7 +59,8 @@ static void add_toolchain(struct path_vec *v, struct arena *mem)
 {
     struct toolchain tc;
     toolchain_find(&tc);
-    const char *const trees[] = {tc.cuda_home, tc.cuda_include, tc.cccl_include, tc.cute_include};
+    const char *const trees[] = {tc.cuda_home, tc.cuda_include, tc.cccl_include, tc.cute_include,
+                                 tc.own_include};
     const char *const files[] = {tc.nvrtc_lib, tc.nvcc, tc.ptxas, tc.cuobjdump,
                                  tc.nvdisasm,  tc.ncu,  tc.cc};
     for (size_t i = 0; i < ARRAY_LEN(trees); i++)

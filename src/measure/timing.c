@@ -97,7 +97,7 @@ static void add_warning(struct verdict *v, const struct measure_input *in,
             &v->arena, "%s on %s: the interval of its time is %.0f%% wide; try --measure-time 10s",
             t->who, t->workload, 100 * rel);
     double pct = sure_roofline_pct(in, jc, t->median_ns);
-    if (measured(in) && pct > 102) /* a measured ceiling may be 1% too low */
+    if (measured(in) && !jc->timing.warm_l2 && pct > 102) /* a measured ceiling may be 1% too low */
         *vec_push(&v->warnings) =
             arena_printf(&v->arena,
                          "%s on %s reaches %.0f%% of the measured ceiling; check "
@@ -209,8 +209,10 @@ int measure_below_floor(const struct measure_input *in, double *got_ns, double *
         struct series s = collect(&in->result->cases[c], 0);
         double median = s.n ? stats_median(s.ns, s.n) : 0;
         free(s.ns);
-        double floor =
-            gpu_floor_ns(&in->job->gpu, jc->flops, jc->min_bytes, written(jc), in->operand);
+        double bytes = jc->min_bytes, late = written(jc);
+        if (jc->timing.warm_l2) /* the L2 may hold inputs when the kernel begins, too */
+            late = bytes = fmax(0, bytes - in->job->gpu.l2_bytes);
+        double floor = gpu_floor_ns(&in->job->gpu, jc->flops, bytes, late, in->operand);
         if (s.is_model)
             floor *= model_slack;
         if (median > 0 && median < floor) {

@@ -63,6 +63,7 @@ struct plan_launch {
      * means that it always runs. */
     struct expr *smem, *when;
     bool cooperative;
+    bool pdl; /* programmatic dependent launch: see docs/plan.md */
     VEC(struct plan_arg) args;
 };
 
@@ -113,6 +114,7 @@ struct plan {
     VEC(struct plan_launch) launches;
     VEC(struct plan_workspace) workspaces;
     VEC(struct plan_map) maps;
+    bool fast_math; /* compile with --use_fast_math */
 };
 
 #define PLAN_FILE "kernel.cu" /* the file name that problems show for a candidate */

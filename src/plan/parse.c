@@ -328,6 +328,8 @@ static void parse_launch_dims(struct plan *p, const struct json_node *n, struct 
         plan_expr(p, &c, &l->when);
     if (json_node_get(n, "cooperative", &c))
         json_node_flag(&c, &l->cooperative);
+    if (json_node_get(n, "pdl", &c))
+        json_node_flag(&c, &l->pdl);
 }
 
 static bool parse_part(struct plan *p, const struct json_node *n, const char *key,
@@ -425,8 +427,8 @@ static bool is_cpp_name(const char *s)
 
 static void parse_launch(struct plan *p, const struct json_node *n)
 {
-    static const char *const keys[] = {"kernel", "grid", "block", "cluster",
-                                       "smem",   "args", "when",  "cooperative"};
+    static const char *const keys[] = {"kernel", "grid", "block",       "cluster", "smem",
+                                       "args",   "when", "cooperative", "pdl"};
     struct json_node c;
     struct plan_launch *l;
     const char *kernel;
@@ -564,10 +566,10 @@ static void tell_broken_setting(const char *source, size_t len, struct problem_v
 struct plan *plan_parse(const char *source, size_t len, const struct task *task,
                         struct problem_vec *problems)
 {
-    static const char *const keys[] = {"launches", "workspace", "tensormaps"};
+    static const char *const keys[] = {"launches", "workspace", "tensormaps", "fast_math"};
     struct plan *p = xcalloc(1, sizeof *p);
     struct problem_log r = {.file = PLAN_FILE, .out = problems};
-    struct json_node root;
+    struct json_node root, c;
     size_t from, to;
     p->task = task;
     if (len > PLAN_MAX_SOURCE) {
@@ -591,6 +593,8 @@ struct plan *plan_parse(const char *source, size_t len, const struct task *task,
     if (task)
         collect_names(p, source, len);
     json_node_only(&root, keys, ARRAY_LEN(keys));
+    if (json_node_get(&root, "fast_math", &c))
+        json_node_flag(&c, &p->fast_math);
     parse_workspaces(p, &root);
     plan_parse_maps(p, &root);
     parse_launches(p, &root);
@@ -624,6 +628,12 @@ void plan_free(struct plan *p)
 size_t plan_launch_count(const struct plan *p)
 {
     return p->launches.n;
+}
+
+const char *const *plan_compile_options(const struct plan *p)
+{
+    static const char *const fast[] = {"--use_fast_math", NULL};
+    return p->fast_math ? fast : NULL;
 }
 
 const char *plan_launch_kernel(const struct plan *p, size_t i)

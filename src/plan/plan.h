@@ -21,7 +21,8 @@ struct plan;
 
 /* Returns a plan for plan_free(), or NULL after it reported problems. The plan keeps `task`, so the
  * task must outlive it. Without a task (NULL) the plan's names and tensor maps are not checked, and
- * only plan_launch_count(), plan_launch_kernel() and plan_free() accept the plan. */
+ * only plan_launch_count(), plan_launch_kernel(), plan_compile_options() and plan_free() accept the
+ * plan. */
 struct plan *plan_parse(const char *source, size_t len, const struct task *task,
                         struct problem_vec *problems);
 void plan_free(struct plan *p);
@@ -29,6 +30,10 @@ void plan_free(struct plan *p);
 size_t plan_launch_count(const struct plan *p);
 /* Returns NULL if launch i is not a kernel. */
 const char *plan_launch_kernel(const struct plan *p, size_t i);
+
+/* Returns the options with which the plan wants its kernels to be compiled, for
+ * compile_request.options: NULL-terminated, or NULL if there are none. */
+const char *const *plan_compile_options(const struct plan *p);
 
 /* Checks count, size, kind and constness of every argument, and that some launch can write each
  * output. `sigs` may contain other kernels too. Returns -1 if it reported problems. */

@@ -360,7 +360,8 @@ static int resolve_launch(struct resolver *r, const struct plan_launch *l, struc
         return err_set(err, ERR_INPUT, "the kernel's signature is not known or differs");
     *out = (struct job_launch){.kernel = arena_strdup(r->a, sig_entry(sig)),
                                .label = l->kernel,
-                               .cooperative = l->cooperative};
+                               .cooperative = l->cooperative,
+                               .pdl = l->pdl};
     if (resolve_dims(l, r->s, out, err) < 0)
         return -1;
     out->args = arena_alloc(r->a, l->args.n * sizeof *out->args);

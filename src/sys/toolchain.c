@@ -182,6 +182,15 @@ static const char *find_cute(struct toolchain *tc)
     return found;
 }
 
+static const char *find_own_include(struct toolchain *tc)
+{
+    const char *own = getenv("HONE_INCLUDE");
+    char *real = own && *own ? realpath(own, NULL) : NULL;
+    const char *found = real ? arena_strdup(&tc->arena, real) : "";
+    free(real);
+    return found;
+}
+
 static const char *find_cc(struct toolchain *tc)
 {
     const char *const names[] = {getenv("HONE_CC"), getenv("CC"), "cc", "gcc", "clang"};
@@ -206,6 +215,7 @@ void toolchain_find(struct toolchain *tc)
     add_deps_places(&bins, &tc->arena, "bin");
     find_cuda(tc, &cuda);
     tc->cute_include = find_cute(tc);
+    tc->own_include = find_own_include(tc);
     tc->nvcc = find_tool(tc, &cuda, &bins, "HONE_NVCC", "nvcc");
     tc->ptxas = find_tool(tc, &cuda, &bins, "HONE_PTXAS", "ptxas");
     tc->cuobjdump = find_tool(tc, &cuda, &bins, "HONE_CUOBJDUMP", "cuobjdump");

@@ -31,6 +31,7 @@ struct toolchain {
     const char *cuda_include; /* has cuda_fp16.h */
     const char *cccl_include; /* has cuda/std; may be the same directory as cuda_include */
     const char *cute_include; /* has cute/tensor.hpp and cutlass/ */
+    const char *own_include;  /* HONE_INCLUDE: a folder with further headers for kernels */
     const char *nvrtc_lib;    /* HONE_NVRTC, else libnvrtc.so.N of cuda_home */
     const char *nvcc, *ptxas, *cuobjdump, *nvdisasm, *ncu;
     const char *cc; /* the C compiler: HONE_CC, else CC, else cc, gcc or clang */

@@ -266,7 +266,11 @@ static enum result_status launch_one(struct job_run *r, struct call_ctx *x,
                   : arg->kind == JOB_ARG_TENSORMAP ? (void *)x->maps[arg->index]
                                                    : (void *)arg->bytes;
     }
-    enum result_status st = r->dev->ops->launch(r->dev, x->ms->m, l, args, err);
+    /* A candidate's launches never overlap, with one another or with the kernel that holds back a
+     * timed call. Otherwise a candidate could begin before its timer does. */
+    struct job_launch launch = *l;
+    launch.pdl = l->pdl && x->call->program;
+    enum result_status st = r->dev->ops->launch(r->dev, x->ms->m, &launch, args, err);
     if (st != RESULT_OK && !strstr(err->msg, l->kernel))
         err_prefix(err, "kernel '%s'", l->kernel);
     return st;
@@ -286,6 +290,20 @@ static enum result_status launch_all(struct job_run *r, struct call_ctx *x, stru
     return st;
 }
 
+/* Brings the L2 into the state in which a timed call begins. A call with a warm L2 finds the
+ * buffers there, as far as they fit: we read all of them. */
+static int prepare_l2(struct job_run *r, const struct call_ctx *x, struct err *err)
+{
+    if (!(x->call->flags & JOB_CALL_WARM_L2))
+        return r->dev->ops->flush_l2(r->dev, err);
+    uint64_t hash;
+    for (uint32_t i = 0; i < x->jc->nbuffers; i++)
+        if (x->addr[i] && x->jc->buffers[i].bytes &&
+            r->dev->ops->hash(r->dev, x->addr[i], x->jc->buffers[i].bytes, &hash, err) < 0)
+            return -1;
+    return 0;
+}
+
 /* Runs the launches. If the call is timed, lets the device time them. Returns how the call
  * ended. */
 static enum result_status execute(struct job_run *r, struct call_ctx *x, struct err *err)
@@ -299,7 +317,7 @@ static enum result_status execute(struct job_run *r, struct call_ctx *x, struct 
         if (st != RESULT_OK)
             return st;
     }
-    if (timed && (ops->flush_l2(r->dev, err) < 0 || ops->time_begin(r->dev, err) < 0))
+    if (timed && (prepare_l2(r, x, err) < 0 || ops->time_begin(r->dev, err) < 0))
         return RESULT_MACHINE;
     bool profiled = (x->call->flags & JOB_CALL_PROFILE) && ops->profile;
     if (profiled)

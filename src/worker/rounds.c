@@ -121,7 +121,7 @@ static uint64_t data_seed(const struct rounds *s, uint32_t program)
 static enum result_status one_call(struct rounds *s, uint32_t program)
 {
     struct job_call call = {.program = program,
-                            .flags = JOB_CALL_TIMED,
+                            .flags = JOB_CALL_TIMED | (s->t->warm_l2 ? JOB_CALL_WARM_L2 : 0u),
                             .seed = data_seed(s, program),
                             .poison = draw(s),
                             .perturb_buffer = -1};

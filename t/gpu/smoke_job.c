@@ -86,7 +86,7 @@ int main(int argc, char **argv)
                          .naxes = 1,
                          .axes = axes};
     if (cuda && strcmp(kernel, "good") == 0)
-        c.timing = (struct job_timing){11, 200, 3, 0.01, 5};
+        c.timing = (struct job_timing){11, 200, 3, 0.01, 5, false};
     struct job_module modules[2];
     for (int m = 0; m < 2; m++)
         modules[m] = (struct job_module){m ? "naive" : "candidate",

@@ -125,6 +125,29 @@ static void all_are_right(void **state)
     verdict_release(&f.v);
 }
 
+/* With a warm L2 a kernel may find inputs there, so it needs less time. The candidate takes 1000
+ * ns, and DRAM moves 1000 bytes in a nanosecond. */
+static void a_warm_l2_lowers_the_floor(void **state)
+{
+    (void)state;
+    static const struct {
+        double min_bytes;
+        bool warm, too_fast;
+    } cases[] = {
+        {0.9e6, false, false}, {1.15e6, false, true}, {1.15e6, true, false}, {1.3e6, true, true}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct facts f;
+        good(&f);
+        f.job.gpu = (struct job_gpu){.name = "", .dram_gbps = 1000, .l2_bytes = 100000};
+        f.jc.min_bytes = cases[i].min_bytes;
+        f.jc.timing.warm_l2 = cases[i].warm;
+        struct measure_input mi = {.job = &f.job, .result = &f.result};
+        double got, floor;
+        assert_int_equal(measure_below_floor(&mi, &got, &floor), cases[i].too_fast ? 0 : -1);
+        verdict_release(&f.v);
+    }
+}
+
 /* A wrong PyTorch has neither times nor a ratio, and the candidate is not blamed for it. */
 static void a_wrong_library_gives_no_ratio(void **state)
 {
@@ -292,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_are_right),
+        cmocka_unit_test(a_warm_l2_lowers_the_floor),
         cmocka_unit_test(a_wrong_library_gives_no_ratio),
         cmocka_unit_test(precision_and_coverage),
         cmocka_unit_test(a_library_may_add_in_long_chains),

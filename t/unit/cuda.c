@@ -276,10 +276,14 @@ static void launches_carry_their_attributes(void **state)
     l.cooperative = false;
     memcpy(l.cluster, (unsigned[]){2, 1, 4}, sizeof l.cluster);
     assert_int_equal(cu_launch(cu, f, &l, NULL, &err), 0);
+    memset(l.cluster, 0, sizeof l.cluster);
+    l.pdl = true;
+    assert_int_equal(cu_launch(cu, f, &l, NULL, &err), 0);
     assert_string_equal(calls(),
                         "cuLaunchKernelEx none 6,5,4 32,2,1 65536 attributes 0: 0 0,0,0\n"
                         "cuLaunchKernelEx none 6,5,4 32,2,1 65536 attributes 1: 2 1,0,0\n"
-                        "cuLaunchKernelEx none 6,5,4 32,2,1 65536 attributes 1: 4 2,1,4\n");
+                        "cuLaunchKernelEx none 6,5,4 32,2,1 65536 attributes 1: 4 2,1,4\n"
+                        "cuLaunchKernelEx none 6,5,4 32,2,1 65536 attributes 1: 6 1,0,0\n");
     cu_module_unload(cu, m);
 }
 
@@ -456,6 +460,7 @@ static void layouts_and_numbers(void **state)
     SAME(CU_STREAM_NOBLOCK, CU_STREAM_NON_BLOCKING);
     SAME(CU_LAUNCH_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
     SAME(CU_LAUNCH_CLUSTER, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+    SAME(CU_LAUNCH_PDL, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
 #else
     skip();
 #endif

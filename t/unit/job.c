@@ -25,6 +25,7 @@ static struct job_launch launches[] = {
      .cluster = {2, 1, 1},
      .smem_bytes = 4096,
      .cooperative = true,
+     .pdl = true,
      .nargs = 3,
      .args = args},
     {.kind = JOB_MEMSET,
@@ -90,7 +91,7 @@ static struct job_case one_case = {.name = "smoke:0",
                                    .programs = &program,
                                    .ncalls = 2,
                                    .calls = calls,
-                                   .timing = {8, 100, 3, 0.01, 99},
+                                   .timing = {8, 100, 3, 0.01, 99, true},
                                    .nphases = 2,
                                    .phases = phases,
                                    .scratch_elems = 64,
@@ -138,6 +139,8 @@ static void round_trip(void **state)
     assert_string_equal(out.modules[1].spec, "torch.py");
     assert_true(out.gpu.dram_latency_ns == 600.5);
     const struct job_case *c = &out.cases[0];
+    assert_true(c->programs[0].launches[0].pdl && !c->programs[0].launches[1].pdl);
+    assert_true(c->timing.warm_l2);
     assert_string_equal(c->buffers[1].name, "y");
     assert_true(c->buffers[0].gen.b == 2 && c->buffers[0].gen.special[0] == GEN_NEG_INF);
     assert_int_equal(c->buffers[0].dims[1], 64);

@@ -204,7 +204,8 @@ static void a_plan_resolves_to_numbers(void **state)
         " \"launches\": ["
         " {\"kernel\": \"k\", \"when\": \"M > 1000\", \"grid\": [1], \"block\": [1],"
         "  \"args\": [\"A\",\"C\",\"unused\",\"M\",\"g\",\"eps\",\"eps\",\"h\",\"N\",\"K*2\",5]},"
-        " {\"kernel\": \"k\", \"when\": \"alignof(A) == 256\", \"cooperative\": true,"
+        " {\"kernel\": \"k\", \"when\": \"alignof(A) == 256\", \"cooperative\": true, \"pdl\": "
+        "true,"
         "  \"grid\": [\"cdiv(N,100)\", 2], \"block\": [32, 4], \"cluster\": [1, 2], \"smem\": "
         "\"K*K\","
         "  \"args\": [\"A\",\"C\",\"ws\",\"M\",\"g\",\"eps\",\"eps\",\"h\",\"N\",\"K*2\",5]}]}",
@@ -214,7 +215,7 @@ static void a_plan_resolves_to_numbers(void **state)
     const struct job_launch *l = p.launches;
     assert_true(l->grid[0] == 3 && l->grid[1] == 2 && l->grid[2] == 1);
     assert_true(l->block[0] == 32 && l->block[1] == 4 && l->cluster[1] == 2);
-    assert_true(l->smem_bytes == 4096 && l->cooperative && l->nargs == 11);
+    assert_true(l->smem_bytes == 4096 && l->cooperative && l->pdl && l->nargs == 11);
     /* Tensors come first, then the one workspace that is used. */
     assert_int_equal(c.nbuffers, 5);
     const struct job_buffer *ws = &c.buffers[4];

@@ -9,7 +9,7 @@ static void rounds_interleave_and_verify_a_sample(void **state)
     (void)state;
     struct bench b;
     setup(&b, "good");
-    b.c.timing = (struct job_timing){6, 40, 3, 0.01, 77};
+    b.c.timing = (struct job_timing){6, 40, 3, 0.01, 77, false};
     b.job.limits.measure_ns = 5000000000u;
     run(&b);
     const struct result_case *c = &b.res.cases[0];
@@ -28,6 +28,27 @@ static void rounds_interleave_and_verify_a_sample(void **state)
     teardown(&b);
 }
 
+/* With a warm L2, the worker reads both buffers before each timed call, and flushes nothing. */
+static void a_warm_l2_is_read_into(void **state)
+{
+    (void)state;
+    int hashes[2];
+    for (int warm = 0; warm < 2; warm++) {
+        struct bench b;
+        setup(&b, "good");
+        b.c.ncalls = 0;
+        b.c.timing = (struct job_timing){10, 10, 0, 0, 77, warm};
+        b.job.limits.measure_ns = 5000000000u;
+        run(&b);
+        assert_int_equal(b.res.status, RESULT_OK);
+        assert_int_equal(last->timed, 20);
+        assert_int_equal(last->flushes, warm ? 0 : 20);
+        hashes[warm] = last->hashes;
+        teardown(&b);
+    }
+    assert_int_equal(hashes[1] - hashes[0], 20 * 2);
+}
+
 /* A kernel that, depending on the data, is wrong and fast in most calls, and right and slow in the
  * others. The fast calls are verified. */
 static void the_fast_calls_are_verified(void **state)
@@ -37,7 +58,7 @@ static void the_fast_calls_are_verified(void **state)
         struct bench b;
         setup(&b, "sometimes");
         b.c.ncalls = 0;
-        b.c.timing = (struct job_timing){25, 25, 1, 0, seed};
+        b.c.timing = (struct job_timing){25, 25, 1, 0, seed, false};
         b.job.limits.measure_ns = 5000000000u;
         run(&b);
         const struct result_case *c = &b.res.cases[0];
@@ -68,7 +89,7 @@ static void large_outputs_stay_on_the_device(void **state)
             fake_hide_from = 4 * N;
             fake_room = need - !room;
             setup(&b, wrong ? "sometimes" : "good");
-            b.c.timing = (struct job_timing){25, 25, 1, 0, 3};
+            b.c.timing = (struct job_timing){25, 25, 1, 0, 3, false};
             b.job.limits.measure_ns = 5000000000u;
             run(&b);
             const struct result_case *c = &b.res.cases[0];
@@ -98,7 +119,7 @@ static void all_programs_get_the_same_data(void **state)
     setup(&b, "sometimes");
     b.launch[1].kernel = "sometimes";
     b.c.ncalls = 0;
-    b.c.timing = (struct job_timing){40, 40, 0, 0, 77};
+    b.c.timing = (struct job_timing){40, 40, 0, 0, 77, false};
     b.job.limits.measure_ns = 5000000000u;
     run(&b);
     const struct result_case *c = &b.res.cases[0];
@@ -120,7 +141,7 @@ static void timed_modules_stay_and_change_places(void **state)
     struct bench b;
     setup(&b, "good");
     b.c.ncalls = 0;
-    b.c.timing = (struct job_timing){21, 21, 0, 0, 77};
+    b.c.timing = (struct job_timing){21, 21, 0, 0, 77, false};
     b.job.limits.measure_ns = 1000000000;
     fake_sealed = true;
     run(&b);
@@ -131,7 +152,7 @@ static void timed_modules_stay_and_change_places(void **state)
     fake_sealed = false; /* the module may keep state: it is loaded afresh for every call */
     setup(&b, "good");
     b.c.ncalls = 0;
-    b.c.timing = (struct job_timing){21, 21, 0, 0, 77};
+    b.c.timing = (struct job_timing){21, 21, 0, 0, 77, false};
     b.job.limits.measure_ns = 1000000000;
     run(&b);
     assert_int_equal(last->loads, 42);
@@ -146,7 +167,7 @@ static void slow_baselines_are_timed_once(void **state)
     setup(&b, "good");
     b.c.ncalls = 0;
     b.launch[1].kernel = "ages";
-    b.c.timing = (struct job_timing){9, 9, 0, 0, 77};
+    b.c.timing = (struct job_timing){9, 9, 0, 0, 77, false};
     b.job.limits.measure_ns = 1000000000;
     run(&b);
     unsigned of[2] = {0, 0};
@@ -165,7 +186,7 @@ static void a_spent_budget_leaves_enough_calls(void **state)
     struct bench b;
     setup(&b, "good");
     b.c.ncalls = 0;
-    b.c.timing = (struct job_timing){11, 40, 0, 0, 77};
+    b.c.timing = (struct job_timing){11, 40, 0, 0, 77, false};
     b.job.limits.measure_ns = 1;
     run(&b);
     assert_int_equal(b.res.cases[0].ncalls, 22);
@@ -177,7 +198,7 @@ static void run_timing_processes(struct bench *b, const char *kernel)
 {
     setup(b, kernel);
     b->c.ncalls = 0;
-    b->c.timing = (struct job_timing){7, 7, 2, 0, 77};
+    b->c.timing = (struct job_timing){7, 7, 2, 0, 77, false};
     b->job.device = JOB_CUDA;
     b->job.timing_processes = 3;
     b->job.limits.measure_ns = 1000000000;
@@ -297,6 +318,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_interleave_and_verify_a_sample),
+        cmocka_unit_test(a_warm_l2_is_read_into),
         cmocka_unit_test(the_fast_calls_are_verified),
         cmocka_unit_test(large_outputs_stay_on_the_device),
         cmocka_unit_test(all_programs_get_the_same_data),

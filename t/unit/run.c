@@ -151,7 +151,7 @@ static void a_missing_baseline_is_a_fact(void **state)
     struct bench b;
     setup(&b, "good");
     b.modules[1].name = "missing";
-    b.c.timing = (struct job_timing){4, 4, 0, 0.01, 77};
+    b.c.timing = (struct job_timing){4, 4, 0, 0.01, 77, false};
     b.job.limits.measure_ns = 1000000000u;
     run(&b);
     assert_int_equal(b.res.status, RESULT_OK);
@@ -200,6 +200,27 @@ static void a_baseline_is_verified(void **state)
     assert_int_equal(b.res.cases[0].calls[0].compares[0].unwritten, 0);
     assert_int_equal(b.res.cases[0].calls[1].ncompares, 1);
     assert_int_equal(b.res.cases[0].calls[1].compares[0].unwritten, 5);
+    teardown(&b);
+}
+
+/* A baseline's launches may overlap as its library wants it, a candidate's may not. */
+static void only_baselines_launch_early(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    b.launch[0].pdl = true;
+    run(&b);
+    assert_int_equal(b.res.status, RESULT_OK);
+    assert_int_equal(last->pdl, 0);
+    teardown(&b);
+    setup(&b, "good");
+    b.launch[0].pdl = b.launch[1].pdl = true;
+    b.c.ncalls = 2;
+    b.calls[1] = (struct job_call){1, JOB_CALL_VERIFY, 5, 3, -1, 0};
+    run(&b);
+    assert_int_equal(b.res.status, RESULT_OK);
+    assert_int_equal(last->pdl, 1);
     teardown(&b);
 }
 
@@ -417,6 +438,7 @@ int main(void)
         cmocka_unit_test(a_missing_baseline_is_a_fact),
         cmocka_unit_test(counters_are_the_candidates),
         cmocka_unit_test(a_baseline_is_verified),
+        cmocka_unit_test(only_baselines_launch_early),
         cmocka_unit_test(a_torch_baseline_answers_in_lock_step),
         cmocka_unit_test(a_torch_baseline_that_fails_is_a_fact),
         cmocka_unit_test(a_workspace_that_does_not_fit_is_the_candidates),

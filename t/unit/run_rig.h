@@ -45,9 +45,11 @@ struct fake {
     struct device d;
     struct slab slabs[64];
     int loads, timed, truths, loaded;
-    int hides, hidden; /* copies that were made, and those that are not forgotten yet */
-    int counted;       /* launches since the counters were last taken */
-    char order[256];   /* 'c' or 'b' for each load of the candidate or of a baseline */
+    int hides, hidden;   /* copies that were made, and those that are not forgotten yet */
+    int counted;         /* launches since the counters were last taken */
+    char order[256];     /* 'c' or 'b' for each load of the candidate or of a baseline */
+    int pdl;             /* launches with programmatic dependent launch */
+    int flushes, hashes; /* how often the L2 was flushed, and buffers hashed */
     const char *launched;
 };
 static uint64_t fake_room;      /* bytes that the device has left for the truth */
@@ -132,6 +134,7 @@ static int f_zero(struct device *d, uint64_t a, uint64_t n, struct err *e)
 }
 static int f_hash(struct device *d, uint64_t a, uint64_t n, uint64_t *out, struct err *e)
 {
+    self(d)->hashes++;
     *out = gen_hash((void *)(uintptr_t)a, n, 0);
     return 0;
 }
@@ -181,6 +184,12 @@ static int f_globals(struct device *d, struct device_module *m, bool *ok, const 
     return 0;
 }
 
+static int f_flush(struct device *d, struct err *e)
+{
+    self(d)->flushes++;
+    return 0;
+}
+
 /* y = x + 1 in float, and its relatives. */
 static enum result_status f_launch(struct device *d, struct device_module *m,
                                    const struct job_launch *l, void *const *args, struct err *e)
@@ -190,6 +199,7 @@ static enum result_status f_launch(struct device *d, struct device_module *m,
     const char *k = l->kernel;
     static int noise;
     self(d)->counted++;
+    self(d)->pdl += l->pdl;
     self(d)->launched = str_eq(k, "ages") ? "ages" : "";
     int n = str_eq(k, "partial") ? N - 5 : N;
     for (int i = 0; i < n; i++)
@@ -356,7 +366,7 @@ static const struct device_ops fake_ops = {.name = "fake",
                                            .zero = f_zero,
                                            .hash = f_hash,
                                            .guards_ok = f_guards,
-                                           .flush_l2 = f_nothing,
+                                           .flush_l2 = f_flush,
                                            .load = f_load,
                                            .unload = f_unload,
                                            .globals_intact = f_globals,
