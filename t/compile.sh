@@ -59,6 +59,9 @@ quick_checks() {
     printf '#include <own.cuh>\nextern "C" __global__ void k(int *p) { *p = OWN_NUMBER; }\n' >o.cu
     runs 1 "a header that is in no include folder is refused" "$HONE" compile o.cu
     runs 0 "HONE_INCLUDE names a folder with further headers" env HONE_INCLUDE=own "$HONE" compile o.cu
+    sed -i s/7/8765/ own/own.cuh
+    runs 0 "a kernel compiles with a changed header" env HONE_INCLUDE=own "$HONE" compile --ptx o.cu
+    out_has "a changed header is not taken from the cache" 8765
 
     printf '/* hone-plan\n{"fast_math": FAST, "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": ["p"]}]}\n*/
 extern "C" __global__ void k(float *p) { *p = p[1] / p[2]; }\n' >f.cu

@@ -5,11 +5,13 @@
 #include "compile/compile.h"
 
 #include <errno.h>
+#include <fts.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -99,6 +101,24 @@ static void hash_stat(struct hash *h, const char *dir, const char *name)
     }
 }
 
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* Hashes size and time of every file in a folder of headers, in a fixed order. */
+static void hash_tree(struct hash *h, const char *dir)
+{
+    char *roots[] = {xstrdup(dir), NULL};
+    FTS *tree = *dir ? fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name) : NULL;
+    for (FTSENT *f; tree && (f = fts_read(tree));)
+        if (f->fts_info == FTS_F)
+            hash_stat(h, f->fts_path, "");
+    if (tree)
+        fts_close(tree);
+    free(roots[0]);
+}
+
 static void find_identity(struct compiler *c)
 {
     static const char *const cute_files[] = {"", "cute", "cute/atom", "cute/tensor.hpp",
@@ -118,7 +138,7 @@ static void find_identity(struct compiler *c)
         hash_stat(h, c->tc.cute_include, cute_files[i]);
     hash_stat(h, c->tc.cuda_include, "cuda_fp16.h");
     hash_stat(h, c->tc.cccl_include, "cuda/std");
-    hash_stat(h, c->tc.own_include, "");
+    hash_tree(h, c->tc.own_include);
     hash_finish(h, c->identity);
 }
 
