@@ -321,7 +321,9 @@ static bool add_centred(struct emit *e, const struct value *v, const struct term
 }
 
 /* If v is f = d / rms(d), adds its variance and returns true. Because d and rms(d) are correlated,
- * the variance that comes from d is smaller by the factor 1 - 2 f^2/n. */
+ * the variance that comes from independent errors of d is smaller by the factor 1 - 2 f^2/n. An
+ * error that all elements of d share, such as that of a mean, does not become smaller. We do not
+ * know the two parts, so at least half of the variance stays. */
 static bool add_scaled(struct emit *e, const struct value *v, const char *f, const struct term *t,
                        struct strbuf *out)
 {
@@ -329,7 +331,7 @@ static bool add_scaled(struct emit *e, const struct value *v, const char *f, con
     struct term d = t[0];
     if (!n || is_zero(d.m))
         return false;
-    d.m = unit_let(&e->u, "%s * fmax(0.0, 1 - 2 * %s * %s / (double)%s)", d.m, f, f,
+    d.m = unit_let(&e->u, "%s * fmax(0.5, 1 - 2 * %s * %s / (double)%s)", d.m, f, f,
                    dim_in_c(&e->u, n));
     strbuf_adds(out, product_variance(e, d, t[1], 0));
     return true;
