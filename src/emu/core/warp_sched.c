@@ -167,7 +167,6 @@ static void warp_start(struct warp *w, const struct launch *l)
     w->unfair = false;
     w->slices = 0;
     w->steps = 0;
-    w->strong = 0;
     w->cluster_arrived = 0;
     exits_start(w);
     w->regs = l->pool_regs;
@@ -253,9 +252,7 @@ static void cluster_destroy(struct cluster *c)
 static void cluster_start(struct cluster *c, uint32_t linear)
 {
     memset(&c->bar, 0, sizeof c->bar);
-    c->stuck = c->was_stuck = false;
-    c->strongs = 0;
-    c->state = 0;
+    c->stuck = false;
     c->trace_rng = mix(c->launch->seed + linear);
     c->trace_stores = 0;
     c->rounds_stuck = c->polls = 0;
