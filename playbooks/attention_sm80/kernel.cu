@@ -52,7 +52,7 @@ constexpr float kLog2e = 1.44269504f;
 
 @{part:values}
 
-// What the scores of a matrix need besides the product.
+// The scores of a matrix depend on these values, besides the product of Q and K.
 struct Extra {
     @{fields}
 };

@@ -19,7 +19,7 @@ enum limit_kind { LIMIT_REQUESTS, LIMIT_TOKENS, LIMIT_INPUT, LIMIT_OUTPUT, LIMIT
 
 extern const char *const limit_kind_names[LIMIT_KINDS]; /* "requests", "tokens", ... */
 
-/* What an answer tells about one limit. */
+/* One limit of the provider, as an answer of its server describes it. */
 struct limit_told {
     double limit;     /* for each minute; 0 = the answer does not tell */
     double remaining; /* <0 = the answer does not tell */

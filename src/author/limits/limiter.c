@@ -60,8 +60,8 @@ struct limit {
      * example a day) is used up. 0 if there is no such limit. */
     uint64_t closed_until_ns;
     double used[RING]; /* what answered requests used, for each part of the window */
-    /* What the provider counts in addition to `used`: tokens that were reserved for a reply and not
-     * used, and requests of other machines. */
+    /* The provider counts more than `used`: also tokens that it reserved for a reply and that the
+     * reply did not need, and requests of other machines. This is the difference. */
     double extra[RING];
 };
 

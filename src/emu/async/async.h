@@ -69,7 +69,8 @@ struct async_op {
     /* For ASYNC_CP_ARRIVE: it waits for the thread's copies whose cp_rec.seq is below cp_seq. */
     uint32_t cp_seq;
     bool noinc; /* not used */
-    /* What san_async_begin() returned, for the box and for the source in another block. */
+    /* The sanitizer's numbers of this operation (san_async_begin()): one for the box, one for the
+     * source in another block. */
     uint32_t san, san_src;
     const char *what; /* the operation's name in findings, for example "TMA load" */
 };
@@ -148,8 +149,8 @@ static inline uint64_t *mbar_word(struct block *b, uint32_t off)
 {
     return (uint64_t *)(void *)(b->smem + off);
 }
-/* What mbar_apply() does to an mbarrier: n threads arrive; n threads arrive and drop out; n more
- * bytes are expected; n bytes have come. Misuse is a finding at w, pc and lane. */
+/* mbar_apply() changes an mbarrier in one of four ways: n threads arrive; n threads arrive and drop
+ * out; n more bytes are expected; n bytes have come. Misuse is a finding at w, pc and lane. */
 enum mbar_fn { MBAR_FN_ARRIVE, MBAR_FN_DROP, MBAR_FN_EXPECT, MBAR_FN_COMPLETE };
 int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b, uint32_t off,
                enum mbar_fn fn, int32_t n);

@@ -135,8 +135,8 @@ static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* What schedule.c estimates about the machine code that ptxas makes from an instruction. A region
- * is one or more basic blocks that ptxas joins. */
+/* ptxas makes machine code from an instruction. schedule.c estimates these numbers about it. A
+ * region is one or more basic blocks that ptxas joins. */
 struct insn_schedule {
     /* Only set if the instruction starts a region. chain: how many clocks the region's longest
      * chain of dependent instructions takes. issued: how many instructions of machine code the
@@ -403,7 +403,7 @@ struct launch {
     uint64_t waits_again;              /* see reuse.c; atomic */
 };
 
-/* What a cluster of a sampled call stored. */
+/* A sampled call runs only some clusters. This is a record of the stores of one of them. */
 enum { TRACE_PLACES = 2 };
 struct cluster_trace {
     uint64_t bytes; /* how many bytes it stored, to all buffers together */

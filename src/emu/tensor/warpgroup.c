@@ -431,9 +431,10 @@ static int check_operand(struct warp *w, const struct insn *in, uint64_t bits, b
 
 /* Reports a product that needs a wgmma.fence before it and has none. If the last product is still
  * in flight, we report nothing here, because async_touch() watches its registers. Otherwise a
- * product needs no fence if it uses the accumulators of the last product, nobody has changed them
- * since, and A is not in registers. If the last product was completed early but not waited for, we
- * do not know whether the code wrote the registers that hold A, and assume that it did not. */
+ * product needs no fence if three things hold: it uses the accumulators of the last product, the
+ * code has not changed them since, and A is not in registers. If the last product was completed
+ * early but not waited for, we do not know whether the code wrote the registers that hold A, and
+ * assume that it did not. */
 static void check_fence(struct warp *w, const struct insn *in, const struct wg_pending *p)
 {
     struct warp_async *a = w->async;
