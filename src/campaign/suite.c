@@ -40,8 +40,8 @@ void suite_release(struct suite_item_vec *v)
     vec_release(v);
 }
 
-/* The last part of a path, without ".py" and a "/" at the end: "1_Square" for "level1/1_Square.py",
- * "matmul" for "ops.py:matmul". */
+/* For "ops.py:matmul", returns "matmul". For another path, returns its last part without ".py":
+ * "1_Square" for "level1/1_Square.py". A "/" at the end of the path does not count. */
 static const char *label_of(const char *operand, struct arena *a)
 {
     const char *colon = suite_is_python(operand) ? strstr(operand, ".py:") : NULL;

@@ -2,8 +2,7 @@
  * case_order.h - which failing shape to name first, and what failing shapes have in common.
  *
  * If several cases lead to the same kind of verdict, the message of the first one stays
- * (check_blame()). So the rules look at the cases in the order that helps a person most: small
- * shapes before large ones, and shapes with misaligned addresses after the others.
+ * (check_blame()). So the rules look at the cases in the order that helps a person most.
  */
 #ifndef CHECK_CASE_ORDER_H
 #define CHECK_CASE_ORDER_H
@@ -11,12 +10,13 @@
 #include "check/check_input.h"
 #include "verdict/verdict.h"
 
-/* Returns the numbers of the job's cases in that order: listed cases before held-out cases, then
- * aligned before misaligned cases, then small before large cases. The arena owns the array. */
+/* Returns the numbers of the job's cases in this order: listed cases before held-out ones; among
+ * each of these, aligned cases before misaligned ones; among each of those, small cases before
+ * large ones. The arena owns the array. */
 const uint32_t *case_order(const struct check_input *in, struct arena *a);
 
-/* Returns a sentence that tells the failing shapes from the passing ones by the value of one axis,
- * for example "all 19 failing shapes have C >= 4097; all with C <= 4096 pass". The sentence may
+/* Returns a sentence that names an axis by which failing and passing shapes can be told apart, for
+ * example "all 19 failing shapes have C >= 4097; all with C <= 4096 pass". The sentence may
  * also say that the axis is no multiple of some power of two in the failing shapes. Returns "" if
  * no axis separates the shapes. Held-out shapes do not count. v->workloads must have one entry for
  * each case. */
