@@ -191,9 +191,10 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  *    each other, we split the grid into equal parts and draw one cluster from each, so that a block
  *    cannot know whether it is in the sample. If blocks may wait for earlier blocks, the sample is
  *    the first clusters of the grid, or all clusters if there are at most 2 * SAMPLE_CLUSTERS. If
- *    blocks depend on each other in a loop and there are at most two clusters for each SM, the
- *    blocks may divide the work among themselves at run time. Then a sample of the blocks would do
- *    the work of all, so all blocks run. In a cooperative launch all blocks run too.
+ *    the code has a loop in which a block may depend on other blocks, and there are at most two
+ *    clusters for each SM, the blocks may divide the work among themselves at run time. Then a
+ *    sample of the blocks would do the work of all, so all blocks run. In a cooperative launch all
+ *    blocks run too.
  * 2. If the worker will verify the call, more clusters run; their work is not counted. If the
  *    limit on host work allows it, all other clusters run. If not, we split the grid into parts
  *    again and run one cluster of each part, and the clusters at the grid's edges. If blocks depend
@@ -482,9 +483,10 @@ static struct device_piece *find_piece(const struct piece_vec *v, uint64_t elem,
     return v->n ? bsearch(&key, v->items, v->n, sizeof key, by_first) : NULL;
 }
 
-/* Appends to `out` the places in this buffer that the clusters' traces hold, and the pieces with
- * these places, at most `max` pieces. The clusters come in random order. We take the first place of
- * every cluster before the second place of any. */
+/* A cluster's trace holds the addresses of elements that the cluster wrote, its places. Appends to
+ * `out` the places that are in this buffer, and the pieces that contain them, at most `max` pieces.
+ * The clusters come in random order. We take the first place of every cluster before the second
+ * place of any. */
 static void pieces_of_clusters(const struct emu *e, const struct alloc *a, uint64_t seed,
                                uint32_t max, struct device_written *out)
 {

@@ -65,7 +65,7 @@ struct tensormap {
 };
 _Static_assert(sizeof(struct tensormap) == 128, "a tensor map is 128 bytes");
 
-/* Makes the map *t of the tensor at addr as j says. Checks j by the rules of
+/* Fills *t with a map of the tensor at addr. j describes the map. Checks j by the rules of
  * cuTensorMapEncodeTiled(). */
 int tensormap_encode(struct tensormap *t, const struct job_tensormap *j, uint64_t addr,
                      struct err *err);

@@ -1,6 +1,6 @@
 /*
- * bitops.h - moves bits of one value the way instructions like bfe and prmt do. The instructions
- * use these functions on values; the sanitizer uses them on masks of undefined bits
+ * bitops.h - moves bits the way instructions like bfe and prmt do. The instructions use these
+ * functions on values; the sanitizer uses them on masks of undefined bits
  * (sanitizer/undefined_bits.c).
  */
 #ifndef EMU_CORE_BITOPS_H
@@ -9,8 +9,9 @@
 #include "base/util.h"
 
 /* These extract and insert bit fields. 32-bit forms use the low 8 bits of position and length,
- * 64-bit forms use all bits. If a field to extract reaches beyond the end of the operand, its upper
- * bits are copies of the sign, or zero. */
+ * 64-bit forms use all bits. bfe() fills the bits above the extracted field with copies of its sign
+ * bit if `sg` is true, else with zeros. The sign bit is the field's top bit, or the operand's top
+ * bit if the field reaches beyond the operand. */
 static inline uint64_t bfe(uint64_t a, uint32_t pos, uint32_t len, uint32_t width, bool sg)
 {
     pos = width == 64 ? MIN(pos, 64u) : pos & 0xff;

@@ -381,7 +381,8 @@ struct cluster {
      * - reads and writes say whether the cluster, during the search, has read or written memory
      *   that other clusters can reach too.
      * - cycles is the result of the last search: whether a state was repeated.
-     * - epoch is the launch.spin.epoch in which this cluster last counted as confirmed. */
+     * - epoch is the launch.spin.epoch (machine.h) in which this cluster last counted as confirmed.
+     *   */
     struct {
         uint64_t steps, next, hash;
         uint32_t rounds, age, power, epoch;

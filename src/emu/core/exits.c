@@ -4,15 +4,15 @@
  *
  * From sm_70 on, barriers and warp-wide instructions wait only for threads that have not exited. So
  * a kernel may let warps return before a barrier. But threads must not go around the barrier and do
- * the work after it. This is a mistake even if the kernel does not hang, because these threads
- * return in the end. When the barrier completes, the threads that returned early and the threads
- * that went around it have all exited. To tell the two kinds apart, we keep for each lane where it
- * exited and where it last met other threads. From these two places flow_went_past() decides. So
- * the answer does not depend on the order in which the emulator runs warps.
+ * the work after it. This is a mistake, though the kernel need not hang: these threads return in
+ * the end. When the barrier completes, the threads that returned early and the threads that went
+ * around it have all exited. To tell the two kinds apart, we keep for each lane where it exited and
+ * where it last met other threads. From these two places flow_went_past() decides. So the answer
+ * does not depend on the order in which the emulator runs warps.
  *
- * Two groups of threads may also wait at two different barrier instructions. If one instruction
- * comes after the other, and no loop leads back from it, then the group that waits there has gone
- * around the other instruction (exits_beyond).
+ * Two groups of threads may also wait at two different barrier instructions. If instruction B comes
+ * after instruction A, and no loop leads from B back to A, then the group that waits at B has gone
+ * around A (exits_beyond).
  *
  * We record places only in the kernel's own code, not in functions that it calls. A lane that
  * exited or met others inside such a function counts as having returned early.

@@ -47,7 +47,7 @@ static bool same(const struct result_finding *f, enum finding_kind kind, const c
     return line || str_eq(f->text, text);
 }
 
-/* Counts a repeat and returns true if this instruction has caused a finding of this kind before.
+/* If this instruction has caused a finding of this kind before, counts a repeat and returns true.
  * This must be cheap, because a spinning thread may cause the same finding a million times. */
 static bool seen_before(struct emu *e, const struct insn *pc, enum finding_kind kind)
 {

@@ -328,8 +328,8 @@ static void reach(const struct flow *g, uint32_t from, bool forward, uint32_t av
     free(work);
 }
 
-/* Returns whether the block's part of [from, end) has an instruction other than branches, returns
- * and moves. */
+/* Looks at the instructions of block b whose numbers are in [from, end). Returns whether one of
+ * them is not a branch, a return or a move. */
 static bool does_work(const struct flow_block *b, const struct ptx_func *f, uint32_t from,
                       uint32_t end)
 {

@@ -30,7 +30,8 @@ int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err)
         m->touched = reserve(m->size / 128 + 1);
     if (m->host && shadow) {
         m->init = reserve(m->size / 8);
-        /* 4 bytes for each cell, and a cell may be one byte */
+        /* These arrays have 4 or 2 bytes for each cell (sanitizer/state.h). A cell may be as small
+         * as one byte. */
         m->writer = (uint32_t *)(void *)reserve(m->size * 4);
         m->reader = (uint32_t *)(void *)reserve(m->size * 4);
         m->wtick = (uint16_t *)(void *)reserve(m->size * 2);

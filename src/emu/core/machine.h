@@ -135,7 +135,7 @@ static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* ptxas makes machine code from an instruction. schedule.c estimates these numbers about it. A
+/* schedule.c estimates these numbers about the machine code that ptxas makes from an instruction. A
  * region is one or more basic blocks that ptxas joins. */
 struct insn_schedule {
     /* Only set if the instruction starts a region. chain: how many clocks the region's longest
@@ -390,7 +390,8 @@ struct launch {
     /* Clusters run in waves; a wave is a range of places in `order`. The wave that runs now ends
      * before this place. */
     uint32_t wave_end;
-    /* In a sampled call: for each place of `order`, what that cluster stored. Otherwise NULL. */
+    /* In a sampled call: for each place of `order`, what the cluster at that place stored.
+     * Otherwise NULL. */
     struct cluster_trace *trace;
     /* In a sampled call: how many pieces of buffers were filled when the launch began. */
     uint64_t pieces_before;
@@ -506,9 +507,9 @@ struct emu {
     double model_ns, model_lo_ns, model_hi_ns;
 };
 
-/* findings.c: use these three functions for a finding that is recorded later than it is seen.
- * emu_finding_seen() returns true if this instruction already has a finding of this kind, and
- * counts the repeat. emu_make_finding() fills *out. emu_add_finding() records a finding. */
+/* findings.c: use these three functions for a finding that is recorded later than it is seen. If
+ * this instruction already has a finding of this kind, emu_finding_seen() counts a repeat and
+ * returns true. emu_make_finding() fills *out. emu_add_finding() records a finding. */
 bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind kind);
 void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                       const char *object, int64_t index, const char *other, const char *text,
@@ -625,7 +626,8 @@ void san_barrier_full(struct warp *w, const void *key);
 /* Call it when lanes of the warp exit. */
 void san_exit(struct warp *w);
 /* Call it when a barrier of the whole block or cluster completes, before its phase changes. `key`
- * is the barrier's key. Orders the accesses of exited lanes before the barrier. */
+ * is the barrier's key. From then on, the accesses of exited lanes count as made before the
+ * barrier. */
 void san_exits_release(struct block *b, const void *key);
 void san_launch_begin(struct launch *l);
 void san_launch_end(struct launch *l);
@@ -751,8 +753,8 @@ struct work {
      * each bucket. */
     double again[REUSE_BUCKETS], since[REUSE_BUCKETS];
     double waits[2]; /* how often warps waited: for global loads, for shared loads and shuffles */
-    /* These three add up to waits[0]. They tell the waits apart by who had read the data before:
-     * nobody, another block, the same block. */
+    /* These three add up to waits[0]. They are the waits for data that nobody had read before, that
+     * another block had read, and that the same block had read. */
     double waits_first, waits_common, waits_again;
     double footprint; /* distinct bytes of global memory that the launch touches */
     /* About memory that several blocks read. common: its bytes. common_sectors: how many sectors of

@@ -39,9 +39,10 @@ struct live {
     uint32_t start, end; /* closed interval of instruction numbers */
     /* its number among the registers that are live in several basic blocks, or UINT32_MAX */
     uint32_t gid;
-    uint32_t block; /* the only basic block that uses the register so far, NO_BLOCK or
-                     * MANY_BLOCKS */
-    bool pinned;    /* the register shares its place with no other register */
+    /* The basic block that uses the register, if only one does so far. Otherwise NO_BLOCK or
+     * MANY_BLOCKS. */
+    uint32_t block;
+    bool pinned; /* the register shares its place with no other register */
 };
 #define NO_BLOCK UINT32_MAX
 #define MANY_BLOCKS (UINT32_MAX - 1)

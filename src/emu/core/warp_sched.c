@@ -22,8 +22,8 @@
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
 #define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
 #define STUCK_ROUNDS 64u  /* rounds in which no warp can go on, before we report a deadlock */
-/* The same for warps that wait in a loop: after each such round their waits return false, so that
- * they go on. See polls_in_vain(). */
+/* The same if warps wait in a loop. When no warp can go on, their waits return false, and the warps
+ * go round their loops once more. See polls_in_vain(). */
 #define STUCK_POLLS 4096u
 #define ALONE 20000u            /* warp instructions before the first thread starts the others */
 #define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */
@@ -633,8 +633,9 @@ static bool over_limit(struct worker_state *ws, struct cluster *c)
     bool steps_over = l->max_steps && total > l->max_steps;
     if (!steps_over && !time_is_over(ws))
         return false;
-    /* After a fault in a run with several host threads, settle.c repeats the run. Here the second
-     * run would take as long again. So over_limit makes the result of this run final. */
+    /* After a fault in a run with several host threads, settle.c repeats the run. But this run has
+     * reached a limit, and a second run would take as long again. So over_limit makes the result of
+     * this run final. */
     __atomic_store_n(&l->over_limit, 1, __ATOMIC_RELAXED);
     if (!l->extra)
         deadlock(c, steps_over ? PAST_STEPS : PAST_TIME);

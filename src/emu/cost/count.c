@@ -210,7 +210,7 @@ static void set_pending(struct pending *p, int k, uint32_t code)
     p->any[k] = true;
 }
 
-/* Call it when a warp begins, with no loads under way. */
+/* Call it when a warp begins. Notes that the warp has no loads under way. */
 void count_start(struct warp *w)
 {
     uint32_t words = w->frame0->func->frame_bytes / 64 / 64 + 1;

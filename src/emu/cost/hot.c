@@ -10,11 +10,11 @@
 #include "emu/core/machine.h"
 
 #define SLOTS 65536u
-#define PROBES 16
+#define PROBES 16 /* a place gets no slot if this many slots in a row are taken */
 #define PIECE_SHIFT 9
 
-/* A place is a word or a piece. The table may have no slot left for some places. Atomics seldom
- * meet there, so we count them only in hot_table.all, which counts every atomic. */
+/* A place is a word or a piece. Some places may get no slot in the table. Atomics seldom meet at
+ * such a place, so we count its atomics only in hot_table.all, which counts every atomic. */
 struct place {
     uint64_t at, n;   /* the place; how many atomics changed it */
     double own;       /* the sum of the squared lengths of all runs; a run is a series of

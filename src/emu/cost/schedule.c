@@ -154,8 +154,8 @@ void schedule_code(struct code_func *cf)
     uint8_t *soft = xcalloc(cf->n + 1, 1);
     struct pass p = {.cf = cf, .regs = xcalloc(cf->src->regs.n + 1, sizeof *p.regs)};
     struct insn_schedule *s = cf->schedule, *first = s;
-    uint32_t until = 0; /* the target of the last branch that becomes predicates */
-    uint8_t under = 0;  /* the level of that branch's predicate */
+    uint32_t until = 0; /* the furthest target of the branches so far that become predicates */
+    uint8_t under = 0;  /* the level of the newest such branch's predicate */
     find_soft(cf, soft);
     for (uint32_t i = 0; i <= cf->n; i++) {
         s[i] = (struct insn_schedule){.level = 1};

@@ -4,8 +4,9 @@
  * The rounding mode .rn is the host's default. For the others we call fesetround() around the loop.
  * Operands and results in the loop are volatile variables, so the compiler cannot move the
  * arithmetic before or after these calls. Most approximate functions use the host's libm and are
- * right to within an ulp, which is well inside the bounds of the PTX manual. The comments at
- * tanh.approx, and at rcp and rsqrt in double precision, say how many bits those have.
+ * right to within an ulp, which is well inside the bounds of the PTX manual. tanh.approx, and
+ * rcp.approx and rsqrt.approx in double precision, are less exact; the comments at their functions
+ * say how many bits they have.
  */
 #include <fenv.h>
 #include <float.h>

@@ -253,7 +253,7 @@ struct form {
     enum ptx_type type;
     exec_fn fn;
     uint8_t nops;
-    /* type of the last operand, if it differs; in .wide forms: type of d, and of c in mad */
+    /* type of the last operand, if it is not `type`; in .wide forms: type of d, and of c in mad */
     enum ptx_type last;
 };
 

@@ -306,7 +306,7 @@ LOAD_FN(s32_64, int32_t, uint64_t)
 static const struct {
     uint8_t bytes, bits;
     bool is_signed;
-    exec_fn ld, st, ldp, stp;
+    exec_fn ld, st, ldp, stp; /* ldp and stp are for .param variables */
 } forms[] = {
     {1, 16, false, ld_u8_16, st_u8_16, ldp_u8_16, stp_u8_16},
     {1, 32, false, ld_u8_32, st_u8_32, ldp_u8_32, stp_u8_32},

@@ -65,9 +65,9 @@ uint32_t register_pool_at_start(const struct launch *l)
     if (f->maxnreg)
         regs = MIN(regs, (f->maxnreg + 7) / 8 * 8);
     regs = MIN(regs, most);
-    /* If the compiler's report (l->regs) has another number of registers, ptxas dropped the
-     * setmaxnreg instructions. Without a report we assume that ptxas keeps them if the kernel has
-     * .maxnreg or .minnctapersm. */
+    /* If the compiler's report (l->regs) has another number of registers than `regs`, ptxas dropped
+     * the setmaxnreg instructions. Without a report we assume that ptxas keeps them if the kernel
+     * has .maxnreg or .minnctapersm. */
     if (l->regs)
         return (l->regs + 7) / 8 * 8 == regs ? regs : 0;
     return f->maxnreg || f->minnctapersm ? regs : 0;

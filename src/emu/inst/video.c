@@ -24,10 +24,13 @@ struct part {
 };
 
 struct video {
+    /* parts: 1 in scalar instructions. second: how to combine the result with c (SEC_...). shift:
+     * vmad shifts its result right by so many bits. */
     uint8_t op, parts, cmp, second, shift;
-    bool ds, as, bs, sat, wrap, plus_one; /* ds, as, bs: whether d, a, b are signed */
-    struct part d, a, b;                  /* scalar */
-    uint8_t from_a[4], from_b[4], mask;   /* packed: selected parts of a and b; parts of d */
+    /* ds, as, bs: whether d, a, b are signed. plus_one: vmad adds 1 (.po). */
+    bool ds, as, bs, sat, wrap, plus_one;
+    struct part d, a, b;                /* scalar */
+    uint8_t from_a[4], from_b[4], mask; /* packed: selected parts of a and b; parts of d */
 };
 
 static int64_t part_of(uint32_t v, struct part p, bool sg)

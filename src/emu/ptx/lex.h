@@ -14,7 +14,7 @@ enum tok {
     T_IDENT,  /* text: a name such as add, %r1, $L__BB0_1 or %tid.x (one token) */
     T_DOT,    /* .name: text is "name" (may hold "::") */
     T_INT,    /* ival */
-    T_FLOAT,  /* fval, is_f32 (0f and hex digits); ival has the bits of 0f... and 0d... */
+    T_FLOAT,  /* fval; is_f32 if the text is 0f...; ival has the bits if it is 0f... or 0d... */
     T_STRING, /* text without the quotes */
     T_PUNCT   /* ch: one character; `<<` is CH_SHL, `>>` is CH_SHR */
 };

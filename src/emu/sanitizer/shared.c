@@ -222,7 +222,8 @@ static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, str
     e->phase = b->cluster->bar.phase;
     snprintf(e->who, sizeof e->who, "line %u, block (%u,%u,%u) thread %u", p ? p->line : 0,
              w->block->id[0], w->block->id[1], w->block->id[2], t);
-    /* Then b's next write of the cell fails the quick test, so that it reaches check_early(). */
+    /* With this value, b's next write of the cell fails the quick test, so that it reaches
+     * check_early(). */
     s->rmax[c] = UINT32_MAX;
 }
 

@@ -67,7 +67,7 @@ void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const stru
 
 /* A race may be the reason for a read of unwritten memory: the write comes too late. So if there is
  * a race, we report only those reads of unwritten memory for which the race cannot be the reason.
- * These two functions note a source line on which all such reads must be reported.
+ * These two functions note a source line on which all reads of unwritten memory must be reported.
  * unwritten_apart() notes the line of pc if this is the second run and no suspect is near the cell
  * with this key; a cell has 1 << shift bytes. unwritten_stands() notes the line in any case. */
 void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift);

@@ -6,8 +6,9 @@
  *   and, or, xor, not, lop3, conversions between integers without .sat): a bit of the result is
  *   undefined if it depends on an undefined bit. If the number of bits to shift, the place of a
  *   field or the predicate of selp is undefined, the whole result is undefined.
- * - Integer add, sub, mul, mad and neg without .hi and .sat: the result is undefined from the
- *   lowest undefined bit of an operand upwards. A signed .wide product is undefined as a whole.
+ * - Integer add, sub, mul, mad and neg, if they have neither .hi nor .sat: the result is undefined
+ *   from the lowest undefined bit of an operand upwards. A signed .wide product is undefined as a
+ *   whole.
  * - Packed floats (.f16x2, .bf16x2, .f32x2): each part of the result is undefined as a whole if the
  *   same part of an operand has an undefined bit.
  * - setp: the result is defined if defined bits alone decide it.

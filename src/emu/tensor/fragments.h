@@ -16,7 +16,7 @@
  * the matrix, or a column if the matrix is column-major in memory. */
 struct fragment_move {
     uint32_t operand;   /* number of the operand that is the fragment */
-    uint32_t bits, per; /* bits of an element, elements of a register */
+    uint32_t bits, per; /* bits of an element; elements in one register */
     /* Sets *line and *bit to the place of element e of register r: its line in memory, and its
      * first bit in that line. */
     void (*place)(const struct insn *in, unsigned lane, unsigned r, unsigned e, unsigned *line,

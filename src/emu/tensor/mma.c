@@ -107,6 +107,7 @@ static bool parse_shape(struct mma_op *op, const char *s)
     return true;
 }
 
+/* What take_part() has found in an opcode so far. `shape` is true if it has found a shape. */
 struct parts {
     enum tc_type types[4];
     unsigned ntypes, nlayouts;

@@ -60,8 +60,8 @@ struct wg_cache {
         uint64_t desc;
         struct wgmma_op op;
         bool valid;
-        uint32_t *x;
-        size_t cap;
+        uint32_t *x; /* the decoded B */
+        size_t cap;  /* cells for which x has room */
     } slot[MAX_WARPGROUPS][CACHE_SLOTS];
 };
 
