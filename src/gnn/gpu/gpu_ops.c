@@ -1,5 +1,5 @@
 /*
- * gpu_ops.c - the operations of ops.h as calls of exported kernels.
+ * gpu_ops.c - the operations of ops.h. They call exported kernels (gpu.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ int64_t gpu_millionths(struct gpu_device *d, double factor)
     return n;
 }
 
-/* An epilogue as the integer parameters (axes) and arrays that the kernels take. */
+/* The parameters of an epilogue in the form that kernels take: integers (axes) and arrays. */
 struct epilogue_axes {
     int64_t slope, limit, seed_low, seed_high, step, place, has_bias;
     const void *bias, *node;

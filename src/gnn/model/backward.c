@@ -26,7 +26,7 @@ static void grad_fill(struct gnn_network *n, int value, int64_t rows)
 }
 
 /* Prepares the gradient for a summand that covers the first `rows` rows. Returns true if the caller
- * must add the summand, false if it overwrites these rows. */
+ * must add the summand to these rows, false if the summand must overwrite them. */
 static bool grad_add(struct gnn_network *n, int value, int64_t rows)
 {
     struct value_buffers *vb = grad_of(n, value);
