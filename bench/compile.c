@@ -1,5 +1,5 @@
 /*
- * compile.c - measures how long one compile takes, in Hone's modes and with nvcc, in one run.
+ * compile.c - measures how long one compile takes in each of Hone's modes, and with nvcc.
  *
  *     make bench            or      build/release/bench/compile [--quick | --edits]
  *
@@ -7,9 +7,9 @@
  * warm     with the PCH of cute/tensor.hpp, which an earlier compile made
  * cached   the second `hone compile` of the same source, process start included
  * edited   five edits of the SM80 GEMM. Each compile uses the "family" PCH, which holds the
- * template instances of the unedited kernel (docs/compile.md) nvcc     nvcc -cubin; and nvcc
- * -shared, for which the source also has a function that launches the kernel. Tools that build
- * extension modules at run time use -shared.
+ *          template instances of the unedited kernel (docs/compile.md)
+ * nvcc     once with -cubin; and once with -shared, for which the source also needs a function that
+ *          launches the kernel. Tools that build extension modules at run time use -shared.
  *
  * It prints the seconds of one compile: wall clock, and in parentheses processor time, which other
  * work on the machine disturbs less.

@@ -14,7 +14,7 @@ static struct value_buffers *grad_of(struct gnn_network *n, int value)
     return vb;
 }
 
-/* Sets rows of the gradient that have no summand yet to 0, up to row `rows`. */
+/* Looks at the gradient's first `rows` rows. Those that have no summand yet become 0. */
 static void grad_fill(struct gnn_network *n, int value, int64_t rows)
 {
     struct value_buffers *vb = grad_of(n, value);

@@ -54,8 +54,8 @@ enum gnn_act { GNN_LINEAR, GNN_RELU, GNN_LEAKY };
  * The last part of an operation: out = dropout(act(value + bias)). Whether dropout drops an element
  * depends only on `drop`, `seed`, `step`, `place`, the width, the node of its row and its column
  * (gnn/ops/dropout.h). So the gradient can compute again which elements were dropped, and needs no
- * mask. The gradient does not need the input of the activation either: the sign of `out` tells the
- * slope.
+ * mask. The gradient does not need the input of the activation either: the sign of `out` says which
+ * slope applies.
  */
 struct gnn_epilogue {
     const void *bias; /* NULL if there is none */

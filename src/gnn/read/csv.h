@@ -19,7 +19,7 @@ struct csv {
     const char *name;      /* borrowed; every error begins with it */
     int64_t line;          /* number of the current line, for errors */
     char *buffer;
-    int64_t at, held; /* the next byte of `buffer`, and how many bytes it holds */
+    int64_t at, held; /* index of the next byte in `buffer`, and how many bytes are in it */
 };
 
 void csv_init(struct csv *c, struct stream *s, const char *name);
