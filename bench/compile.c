@@ -1,14 +1,15 @@
 /*
- * compile.c - measures how long one compile takes, in Hone's modes and with nvcc, in one run.
+ * compile.c - measures how long one compile takes in each of Hone's modes, and with nvcc.
  *
  *     make bench            or      build/release/bench/compile [--quick | --edits]
  *
  * cold     NVRTC without precompiled headers (PCH)
  * warm     with the PCH of cute/tensor.hpp, which an earlier compile made
  * cached   the second `hone compile` of the same source, process start included
- * edited   five edits of the SM80 GEMM, each with the "family" PCH of the unedited kernel, which
- *          holds its template instances (docs/compile.md)
- * nvcc     -cubin, and -shared with a host launcher (as JIT builders of extensions do)
+ * edited   five edits of the SM80 GEMM. Each compile uses the "family" PCH, which holds the
+ *          template instances of the unedited kernel (docs/compile.md)
+ * nvcc     once with -cubin; and once with -shared, for which the source also needs a function that
+ *          launches the kernel. Tools that build extension modules at run time use -shared.
  *
  * It prints the seconds of one compile: wall clock, and in parentheses processor time, which other
  * work on the machine disturbs less.
@@ -72,8 +73,8 @@ static struct compiler *open_compiler(bool no_pch, bool no_cache)
 }
 
 /* Compiles once and returns the cost. `parent` is the cache key of the unedited kernel, or NULL.
- * Writes the cache key to `key`, and to *family whether the family PCH was used. Both may be
- * NULL. */
+ * The cache key goes to `key`. *family becomes true if the family PCH was used. `key` and `family`
+ * may be NULL. */
 static struct cost compile_once(struct compiler *c, const char *src, const char *parent, char *key,
                                 bool *family)
 {
@@ -113,8 +114,8 @@ static struct cost run_timed(const char *const *argv)
     return s;
 }
 
-/* With -shared, the source needs host code: we append `launcher`, a function that launches the
- * kernel, as extension modules have. */
+/* With -shared, the source needs host code. So we append `launcher`, a function that launches the
+ * kernel. An extension module has such a function too. */
 static struct cost time_nvcc(const char *src, const char *launcher, bool shared)
 {
     struct err err = ERR_INIT;

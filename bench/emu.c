@@ -6,8 +6,8 @@
  * bench/emu.sh writes the PTX of three kernels to DIR: an elementwise GELU over 4M floats, and two
  * products of 1024 x 1024 matrices in half precision, one with mma.sync and one with TMA and wgmma.
  * Each kernel runs with and without the emulator's sanitizer, on one host thread and on two. The
- * program prints the best of three times, and the processor time, which other work on the machine
- * disturbs less than the wall clock.
+ * program launches the kernel three times and prints the least wall time and the least processor
+ * time. Other work on the machine disturbs the processor time less.
  *
  * Then it measures memory with larger tensors. Each kernel runs in a process of its own. The peak
  * memory of that process may be at most 64 MB more than 1.2 times the size of the tensors. With the

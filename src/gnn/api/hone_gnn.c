@@ -111,10 +111,11 @@ static void batch_unref(struct hone_gnn_batch *b)
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 struct tensor {
-    struct hone_gnn_tensor t; /* the first member, so that its address is that of the tensor */
+    struct hone_gnn_tensor t; /* first, so that a pointer to it also points to the whole struct */
     int64_t shape[2];
     atomic_int refs;
-    /* The batch or the data in which the memory of the tensor lies; NULL if it lies elsewhere. */
+    /* The owner of the tensor's memory: a batch, or the data. The other pointer is NULL. Both are
+     * NULL if the tensor has a `copy`. */
     struct hone_gnn_batch *batch;
     struct hone_gnn_data *data;
     void *copy; /* memory that belongs to this tensor alone, or NULL */

@@ -158,7 +158,7 @@ enum hone_gnn_array {
     /* int32 [targets + 1]: the edges of target i of the hop are row[i] to row[i + 1] - 1. */
     HONE_GNN_ROW,
     HONE_GNN_COL, /* int32 [edges]: the local ids of the neighbours that the hop sampled */
-    /* int64 [2][edges]: the local ids of the sources of the hop's edges, then those of the targets.
+    /* int64 [2][edges]: row 0 has the local id of each edge's source, row 1 that of its target.
      * This array is a copy. */
     HONE_GNN_EDGES,
     HONE_GNN_LABELS_64, /* int64 [seeds]: a copy of HONE_GNN_LABELS */

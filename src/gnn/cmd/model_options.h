@@ -70,9 +70,10 @@ struct model_args {
 /* Fills *c, except for the numbers of features, classes and layers. They come from the data and the
  * fanouts, and stay 0 here. */
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);
-/* Sets the fanouts of o->hops hops. One number in the text serves all hops. */
+/* Sets the fanouts of o->hops hops. If the text has only one number, it serves all hops. */
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
-/* Whether `device` can make the graph and the features of --make. Every device but the CPU can. */
+/* True if `device` is a GPU or the emulator. They can make the graph and the features of --make
+ * (data/papers.h) in their own memory. */
 bool data_on_device(const char *device);
 /* Reads --place and --cache. */
 int place_args_parse(const char *place, const char *cache, enum gpu_place *where,

@@ -347,9 +347,9 @@ struct guest {
 };
 VEC_DECL(guests, struct guest);
 
-/* Takes a guest whose first message is complete. Keeps the connection if the guest knows the
- * secret and its rank is greater than `own`, otherwise closes it. Returns true if a rank is now
- * connected that was not connected before. */
+/* Takes a guest whose first message is complete. Keeps the connection if the guest knows the secret
+ * and its rank is greater than `own`, otherwise closes it. Returns true if it keeps the connection,
+ * and the guest's rank was not connected before. */
 static bool take_guest(struct slurm_comm *s, const struct guest *g, int own,
                        char (*where)[MAX_ADDRESSES])
 {

@@ -30,7 +30,7 @@ struct edge_sort {
     int64_t width; /* nodes of a range */
     int n_ranges, to_bits;
     uint64_t memory_bytes;
-    struct pages keys, spare; /* the edges of one range, and as much room for the radix sort */
+    struct pages keys, spare; /* the edges of one range, and the second array of the radix sort */
     struct range range[MAX_RANGES];
 };
 

@@ -16,7 +16,7 @@
 /* papers100M has 111,059,956 nodes. The number here is the next multiple of 512, the size of a
  * community. */
 #define PAPERS_NODES 111059968.0
-/* The nodes of papers100M in the splits train, valid and test. */
+/* How many nodes of papers100M are in the splits train, valid and test. */
 static const double split_nodes[] = {1207179, 125265, 214338};
 static const double mean_degree = 29.1, exponent = 1.8; /* of the Pareto distribution of degrees */
 
@@ -103,7 +103,8 @@ static struct papers *papers_new(const struct papers_options *o)
     int32_t members = (int32_t)o->members;
     struct papers *p = xcalloc(1, sizeof *p + ((size_t)members + 1) * sizeof p->prefix[0]);
     double low = 0, high = mean_degree;
-    /* Find by bisection the lower end of the degrees for which their mean is mean_degree. */
+    /* Find by bisection the value of `smallest` with which the mean of the degrees is
+     * mean_degree. */
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
         bool small = (double)set_degrees(p->prefix, members, middle) < mean_degree * members;
@@ -142,9 +143,9 @@ static void *reserve(struct dataset *d, enum data_file f, int64_t bytes, struct 
     return d->read[f].base;
 }
 
-/* Cuts the nodes into cells of equal size, as many as the three splits have nodes together, and
- * takes a random node of each cell. The node goes to the split that is furthest behind its share.
- * So each split has nodes from all parts of the graph. */
+/* Cuts the nodes into cells of equal size. There are as many cells as the three splits together
+ * have nodes. Takes a random node of each cell. The node goes to the split that is furthest behind
+ * its share. So each split has nodes from all parts of the graph. */
 static int make_splits(struct dataset *d, struct err *err)
 {
     struct papers *p = d->made;

@@ -8,13 +8,13 @@
  * has as many ends as its degree, and a community has `ends` = prefix[members] ends.
  *
  * The neighbour of an end is the node of its partner. A random permutation mixes the ends of a
- * community. The ends at places 0 and 1 are then partners, those at places 2 and 3, and so on, up
- * to place `local` - 1 (`local` is even). Two such partners are an edge within the community. The
- * other ends of all communities are mixed by a second permutation, and again the ends at places 0
- * and 1, 2 and 3 and so on are partners. The partner of a partner is the end itself, so the graph
- * is symmetric. If the number of these other ends is odd, one end is its own partner: a self loop.
- * Two nodes may have several edges between them. If both ends of an edge belong to one node, the
- * edge is a self loop too.
+ * community. Then the ends at places 0 and 1 are partners, the ends at places 2 and 3 are partners,
+ * and so on, up to place `local` - 1 (`local` is even). Two such partners are an edge within the
+ * community. The other ends of all communities are mixed by a second permutation, and again the
+ * ends at places 0 and 1, 2 and 3 and so on are partners. The partner of a partner is the end
+ * itself, so the graph is symmetric. If the number of these other ends is odd, one end is its own
+ * partner: a self loop. Two nodes may have several edges between them. If both ends of an edge
+ * belong to one node, the edge is a self loop too.
  *
  * The kernels in kernels/gnn/make_graph and kernels/gnn/make_features compute the same graph and
  * the same features. The code is in the common subset of C17 and C++17.
@@ -118,7 +118,8 @@ GEN_FN int64_t papers_offset(const struct papers_shape *p, const int32_t *prefix
     return (int64_t)p->communities * prefix[i] + (int64_t)g * (prefix[i + 1] - prefix[i]);
 }
 
-/* The class of a node: that of its community, or for one node in four any class. */
+/* The class of a node. Three nodes in four have the class of their community, and the others have a
+ * random class. */
 GEN_FN int32_t papers_label(const struct papers_shape *p, uint32_t classes, uint32_t v)
 {
     uint32_t key = papers_key(p, PAPERS_ALL), own = gen_mix32(key ^ gen_mix32(v));

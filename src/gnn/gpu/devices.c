@@ -1,4 +1,4 @@
-/* devices.c - opens a device by its name, and sets options that only GPUs have. See devices.h. */
+/* devices.c - opens a device by its name, and sets its options. See devices.h. */
 #include "gnn/gpu/devices.h"
 
 #include <stdlib.h>

@@ -5,11 +5,11 @@
  *     if (gnn_gpu_open(&d, GNN_CUDA, 0, err) < 0) ...
  *     d->ops->close(d);
  *
- * Every operation is a kernel of kernels/gnn/ that passes Hone's judge; `hone export` wrote it as C
- * code. The code is the same for a GPU and for the emulator. It calls a `struct cu_driver`: that
- * of libcuda, or that of emu/driver.h. The device works in the order of the calls. Only the
- * sampling of batches (gpu_store.h) and the operation `transpose` run beside the other work, on
- * streams of their own.
+ * Every operation is a kernel of kernels/gnn/ that `hone eval` accepts. `hone export` has written C
+ * code that loads and launches the kernel. This code is the same for a GPU and for the emulator. It
+ * calls the functions in a `struct cu_driver`: those of libcuda, or those of emu/driver.h. The
+ * device works in the order of the calls. Only the sampling of batches (gpu_store.h) and the
+ * operation `transpose` run beside the other work, on streams of their own.
  */
 #ifndef GNN_GPU_GPU_H
 #define GNN_GPU_GPU_H

@@ -1,5 +1,5 @@
 /*
- * gpu_attention.c - the operations of ops.h for attention, as calls of exported kernels.
+ * gpu_attention.c - the operations of ops.h for attention. They call exported kernels (gpu.h).
  */
 #include "gnn/gpu/gpu_device.h"
 

@@ -22,7 +22,7 @@ struct gpu_cache {
     /* Each of the `nodes` nodes has a row of features. `rows` of these rows are in the cache. */
     int64_t nodes, rows;
     size_t row_bytes;
-    /* An int32 for each node: r >= 0 is row r of `cached`, and -1 - r is row r of `host`. */
+    /* An int32 for each node. r >= 0 means row r of `cached`; -1 - r means row r of `host`. */
     void *slot;
     void *cached;           /* the rows in the GPU's memory; NULL = there are none */
     void *host;             /* the other rows, in pinned memory; NULL = there are none */
@@ -98,7 +98,8 @@ static void send_slots(struct gpu_cache *c, const int32_t *order)
         slot[order[i]] = (int32_t)(i < c->rows ? i : c->rows - i - 1);
     c->slot = gpu_alloc(&c->d->base, bytes);
     gpu_upload(&c->d->base, c->slot, slot, bytes);
-    /* now the copy has read `slot`; a later sync reports a failure */
+    /* After this sync the copy has read `slot`, and we may free it. A later sync reports a
+     * failure. */
     (void)gpu_sync(&c->d->base, NULL);
     free(slot);
 }

@@ -113,8 +113,8 @@ struct gpu_lane {
 
 /* The results of a batch on their way to the host, and the parameters of its update. */
 struct gpu_step {
-    /* The work on the batch is queued, `done` is recorded after it, and the results have not been
-     * copied to `loss` and `classes` yet. */
+    /* True when all work on the batch has been queued, and `done` after it. False again when the
+     * results have been copied to `loss` and `classes`. */
     bool running;
     cu_event done;         /* occurs when the work on the batch is done */
     struct gpu_mail sums;  /* the results of `loss` */

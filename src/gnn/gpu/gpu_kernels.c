@@ -1,5 +1,5 @@
 /*
- * gpu_kernels.c - queues the exported kernels, each with the workspace that it needs.
+ * gpu_kernels.c - queues the exported kernels (gpu.h), each with the workspace that it needs.
  */
 #include "gnn/gpu/gpu_device.h"
 

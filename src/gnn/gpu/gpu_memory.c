@@ -4,9 +4,10 @@
  * Arrays of a batch lie one after the other in a few chunks. gpu_sync() waits for the batch, and
  * then the next batch may use the chunks. If a batch needed several chunks, the next batch gets a
  * single chunk as large as all of them. From then on, batches that are no larger allocate nothing.
- * A batch that the GPU sampled, or that was copied ahead of its turn, has no arrays in chunks. Then
- * the device may run up to GNN_STEPS_AHEAD - 1 batches behind the caller. For other batches
- * gpu_end_step() waits until the device is done, because the next batch overwrites the chunks.
+ * A batch that the GPU sampled, or that was copied ahead of its turn, has no arrays in chunks. With
+ * such batches the device may run up to GNN_STEPS_AHEAD - 1 batches behind the caller. For other
+ * batches gpu_end_step() waits until the device is done, because the next batch overwrites the
+ * chunks.
  */
 #include <stdarg.h>
 #include <stdio.h>

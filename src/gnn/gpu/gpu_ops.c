@@ -1,5 +1,5 @@
 /*
- * gpu_ops.c - the operations of ops.h as calls of exported kernels.
+ * gpu_ops.c - the operations of ops.h. They call exported kernels (gpu.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,8 @@ static void gather(struct gnn_device *dev, int64_t rows, int64_t width, const vo
                 .id = id, .x = x, .y = out, .N = rows, .V = INT32_MAX / MAX(width, 1), .D = width});
 }
 
-/* Returns the limit (gnn/ops/dropout.h) below which random numbers drop values; 0 = no dropout. */
+/* Returns the limit of gnn/ops/dropout.h: a value is dropped if its random number is below the
+ * limit. 0 = no dropout. */
 static int64_t drop_limit(const struct gnn_epilogue *ep)
 {
     return ep->drop > 0 ? (int64_t)dropout_limit(ep->drop) : 0;
@@ -122,7 +123,7 @@ int64_t gpu_millionths(struct gpu_device *d, double factor)
     return n;
 }
 
-/* An epilogue as the integer parameters (axes) and arrays that the kernels take. */
+/* The parameters of an epilogue in the form that kernels take: integers (axes) and arrays. */
 struct epilogue_axes {
     int64_t slope, limit, seed_low, seed_high, step, place, has_bias;
     const void *bias, *node;
@@ -147,8 +148,9 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
     return a;
 }
 
-/* Queues a product, in the precision and with the instructions of the device. `half` has the fields
- * that only the kernel in half precision has; it is empty, or ends in a comma. */
+/* RUN_PRODUCT queues a product, in the precision and with the instructions that are set for the
+ * device. `half` has the fields that only the kernel in half precision has; it is empty, or ends in
+ * a comma. */
 #define RUN_AS(d, kernel, ...) \
     gpu_run_##kernel((d), (struct gnn_##kernel##_args){.WGMMA = (d)->wgmma, __VA_ARGS__})
 #define RUN_PRODUCT(d, kernel, half, ...)                                      \

@@ -38,8 +38,8 @@ struct gpu_store {
     struct gpu_cache *cache; /* instead of `feature`, if the features are split */
     double choose_s;         /* how long it took to choose the cached rows */
     struct gpu_numbers numbers;
-    /* The neighbours that a hop sampled, with room for `fanout` of them for each target, and how
-     * many each target has. */
+    /* `pick` holds the neighbours that a hop sampled. It has room for `fanout` neighbours of each
+     * target. `count` says how many each target has. */
     struct gpu_room pick, count;
     bool reduces;          /* the batches have the array `reduced` (gnn/batch.h) */
     bool mean;             /* `reduced` holds means, not sums */
@@ -576,9 +576,9 @@ static void sample_batch(struct gpu_store *s, const struct sample_options *o,
         gpu_note(d, cu_stream_wait_event(d->cu, d->compute.stream, s->now->ready, &err), &err);
 }
 
-/* Takes the next slot. By now all work on the previous batch has been queued, so `used` of its slot
- * marks its end. The sampler must not overwrite a slot before the work on the slot's batch is done.
- */
+/* Takes the next slot. By now all work on the previous batch has been queued. So we record the
+ * event `used` of that batch's slot: it marks the end of the work. The sampler must not overwrite a
+ * slot before the work on the slot's batch is done. */
 static void next_slot(struct gpu_store *s)
 {
     struct gpu_device *d = s->d;

@@ -17,7 +17,7 @@
  *
  * With GPU_PLACE_SPLIT, only some rows of the features are in the GPU's memory: those that batches
  * need most often (vip.h). The GPU reads the other rows from host memory (gpu_cache.h). The batches
- * are the same.
+ * are the same as with GPU_PLACE_GPU.
  *
  * The sampler takes fanouts up to PICK_MAX_FANOUT, with and without replacement. It cannot take all
  * neighbours, and it cannot sample with LABOR-0.
@@ -40,8 +40,8 @@ struct gpu_cache_size {
 };
 
 /* Where the data goes. The members after `place` are used only if the features are split: with
- * GPU_PLACE_SPLIT, or if GPU_PLACE_AUTO stands for it. Then the GPU's memory gets the rows that the
- * batches are likely to need most often. */
+ * GPU_PLACE_SPLIT, or if GPU_PLACE_AUTO chooses GPU_PLACE_SPLIT. Then the GPU's memory gets the
+ * rows that the batches are likely to need most often. */
 struct gpu_placement {
     enum gpu_place place;
     struct gpu_cache_size cache;

@@ -138,8 +138,9 @@ double gpu_transfer_exposed_s(struct gpu_transfer *t)
     return t->exposed_ms / 1e3;
 }
 
-/* Takes the next slot. By now all work on the previous batch has been queued, so `used` of its slot
- * marks its end. The host waits until the work on the batch that was in the next slot is done. */
+/* Takes the next slot. By now all work on the previous batch has been queued. So we record the
+ * event `used` of that batch's slot: it marks the end of the work. The host waits until the work on
+ * the batch that was in the next slot is done. */
 static struct slot *next_slot(struct gpu_transfer *t)
 {
     struct gpu_device *d = t->d;

@@ -8,7 +8,7 @@
 #include "gnn/gpu/gpu_device.h"
 #include "sys/dl.h"
 
-/* The declarations of NCCL's interface that we use, from version 2.11 on. */
+/* The part of NCCL's interface that we use. NCCL has it from version 2.11 on. */
 enum { NCCL_FLOAT32 = 7, NCCL_SCALAR_ON_HOST = 1 };
 
 struct nccl_id {

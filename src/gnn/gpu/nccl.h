@@ -33,9 +33,9 @@ int nccl_join(struct nccl **out, struct gnn_device *d, const void *id, int rank,
               struct err *err);
 /* Leaves the group. `n` may be NULL. */
 void nccl_leave(struct nccl *n);
-/* Replaces x[0..count) on the device by the sum over the ranks of share * x. The shares of all
- * ranks add up to 1. Queues the work after the other work of the device; the next sync() reports a
- * failure. */
+/* Each rank gives `share` times its x[0..count). The sum over all ranks replaces x on each device.
+ * The shares of the ranks must add up to 1. Queues the work after the other work of the device; the
+ * next sync() reports a failure. */
 void nccl_mean(struct nccl *n, double share, void *x, int64_t count);
 
 #endif

@@ -2,8 +2,8 @@
  * import.h - writes a dataset from arrays or from a dataset of the Open Graph Benchmark (OGB).
  *
  * Each edge is stored in both directions. Nodes whose label is NaN become unlabelled. Ids out of
- * range, features that are not finite and arrays whose shapes do not fit together are refused, with
- * the file's name.
+ * range, features that are not finite and arrays whose shapes do not fit together are errors. The
+ * message names the file.
  */
 #ifndef GNN_IMPORT_IMPORT_H
 #define GNN_IMPORT_IMPORT_H
@@ -18,13 +18,13 @@ struct array_files {
     const char *split[3]; /* ids: train, valid, test; optional */
 };
 
-/* If o->nodes is 0, the number of nodes is the number of rows of the features, or without features
- * the largest id + 1. */
+/* If o->nodes is 0, the number of nodes is the number of rows of the features. If there are no
+ * features, or if they are in a csv file, it is the largest id + 1. */
 int import_arrays(const struct make_options *o, const struct array_files *f, struct made *out,
                   struct err *err);
 
-/* Imports a directory of OGB that has raw/ and split/NAME/, in the form of products (csv.gz) or of
- * papers100M (npz). */
+/* Imports a directory of OGB that has raw/ and split/NAME/, in the form of ogbn-products (csv.gz)
+ * or of ogbn-papers100M (npz). */
 int import_ogb(const struct make_options *o, const char *dir, struct made *out, struct err *err);
 
 #endif

@@ -33,7 +33,7 @@ struct table {
  * rows of E numbers. */
 int table_open(struct table *t, const char *name, int64_t csv_columns, struct err *err);
 void table_close(struct table *t);
-/* Read the next row. Return 1, 0 at the end, or -1 on an error. */
+/* Read the next row. Return 1 if there was one, 0 at the end, or -1 on an error. */
 int table_row(struct table *t, double *value, struct err *err);
 int table_row_ints(struct table *t, int64_t *value, struct err *err);
 /* Reads the next `count` integers of an array, also across its rows. Not for csv files. */

@@ -24,8 +24,8 @@ static size_t bytes_of(const struct gnn_batch *b, size_t row_bytes)
     return all;
 }
 
-/* Makes the memory of `to` at least `bytes` large; its old contents are lost if it must grow. Then
- * it gets an eighth more than this batch needs, so that a slightly larger batch fits later. */
+/* Makes the memory of `to` at least `bytes` large. If it must grow, its old contents are lost, and
+ * it becomes an eighth larger than `bytes`, so that a slightly larger batch fits later. */
 static int reserve(struct packed *to, const struct batch_memory *m, size_t bytes, struct err *err)
 {
     if (to->p && bytes <= to->bytes)

@@ -22,8 +22,8 @@ struct packed {
 };
 
 /* Copies the nodes and the hops of a sampled batch into *to and lets *b point there. Makes room in
- * *to for b->feature, a row of `row_bytes` bytes for each input node, and if `labels` is true also
- * for b->label. The caller fills both. */
+ * *to for b->feature: a row of `row_bytes` bytes for each input node. If `labels` is true, also
+ * makes room for b->label. The caller writes features and labels there. */
 int pack_batch(struct packed *to, const struct batch_memory *m, struct gnn_batch *b,
                size_t row_bytes, bool labels, struct err *err);
 void packed_release(struct packed *p, const struct batch_memory *m);

@@ -1,9 +1,9 @@
 /*
  * save_batch.h - writes a batch as files that NumPy reads.
  *
- * The folder DIR/INDEX gets node.npy (global ids), and for each hop h rowH.npy and colH.npy: the
- * arrays of gnn/batch.h. If the batch has the features and labels of its nodes, they
- * go to feature.npy and label.npy.
+ * The folder DIR/INDEX gets the arrays of gnn/batch.h: node.npy (global ids), and row0.npy,
+ * col0.npy, row1.npy, col1.npy and so on, two files for each hop. If the batch has features or
+ * labels, they go to feature.npy and label.npy.
  */
 #ifndef GNN_LOAD_SAVE_BATCH_H
 #define GNN_LOAD_SAVE_BATCH_H

@@ -7,7 +7,7 @@
 #include "gnn/sample/shuffle_core.h"
 #include "sys/interrupt.h"
 
-/* The epoch number of the shuffle that cuts the nodes into splits. */
+/* make_splits() shuffles the nodes with shuffle_at(), and gives it this number as the epoch. */
 enum { SPLIT_EPOCH = 0x5511 };
 
 struct writer_options make_writer_options(const struct make_options *o, const char *name)

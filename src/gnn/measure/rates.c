@@ -186,7 +186,7 @@ static int loader_rate(struct rig *g, int threads, double *cpu_rate, double *wal
         for (int h = 0; h < b->hops && n >= threads; h++)
             edges += b->n_edges[h];
         loader_give_back(l, b);
-        /* The first batches do not count, because they grow the tables. */
+        /* The first batches do not count, because the samplers' tables still grow. */
         if (++n == threads) {
             start = now_ns();
             before = loader_times(l);

@@ -14,7 +14,7 @@ static struct value_buffers *grad_of(struct gnn_network *n, int value)
     return vb;
 }
 
-/* Sets rows of the gradient that have no summand yet to 0, up to row `rows`. */
+/* Looks at the gradient's first `rows` rows. Those that have no summand yet become 0. */
 static void grad_fill(struct gnn_network *n, int value, int64_t rows)
 {
     struct value_buffers *vb = grad_of(n, value);
@@ -26,7 +26,7 @@ static void grad_fill(struct gnn_network *n, int value, int64_t rows)
 }
 
 /* Prepares the gradient for a summand that covers the first `rows` rows. Returns true if the caller
- * must add the summand, false if it overwrites these rows. */
+ * must add the summand to these rows, false if the summand must overwrite them. */
 static bool grad_add(struct gnn_network *n, int value, int64_t rows)
 {
     struct value_buffers *vb = grad_of(n, value);

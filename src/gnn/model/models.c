@@ -52,7 +52,8 @@ static int linear(struct gnn_program *p, int level, int x, int64_t width, int w,
     return program_product(p, level, width, &x, &w, 1, b, after);
 }
 
-/* Adds the step mean(x) a + x' b, or with a sum or maximum in place of the mean. */
+/* Adds the step mean(x) A + self B, where A and B are new weights. `aggregate` may ask for a sum or
+ * a maximum in place of the mean. */
 static int sage_conv(struct gnn_program *p, enum gnn_segment aggregate, int x, int self,
                      int64_t width, struct gnn_after after)
 {

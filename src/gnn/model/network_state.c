@@ -186,7 +186,8 @@ bool network_reduces_input(const struct gnn_network *n, enum gnn_mode mode, enum
     return true;
 }
 
-/* The targets of every hop are the first nodes of one list, so all hops share one array. */
+/* The targets of every hop are the first nodes of one list, so all hops share one array of
+ * degrees. */
 static const int32_t *batch_degree(struct gnn_network *n, const struct gnn_batch *b)
 {
     if (!b->degree || !network_reads_degrees(n, GNN_EVAL))

@@ -71,7 +71,7 @@ struct gnn_after {
 struct gnn_step {
     enum gnn_step_kind kind;
     int layer;
-    int in[GNN_MAX_TERMS], weight[GNN_MAX_TERMS], n_in; /* numbers of values, and of weights */
+    int in[GNN_MAX_TERMS], weight[GNN_MAX_TERMS], n_in; /* which values and weights it reads */
     int bias;                                           /* the number of a weight, or GNN_NO_BIAS */
     int out; /* the number of the value that the step computes */
     struct gnn_after after;

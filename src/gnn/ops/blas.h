@@ -12,7 +12,7 @@
 #ifndef GNN_OPS_BLAS_H
 #define GNN_OPS_BLAS_H
 
-/* The numbers of CBLAS. */
+/* Constants of CBLAS. */
 enum { BLAS_ROW_MAJOR = 101, BLAS_PLAIN = 111, BLAS_TRANSPOSED = 112 };
 
 struct blas {

@@ -5,8 +5,8 @@
  *     ...
  *     d->ops->close(d);
  *
- * Products run in OpenBLAS if it is here (gnn/ops/blas.h), else in plain C. Each operation cuts its
- * rows into fixed blocks, which the threads share (gnn/ops/parallel.h).
+ * Products run in OpenBLAS if it is installed (gnn/ops/blas.h), else in plain C. Each operation
+ * cuts its rows into fixed blocks, which the threads share (gnn/ops/parallel.h).
  */
 #ifndef GNN_OPS_CPU_H
 #define GNN_OPS_CPU_H

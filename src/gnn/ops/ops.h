@@ -54,8 +54,8 @@ enum gnn_act { GNN_LINEAR, GNN_RELU, GNN_LEAKY };
  * The last part of an operation: out = dropout(act(value + bias)). Whether dropout drops an element
  * depends only on `drop`, `seed`, `step`, `place`, the width, the node of its row and its column
  * (gnn/ops/dropout.h). So the gradient can compute again which elements were dropped, and needs no
- * mask. The gradient does not need the input of the activation either: the sign of `out` tells the
- * slope.
+ * mask. The gradient does not need the input of the activation either: the sign of `out` says which
+ * slope applies.
  */
 struct gnn_epilogue {
     const void *bias; /* NULL if there is none */
@@ -133,8 +133,8 @@ struct gnn_ops {
     void (*transpose)(struct gnn_device *d, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst);
     /* Reduces the rows of x over the neighbours of each target. A target without neighbours gets 0.
-     * For GNN_MAX, `arg` gets the source of each maximum, or -1 for a target without neighbours; of
-     * equal values, that of the first edge counts. */
+     * For GNN_MAX, `arg` gets the source of each maximum, or -1 for a target without neighbours. If
+     * several edges have the largest value, the first of them counts. */
     void (*segment)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
                     int64_t width, const void *x, void *out, int32_t *arg);
     /* Computes the gradient of x. Adds it to the first `add_rows` rows of dx, and overwrites the
@@ -197,13 +197,13 @@ struct gnn_ops {
      * added edge to itself. `weight` has one row of `heads` values for each edge of the hop, then
      * one row for the added edge of each target. If the hop itself has an edge from a target to
      * itself, that edge gets weight 0, so that it does not count twice. If at->most is not 0, the
-     * exponential of each sampled edge counts min(degree, most) / n times, where n is the number of
-     * sampled edges of the target. */
+     * exponential of each sampled edge's score counts min(degree, most) / n times, where n is the
+     * number of sampled edges of the target. */
     void (*edge_softmax)(struct gnn_device *d, const struct gnn_hop *h,
                          const struct gnn_attention *at, const void *src_score,
                          const void *dst_score, void *weight);
-    /* out[i][h] = weight[n_edges + i][h] * z[i][h] + the sum over the edges e of target i of
-     * weight[e][h] * z[col[e]][h]. */
+    /* out[i][h] = weight[n_edges + i][h] * z[i][h] + the sum of weight[e][h] * z[col[e]][h] over
+     * all edges e of target i. */
     void (*attend)(struct gnn_device *d, const struct gnn_hop *h, const struct gnn_attention *at,
                    const void *weight, const void *z, void *out);
     /* Computes the gradients of the scores from dout. `dscore` has the shape of `weight` and gets
@@ -219,7 +219,7 @@ struct gnn_ops {
                         const struct gnn_attention *at, const void *weight, const void *dout,
                         const void *dsrc, const void *ddst, const void *a_src, const void *a_dst,
                         void *dz, bool add);
-    /* da[h] = sum over rows of dscore[r][h] * z[r][h]. */
+    /* da[h] = the sum of dscore[r][h] * z[r][h] over all rows r. */
     void (*head_dot_grad)(struct gnn_device *d, int64_t rows, const struct gnn_attention *at,
                           const void *dscore, const void *z, void *da);
 
@@ -230,9 +230,9 @@ struct gnn_ops {
      * batch. */
     void (*loss)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                  const int32_t *label, void *dlogits, struct gnn_loss *loss);
-    /* Sets best[r] to the class with the largest logit; of equal logits the first counts. `best` is
-     * host memory. It is ready after sync(), or after a later step(). Call it at most once for each
-     * batch. */
+    /* Sets best[r] to the class with the largest logit in row r. If several classes have the
+     * largest logit, the first of them counts. `best` is host memory. It is ready after sync(), or
+     * after a later step(). Call it at most once for each batch. */
     void (*predict)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                     int32_t *best);
     /* Makes one step of Adam for n weights. Changes `weight` and both moments. */

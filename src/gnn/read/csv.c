@@ -62,8 +62,8 @@ static int parse_int(const struct csv *c, const char *field, int64_t *out, struc
     return 0;
 }
 
-/* Reads a field, without spaces. Returns the byte after the field, -1 if the file ends there, or -2
- * on an error. */
+/* Reads a field, and leaves its spaces out. Returns the byte after the field, -1 if the file ends
+ * there, or -2 on an error. */
 static int read_field(struct csv *c, char field[MAX_FIELD], struct err *err)
 {
     size_t n = 0;

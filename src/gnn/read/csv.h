@@ -19,13 +19,13 @@ struct csv {
     const char *name;      /* borrowed; every error begins with it */
     int64_t line;          /* number of the current line, for errors */
     char *buffer;
-    int64_t at, held; /* the next byte of `buffer`, and how many bytes it holds */
+    int64_t at, held; /* index of the next byte in `buffer`, and how many bytes are in it */
 };
 
 void csv_init(struct csv *c, struct stream *s, const char *name);
 void csv_release(struct csv *c);
-/* Reads a line of `n` numbers; "nan" and an empty field are NaN. Returns 1, 0 at the end, -1 on an
- * error. Empty lines are skipped. */
+/* Reads a line of `n` numbers; "nan" and an empty field are NaN. Returns 1 if there was a line, 0
+ * at the end, -1 on an error. Empty lines are skipped. */
 int csv_row(struct csv *c, double *value, int64_t n, struct err *err);
 /* Like csv_row, for integers: no fraction, no exponent. */
 int csv_row_ints(struct csv *c, int64_t *value, int64_t n, struct err *err);

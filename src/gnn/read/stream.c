@@ -193,7 +193,7 @@ static int64_t read_compressed(struct stream *s, void *to, int64_t n, struct err
             return -1;
         int rc = zlib.inflate(&s->z, Z_NO_FLUSH);
         if (rc == Z_STREAM_END) {
-            /* A gzip file may consist of several parts, each compressed for itself. */
+            /* A gzip file may consist of several parts, each compressed on its own. */
             s->ended = s->window == RAW_DEFLATE || (!s->z.avail_in && s->at == s->end);
             if (!s->ended && zlib.reset(&s->z) != Z_OK)
                 return err_set(err, ERR_SYSTEM, "zlib cannot start again");

@@ -15,7 +15,7 @@
 
 struct zip_member {
     enum stream_kind kind;
-    int64_t at, size; /* offset and number of the stored bytes */
+    int64_t at, size; /* where the member's bytes begin in the file, and how many */
 };
 
 int zip_find(const struct bytes *b, const char *name, struct zip_member *out, struct err *err);

@@ -3,8 +3,8 @@
  * subset of C17 and C++17, so that a GPU computes the same picks bit for bit.
  *
  * A node has one slot for each neighbour that it takes. Every random word is a function of (seed,
- * epoch, batch, hop, node, slot, attempt): the seed is the key of Philox, the rest makes its
- * counter. Nothing is drawn from a shared stream, so picks depend neither on the order in which
+ * epoch, batch, hop, node, slot, attempt): the seed is the key of Philox, and the other values make
+ * its counter. Nothing is drawn from a shared stream, so picks depend neither on the order in which
  * nodes are sampled nor on threads, ranks or the device. An implementation on a GPU can give each
  * node a thread, or each slot a lane.
  *
@@ -49,7 +49,8 @@ GEN_FN uint32_t pick_again(const struct pick_key *k, uint32_t node, uint32_t slo
 
 /* Draws the numbers of slots 0..count-1: number i is below the limit first + i * step. `at` has
  * room for PICK_ROOM(count). If all limits are at most PICK_SMALL, half a word is enough for a
- * number, and a block of four words gives eight. Then fewer than 1% of the numbers are rejected. */
+ * number, and a block of four words gives eight numbers. Then fewer than 1% of the numbers are
+ * rejected. */
 GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first, uint32_t step,
                          uint32_t count, uint32_t *at)
 {
@@ -86,7 +87,8 @@ GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first
     }
 }
 
-/* The elements that `at` needs: pick_numbers() writes whole blocks of four or eight. */
+/* How many elements `at` needs. It is a multiple of eight, because pick_numbers() writes four or
+ * eight numbers at a time. */
 #define PICK_ROOM(fanout) (((fanout) + 7) / 8 * 8)
 
 /*
@@ -96,9 +98,9 @@ GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first
  * room for PICK_ROOM(fanout).
  *
  * The result depends on the random words alone, so each implementation may find out in its own way
- * whether a position is taken. Here, degrees up to 64 have one bit for each position. For larger
- * degrees, several positions share each of 512 bits: if the bit is 0, the position is not taken; if
- * the bit is 1, we search.
+ * whether a position is taken. Here, if the degree is at most 64, each position has a bit of its
+ * own. For larger degrees there are 512 bits, and several positions share a bit: if the bit is 0,
+ * the position is not taken; if the bit is 1, we search.
  */
 GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)

@@ -7,10 +7,11 @@
  *     touch   read the table slot of each neighbour             one miss for each edge
  *     ids     look neighbours up in the table, number new ones  hits, thanks to the touch
  *
- * A miss is a read that misses the caches. The misses of one pass do not depend on each other, and
- * a pass does little else, so that the processor overlaps as many as it can. The pass `touch` uses
- * plain reads: a Neoverse-N1 drops prefetch instructions as soon as its queue of misses is full, so
- * prefetches did not help. The cache lines of a block fit into the L1 cache.
+ * The table (id_table.h) holds the local id of each node of the batch. A miss is a read that misses
+ * the caches. The misses of one pass do not depend on each other, and a pass does little else, so
+ * that the processor overlaps as many as it can. The pass `touch` uses plain reads: a Neoverse-N1
+ * drops prefetch instructions as soon as its queue of misses is full, so prefetches did not help.
+ * The cache lines of a block fit into the L1 cache.
  */
 #include "gnn/sample/sampler.h"
 
@@ -23,7 +24,7 @@
 
 enum {
     BLOCK_TARGETS = 256,  /* targets of a block */
-    BLOCK_EDGES = 512,    /* edges after which a block ends early */
+    BLOCK_EDGES = 512,    /* when so many edges are picked, the passes after `picks` run */
     MAX_EDGES = INT32_MAX /* most edges of a hop, because row offsets are int32 */
 };
 
@@ -171,8 +172,8 @@ static int by_value(const void *a, const void *b)
     return (x < y) - (x > y); /* largest first: a sorted array is a heap */
 }
 
-/* Picks the k neighbours with the smallest variates, in the order of their positions. If two
- * variates are equal, the one at the smaller position counts as smaller. */
+/* Picks the k neighbours with the smallest random numbers (pick_variate), in the order of their
+ * positions. If two numbers are equal, the one at the smaller position counts as smaller. */
 static void pick_labor(struct sampler *s, const struct pick_key *key, int64_t start,
                        uint32_t degree, uint32_t k, int64_t *edge)
 {

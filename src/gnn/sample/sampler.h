@@ -13,8 +13,8 @@
  * Order. Nodes are numbered in order of first appearance, edge by edge. On a GPU, which finds the
  * edges in parallel, three passes give the same numbers (kernels/gnn/number_hop):
  *   1. Every edge e with neighbour v does atomicMin(first[v], e).
- *   2. Edge e is the first edge to neighbour v if first[v] == e. An exclusive scan over these flags
- *      numbers the new nodes.
+ *   2. Edge e gets the flag 1 if it is the first edge to its neighbour v: first[v] == e. Other
+ *      edges get the flag 0. An exclusive scan over the flags numbers the new nodes.
  *   3. Every edge reads the number of its neighbour.
  * The neighbours of a target are in the order of its slots, which pick_core.h defines.
  */
@@ -35,7 +35,7 @@ enum { FANOUT_ALL = -1 };
 enum sample_mode {
     SAMPLE_DISTINCT, /* uniform without replacement; all neighbours if there are no more than k */
     SAMPLE_REPEATED, /* k independent draws for every node that has neighbours */
-    SAMPLE_LABOR,    /* LABOR-0: the k neighbours with the smallest variates (pick_variate) */
+    SAMPLE_LABOR,    /* LABOR-0: the k neighbours with the smallest pick_variate() */
     /* gives the same batches as SAMPLE_DISTINCT, but samples node by node, which is slower; for
      * comparison */
     SAMPLE_PLAIN
@@ -70,8 +70,8 @@ struct sampler {
     struct sample_options o;
     struct id_table ids;
     struct sample_block *block; /* scratch of one block of targets */
-    uint64_t *heap;             /* for SAMPLE_LABOR: the k smallest variates so far */
-    const atomic_bool *cancel;  /* set by another thread, ends sampler_run early; or NULL */
+    uint64_t *heap;             /* for SAMPLE_LABOR: the k smallest numbers so far */
+    const atomic_bool *cancel;  /* if it becomes true, sampler_run ends early; or NULL */
 };
 
 int sampler_init(struct sampler *s, const struct gnn_graph *g, const struct sample_options *o,

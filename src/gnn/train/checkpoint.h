@@ -56,7 +56,7 @@ int checkpoint_save(const char *path, const struct train_setting *s, const struc
 int checkpoint_read(struct checkpoint *c, const char *path, struct err *err);
 /* Fails if the file does not hold the state of this model. */
 int checkpoint_fits(const struct checkpoint *c, const struct gnn_program *p, struct err *err);
-/* The network's program must be one that checkpoint_fits() accepts. */
+/* Fails if checkpoint_fits() refuses the network's program. */
 int checkpoint_restore(const struct checkpoint *c, struct gnn_network *n, struct err *err);
 void checkpoint_release(struct checkpoint *c);
 

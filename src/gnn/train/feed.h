@@ -26,7 +26,7 @@
 #include "gnn/load/loader.h"
 #include "gnn/model/network.h"
 
-/* At most one of the two members is not NULL. */
+/* At least one of the two members is NULL. */
 struct feed {
     struct gpu_store *store;
     struct gpu_transfer *transfer;

@@ -26,7 +26,7 @@ struct infer_result {
     int64_t input_nodes, edges;       /* how many were read, in all batches and layers */
     bool split;                       /* the features are split between the GPU and the host */
     int64_t cached_rows;              /* if `split`: how many rows are in the GPU's memory */
-    int64_t host_rows, host_bytes;    /* input rows that came from the host */
+    int64_t host_rows, host_bytes;    /* input rows that came from the host, and their size */
     double wall_s, compute_s, wait_s; /* the whole call; computing; waiting for batches */
 };
 

@@ -421,7 +421,7 @@ static int train_given(struct trainer *t, const struct gnn_batch *b, struct epoc
     return train_batch(t, use, err);
 }
 
-/* Trains the batches that are left. Returns 0 at the end of the epoch. */
+/* Trains the batches that are left. Returns 0 at the end of the epoch, -1 on an error. */
 static int train_batches(struct trainer *t, struct epoch_report *r, struct err *err)
 {
     struct train_position *p = &t->position;

@@ -11,8 +11,8 @@
  *     trainer_close(t);
  *
  * The threads of the loader prepare batches while the threads of the device compute. The result
- * depends on data, model, sampling, batch size, learning rate and seed. The numbers of threads do
- * not change a bit of it. Neither does an interruption after which --resume continues.
+ * depends on data, model, sampling, batch size, learning rate and seed. It has the same bits with
+ * any number of threads, and also after an interruption, if --resume continues the run.
  *
  * With `comm`, several processes (ranks) train one model. Each computes with its share of every
  * batch, and the ranks average their gradients, so all ranks have the same weights after every
