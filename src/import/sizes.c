@@ -12,7 +12,7 @@
 
 #define TRIALS 6000
 /* The most that shapes may cost (struct size_point), and the most elements of a tensor. */
-#define SMOKE_COST 3e6   /* the emulator runs such a shape in well under a second */
+#define SMOKE_COST 3e6   /* Hone's GPU emulator runs such a shape in well under a second */
 #define CHECK_COST 1.5e8 /* the oracle runs such a shape in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152

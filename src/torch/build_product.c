@@ -266,7 +266,7 @@ const struct value *build_einsum(struct build *b, const char *spec, const struct
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* Reads one number for all axes, or a tuple with one for each axis. */
+/* Reads one number for all axes, or a tuple with one number for each axis. */
 static bool each_axis(struct build *b, const struct object *o, const char *name, size_t axes,
                       const struct object **out)
 {

@@ -116,7 +116,8 @@ static enum own own_of(const struct value *v)
     }
 }
 
-/* Implementations multiply the argument of an exponential by log2(e), and round the product. */
+/* True if the operation computes an exponential. Implementations multiply the argument of the
+ * exponential by log2(e), and round the product. */
 static bool rounds_argument(enum graph_op op)
 {
     switch (op) {

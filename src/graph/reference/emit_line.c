@@ -1,7 +1,7 @@
 /*
  * emit_line.c - writes scans (one unit makes a line along the axis) and index_add (one unit makes
- * all elements along the axes after `dim`). emit_attention.c has attention, emit_recurrent.c lstm,
- * gru and rnn.
+ * all elements along the axes after `dim`). emit_attention.c has attention, emit_recurrent.c has
+ * lstm, gru and rnn.
  */
 #include <math.h>
 #include <string.h>

@@ -377,7 +377,7 @@ static size_t call_in_c(struct unit_text *u, const char *s, size_t name, size_t 
             strbuf_adds(out, ", ");
         from = at + 1;
     }
-    /* closes all calls; f(a, f(b, c)) has one call less than arguments */
+    /* closes all calls; f(a, b, c) becomes two calls */
     while (calls-- > 0)
         strbuf_addc(out, ')');
     return at;
@@ -567,7 +567,7 @@ static struct index extent(struct unit_text *u, const struct place *p, uint32_t 
 struct coordinate {
     const char *name;
     struct index number;
-    const char *size, *tail; /* products of sizes, as factors() writes them */
+    const char *size, *tail; /* the axis' size, and the product of the later axes' sizes */
     bool first;
     const struct coordinate *next;
 };
