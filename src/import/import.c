@@ -245,7 +245,8 @@ static int write_and_prove(struct importer *im, const struct trace_request *rq, 
     return rc;
 }
 
-/* Adds a note and frees its text. The trace keeps its own list of notes. */
+/* Adds a note to the report and frees its text. Copies the list of notes first, because r->notes
+ * may be the list of the trace's answer. */
 static void add_note(struct import_report *r, char *text)
 {
     json_t *notes = r->notes ? json_copy(r->notes) : json_array();

@@ -12,7 +12,7 @@
 #include "import/sizes.h"
 #include "sys/json.h"
 
-#define MAX_FLOPS_TEXT 2000
+#define MAX_FLOPS_TEXT 2000       /* characters */
 #define MAX_CHECK_FLOPS 150000000 /* the oracle computes such a workload in about a second */
 
 struct writer {
