@@ -297,9 +297,9 @@ static void drop_unused(const struct unit_text *u, bool *stays)
 {
     const struct line_vec *v = &u->body->lines;
     bool *used = xcalloc(u->names + 1, sizeof *used);
-    VEC(size_t) open = VEC_INIT; /* closing lines whose opening line is still to come */
-    size_t kept = 0;
-    VEC(size_t) kept_at_close = VEC_INIT; /* for each line in `open`: what `kept` was there */
+    VEC(size_t) open = VEC_INIT;          /* closing lines whose opening line is still to come */
+    size_t kept = 0;                      /* how many statements stay so far */
+    VEC(size_t) kept_at_close = VEC_INIT; /* for each line in `open`: the value of `kept` there */
     for (size_t i = v->n; i-- > 0;) {
         const struct line *l = &v->items[i];
         stays[i] = l->kind >= LINE_DO || used[l->name];
