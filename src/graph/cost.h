@@ -6,13 +6,13 @@
  *     graph_flops(&g)->text             "2*K*M*N+M*N"
  *     graph_bytes(&g)->text             every used input read once, every output written once
  *
- * Values that no output needs are ignored. The class depends on the graph's matrix products,
- * convolutions, attentions, recurrent layers, norms, softmaxes, scans, gathers and losses.
- * Elementwise operations and views around them do not matter. The first rule that fits gives the
- * class:
- *  - A graph with several such operations is a chain. So is a graph that has a product,
+ * Values that no output needs are ignored. The class depends on the graph's main operations: matrix
+ * products, convolutions, attentions, recurrent layers, norms, softmaxes, scans, gathers and
+ * losses. Elementwise operations and views around the main operations do not matter. The first rule
+ * that fits gives the class:
+ *  - A graph with several main operations is a chain. So is a graph that has a product,
  *    convolution, attention or recurrent layer, and also a reduction.
- *  - A single such operation gives the class: a convolution makes the graph a CLASS_CONV, for
+ *  - A single main operation gives the class: a convolution makes the graph a CLASS_CONV, for
  *    example. A recurrent layer counts as a scan, a loss as a reduction.
  *  - A graph with reductions is a norm if a reduction's result is broadcast back to a larger value;
  *    else it is a reduction.

@@ -330,10 +330,9 @@ static int read_guard(struct reader *r, const json_t *j, const char **out)
     return 0;
 }
 
-/* A guard "AXIS == SIZE" becomes the definition of the axis, so that a shape
- * with AXIS equals the same shape with SIZE. It is not kept in g->guards. Any other guard is kept.
- * A guard "AXIS % NUMBER == 0" also tells the pool of sizes that the axis is a multiple of the
- * number. */
+/* A guard "AXIS == SIZE" becomes the definition of the axis, so that a shape with AXIS equals the
+ * same shape with SIZE. This guard is not kept in g->guards. Any other guard is kept there. A guard
+ * "AXIS % NUMBER == 0" also tells the pool of sizes that the axis is a multiple of the number. */
 static int read_guards(struct reader *r, const json_t *j)
 {
     if (need_array(r, j, GRAPH_JSON_MAX_GUARDS) < 0)

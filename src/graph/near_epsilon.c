@@ -329,7 +329,7 @@ static bool find_epsilon(const struct search *x, const struct value *v, const st
     }
 }
 
-/* Chooses how to scale the inputs from which `beside` is computed, so that its size comes near the
+/* Chooses how to scale the inputs from which `beside` is computed, so that the size comes near the
  * epsilon, and stores the choice in x->bits. find_epsilon() gives the size and `power`; `ratio` is
  * the size divided by the epsilon. Returns false if no inputs can do that, or if one of them is
  * already scaled for another epsilon. */

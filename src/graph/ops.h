@@ -26,7 +26,8 @@ enum graph_op {
     OP_COUNT
 };
 
-/* The kind of an operation, for code that classifies, costs, matches or compiles graphs. */
+/* The kind of an operation. Code that finds the class or the cost of a graph uses it, and so does
+ * code that compares or compiles graphs. */
 enum op_kind {
     OPK_LEAF,        /* input, scalar, number, size */
     OPK_ELEMENTWISE, /* computes each element from the elements at the same place of the broadcast
@@ -82,7 +83,7 @@ struct value {
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
     uint32_t nargs, nattrs;                   /* as many as the operation's row lists */
-    const struct value *args[GRAPH_MAX_ARGS]; /* the operands; NULL for one that is absent */
+    const struct value *args[GRAPH_MAX_ARGS]; /* the operands; an absent operand is NULL */
     struct attr attrs[GRAPH_MAX_ATTRS];
     /* Only leaves have the following members. */
     const char *name;       /* the name of an OP_INPUT or OP_SCALAR */

@@ -13,7 +13,7 @@
  * output. Numbers and sizes are written where they are used. An attribute is left out if it has its
  * default, or if the type of the result shows it: the dtype of a cast, the shape of a reshape or
  * expand. A reduction without "dim" is over all axes. An operand that follows an absent operand is
- * written with its name.
+ * written with the name of its parameter, such as "bias=%2".
  *
  * On the right of "=" a name always means the input or scalar, even if an output with the same name
  * overwrites that input.

@@ -61,9 +61,9 @@ static bool through_expand(const struct value *v, uint32_t dims, uint32_t *out)
     return true;
 }
 
-/* Goes one step towards the inputs: replaces *v by its operand, and *dims by the operand's
- * dimensions that correspond to them. Returns false if v does not keep zeros, or if there are no
- * such dimensions. */
+/* Goes one step towards the inputs: replaces *v by its operand, and *dims by the dimensions of the
+ * operand that correspond to *dims. Returns false if v does not keep zeros, or if there are no such
+ * dimensions. */
 static bool step(const struct value **v, uint32_t *dims)
 {
     const struct value *x = *v;

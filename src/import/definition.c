@@ -13,7 +13,7 @@
 
 #define MAX_LINES_BYTES (64u << 20)
 #define MAX_WORKLOADS 4096
-#define MAX_DEPTH 6
+#define MAX_DEPTH 6 /* levels of folders that find_file() enters */
 
 /* ---- where things are ------------------------------------------------------------------------ */
 
@@ -315,7 +315,8 @@ static bool is_permutation(const struct safetensor *t, size_t size)
     return good;
 }
 
-/* Row pointers begin with 0 and never fall. Their last element is the size of a variable axis. */
+/* Row pointers begin with 0 and never fall. Their last element is the size of a variable axis. Sets
+ * *axis to the number of that axis. */
 static bool is_row_pointers(const struct definition *d, const struct definition_workload *w,
                             const struct safetensor *t, size_t size, size_t *axis)
 {

@@ -1,6 +1,5 @@
 /*
- * definition.h - reads a definition of FlashInfer-Bench (its name for a task), with the workloads
- * of its data set.
+ * definition.h - reads a definition and its workloads. A definition is a task of FlashInfer-Bench.
  *
  *     struct definition d;
  *     if (definition_open(&d, "set/definitions/rmsnorm/rmsnorm_h4096.json", NULL, err) < 0) ...

@@ -168,8 +168,8 @@ static bool fix_named(const json_t *found, const char *message, json_t *fixed)
     return json_array_size(fixed) > before;
 }
 
-/* Traces the module and writes its task. Where Hone's rules cannot follow a size (a reshape whose
- * sizes it cannot prove equal), that size is fixed, and the module is traced again. */
+/* Traces the module and writes its task. If Hone's rules cannot follow a size, that size is fixed,
+ * and the module is traced again. An example is a reshape whose sizes Hone cannot prove equal. */
 static json_t *trace_and_write(const struct trace_request *rq, const char *name,
                                const struct import_choice *how, struct import_files *f,
                                struct err *err)
@@ -245,7 +245,8 @@ static int write_and_prove(struct importer *im, const struct trace_request *rq, 
     return rc;
 }
 
-/* Adds a note and frees its text. The trace keeps its own list of notes. */
+/* Adds a note to the report and frees its text. Copies the list of notes first, because r->notes
+ * may be the list of the trace's answer. */
 static void add_note(struct import_report *r, char *text)
 {
     json_t *notes = r->notes ? json_copy(r->notes) : json_array();

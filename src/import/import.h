@@ -15,8 +15,8 @@
  *  2. Hone writes the graph's reference as C code, whose compiled form is the oracle, computes a
  *     tolerance from a model of rounding errors, and chooses sizes (task_text.h).
  *  3. Hone checks the task as `hone task check` does. If the caller gave no file of an earlier
- *     trace, Hone also runs the module in PyTorch, at the small smoke shapes and at two shapes of
- *     the held-out ranges, from which Hone draws secret shapes to test kernels. The module's
+ *     trace, Hone also runs the module in PyTorch, at the small smoke shapes and at two held-out
+ *     shapes. (Later, Hone tests kernels at held-out shapes that it keeps secret.) The module's
  *     results must agree with the oracle's within the task's tolerance. If the module runs in
  *     double, they must agree within a thousandth of the tolerance.
  *  4. Hone runs the oracle with random rounding, to see that the tolerance is neither too narrow
@@ -44,8 +44,8 @@ struct import_report {
     char *name, *dir; /* the task's name, and its folder */
     bool compared;    /* the oracle was compared with PyTorch; false for a recorded trace */
     /* The largest |PyTorch - oracle| / max(|oracle|, rms) of any element. PyTorch computes in
-     * double if the module can, and rms is that of the oracle's output. The value is 0 if they were
-     * not compared. */
+     * double if the module can, and rms is that of the oracle's output. The value is 0 if nothing
+     * was compared. */
     double largest;
     /* The largest error that random rounding caused, divided by the tolerance. */
     double rounding;

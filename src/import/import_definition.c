@@ -12,8 +12,8 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-#define MAX_TIMED 4
-#define MAX_CHECKED 8
+#define MAX_TIMED 4   /* workloads to time */
+#define MAX_CHECKED 8 /* workloads to check */
 #define TEXT_MAX (1u << 20)
 
 /* The definition of one import, and the facts that the trace does not know. */
@@ -49,8 +49,8 @@ static void add_number(struct strbuf *out, const struct task_scalar *s, double v
 }
 
 /* Adds the function hone_run() after the reference, so that the reference's line numbers stay the
- * same. hone_run() takes the tensors, adds the scalars, and returns the outputs by their names, in
- * the declared dtypes. */
+ * same. hone_run() takes the tensors and passes them to the reference, together with the values of
+ * the scalars. It returns the outputs by their names, in the declared dtypes. */
 static void add_wrapper(const struct pending *p, struct strbuf *out)
 {
     const json_t *inputs = json_object_get(p->d->document, "inputs");

@@ -16,7 +16,7 @@
 
 struct definition_request {
     const char *path;
-    const char *workloads;      /* a file of workloads; NULL means that of the data set */
+    const char *workloads;      /* a file of workloads; NULL means the file in the data set */
     const char *const *scalars; /* the values of scalars, such as "eps=1e-5" */
     size_t nscalars;
     /* The sizes of axes, such as "batch_size=64". Used only if there are no workloads. */

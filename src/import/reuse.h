@@ -19,9 +19,10 @@
 
 #include "import/import.h"
 
-/* Renames the folder to its final name only when the task is complete and proven. In the report of
- * a reused task, `seconds`, `is_loose` and `files` are not set. The caller releases the report,
- * also after an error. */
+/* Sets *reused to true if a task of an earlier import can be used. Otherwise imports the module
+ * into a new folder in `root`. That folder gets its final name only when the task is complete and
+ * proven. In the report of a reused task, `seconds`, `is_loose` and `files` are not set. The caller
+ * releases the report, also after an error. */
 int import_or_reuse(struct importer *im, const struct trace_request *rq, const char *root,
                     struct import_report *r, bool *reused, struct err *err);
 

@@ -12,7 +12,7 @@
 
 #define TRIALS 6000
 /* The most that shapes may cost (struct size_point), and the most elements of a tensor. */
-#define SMOKE_COST 3e6   /* the emulator runs such a shape in well under a second */
+#define SMOKE_COST 3e6   /* Hone's GPU emulator runs such a shape in well under a second */
 #define CHECK_COST 1.5e8 /* the oracle runs such a shape in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
@@ -45,11 +45,11 @@ struct search {
     /* For each axis: its size is a multiple of `multiple`, and at least `least`. */
     int64_t *multiple, *least;
     VEC(struct expr *) guards;
-    VEC(const struct dim *) positive; /* sizes that could be 0 or less */
+    VEC(const struct dim *) positive; /* sizes to check, because they could be below 1 */
     VEC(const struct dim *) flops;
     VEC(const struct value *) values; /* the values that an output needs */
     VEC(struct least_size) statistics;
-    /* How many elements each variance, norm and softmax combines. */
+    /* How many elements each variance, layer_norm and softmax combines. */
     VEC(const struct dim *) lengths;
 };
 
@@ -308,8 +308,8 @@ static void note_length(struct search *s, const struct dim *d)
     *vec_push(&s->lengths) = d;
 }
 
-/* Returns how many elements the value v combines if it is a variance or a norm. If `softmaxes` is
- * true, does the same for a softmax. Returns NULL if v is something else. */
+/* Returns how many elements v combines if v is a variance, a standard deviation or a layer_norm. If
+ * `softmaxes` is true, does the same for a softmax. Returns NULL if v is something else. */
 static const struct dim *elements_along(struct graph *g, const struct value *v, bool softmaxes)
 {
     const struct value *x = v->args[0];

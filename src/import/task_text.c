@@ -12,7 +12,7 @@
 #include "import/sizes.h"
 #include "sys/json.h"
 
-#define MAX_FLOPS_TEXT 2000
+#define MAX_FLOPS_TEXT 2000       /* characters */
 #define MAX_CHECK_FLOPS 150000000 /* the oracle computes such a workload in about a second */
 
 struct writer {
@@ -121,7 +121,7 @@ static const struct dim *flops_text(struct writer *w)
     if (sum->text && strlen(sum->text) <= MAX_FLOPS_TEXT)
         goto out;
     /* If a kernel can save flops by moving sums (collapse.h), the terms of w->g would add up to
-     * more flops than a kernel needs. */
+     * more flops than a kernel needs. So the task then declares no flops. */
     if (!dim_same(sum, graph_flops(&w->g))) {
         sum = zero;
         goto out;
@@ -215,8 +215,9 @@ static bool is_cheap(struct writer *w, const int64_t *point)
     return dim_eval(graph_flops(&w->g), point, &flops) && flops < MAX_CHECK_FLOPS;
 }
 
-/* Adds the workloads that `found` lists under `key`. Leaves out those that are there already, those
- * that lack an axis, and, except for the role "time", those that cost the oracle too much. */
+/* Adds the workloads that `found` lists under `key` to `all`. Leaves out workloads that `all` has
+ * already, and workloads that lack an axis. If the role is not "time", also leaves out workloads
+ * that cost the oracle too much. */
 static void put_listed(struct writer *w, json_t *all, const char *key, const char *role)
 {
     size_t i, k;

@@ -41,7 +41,7 @@ static json_t *pairs(const char *const *texts, size_t n, const char *option, str
     return out;
 }
 
-/* Whether the type "float16[B,2*D]" has the size `name`. */
+/* Whether a type such as "float16[B,2*D]" mentions the size `name`. */
 static bool has_size(const char *type, const char *name, size_t len)
 {
     for (const char *p = strchr(type, '['); p && *p;) {
@@ -140,7 +140,7 @@ static int failed(struct child_process *c, const char *file, struct err *err)
     return -1;
 }
 
-/* Takes the reason out of an answer that refuses the module. */
+/* If the answer refuses the module, sets err to the reason and returns -1. Otherwise returns 0. */
 static int refusal(const json_t *answer, const char *file, struct err *err)
 {
     const json_t *r = json_object_get(answer, "refused");

@@ -32,8 +32,8 @@ struct trace_request {
     const char *const *sizes;
     size_t nsizes;
     const json_t *fixed; /* the names of sizes that must not vary; NULL if there are none */
-    /* A file with trace.py's answer from an earlier trace; PyTorch does not run. NULL if there is
-     * none. */
+    /* A file with trace.py's answer from an earlier trace, or NULL. If there is such a file,
+     * PyTorch does not run. */
     const char *recorded;
     const char *record; /* a file to write the answer to; NULL if it is not wanted */
     bool only_declared; /* only names in `inputs` are sizes; integers in the file are not */

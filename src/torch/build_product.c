@@ -178,9 +178,10 @@ static bool same_labels(struct build *b, const struct value *a, const struct lab
     return true;
 }
 
-/* Contracts the operands a and c with a matmul. There are four lists of labels: those in `batch`
- * occur in both operands and in the result, those in m only in a and the result, those in n only in
- * c and the result, and those in k only in a and c. The product is summed over the labels in k. */
+/* Contracts the operands a and c with a matmul. There are four lists of labels. Labels in `batch`
+ * occur in both operands and in the result. Labels in m occur in a and in the result. Labels in n
+ * occur in c and in the result. Labels in k occur in both operands, but not in the result; the
+ * product is summed over them. */
 static const struct value *contracted(struct build *b, const struct value *a, struct labels la,
                                       const struct value *c, struct labels lc,
                                       const struct labels *out)
@@ -266,7 +267,7 @@ const struct value *build_einsum(struct build *b, const char *spec, const struct
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* Reads one number for all axes, or a tuple with one for each axis. */
+/* Reads one number for all axes, or a tuple with one number for each axis. */
 static bool each_axis(struct build *b, const struct object *o, const char *name, size_t axes,
                       const struct object **out)
 {

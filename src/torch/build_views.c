@@ -290,8 +290,9 @@ static bool at_most(struct build *b, const struct dim *low, const struct dim *hi
     return true;
 }
 
-/* Returns a bound of a slice by Python's rules: a negative number counts from the end. If the bound
- * may lie outside 0 .. size, clamps it with min or max, as Python does. */
+/* Returns a bound of a slice as Python reads it; `otherwise` if `o` is None. A bound that is always
+ * negative counts from the end; if it could come before the first element, max(0, ...) clamps it.
+ * If any other bound could be larger than `size`, min(..., size) clamps it. */
 static const struct dim *bound(struct build *b, const struct object *o, const struct dim *size,
                                const struct dim *otherwise)
 {

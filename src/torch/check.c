@@ -299,9 +299,9 @@ static bool is_missing_kernel(const struct err *err)
     return strstr(err->msg, "not implemented for") || strstr(err->msg, "NotImplementedError");
 }
 
-/* Runs the expression in double and compares. Then runs it in the task's own dtypes, as the
- * baseline does, because PyTorch must accept these dtypes too. Compares this result only if the
- * task is imported, or if the expression did not run in double. */
+/* Runs the expression in double and compares the result with the oracle's. Then runs it in the
+ * task's own dtypes, as the baseline does, because PyTorch must accept these dtypes too. Compares
+ * the second result only if the task is imported, or if the expression did not run in double. */
 static int run_at(const struct expression_check *e, const struct shape *s, const char *where,
                   struct err *err)
 {

@@ -6,11 +6,11 @@
  *     if (c.why_not) ...                              says why there is no PyTorch to run tasks
  *     torch_check_release(&c);
  *
- * For a task without the key "torch", torch_check_task() only adds a note if the task has neither
- * the key "graph" nor a reference in Python. Otherwise it takes three steps. Before the call, the
- * caller checks the oracle (the compiled reference.c) with task_check(). If task_check() left
- * problems in `result`, torch_check_task() skips steps 2 and 3. It skips step 3 if an earlier step
- * finds a problem.
+ * torch_check_task() checks a task with the key "torch" in three steps. It does not check a task
+ * without this key, but it adds a note if the task has neither the key "graph" nor a reference in
+ * Python. Before the call, the caller checks the oracle (the compiled reference.c) with
+ * task_check(). If task_check() left problems in `result`, torch_check_task() skips steps 2 and 3.
+ * It skips step 3 if an earlier step finds a problem.
  *  1. It reads the expression into a graph. For an imported task, which has its graph as JSON, it
  *     reads the JSON instead. An expression that is wrong is a problem. If the expression is right
  *     in Python, but has a function or syntax that Hone does not know, that is a note.

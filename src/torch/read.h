@@ -49,10 +49,10 @@ struct torch_task {
     size_t nconstraints;
 };
 
-/* Sets up g: inputs, scalars, and the expression's values as outputs, in the order of the tensors
- * that are outputs. If there are several outputs, the expression must be a tuple. On an error it
- * returns -1, err says what is wrong at which column, and g is released. graph_verify() compares
- * outputs with their declared shapes.
+/* Sets up g with its inputs, scalars and outputs. If t->tensors has one output, the expression
+ * gives its value. If it has several outputs, the expression must be a tuple with their values, in
+ * the order of t->tensors. On an error it returns -1, err says what is wrong at which column, and g
+ * is released. graph_verify() compares outputs with their declared shapes.
  */
 int torch_read(struct graph *g, const char *text, const struct torch_task *t, struct err *err);
 

@@ -12,10 +12,9 @@ enum { MAX_WINDOW = 16 };
 
 struct collapse {
     struct graph *g;
-    const uint32_t
-        *uses;      /* how often each value is used; only values from the start have an entry */
-    size_t n;       /* how many values the graph had at the start */
-    struct err err; /* why graph_add() refused a value; the sum then stays as it is */
+    const uint32_t *uses; /* how often each of the first n values is used */
+    size_t n;             /* how many values the graph had at the start */
+    struct err err;       /* why graph_add() refused a value; the sum then stays as it is */
 };
 
 /* ---- shorthands ------------------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
-/* body_text.c - tells names of regions, tensors, local names and integers from each other
- * (body_text.h). */
+/* body_text.c - finds the names of regions, the names of tensors, the local names and the integers
+ * in the text of a body (body_text.h). */
 #include "graph/reference/body_text.h"
 
 #include <ctype.h>

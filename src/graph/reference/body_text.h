@@ -20,7 +20,8 @@ enum body_token_kind {
     TOKEN_TENSOR, /* the name of an input or output, such as x in IN(x, unit) */
     /* The name of a variable of the body, such as v3, i4 or s3 (unit_text.h, sampled_body.h). */
     TOKEN_LOCAL,
-    /* A decimal number of type int or int64_t. The text stays valid if a variable replaces it. */
+    /* A decimal number of type int or int64_t. With a variable in its place, the text is still
+     * valid C. */
     TOKEN_INTEGER,
     TOKEN_OTHER /* another name, another number, or one character */
 };

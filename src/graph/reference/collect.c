@@ -164,8 +164,10 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
         unit_set(&e->u, c->m, "%s %s", op, t.m);
 }
 
-/* 16 times the variance of the shared errors of source k, as text: c->off[k] is the change of the
- * sum if the source is wrong by 4 sigma. */
+/* 16 times the variance of the shared errors of source k, as text. c->off[k] is the change of the
+ * sum if the source is wrong by 4 sigma, so its square is 16 times a variance. If the source's
+ * errors are one-sided, we subtract c->own[k], because the variances of the terms already contain
+ * that part. */
 static const char *off_squared(struct emit *e, const struct collector *c, uint32_t k)
 {
     struct arena *a = e->u.arena;

@@ -54,8 +54,9 @@ struct collector {
     const char *chains, *chain_squares;
     const char *key; /* only for NOISY references: the seed of the random roundings */
     /* For errors that several terms share (struct shared_error). at[k] says which element of source
-     * k the terms read now; if the source's errors are one-sided, which column. off[k] is the sum
-     * of the changes of the terms that have read it, if the source is wrong by 4 sigma. */
+     * k the terms read now; if the source's errors are one-sided, which column. off[k] adds up how
+     * much the terms that have read this element or column change if the source is wrong by 4
+     * sigma. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
     bool biased[EMIT_SOURCES]; /* the errors of source k are one-sided */
     /* Only for sources with one-sided errors: the sum of the squares of the terms' changes that

@@ -16,7 +16,8 @@ struct plan {
     const struct value **copy;    /* by old id: the copy of the value, or NULL */
     const struct value **rounded; /* by old id: the value rounded at random, or NULL */
     VEC(struct value *) values;   /* the values in their new order */
-    /* One per value of the new order: the lowered_note (lower.h), and the marks DRAWN_... */
+    /* One per value of the new order: the lowered_note (lower.h), and the marks DRAWN_...
+     * (emit.h) */
     VEC(uint8_t) notes, kinds;
 };
 
@@ -101,7 +102,8 @@ static struct value *new_value(struct plan *p, const struct value *like)
     return v;
 }
 
-/* Returns `now` with random rounding. `now` stands for the value that had the id `old`. */
+/* Returns a value that rounds `now` at random. `now` is the value with the old id `old`, or its
+ * copy. */
 static const struct value *rounded(struct plan *p, uint32_t old, const struct value *now,
                                    uint8_t kind)
 {
@@ -216,9 +218,10 @@ bool drawn_plan(struct emit *e)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* A copy's rounding error has the standard deviation of the model, 2^-11/sqrt(3), and is nearly
- * normal. Errors with only two values, +x and -x, would not be good enough: two such errors cancel
- * in every other sample, so a sum of few products would seem to have no error. */
+/* The rounding error of a copy is nearly normally distributed. Its standard deviation is that of
+ * the model: 2^-11/sqrt(3) times the number that is rounded. Errors with only two values, +x and
+ * -x, would not be good enough: two such errors cancel in half of the samples, so a sum of few
+ * products would seem to have no error. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

@@ -349,7 +349,7 @@ static struct term emit_source(struct emit *e, const struct value *v, int k, str
 }
 
 /* Does scratch hold the values of v for which one of its sources is wrong by 4 sigma (OFF0_, ...),
- * and are all these sources also sources of this sum? */
+ * and are all these sources also sources of the current sum (e->shared)? */
 static bool has_offs(const struct emit *e, const struct value *v)
 {
     const struct shared_error *own = e->store[v->id].offs;

@@ -56,13 +56,14 @@ struct store {
     /* In a MAGNITUDE reference, this says that the magnitude of every element is |value|. In a
      * SIGMA or NOISY reference, it says that the value has no rounding error. */
     bool is_exact;
-    /* Only for kernels; usually NULL. If it is set, the value is a sum in two steps of the squares
-     * of x - centre, and the centre is the mean of x. One launch computes the partial results of
-     * this sum and of the sum that gives the mean. A partial result of the squares uses the mean of
-     * its own elements as the centre; the second step corrects this. */
+    /* Only for kernels; usually NULL. If it is set, `centre` is the mean of some x, and this value
+     * is the sum of the squares of x - centre, which is added up in two steps. One launch computes
+     * the partial results of this sum and of the sum that gives the mean. A partial result of the
+     * squares uses the mean of its own elements as the centre; the second step corrects this. */
     const struct value *centre;
-    /* Only for kernels. This value is the sum that gives such a mean. The launch for the partial
-     * results of the squares also computes the partial results of this sum. */
+    /* Only for kernels. This value is the sum that gives the mean which is the `centre` of another
+     * value. The launch that computes the partial results of the other value also computes those of
+     * this sum. */
     bool part_with_squares;
     /* The sources of the value's shared errors (struct shared_error). If it is not NULL, scratch
      * also holds the variance without these errors (OWN), and the value with each source wrong by 4

@@ -60,8 +60,8 @@ static struct term dot(struct emit *e, struct attention *a, struct index j)
 
 /* The result `text` of a float32 operation, with the variance `m` from its operands. A SIGMA
  * reference adds the variance of the rounding. A NOISY reference adds an error that is uniform in
- * +-spread, and rounds at random. `pair` is the number of the pair of query and key, and `salt`
- * tells the roundings of one pair apart. */
+ * +-spread, and rounds at random. `pair` is the number of the pair of query and key, and `salt` is
+ * different for each rounding of one pair. */
 static struct term rounded(struct emit *e, struct attention *a, const char *text, const char *m,
                            const char *spread, struct index pair, int salt)
 {
@@ -164,8 +164,8 @@ static void values_line(struct emit *e, const struct value *v, bool with_mag)
 /* ---- with errors ----------------------------------------------------------------------------- */
 
 /* The weight of a key is exp(score - largest score). Flash attention hands the weights to tensor
- * cores in the dtype of the values. If this dtype is narrower than float32, it rounds the weights;
- * `narrow` is the rounded weight. */
+ * cores in the dtype of the values. If this dtype is narrower than float32, the weights are rounded
+ * to it, and `narrow` is the rounded weight. */
 struct weight {
     struct term w;
     const char *narrow;
@@ -205,7 +205,7 @@ struct errors {
     /* The largest score, the sum of the weights, and the sum of the squares of that sum's partial
      * sums. */
     const char *most, *sum, *sum_squares;
-    const char *chain; /* the variance of a partial sum's rounding, divided by its square */
+    const char *chain; /* the variance of a rounding of a sum, divided by the sum's square */
     struct index zero, size;
 };
 

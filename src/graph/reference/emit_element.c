@@ -99,7 +99,8 @@ static const char *whole_text(enum graph_op op)
     }
 }
 
-/* A cast to a float dtype changes nothing, because this reference does not round. */
+/* A cast to a float dtype changes nothing here. If the reference models rounding, emit_error.c adds
+ * the rounding error of the cast. */
 static const char *cast_text(struct emit *e, const struct value *v, const struct term *args)
 {
     if (dtype_is_float(v->dtype))

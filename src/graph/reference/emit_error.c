@@ -116,7 +116,8 @@ static enum own own_of(const struct value *v)
     }
 }
 
-/* Implementations multiply the argument of an exponential by log2(e), and round the product. */
+/* True if the operation computes an exponential. Implementations multiply the argument of the
+ * exponential by log2(e), and round the product. */
 static bool rounds_argument(enum graph_op op)
 {
     switch (op) {
@@ -296,7 +297,7 @@ static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
     const struct value *square = v->op == OP_MUL && v->args[1]->op == OP_RSQRT ? v->args[1] : NULL;
     square = square ? square->args[0] : NULL;
     if (square && square->op == OP_ADD)
-        square = square->args[0]; /* without epsilon */
+        square = square->args[0]; /* leave out the epsilon */
     if (!square || square->op != OP_DIV || square->args[0]->op != OP_SUM ||
         square->args[1]->op != OP_SIZE || square->args[0]->args[0]->op != OP_SQUARE ||
         square->args[0]->args[0]->args[0] != v->args[0])
@@ -321,9 +322,9 @@ static bool add_centred(struct emit *e, const struct value *v, const struct term
 }
 
 /* If v is f = d / rms(d), adds its variance and returns true. Because d and rms(d) are correlated,
- * the variance that comes from independent errors of d is smaller by the factor 1 - 2 f^2/n. An
- * error that all elements of d share, such as that of a mean, does not become smaller. We do not
- * know the two parts, so at least half of the variance stays. */
+ * the variance that comes from independent errors of d is multiplied by 1 - 2 f^2/n. An error that
+ * all elements of d share, such as that of a mean, does not become smaller. We do not know how much
+ * of the variance is shared, so at least half of it stays. */
 static bool add_scaled(struct emit *e, const struct value *v, const char *f, const struct term *t,
                        struct strbuf *out)
 {

@@ -1,7 +1,7 @@
 /*
  * emit_line.c - writes scans (one unit makes a line along the axis) and index_add (one unit makes
- * all elements along the axes after `dim`). emit_attention.c has attention, emit_recurrent.c lstm,
- * gru and rnn.
+ * all elements along the axes after `dim`). emit_attention.c has attention, emit_recurrent.c has
+ * lstm, gru and rnn.
  */
 #include <math.h>
 #include <string.h>
@@ -123,8 +123,8 @@ static void add_to(struct emit *e, const struct value *v, struct place p, struct
                 ldexp(1, -2 - 2 * dtype_mantissa_bits(v->dtype)) / 3, sum);
 }
 
-/* Writes one element of index_add in a kernel. The element adds up the source elements of all rows
- * whose index names the element's own row. */
+/* Writes one element of index_add in a kernel. The element is the sum of the input's element and of
+ * the source elements in all rows whose index names the element's own row. */
 static void index_add_element(struct emit *e, const struct value *v)
 {
     struct unit_text *u = &e->u;

@@ -7,10 +7,10 @@
  *
  * The arithmetic of a step is written with the rules of the elementwise operations: each gate is a
  * sum, then a sigmoid or tanh, and so on. So magnitudes, variances and random errors follow the
- * same model as everywhere else. In a SIGMA reference, MAG holds the variances of h and c of each
- * step, and the next step propagates them: its products treat them like the variances of a matrix
- * product's operand, and its functions estimate the change of the result (add_secants() in
- * emit_error.c).
+ * same model as everywhere else. h is the hidden state, and c is the cell state of an lstm. In a
+ * SIGMA reference, MAG holds the variances of h and c after each step, and the next step reads
+ * these variances. Products use them like the variances of a matrix product's operand. For
+ * elementwise operations, add_secants() in emit_error.c uses them.
  */
 #include "base/util.h"
 #include "graph/reference/collect.h"

@@ -121,7 +121,8 @@ static const char *position(struct emit *e, const struct value *v, struct place 
 
 /* ---- in one step ----------------------------------------------------------------------------- */
 
-/* Adds the term at this place, and how it changes with each error that the terms share. */
+/* Adds the term at this place to the sum. Also adds, for each source of shared errors, the change
+ * of the term if the source is wrong. */
 static void add_item(struct emit *e, const struct value *v, const struct collector *c,
                      struct place *kept, struct place *gone)
 {

@@ -19,8 +19,9 @@
 
 enum { MAX_SOURCE = 8 << 20 }; /* bytes; the same as TASK_MAX_REFERENCE */
 
-/* A region is the part of scratch that holds one value. Regions of the same size form a class and
- * lie side by side. So the text needs only one expression per class to say where regions begin. */
+/* A region is a part of scratch. It holds one array of a value, for example its elements (VAL) or
+ * their magnitudes (MAG). Regions of the same size form a class and lie side by side. So the text
+ * needs only one expression per class to say where regions begin. */
 struct region_class {
     const struct dim *size;
     size_t n;
@@ -68,8 +69,9 @@ static const struct value *index_of(const struct sink *s)
 }
 
 /* Replaces the variance of t by twice the mean square of the drawn errors, if the latter is larger.
- * In a deep network the variance may have grown far too large, because the model does not know
- * which errors cancel. There, hone_limit() limits the variance by the drawn errors. */
+ * In a deep network (DRAWN_DEEP) the variance may have grown far too large, because the model does
+ * not know which errors cancel. So there hone_limit() first limits the variance by the drawn
+ * errors. */
 static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
 {
     size_t i = (size_t)(s->output - e->g->outputs.items);
@@ -260,7 +262,7 @@ static const char *write_about(struct writer *w, size_t first, size_t end)
     return about;
 }
 
-/* One per value: do its VAL and PART hold a number for each sample? */
+/* Returns an array with one entry per value: do its VAL and PART hold a number for each sample? */
 static const bool *find_sampled(struct writer *w)
 {
     bool *sampled = arena_alloc(&w->arena, (w->g->values.n + 1) * sizeof *sampled);

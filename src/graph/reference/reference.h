@@ -7,9 +7,9 @@
  *         puts(r.source.buf);
  *     graph_reference_release(&r);
  *
- * The reference computes everything in double; integers wrap around as their dtype does. It rounds
- * nothing between operations, except in a NOISY reference (reference_mode.h). With most values it
- * also computes a magnitude (emit.h has the rules) or the variance of the rounding error
+ * The reference computes everything in double; integers wrap around as their dtype does. Only a
+ * NOISY reference (reference_mode.h) rounds between operations. With most values the reference also
+ * computes a magnitude (emit.h has the rules) or the variance of the rounding error
  * (docs/tolerance.md has the rules). A phase is one function of the reference, and a unit is one
  * run of its body. Scratch is the memory in which phases leave values for later phases. A reference
  * has these phases:

@@ -15,10 +15,11 @@ enum reference_kind {
 
 struct reference_mode {
     enum reference_kind kind;
-    /* The operands of float32 matrix products, or of float32 convolutions, are rounded to TF32. */
+    /* tf32_products says that the operands of float32 matrix products are rounded to TF32, and
+     * tf32_convs that those of float32 convolutions are. */
     bool tf32_products, tf32_convs;
-    /* For SIGMA references. An error of an operand can make the result of some operations jump, for
-     * example that of a comparison or of floor. With this flag such jumps add no variance. Elements
+    /* For SIGMA references. A small error of an operand can make the result of some operations
+     * jump: a comparison or a floor, for example. With this flag, jumps add no variance. Elements
      * whose sigma is much smaller with the flag are undecided (tolerance/prove.h). */
     bool without_branches;
     /* For MAGNITUDE references. With this flag the text is for a GPU kernel (playbook/generate/).

@@ -45,7 +45,7 @@
     "#define SAMPLES(region, i) hone_ref_span(hone, region##_at + %d * (i), %d, __LINE__)\n"
 
 /* Appends the body `text` with the loops over the samples. `sampled` has one entry per value: true
- * if its VAL and PART hold a number for each sample. */
+ * if its VAL and PART (emit.h) hold a number for each sample. */
 void sampled_body_write(const struct body_names *names, const bool *sampled, const char *text,
                         struct strbuf *out);
 

@@ -2,8 +2,8 @@
  * shared_body.h - lets similar phases of a reference share one function.
  *
  * A deep network has the same layer many times. The phases of such layers have the same text,
- * except for the regions of scratch that they use, the tensors, and some integers: the numbers of
- * values and sizes such as the channels. shared_bodies_find() finds phases of this kind. The
+ * except for the regions of scratch that they use, the tensors, and some integers, such as the ids
+ * of values and the number of channels. shared_bodies_find() finds phases of this kind. The
  * reference then has one function with the text of the first of them. The function's parameters
  * have the names of the first phase's regions and tensors: VAL12_at for VAL12(i), HT_x for IN(x,
  * i). So the text of the first phase stays as it is, except that the integers that differ between

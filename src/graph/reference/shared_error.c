@@ -53,7 +53,8 @@ static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
                      find_sources(e, s, path, v->args[k], spreads && value_repeats(v->args[k], v),
                                   biased && !ends && v->op != OP_CAT);
         }
-    /* The sum reads the stored value, so that it does not compute the product again. */
+    /* v has one-sided errors and is stored. If v becomes a source, the sum reads the stored value,
+     * and does not compute the product again. */
     if (ends && !found)
         found = add_source(s, v, true);
     path[v->id] = SEEN | (found ? ON_PATH : 0);

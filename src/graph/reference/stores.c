@@ -348,9 +348,10 @@ static bool wants_parts(struct planner *p, const struct value *v)
 }
 
 /* v is an operand of a product. Follows views to the values that the product reads through them,
- * and sets `offs` of those that share errors (struct shared_error). Each element of such a value is
- * in many terms, and each term also needs the element with each source of the errors wrong by 4
- * sigma. It is cheaper to store these elements than to compute them in each term. */
+ * and sets `offs` of each value that has shared errors (struct shared_error). An element of these
+ * values is in many terms of the product. For each source of the errors, a term also needs the
+ * element as it would be if the source were wrong by 4 sigma. It is cheaper to store these variants
+ * than to compute them in each term. */
 static void mark_offs(struct planner *p, const struct value *v)
 {
     struct store *s = &p->s->store[v->id];
@@ -479,7 +480,7 @@ static bool reads_same_place(const struct value *v, uint32_t k)
 }
 
 /* Returns the anchor from which v is computed element by element. If there are several, returns the
- * last one; if there is none, NULL. of[id] is this anchor for each earlier value. */
+ * last one; if there is none, NULL. of[id] is the anchor of each earlier value. */
 static const struct value *anchor_of(const struct planner *p, const struct value *v,
                                      const struct value *const *of)
 {

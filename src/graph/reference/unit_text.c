@@ -297,9 +297,9 @@ static void drop_unused(const struct unit_text *u, bool *stays)
 {
     const struct line_vec *v = &u->body->lines;
     bool *used = xcalloc(u->names + 1, sizeof *used);
-    VEC(size_t) open = VEC_INIT; /* closing lines whose opening line is still to come */
-    size_t kept = 0;
-    VEC(size_t) kept_at_close = VEC_INIT; /* for each line in `open`: what `kept` was there */
+    VEC(size_t) open = VEC_INIT;          /* closing lines whose opening line is still to come */
+    size_t kept = 0;                      /* how many statements stay so far */
+    VEC(size_t) kept_at_close = VEC_INIT; /* for each line in `open`: the value of `kept` there */
     for (size_t i = v->n; i-- > 0;) {
         const struct line *l = &v->items[i];
         stays[i] = l->kind >= LINE_DO || used[l->name];
@@ -377,7 +377,7 @@ static size_t call_in_c(struct unit_text *u, const char *s, size_t name, size_t 
             strbuf_adds(out, ", ");
         from = at + 1;
     }
-    /* closes all calls; f(a, f(b, c)) has one call less than arguments */
+    /* closes all calls; f(a, b, c) becomes two calls */
     while (calls-- > 0)
         strbuf_addc(out, ')');
     return at;
@@ -567,7 +567,7 @@ static struct index extent(struct unit_text *u, const struct place *p, uint32_t 
 struct coordinate {
     const char *name;
     struct index number;
-    const char *size, *tail; /* products of sizes, as factors() writes them */
+    const char *size, *tail; /* the axis' size, and the product of the later axes' sizes */
     bool first;
     const struct coordinate *next;
 };

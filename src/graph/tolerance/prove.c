@@ -47,8 +47,8 @@ static bool same_text(const struct built *b, const char *text)
     return text && str_eq(b->ref.source.buf, text);
 }
 
-/* Writes and compiles a reference, unless `dir` has the object already. The name of the object has
- * a hash of the reference. */
+/* Writes and compiles a reference, unless `dir` has the object already. The object's name contains
+ * a hash of the reference, so `dir` may have an equal one from an earlier proof. */
 static int build(struct proof *p, struct built *b, const struct graph *g,
                  struct reference_mode mode, const char *dir, const char *name, struct err *err)
 {
