@@ -52,7 +52,8 @@ struct prior {
     bool estimated;
 };
 
-/* Takes the reply from the store. Returns 1 if the store has it, 0 if the author must be asked. */
+/* Takes the reply from the store. Returns 1 if the store has it, 0 if the author must be asked, -1
+ * on an error. *begun says whether the store has a record of the call. */
 static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prior *prior,
                         struct err *err)
 {

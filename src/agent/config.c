@@ -248,7 +248,8 @@ static int read_dialects(struct run_config *c, const json_t *j)
 /* ---- defaults ------------------------------------------------------------------------------- */
 
 /* Returns the first step whose prompt may contain the profiler's counters, for a task of this
- * class. These steps worked well for CuTeGen. */
+ * class. These steps worked well for CuTeGen, the published strategy on which refine.c is
+ * modelled. */
 static uint32_t profile_delay_of(enum task_class c)
 {
     switch (c) {

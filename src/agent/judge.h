@@ -56,12 +56,12 @@ struct judge {
     void *priv;
 };
 
-/* Judges with an evaluator. `model` is a second evaluator, on the emulator, for orders with `model`
- * set; it is NULL if `e` itself is on the emulator. Both are borrowed. If `baselines` is false, no
- * order times baselines. */
+/* Returns a judge that uses the evaluator `e`. `model` is a second evaluator, on the emulator, for
+ * orders with `model` set; it is NULL if `e` itself is on the emulator. Both evaluators are
+ * borrowed. If `baselines` is false, no order times baselines. */
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines);
-/* Judges with the verdicts of a recording, which is borrowed. A missing verdict is an error, except
- * in the two cases in which `submit` returns 1. */
+/* Returns a judge that gives the verdicts of a recording. The recording is borrowed. A missing
+ * verdict is an error, except in the two cases in which `submit` returns 1. */
 struct judge *judge_replay(const struct replay *r);
 void judge_close(struct judge *j);
 

@@ -135,8 +135,9 @@ static int store_verdict(struct agent *a, struct node *n, struct err *err)
     return rc;
 }
 
-/* Returns 1 if the store has this verdict. Fails if the stored verdict belongs to another source,
- * because then this run is not the one that was recorded. */
+/* Looks for the node's verdict in the store. Returns 1 if it is there, 0 if not, -1 on an error. It
+ * is an error if the stored verdict belongs to another source, because then this run is not the one
+ * that was recorded. */
 static int judge_recorded(struct agent *a, struct node *n, struct err *err)
 {
     struct arena mem = ARENA_INIT;
@@ -174,7 +175,8 @@ struct pending {
     bool waiting;   /* the judge has the candidate, and its verdict has not come */
 };
 
-/* Gives a candidate to the judge; returns 1 if a recording has no such verdict. */
+/* Gives a candidate to the judge. Returns 0, or -1 on an error, or 1 if the judge is a recording
+ * that lacks this verdict. */
 static int hand_in(struct agent *a, struct pending *p, bool model, struct err *err)
 {
     struct judge_order o = {

@@ -431,7 +431,7 @@ static const char *slowest_kernel(const struct verdict *v, const char *workload)
 
 enum { COUNTERS_TOLD = 12 };
 
-/* Tells the most telling counters of one kernel at one timed shape, with their meanings. */
+/* Lists up to COUNTERS_TOLD counters of one kernel at one timed shape, with their meanings. */
 static void say_counters(const struct verdict *v, struct strbuf *out)
 {
     const struct verdict_time *t = counted_shape(v);

@@ -120,7 +120,7 @@ static int open_run(struct worker *w, const struct task *t, const struct run_con
     return rc;
 }
 
-/* Puts the lessons of a file into the store, as if its runs had left them there. */
+/* Puts the lessons of a file into the store, as if earlier runs with this store had left them. */
 static int add_lessons(struct store *store, const char *path, struct err *err)
 {
     json_t *j = json_read_file(path, NULL, err);
@@ -278,8 +278,8 @@ static int keep_lessons(struct worker *w, const struct task *t, const char *path
     return rc;
 }
 
-/* Does the first phase for one task, in which the built-in author works on the task, or on a
- * sibling that the study made. A run on a task of the study is also the run of the arm `playbook`,
+/* Does the first phase for one task of the study, or for one sibling that the study made: the
+ * built-in author works on it. A run on a task of the study is also the run of the arm `playbook`,
  * so it gets a row. */
 static int learn_from(struct worker *w, const struct task *t, bool sibling,
                       const struct study_row_vec *rows, struct err *err)

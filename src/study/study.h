@@ -43,7 +43,8 @@
 
 #define STUDY_MAX_BUDGET 64
 #define STUDY_MAX_SEEDS 10000
-/* A run with memory should need at most this share of the candidates that it needs without. */
+/* A run with memory should need at most this share of the candidates that a run without memory
+ * needs. */
 #define STUDY_SHARE 0.6
 #define STUDY_REACHED 1.005 /* a run reaches a goal if its time is at most 0.5% above the goal */
 
@@ -87,7 +88,7 @@ VEC_DECL(study_row_vec, struct study_row);
 
 VEC_DECL(study_sibling_vec, const struct task *);
 
-/* Adds a task, and the sibling tasks that the study makes of it. */
+/* Adds a task, and the sibling tasks that the study makes from it. */
 int study_add_task(struct study *s, const char *name, struct err *err);
 void study_release(struct study *s);
 /* Does all runs that DIR/study.tsv does not have yet, in `jobs` processes (struct pool). */

@@ -137,8 +137,7 @@ struct launch {
     /* `n` counts the sinks. `last` is the index of the last of them in writer.stores.sinks, not
      * counting a sink that rides. */
     size_t n, last;
-    bool rides; /* there are two sinks. Of the first one, a unit of the second one reads at most the
-                   element with the same index: see can_ride() */
+    bool rides; /* there are two sinks, and the second rides with the first: see can_ride() */
     enum mapping map;
     const char *lanes; /* only for MAP_LANES: how many lanes a unit has, see lanes_text() */
     bool contiguous;   /* see is_contiguous() */
@@ -166,8 +165,8 @@ static void write_sink(struct emit *e, const struct sink *s)
     }
 }
 
-/* Writes a reduction, and then the value of the second sink. Of the reduction, the second sink
- * reads at most the element that the unit has just computed. */
+/* Writes a reduction, and then the value of the second sink. A unit of the second sink reads only
+ * that element of the reduction that the unit itself has just computed, or no element of it. */
 static void write_riding(struct emit *e, const struct sink *s)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());

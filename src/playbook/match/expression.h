@@ -23,7 +23,7 @@ struct leaves {
     void *ctx;
 };
 
-/* Returns false, with the reason, if there is an operation between v and the leaves that is not
+/* Returns false, with the reason, if v is computed from the leaves by an operation that is not
  * elementwise, or if the text would be too long. */
 bool write_expression(const struct value *v, const struct leaves *leaves, struct strbuf *out,
                       struct strbuf *why);
