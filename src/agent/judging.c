@@ -248,8 +248,8 @@ static void tell_judging(struct agent *a, const struct pending *list, size_t n)
 }
 
 /* Gets the verdicts of all nodes, from the store or from the judge. PyTorch's time does not depend
- * on the candidate. So only the first candidate of each wave is timed together with PyTorch, until
- * one of these candidates has passed. */
+ * on the candidate. So only the first node of each call is timed together with PyTorch, until one
+ * of these first nodes has passed. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);

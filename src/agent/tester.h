@@ -1,5 +1,5 @@
 /*
- * tester.h - adds the shapes that a tester proposes to a task.
+ * tester.h - adds shapes to a task. The tester, an author, proposes them.
  *
  * The tester answers with JSON: {"cases": [{"axes": {"R": 3}, "align_bytes": 4, "offset_elems": 1,
  * "why": "..."}]}. A case is used only if the task's loader accepts it, if it satisfies the task's

@@ -6,7 +6,7 @@
  *     author does not know), or a number measured at a held-out shape. An author may learn that the
  *     candidate failed there, and the kind of the failure;
  *  2. the source of the task's reference;
- *  3. a counter or a bottleneck while `profile` is false.
+ *  3. a counter of the profiler or a bottleneck, while `profile` is false.
  * Authors learn about tasks and verdicts only from these functions, so only these functions must
  * keep the invariants.
  */

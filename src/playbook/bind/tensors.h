@@ -1,6 +1,7 @@
 /*
  * tensors.h - binds a task's tensors and scalars to the roles of an operation. A role is the
- * template's own name for a tensor or scalar.
+ * template's own name for a tensor or scalar. To bind a tensor to a role means to find the texts of
+ * the role's placeholders.
  *
  * The task is given as author facts, the JSON that describes a task. Its tensors must be in the
  * order of the roles: inputs, then outputs. The functions return false if tensors or scalars do not

@@ -46,7 +46,7 @@ struct generated {
     }
 
 struct generate_templates {
-    const json_t *task; /* the author facts of the whole task */
+    const json_t *task; /* the author facts of the whole task: say_task_json() in prompt/say.h */
     /* Writes the kernel file of the first template that fits the task; false if none fits. NULL if
      * there are no templates. */
     bool (*write)(void *ctx, const json_t *task, struct strbuf *source);

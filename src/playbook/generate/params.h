@@ -5,8 +5,9 @@
  * SC(eps), and VAL3(i), PART3(i), PMAG3(i) for stored value 3. params_find() looks for these macros
  * in the text.
  *
- * Each stored value has a slot, which is a workspace of the plan. When no later launch reads the
- * value, its slot can hold another value of the same size in bytes.
+ * A sink is one thing that a launch computes, for example a stored value
+ * (graph/reference/stores.h). Each stored value has a slot, which is a workspace of the plan. When
+ * no later launch reads the value, its slot can hold another value of the same size in bytes.
  */
 #ifndef PLAYBOOK_GENERATE_PARAMS_H
 #define PLAYBOOK_GENERATE_PARAMS_H

@@ -16,7 +16,7 @@ struct part {
     struct graph *g; /* the lowered graph (graph/reference/lower.h) */
     const struct stores *stores;
     const struct sink *sink; /* the value or output that the launch computes */
-    const json_t *whole;     /* the author facts of the whole task */
+    const json_t *whole; /* the author facts of the whole task: say_task_json() in prompt/say.h */
     /* The name of a stored value's tensor in the part's task. */
     const char *(*name)(void *ctx, const struct value *v);
     void *ctx;

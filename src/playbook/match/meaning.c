@@ -1,5 +1,5 @@
-/* meaning.c - reads a task's graph from its author facts, and numbers its inputs, scalars and axes.
- */
+/* meaning.c - reads a task's graph from its author facts (the JSON that describes the task), and
+ * numbers its inputs, scalars and axes. */
 #include "playbook/match/meaning.h"
 
 #include <ctype.h>
