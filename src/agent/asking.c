@@ -43,8 +43,8 @@ static void count_spent(struct agent *a, uint64_t in, uint64_t cached, uint64_t 
         a->spent.usd += usd;
 }
 
-/* The cost of earlier attempts at a call: attempts that failed and ended the run, which the user
- * then resumed. Their cost counts as part of the call. */
+/* The cost of earlier attempts at a call. Each of them failed and ended the run, and then the user
+ * resumed the run. Their cost counts as part of the call. */
 struct prior {
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     uint32_t requests;

@@ -223,8 +223,8 @@ static json_t *dialects_json(const struct run_config *c)
     return list;
 }
 
-/* Reads the rules of dialects. In a configuration of an older Hone, which has no such keys, the
- * dialect was strict. */
+/* Reads the rules of dialects from the keys "dialect_strict" and "dialects_before". If an older
+ * Hone wrote the configuration, these keys are missing, and the dialect was strict. */
 static int read_dialects(struct run_config *c, const json_t *j)
 {
     const json_t *strict = json_object_get(j, "dialect_strict");

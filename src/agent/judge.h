@@ -1,6 +1,6 @@
 /*
- * judge.h - the interface of a judge, which gives candidates their verdicts: the evaluator, a
- * recording, or a test's own rules.
+ * judge.h - the interface of a judge. A judge gives candidates their verdicts. It uses the
+ * evaluator, a recording, or a test's own rules.
  *
  * Strategies know only this interface. `submit` hands a candidate over, and `wait` returns finished
  * candidates in any order, as eval_submit and eval_wait do. A wave is several candidates that are
@@ -29,7 +29,7 @@ struct judge_order {
     /* The baselines to time. A judge that was set up without baselines times none. */
     enum eval_baselines baselines;
     bool model;         /* evaluate on the emulator, only for the modelled time */
-    uint64_t index;     /* the verdict's index in the run, which is its key in a recording */
+    uint64_t index;     /* the verdict's index in the run; also its key in a recording */
     const char *parent; /* the source of the candidate's parent; NULL if it has none */
 };
 

@@ -90,7 +90,7 @@ static struct node *pick(const struct choice *c)
 
 /* ---- expanding ------------------------------------------------------------------------------ */
 
-/* The work on one selected node, which gives it a child. */
+/* The work that gives one selected node a child. */
 struct expansion {
     struct node *node;
     bool debug;      /* the node failed, so the child is a repair and needs no plan */

@@ -62,7 +62,7 @@ struct author_request {
     const char *stable;
     const char *turn;    /* the rest of the prompt */
     double temperature;  /* negative means the provider's default */
-    uint32_t max_tokens; /* the most tokens of the reply; 0 means that of author_config */
+    uint32_t max_tokens; /* the most tokens of the reply; 0 means author_config.max_tokens */
     const json_t *facts; /* the prompt's content, for programs; borrowed, may be NULL */
     /* NULL for a new call. If an earlier process began this call, `handle` is the text that
      * author_call_handle() returned there, or "?" if that text is not known. */

@@ -209,7 +209,7 @@ static bool told_before(const struct verdict *v, const struct verdict_finding *f
     return false;
 }
 
-/* Quotes the source line of a finding, which the verdict's detail holds as "    87 | text". */
+/* Quotes the source line of a finding. The verdict's detail holds this line as " 87 | text". */
 static void quote_line(const struct verdict *v, uint32_t line, struct strbuf *out)
 {
     char mark[32];

@@ -166,7 +166,7 @@ static char *recall_siblings(struct worker *w, const struct task *t, uint32_t se
 }
 
 /* Runs an arm on a task. The run ends early when its best time is at most `stop_ns`; 0 = never. If
- * `lessons` is not NULL, the run leaves lessons, which are written there. */
+ * `lessons` is not NULL, the run leaves lessons, and they are written to this file. */
 static int one_run(struct worker *w, const struct study_arm *arm, const struct task *t,
                    uint32_t seed, double stop_ns, struct study_row *row, FILE *lessons,
                    struct err *err)
@@ -306,8 +306,8 @@ static int learn(struct worker *w, const struct study_task *t, const struct stud
     return rc;
 }
 
-/* For a run of the built-in author with memory, returns the kernel time at which the run ends,
- * which is 0.5% above the best time without memory. Returns 0 for all other arms. */
+/* For a run of the built-in author with memory, returns the kernel time at which the run ends: 0.5%
+ * above the best time without memory. Returns 0 for all other arms. */
 static double goal_of(const struct study_arm *arm, const char *task,
                       const struct study_row_vec *rows)
 {

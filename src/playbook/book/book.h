@@ -134,8 +134,8 @@ struct pb_point {
  * and the values of earlier settings. If the task has no timed shape, or the expression cannot be
  * computed, the entry is 0. */
 void guess_starts(const struct playbook *pb, const json_t *task, struct pb_binding *b);
-/* Returns true if the playbook's condition `fits` holds at this point, or if it has no such
- * condition. The condition may use the binding's texts and all settings. It may not use sizes,
+/* Returns true if the playbook's condition `fits` holds at this point, or if the playbook has no
+ * such condition. The condition may use the binding's texts and all settings. It may not use sizes,
  * because a kernel must be right at every shape. */
 bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p);
 /* Returns the point to begin with. Every setting has its guessed value, or its start if there is no

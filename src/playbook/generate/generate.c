@@ -355,8 +355,8 @@ static bool part_fits(struct writer *w, const struct part *p, struct strbuf *sou
 }
 
 /* Looks for launches that contain an anchor and more work, and that no template fits. Marks their
- * anchors in `keep`, so that each of them gets a launch of its own, which a template may fit.
- * Returns true if it marked an anchor. */
+ * anchors in `keep`. So each anchor gets a launch of its own, which a template may fit. Returns
+ * true if it marked an anchor. */
 static bool find_kept(struct writer *w, bool *keep)
 {
     bool any = false;
@@ -537,7 +537,8 @@ static size_t find_rider(struct writer *w, size_t first)
     return 0;
 }
 
-/* Makes a launch of sink number `first` and of further sinks that the launch can compute too. */
+/* Makes a launch that computes sink number `first`, and further sinks if they fit into the same
+ * launch. */
 static struct launch launch_of(struct writer *w, size_t first)
 {
     const struct sink_vec *v = &w->stores.sinks;
