@@ -286,8 +286,8 @@ static bool find_batch(const struct attention *a, const struct value *t, uint32_
 }
 
 /* Writes the element of input i that belongs to the score (m, n) of matrix z. t is the value of the
- * input. Returns false if t does not broadcast to the shape of the scores, or if no such index can
- * be written. */
+ * input. Returns false if t does not broadcast to the shape of the scores, or if the template
+ * cannot index it. */
 static bool write_input(struct writing *w, int i, const struct value *t, struct strbuf *out)
 {
     const struct attention *a = w->a;

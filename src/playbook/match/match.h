@@ -5,10 +5,10 @@
  * compute. To bind a text means to give a placeholder its text.
  *
  * A playbook whose ops have {"*": {"from": WAY}} names one of the ways below to find the op. Each
- * way looks at the value of the task's only output. If the value fits, the way returns the op,
- * binds the texts that the template needs, and may set `seen` to a copy of the task whose tensors
- * have the shapes of the op's roles (the template's names for tensors). If the value does not fit,
- * the way returns NULL and says why.
+ * way looks at the value of the task's only output. If the value fits, the way returns the op and
+ * binds the texts that the template needs. It may also set `seen` to a copy of the task, in which
+ * the tensors have the shapes of the op's roles (the template's names for tensors). If the value
+ * does not fit, the way returns NULL and says why.
  */
 #ifndef PLAYBOOK_MATCH_MATCH_H
 #define PLAYBOOK_MATCH_MATCH_H
