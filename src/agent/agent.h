@@ -24,9 +24,9 @@
  *
  * When the strategy is done, the run confirms the best kernel (confirm.h); no strategy sees the
  * confirmation. Before each new call or evaluation, the run checks its budgets, the clock and
- * Ctrl-C. While it waits for replies, it checks only the clock and Ctrl-C. If one of these two ends
- * a call early, the store has no reply to the call. A resumed run continues the call or makes it
- * again.
+ * Ctrl-C. While it waits for replies, it checks only the clock and Ctrl-C. If the clock or Ctrl-C
+ * ends a call early, the store has no reply to the call. A resumed run continues the call or makes
+ * it again.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H

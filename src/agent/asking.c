@@ -43,8 +43,8 @@ static void count_spent(struct agent *a, uint64_t in, uint64_t cached, uint64_t 
         a->spent.usd += usd;
 }
 
-/* The cost of earlier attempts at a call: attempts that failed and ended the run, which the user
- * then resumed. Their cost counts as part of the call. */
+/* The cost of earlier attempts at a call. Each of them failed and ended the run, and then the user
+ * resumed the run. Their cost counts as part of the call. */
 struct prior {
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     uint32_t requests;
@@ -52,7 +52,8 @@ struct prior {
     bool estimated;
 };
 
-/* Takes the reply from the store. Returns 1 if the store has it, 0 if the author must be asked. */
+/* Takes the reply from the store. Returns 1 if the store has it, 0 if the author must be asked, -1
+ * on an error. *begun says whether the store has a record of the call. */
 static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prior *prior,
                         struct err *err)
 {

@@ -223,8 +223,8 @@ static json_t *dialects_json(const struct run_config *c)
     return list;
 }
 
-/* Reads the rules of dialects. In a configuration of an older Hone, which has no such keys, the
- * dialect was strict. */
+/* Reads the rules of dialects from the keys "dialect_strict" and "dialects_before". If an older
+ * Hone wrote the configuration, these keys are missing, and the dialect was strict. */
 static int read_dialects(struct run_config *c, const json_t *j)
 {
     const json_t *strict = json_object_get(j, "dialect_strict");
@@ -248,7 +248,8 @@ static int read_dialects(struct run_config *c, const json_t *j)
 /* ---- defaults ------------------------------------------------------------------------------- */
 
 /* Returns the first step whose prompt may contain the profiler's counters, for a task of this
- * class. These steps worked well for CuTeGen. */
+ * class. These steps worked well for CuTeGen, the published strategy on which refine.c is
+ * modelled. */
 static uint32_t profile_delay_of(enum task_class c)
 {
     switch (c) {

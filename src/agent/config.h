@@ -100,7 +100,7 @@ struct run_config {
     /* refine: a kernel that a structural step made slower may still be the next parent, if it is
      * slower by at most this factor. */
     double regress_allow;
-    uint32_t regress_steps; /* refine: for how many steps such a slower kernel may be the parent */
+    uint32_t regress_steps; /* refine: for how many steps the slower kernel may be the parent */
     double stop_pct;        /* the run stops at this percentage of the roofline; 0 means never */
     /* For studies: the run stops when a kernel is this fast; 0 means never. The store does not keep
      * it. */
@@ -120,8 +120,8 @@ struct run_config {
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
-/* Sets whole_files if some author of the run is a person or a program. Such an author wants to read
- * the kernel itself, and gains nothing from two prompts that begin alike. */
+/* Sets whole_files if some author of the run is a person or a program. A person or a program wants
+ * to read the kernel itself, and gains nothing from two prompts that begin alike. */
 void run_config_set_whole_files(struct run_config *c);
 /* Sets one ablation, "KEY=VALUE". With ablations a study switches off or varies single ideas of the
  * published strategies. ABLATIONS lists the keys. */

@@ -246,7 +246,8 @@ static size_t count_shown(const struct extract *x, const char *needle, const cha
     return n;
 }
 
-/* Says why an edit does not fit, in the line numbers of `file`, which the author was shown. */
+/* Says why an edit does not fit. The line numbers are those of `file`, which the author was
+ * shown. */
 static void refuse_edit(struct extract *x, const char *file, const char *search, unsigned number,
                         size_t n)
 {

@@ -1,6 +1,6 @@
 /*
- * judge.h - the interface of a judge, which gives candidates their verdicts: the evaluator, a
- * recording, or a test's own rules.
+ * judge.h - the interface of a judge. A judge gives candidates their verdicts. It uses the
+ * evaluator, a recording, or a test's own rules.
  *
  * Strategies know only this interface. `submit` hands a candidate over, and `wait` returns finished
  * candidates in any order, as eval_submit and eval_wait do. A wave is several candidates that are
@@ -29,7 +29,7 @@ struct judge_order {
     /* The baselines to time. A judge that was set up without baselines times none. */
     enum eval_baselines baselines;
     bool model;         /* evaluate on the emulator, only for the modelled time */
-    uint64_t index;     /* the verdict's index in the run, which is its key in a recording */
+    uint64_t index;     /* the verdict's index in the run; also its key in a recording */
     const char *parent; /* the source of the candidate's parent; NULL if it has none */
 };
 
@@ -56,12 +56,12 @@ struct judge {
     void *priv;
 };
 
-/* Judges with an evaluator. `model` is a second evaluator, on the emulator, for orders with `model`
- * set; it is NULL if `e` itself is on the emulator. Both are borrowed. If `baselines` is false, no
- * order times baselines. */
+/* Returns a judge that uses the evaluator `e`. `model` is a second evaluator, on the emulator, for
+ * orders with `model` set; it is NULL if `e` itself is on the emulator. Both evaluators are
+ * borrowed. If `baselines` is false, no order times baselines. */
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines);
-/* Judges with the verdicts of a recording, which is borrowed. A missing verdict is an error, except
- * in the two cases in which `submit` returns 1. */
+/* Returns a judge that gives the verdicts of a recording. The recording is borrowed. A missing
+ * verdict is an error, except in the two cases in which `submit` returns 1. */
 struct judge *judge_replay(const struct replay *r);
 void judge_close(struct judge *j);
 

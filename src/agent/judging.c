@@ -135,8 +135,9 @@ static int store_verdict(struct agent *a, struct node *n, struct err *err)
     return rc;
 }
 
-/* Returns 1 if the store has this verdict. Fails if the stored verdict belongs to another source,
- * because then this run is not the one that was recorded. */
+/* Looks for the node's verdict in the store. Returns 1 if it is there, 0 if not, -1 on an error. It
+ * is an error if the stored verdict belongs to another source, because then this run is not the one
+ * that was recorded. */
 static int judge_recorded(struct agent *a, struct node *n, struct err *err)
 {
     struct arena mem = ARENA_INIT;
@@ -174,7 +175,8 @@ struct pending {
     bool waiting;   /* the judge has the candidate, and its verdict has not come */
 };
 
-/* Gives a candidate to the judge; returns 1 if a recording has no such verdict. */
+/* Gives a candidate to the judge. Returns 0, or -1 on an error, or 1 if the judge is a recording
+ * that lacks this verdict. */
 static int hand_in(struct agent *a, struct pending *p, bool model, struct err *err)
 {
     struct judge_order o = {
@@ -246,8 +248,8 @@ static void tell_judging(struct agent *a, const struct pending *list, size_t n)
 }
 
 /* Gets the verdicts of all nodes, from the store or from the judge. PyTorch's time does not depend
- * on the candidate. So only the first candidate of each wave is timed together with PyTorch, until
- * one of these candidates has passed. */
+ * on the candidate. So only the first node of each call is timed together with PyTorch, until one
+ * of these first nodes has passed. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);

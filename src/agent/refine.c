@@ -1,5 +1,6 @@
 /*
- * refine.c - the strategy that improves one kernel step by step, modelled on CuTeGen.
+ * refine.c - the strategy that improves one kernel step by step, modelled on the published strategy
+ * CuTeGen.
  *
  *      first kernel ──passes──> step: ONE move of the stage, from the parent
  *         │ fails                  │ fails                │ passes
@@ -7,12 +8,13 @@
  *                                       │ never passes    └─ slower: noted; the parent stays,
  *                                       └─> parent stays     unless the move was structural
  *
- * k is cfg->repairs. The parent of a step is the best kernel. A structural move may make a kernel
- * slower at first, and faster only after further moves. So a kernel that is slower by a factor of
- * at most regress_allow may be the parent for regress_steps steps. If none of its children beats
- * the best kernel by then, the best kernel becomes the parent again. Prompts contain the profiler's
- * counters only after a number of steps, the delay, which depends on the class of the task. With
- * `--ablate restore=off` the parent of a step is the last kernel that passed, however slow it is.
+ * k is cfg->repairs. The parent of a step is the best kernel. A structural move (stage "structure")
+ * may make a kernel slower at first, and faster only after further moves. So a kernel that is
+ * slower by a factor of at most regress_allow may be the parent for regress_steps steps. If none of
+ * its children beats the best kernel by then, the best kernel becomes the parent again. Prompts
+ * contain the profiler's counters only after a number of steps, the delay, which depends on the
+ * class of the task. With `--ablate restore=off` the parent of a step is the last kernel that
+ * passed, however slow it is.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -68,16 +68,16 @@ int repair_node(struct agent *a, struct node *failed, struct node **out, struct 
 /* Adds a line such as "- candidate 4 (from 2), repair: fixed the tail. pass, 12.3 us". */
 void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 
-/* Has a source file with a launch plan judged, and repaired if it fails. Sets *out to the node that
- * passes, or to NULL if none does. */
+/* Gives a source file, which must have a launch plan, to the judge. If the file fails, has it
+ * repaired. Sets *out to the node that passes, or to NULL if none does. */
 int start_from_source(struct agent *a, const char *source, const char *name, struct node **out,
                       struct err *err);
 /* Does the same with the file of --from. If that file has no plan, the porter first turns it into a
  * candidate with a plan. Returns 1 in the same cases as judge_given_file(). */
 int start_from_file(struct agent *a, struct node **out, struct err *err);
-/* Has the file of --from judged, which must have a plan. Returns 0, 1 if the run must stop, or -1
- * on an error. The run must also stop if the file cannot be built and the built-in author is the
- * one for repairs, because that author cannot repair code. */
+/* Gives the file of --from, which must have a plan, to the judge. Returns 0, 1 if the run must
+ * stop, or -1 on an error. The run must also stop if the file cannot be built and the built-in
+ * author is the one for repairs, because that author cannot repair code. */
 int judge_given_file(struct agent *a, struct node **out, struct err *err);
 
 #endif

@@ -1,12 +1,15 @@
 /*
- * search.c - the strategy `search`: a tree search, modelled on STARK. A planner names the places
- * that a coder shall change, the anchors, and Hone checks the coder's changes (anchors.h).
+ * search.c - the strategy `search`: a tree search, modelled on the published strategy STARK. A
+ * planner names the places that a coder shall change, the anchors, and Hone checks the coder's
+ * changes (anchors.h).
  *
  *      select ──broken──> debug ──────────────┐
  *         │                                   ├─> child node, judged
  *         └──correct──> plan ─anchors─> code ─┘
  *
- * The root is the starting kernel, or its port, or a first kernel that the coder writes. Rules:
+ * The root is the starting kernel. If that kernel has no launch plan, the root is its port, to
+ * which an author has added a plan. If there is no starting kernel, or no port passes, the coder
+ * writes the root. Rules:
  *  - once the root has n_root children, it is not selected any more;
  *  - a correct node is pruned (not selected any more) when it has more than n_child children and
  *    all of them failed; a broken node is pruned when it has n_child repairs and all of them
@@ -87,7 +90,7 @@ static struct node *pick(const struct choice *c)
 
 /* ---- expanding ------------------------------------------------------------------------------ */
 
-/* The work on one selected node, which gives it a child. */
+/* The work that gives one selected node a child. */
 struct expansion {
     struct node *node;
     bool debug;      /* the node failed, so the child is a repair and needs no plan */

@@ -1,6 +1,7 @@
 /*
- * team.c - the strategy `team`, modelled on Astra. Several roles improve an existing kernel, and go
- * back if a change does not help. The base is the kernel that the team improves.
+ * team.c - the strategy `team`, modelled on the published strategy Astra. Several roles improve an
+ * existing kernel, and go back if a change does not help. The base is the kernel that the team
+ * improves.
  *
  *      start:  a kernel (the porter adds a launch plan if it has none) ─> judge ─> base
  *      tester: proposes shapes, and sees only the task. If the base passes them, every later

@@ -51,7 +51,7 @@ struct author_config {
     uint32_t continues;   /* how often to ask for the rest of a cut-off reply [6] */
     uint32_t max_tokens;  /* the most tokens of a reply, if the request sets none [32000] */
     uint64_t jitter_seed; /* the seed for random changes of the pauses [from the clock] */
-    uint64_t minute_ns;   /* the time for which providers state their limits [60 s] */
+    uint64_t minute_ns;   /* the "minute" of limits such as tokens per minute [60 s] */
 };
 
 struct author_request {
@@ -62,7 +62,7 @@ struct author_request {
     const char *stable;
     const char *turn;    /* the rest of the prompt */
     double temperature;  /* negative means the provider's default */
-    uint32_t max_tokens; /* the most tokens of the reply; 0 means that of author_config */
+    uint32_t max_tokens; /* the most tokens of the reply; 0 means author_config.max_tokens */
     const json_t *facts; /* the prompt's content, for programs; borrowed, may be NULL */
     /* NULL for a new call. If an earlier process began this call, `handle` is the text that
      * author_call_handle() returned there, or "?" if that text is not known. */

@@ -214,7 +214,8 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
 _Static_assert(SETTING_MAX <= PB_MAX_SETTINGS && SETTING_MAX_VALUES <= PB_MAX_VALUES,
                "a file's settings fit a playbook");
 
-/* Makes a playbook of the settings of a kernel file. Returns false if the file has no settings. */
+/* Makes a playbook from the settings of a kernel file. Returns false if the file has no
+ * settings. */
 static bool own_settings(struct proposal *x, const char *source)
 {
     size_t n = source_settings(source, strlen(source), x->settings);

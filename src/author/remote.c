@@ -34,7 +34,7 @@ struct remote {
 /* A call, which may take several requests. */
 struct remote_call {
     struct http_transfer *t; /* the request under way, or NULL */
-    size_t seen;             /* how many bytes of its body were parsed */
+    size_t seen;             /* how many bytes of the answer's body were parsed */
     struct sse sse;
     struct remote_answer answer;
     bool streaming;     /* the answer is an event stream */

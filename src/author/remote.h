@@ -48,8 +48,9 @@ struct remote_answer {
 };
 
 struct remote_protocol {
-    /* The environment variables for the key and for the address of the server, the address that
-     * counts without such a variable, and the path that is added to the address. */
+    /* `key_env` and `base_env` are the environment variables for the key and for the server's
+     * address. `default_base` is the address if base_env is not set. `path` is added to the
+     * address. */
     const char *key_env, *base_env, *default_base, *path;
     bool legacy_elsewhere; /* send max_tokens to all servers except default_base */
     /* Writes the protocol's headers, with the key; at most 4. */

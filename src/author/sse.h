@@ -8,8 +8,8 @@
  *     sse_release(&p);
  *
  * Lines end in LF, CRLF or CR. The parser skips a byte order mark. It drops and counts an event of
- * more than SSE_MAX_EVENT bytes. It also drops an event with the same id as the event before, which
- * is a duplicate.
+ * more than SSE_MAX_EVENT bytes. It also drops a duplicate, which is an event with the same id as
+ * the event before it.
  */
 #ifndef AUTHOR_SSE_H
 #define AUTHOR_SSE_H

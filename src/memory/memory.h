@@ -1,13 +1,13 @@
 /*
- * memory.h - memory across runs: a run leaves lessons in the store, and later runs on similar tasks
- * are offered them. docs/memory.md describes it for users.
+ * memory.h - memory across runs: a run leaves lessons in the store, and Hone offers them to later
+ * runs on similar tasks. docs/memory.md describes it for users.
  *
  *     memory_learn(store, &run, outcomes, n, err);          when a run ends
  *     char *found = memory_recall(store, task, "h200", false, NULL, err);   when a run begins
  *
- * A playbook is a kernel template with settings. A point is one choice of all its settings. A move
- * is the change that made a candidate from its parent. A lesson is the outcome of one point, or of
- * one move, in one run. Invariants:
+ * A playbook is a kernel template with settings. A point has one value for each setting of a
+ * playbook. A move is the change that made a candidate from its parent. A lesson is the outcome of
+ * one point, or of one move, in one run. Invariants:
  *  1. A lesson holds no kernel: only values of settings, or a move of at most LESSON_TEXT bytes.
  *  2. A run is offered no lesson of its own task. Two tasks count as the same if their hashes are
  *     equal, or if they share a mark (traits.h), which does not depend on names.

@@ -6,7 +6,7 @@
  * its task is to the new task. The weight is lower if the lesson is from another GPU, if its times
  * were measured and those of the new run are modelled (or the reverse), or if it was imported. An
  * imported lesson is ignored if the user's own runs left a lesson of the same point or move. So no
- * file from others can change the rank of such a point or move.
+ * file from others can change the rank of a point or move that the user's own runs tried.
  *
  * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, L(r, p) is
  * the mean of L over all points that r tried. So the rank of a point does not depend on how many

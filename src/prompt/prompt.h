@@ -13,8 +13,8 @@
  *     {{slot}}                  is replaced by the slot's text
  *     {{>part}}                 includes prompts/part.md
  *     {{#slot}} ... {{/slot}}   stays only if the slot is not empty
- *     <!-- turn -->             on a line of its own, ends the stable part: the beginning of the
- *                               prompt that stays the same from call to call
+ *     <!-- turn -->             on a line of its own, ends the stable part of the prompt, which
+ *                               stays the same from call to call
  * Other one-line comments are for readers and are dropped. A slot without a value is an error, and
  * so is a value without a slot. So no author gets a half-filled prompt. Files in the directory
  * $HONE_PROMPTS replace the built-in ones.
@@ -53,7 +53,7 @@ struct prompt {
     uint64_t tokens;
 };
 
-/* Returns 0, or -1 with err set; then there is nothing to release. */
+/* Returns 0, or -1 with err set. After -1 there is nothing to release. */
 int prompt_render(struct prompt *p, const char *name, const struct prompt_slot *slots, size_t n,
                   struct err *err);
 void prompt_release(struct prompt *p);

@@ -3,10 +3,10 @@
  *
  * Invariants. No author is ever told:
  *  1. a held-out shape (with such shapes Hone checks whether a kernel is right for shapes that its
- *     author does not know), or a number measured at one. An author may learn that the candidate
- *     failed there, and the kind of the failure;
+ *     author does not know), or a number measured at a held-out shape. An author may learn that the
+ *     candidate failed there, and the kind of the failure;
  *  2. the source of the task's reference;
- *  3. a counter or a bottleneck while `profile` is false.
+ *  3. a counter of the profiler or a bottleneck, while `profile` is false.
  * Authors learn about tasks and verdicts only from these functions, so only these functions must
  * keep the invariants.
  */
@@ -27,9 +27,9 @@ json_t *say_task_json(const struct task *t);
 
 /* What say_verdict() and say_verdict_json() tell about a verdict v. */
 struct say_verdict {
-    bool profile;                     /* whether the author may learn counters and the bottleneck */
-    const struct verdict *best;       /* if not NULL, v's time is compared with its time */
-    const struct verdict *parent;     /* if not NULL, v's time is compared with its time too */
+    bool profile;                 /* whether the author may learn counters and the bottleneck */
+    const struct verdict *best;   /* if not NULL, v's time is compared with that of `best` */
+    const struct verdict *parent; /* if not NULL, v's time is compared with that of `parent` too */
     const struct verdict *with_torch; /* the verdict that has PyTorch's times; NULL = none */
     uint64_t with_torch_index; /* the number of the candidate with the verdict `with_torch` */
 };

@@ -209,7 +209,7 @@ static bool told_before(const struct verdict *v, const struct verdict_finding *f
     return false;
 }
 
-/* Quotes the source line of a finding, which the verdict's detail holds as "    87 | text". */
+/* Quotes the source line of a finding. The verdict's detail holds this line as " 87 | text". */
 static void quote_line(const struct verdict *v, uint32_t line, struct strbuf *out)
 {
     char mark[32];
@@ -431,7 +431,7 @@ static const char *slowest_kernel(const struct verdict *v, const char *workload)
 
 enum { COUNTERS_TOLD = 12 };
 
-/* Tells the most telling counters of one kernel at one timed shape, with their meanings. */
+/* Lists up to COUNTERS_TOLD counters of one kernel at one timed shape, with their meanings. */
 static void say_counters(const struct verdict *v, struct strbuf *out)
 {
     const struct verdict_time *t = counted_shape(v);

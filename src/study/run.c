@@ -120,7 +120,7 @@ static int open_run(struct worker *w, const struct task *t, const struct run_con
     return rc;
 }
 
-/* Puts the lessons of a file into the store, as if its runs had left them there. */
+/* Puts the lessons of a file into the store, as if earlier runs with this store had left them. */
 static int add_lessons(struct store *store, const char *path, struct err *err)
 {
     json_t *j = json_read_file(path, NULL, err);
@@ -166,7 +166,7 @@ static char *recall_siblings(struct worker *w, const struct task *t, uint32_t se
 }
 
 /* Runs an arm on a task. The run ends early when its best time is at most `stop_ns`; 0 = never. If
- * `lessons` is not NULL, the run leaves lessons, which are written there. */
+ * `lessons` is not NULL, the run leaves lessons, and they are written to this file. */
 static int one_run(struct worker *w, const struct study_arm *arm, const struct task *t,
                    uint32_t seed, double stop_ns, struct study_row *row, FILE *lessons,
                    struct err *err)
@@ -278,8 +278,8 @@ static int keep_lessons(struct worker *w, const struct task *t, const char *path
     return rc;
 }
 
-/* Does the first phase for one task, in which the built-in author works on the task, or on a
- * sibling that the study made. A run on a task of the study is also the run of the arm `playbook`,
+/* Does the first phase for one task of the study, or for one sibling that the study made: the
+ * built-in author works on it. A run on a task of the study is also the run of the arm `playbook`,
  * so it gets a row. */
 static int learn_from(struct worker *w, const struct task *t, bool sibling,
                       const struct study_row_vec *rows, struct err *err)
@@ -306,8 +306,8 @@ static int learn(struct worker *w, const struct study_task *t, const struct stud
     return rc;
 }
 
-/* For a run of the built-in author with memory, returns the kernel time at which the run ends,
- * which is 0.5% above the best time without memory. Returns 0 for all other arms. */
+/* For a run of the built-in author with memory, returns the kernel time at which the run ends: 0.5%
+ * above the best time without memory. Returns 0 for all other arms. */
 static double goal_of(const struct study_arm *arm, const char *task,
                       const struct study_row_vec *rows)
 {

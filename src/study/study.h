@@ -10,13 +10,13 @@
  *     study_plot(&s, &svg, err);
  *
  * A strategy is the rule by which a run of `hone optimize` decides what to ask its author next. An
- * arm is a strategy as it is, with one idea switched off, or with memory: the lessons of earlier
- * runs on sibling tasks (memory/memory.h). Each arm runs on each task with each seed. The author is
- * `noisy`, a simulated author that makes mistakes at random. In two arms the author is the built-in
- * one. The evaluator gives the verdicts, on the emulator with modelled times. A run ends when
- * `budget` candidates are judged, or when the author has nothing left to try. A run of the built-in
- * author with memory also ends when it is as fast as the run without memory, because we only count
- * how many candidates it needed until then.
+ * arm is a strategy in one of three forms: as it is, with one idea switched off, or with memory.
+ * Memory is the lessons of earlier runs on sibling tasks (memory/memory.h). Each arm runs on each
+ * task with each seed. The author is `noisy`, a simulated author that makes mistakes at random. In
+ * two arms the author is the built-in one. The evaluator gives the verdicts, on the emulator with
+ * modelled times. A run ends when `budget` candidates are judged, or when the author has nothing
+ * left to try. A run of the built-in author with memory also ends when it is as fast as the run
+ * without memory, because we only count how many candidates it needed until then.
  *
  * DIR below is the study's folder. A verdict depends only on the task and the source, so the study
  * keeps verdicts in DIR/verdicts under a hash of both, and evaluates no source twice. It does only
@@ -43,7 +43,8 @@
 
 #define STUDY_MAX_BUDGET 64
 #define STUDY_MAX_SEEDS 10000
-/* A run with memory should need at most this share of the candidates that it needs without. */
+/* A run with memory should need at most this share of the candidates that a run without memory
+ * needs. */
 #define STUDY_SHARE 0.6
 #define STUDY_REACHED 1.005 /* a run reaches a goal if its time is at most 0.5% above the goal */
 
@@ -87,7 +88,7 @@ VEC_DECL(study_row_vec, struct study_row);
 
 VEC_DECL(study_sibling_vec, const struct task *);
 
-/* Adds a task, and the sibling tasks that the study makes of it. */
+/* Adds a task, and the sibling tasks that the study makes from it. */
 int study_add_task(struct study *s, const char *name, struct err *err);
 void study_release(struct study *s);
 /* Does all runs that DIR/study.tsv does not have yet, in `jobs` processes (struct pool). */

@@ -282,9 +282,10 @@ static uint32_t candidates_to(const struct study_row *r, double goal)
     return r->n + 1;
 }
 
-/* How many candidates the built-in author needs for one task, without and with memory. */
+/* How many candidates the built-in author needs for one task, without and with memory, until it
+ * reaches the goal: the best time without memory. */
 struct memory_row {
-    uint32_t without, seeds, never; /* `never` counts the seeds that did not reach the time */
+    uint32_t without, seeds, never; /* `never` counts the seeds that did not reach the goal */
     double with;                    /* the mean over seeds */
     struct study_interval share;    /* candidates with memory / candidates without */
 };

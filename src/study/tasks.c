@@ -1,5 +1,5 @@
-/* tasks.c - makes the tasks of a study: without the shapes that a study leaves out, and with an
- * axis halved (the siblings). */
+/* tasks.c - makes the tasks of a study, without the shapes that a study leaves out. Also makes the
+ * siblings: copies of a task with one axis halved. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -47,7 +47,8 @@ static double go_duration(const char *s)
     return sum;
 }
 
-/* Reads a date of RFC 3339, which must be in UTC ("Z" or "+00:00"), or a date of HTTP. */
+/* Reads a date of RFC 3339, which must be in UTC ("Z" or "+00:00"), or a date of HTTP. Returns the
+ * seconds until then, at least 0; -1 if the text has another form. */
 static double date(const char *s)
 {
     static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%a, %d %b %Y %H:%M:%S GMT"};

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Providers count requests and tokens. A provider with separate limits for input and output gives
- * no LIMIT_TOKENS. */
+/* Providers count requests and tokens. If a provider has separate limits for input and output,
+ * LIMIT_TOKENS is not used. */
 enum limit_kind { LIMIT_REQUESTS, LIMIT_TOKENS, LIMIT_INPUT, LIMIT_OUTPUT, LIMIT_KINDS };
 
 extern const char *const limit_kind_names[LIMIT_KINDS]; /* "requests", "tokens", ... */

@@ -2,7 +2,7 @@
  * limiter.c - grants requests so that all processes together keep to a provider's limits
  * (limiter.h).
  *
- * A window is the time for which the provider states its limits, usually a minute. The log says how
+ * A limit says how much may be used in one window. A window is usually a minute. The log says how
  * much of each limit was used in each part of the last window: the arrays `used` and `extra` of
  * struct limit.
  */
@@ -35,8 +35,8 @@ enum {
     CREDIT = 8,       /* a run that was idle may catch up by this many requests */
     OLD_DAYS = 30,    /* the age at which unchanged state files are removed */
 };
-/* Requests wait for the answer to the first of all requests, and for the answer to the first
- * request after a pause. They wait at most this long. */
+/* The first of all requests goes alone, and so does the first request after a pause. The other
+ * requests wait for its answer, but at most this long. */
 #define PROBE_NS (5 * SEC_NS)
 
 enum stage { FREE, WAITING, GRANTED, SENT, ANSWERED };
@@ -481,9 +481,9 @@ static void trim_extra(const struct state *s, struct limit *m, double taken, uin
     }
 }
 
-/* Compares our own count of limit k with the provider's number, and corrects `extra`. The request
- * was sent in the part `sent_part`. The provider's number includes everything that we logged before
- * that part, but says nothing about later parts. */
+/* Compares our own count of limit k with the provider's number, and corrects `extra`. The number
+ * came with the answer to a request that was sent in the part `sent_part`. It includes everything
+ * that we logged before that part, but says nothing about later parts. */
 static void take_told(struct state *s, int k, const struct limit_told *told, uint64_t sent_part,
                       uint64_t now, uint64_t window_ns)
 {

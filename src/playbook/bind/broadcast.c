@@ -18,7 +18,8 @@ struct groups {
     uint32_t have[PB_MAX_RANK]; /* a bit for each input that varies along the group */
 };
 
-/* The size of axis d, counted from the last axis; "1" if the tensor has fewer axes. */
+/* Returns the size of axis d, where axis 0 is the last axis of the tensor; "1" if the tensor has no
+ * axis d. */
 static const char *dim_from_last(const json_t *tensor, size_t d)
 {
     const json_t *shape = json_object_get(tensor, "shape");

@@ -1,6 +1,7 @@
 /*
  * tensors.h - binds a task's tensors and scalars to the roles of an operation. A role is the
- * template's own name for a tensor or scalar.
+ * template's own name for a tensor or scalar. To bind a tensor to a role means to find the texts of
+ * the role's placeholders.
  *
  * The task is given as author facts, the JSON that describes a task. Its tensors must be in the
  * order of the roles: inputs, then outputs. The functions return false if tensors or scalars do not
@@ -20,10 +21,10 @@ bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b, const js
 
 /*
  * Binds the first n tensors of the task: inputs whose shapes broadcast to the output's shape. Each
- * may have its own dtype. Refuses a task that needs no broadcasting, because a simpler playbook
- * serves it: all inputs have the output's shape and dtype, and there are no scalars. But an
- * operation along rows takes even such a task if the operation works on an expression of the
- * inputs.
+ * may have its own dtype. A task needs no broadcasting if all inputs have the output's shape and
+ * dtype, and there are no scalars. The function refuses such a task, because a simpler playbook
+ * serves it. There is one exception: an operation along rows that works on an expression of the
+ * inputs takes the task.
  */
 bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
                     size_t n, const json_t *texts, struct strbuf *why);

@@ -134,14 +134,14 @@ struct pb_point {
  * and the values of earlier settings. If the task has no timed shape, or the expression cannot be
  * computed, the entry is 0. */
 void guess_starts(const struct playbook *pb, const json_t *task, struct pb_binding *b);
-/* Returns true if the playbook's condition `fits` holds at this point, or if it has no such
- * condition. The condition may use the binding's texts and all settings. It may not use sizes,
+/* Returns true if the playbook's condition `fits` holds at this point, or if the playbook has no
+ * such condition. The condition may use the binding's texts and all settings. It may not use sizes,
  * because a kernel must be right at every shape. */
 bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p);
 /* Returns the point to begin with. Every setting has its guessed value, or its start if there is no
  * guess. If the requirements forbid this point (for example because elements are wide), tries each
- * setting in turn, and lowers it alone until they allow the point. If no setting can be lowered in
- * this way, returns the forbidden point. */
+ * setting in turn: lowers only this setting until the requirements allow the point. If no setting
+ * can be lowered in this way, returns the forbidden point. */
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
 /* Do the playbook's requirements allow the point? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
@@ -151,8 +151,9 @@ void playbook_code(const struct playbook *pb, const struct pb_point *p, struct s
 /* Finds the label of a point in a text. Returns false if the text has no label of this playbook. */
 bool playbook_uncode(const struct playbook *pb, const char *text, struct pb_point *out);
 
-/* A move stage says which settings a step of a run should change. Returns its number: 0 for
- * structure, 1 for movement, 2 for pipelining, 3 for tuning; -1 for any other name. */
+/* A move stage says which settings a step of a run should change. Returns the number of the stage
+ * `name`: 0 for structure, 1 for movement, 2 for pipelining, 3 for tuning; -1 for any other
+ * name. */
 int playbook_stage(const char *name);
 /* Returns the text under the key of a JSON object; "" if there is none. */
 const char *facts_text(const json_t *j, const char *key);

@@ -7,8 +7,8 @@
 #include "base/util.h"
 #include "playbook/book/book.h"
 
-/* Two points differ in one setting. If the time of one point is more than this factor times the
- * time of the other, its value of the setting is clearly slower. */
+/* Suppose that two points differ in one setting. If the slower point takes more than DOMINATED
+ * times as long as the faster one, the slower point's value of this setting is clearly slower. */
 #define DOMINATED 1.05
 
 int playbook_stage(const char *name)
@@ -157,7 +157,7 @@ struct search {
     bool postponed;
 };
 
-/* Is a value of the point dominated by the value of `base` in the hints? */
+/* Do the hints show that one of the point's values is dominated by the value of `base`? */
 static bool is_postponed(const struct search *x, const struct pb_point *p)
 {
     for (uint32_t s = 0; s < x->pb->nsettings; s++)

@@ -15,14 +15,14 @@
 /* Binds a text to a key. If the key is bound already, the earlier text stays. */
 void bind_text(struct pb_binding *b, const char *key, const char *value);
 void bind_number(struct pb_binding *b, const char *key, int64_t v);
-/* The text bound to the key, which has `len` bytes; NULL if the key is not bound. */
+/* `key` has `len` bytes. Returns the text bound to it, or NULL. */
 const char *bound_text(const struct pb_binding *b, const char *key, size_t len);
-/* "__restrict__ ", unless the output is one of the inputs. */
+/* Returns "__restrict__ ", or "" if the output is one of the inputs. */
 const char *restricted(const struct pb_binding *b);
 
 /* Are the texts equal if blanks are ignored? */
 bool same_text(const char *a, const char *b);
-/* Are the shapes, lists of texts, equal size by size? */
+/* A shape is a list of sizes, each a text. Are all sizes of both shapes equal? */
 bool same_shape(const json_t *a, const json_t *b);
 
 /* A size as a factor of a product, in parentheses unless it is "1". */

@@ -3,8 +3,9 @@
  *
  * A sink is one thing that a launch computes, for example a stored value
  * (graph/reference/stores.h). A unit is one run of a kernel's body: it computes one element of the
- * launch's value, or one line of it (all elements along one axis). There are three ways to map
- * units to threads (@{items} is a setting of the playbook `generate`):
+ * launch's value, or one line of it (all elements along one axis). An anchor is a convolution or a
+ * product of matrices. There are three ways to map units to threads (@{items} is a setting of the
+ * playbook `generate`):
  *
  *   MAP_THREADS   a thread computes @{items} units
  *   MAP_LANES     a group of threads ("lanes") computes one unit, and they share its loop
@@ -137,8 +138,7 @@ struct launch {
     /* `n` counts the sinks. `last` is the index of the last of them in writer.stores.sinks, not
      * counting a sink that rides. */
     size_t n, last;
-    bool rides; /* there are two sinks. Of the first one, a unit of the second one reads at most the
-                   element with the same index: see can_ride() */
+    bool rides; /* there are two sinks, and the second rides with the first: see can_ride() */
     enum mapping map;
     const char *lanes; /* only for MAP_LANES: how many lanes a unit has, see lanes_text() */
     bool contiguous;   /* see is_contiguous() */
@@ -166,8 +166,8 @@ static void write_sink(struct emit *e, const struct sink *s)
     }
 }
 
-/* Writes a reduction, and then the value of the second sink. Of the reduction, the second sink
- * reads at most the element that the unit has just computed. */
+/* Writes a reduction, and then the value of the second sink. A unit of the second sink reads only
+ * that element of the reduction that the unit itself has just computed, or no element of it. */
 static void write_riding(struct emit *e, const struct sink *s)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
@@ -355,8 +355,8 @@ static bool part_fits(struct writer *w, const struct part *p, struct strbuf *sou
 }
 
 /* Looks for launches that contain an anchor and more work, and that no template fits. Marks their
- * anchors in `keep`, so that each of them gets a launch of its own, which a template may fit.
- * Returns true if it marked an anchor. */
+ * anchors in `keep`. So each anchor gets a launch of its own, which a template may fit. Returns
+ * true if it marked an anchor. */
 static bool find_kept(struct writer *w, bool *keep)
 {
     bool any = false;
@@ -537,7 +537,8 @@ static size_t find_rider(struct writer *w, size_t first)
     return 0;
 }
 
-/* Makes a launch of sink number `first` and of further sinks that the launch can compute too. */
+/* Makes a launch that computes sink number `first`, and further sinks if they fit into the same
+ * launch. */
 static struct launch launch_of(struct writer *w, size_t first)
 {
     const struct sink_vec *v = &w->stores.sinks;

@@ -15,9 +15,9 @@
  * that would repeat much work.
  *
  * A launch that contains an anchor (a convolution or a product of matrices) becomes a task of its
- * own: its tensors are the inputs and stored values that the launch reads and the value that it
- * computes. If a template fits this task, the launches and kernels of the template replace the
- * launch.
+ * own: it reads the inputs and stored values that the launch reads, and its output is the value
+ * that the launch computes. If a template fits this task, the launches and kernels of the template
+ * replace the launch.
  *
  * Stored values are in workspaces. Two values of the same size share a workspace if the first one
  * is not read any more when the second one is computed. The generated texts have the placeholders
@@ -46,7 +46,7 @@ struct generated {
     }
 
 struct generate_templates {
-    const json_t *task; /* the author facts of the whole task */
+    const json_t *task; /* the author facts of the whole task: say_task_json() in prompt/say.h */
     /* Writes the kernel file of the first template that fits the task; false if none fits. NULL if
      * there are no templates. */
     bool (*write)(void *ctx, const json_t *task, struct strbuf *source);

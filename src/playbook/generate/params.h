@@ -5,8 +5,9 @@
  * SC(eps), and VAL3(i), PART3(i), PMAG3(i) for stored value 3. params_find() looks for these macros
  * in the text.
  *
- * Each stored value has a slot, which is a workspace of the plan. When no later launch reads the
- * value, its slot can hold another value of the same size in bytes.
+ * A sink is one thing that a launch computes, for example a stored value
+ * (graph/reference/stores.h). Each stored value has a slot, which is a workspace of the plan. When
+ * no later launch reads the value, its slot can hold another value of the same size in bytes.
  */
 #ifndef PLAYBOOK_GENERATE_PARAMS_H
 #define PLAYBOOK_GENERATE_PARAMS_H
@@ -69,13 +70,13 @@ void params_args(const struct params *p, struct strbuf *out);
 enum params_fit { FITS_ALWAYS, FITS_SOMETIMES, FITS_NEVER };
 enum params_fit params_fit_int(const struct params *p, const struct dim *units, const char **when);
 
-/* The workspace of a stored value, which must have a slot. */
+/* Returns the name of the workspace that holds v. v must have a slot. */
 const char *params_slot(const struct params *p, const struct value *v);
 /* Appends the entries of the plan's "workspace". `further` holds more entries, already as JSON. */
 int params_workspaces(const struct params *p, const char *further, struct strbuf *out,
                       struct err *err);
-/* The headers that the types of the inputs and outputs need, and functions that load and store
- * elements of these types. */
+/* Appends to `includes` the headers that the types of the inputs and outputs need. Appends to
+ * `overloads` functions that load and store elements of these types. */
 void params_includes(const struct params *p, struct strbuf *includes, struct strbuf *overloads);
 /* Appends the macros for stored values. */
 void params_macros(const struct params *p, struct strbuf *out);

@@ -1,5 +1,5 @@
-/* part.c - makes a task of a launch, and adds the file that a template writes for it to the
- * generated file. */
+/* part.c - turns a launch into a task of its own. If a template writes a file for this task, adds
+ * that file to the generated file. */
 #include "playbook/generate/part.h"
 
 #include <stdio.h>
@@ -339,9 +339,10 @@ static void add_entries(const json_t *entries, const char *prefix, struct strbuf
     }
 }
 
-/* Corrects the tensor maps of a template for the whole plan. A map of the template's own workspace
- * gets the name that the workspace has there. A map of a stored value gets the dtype float32: a
- * stored value is in a workspace, and a workspace has no dtype of its own. */
+/* Corrects the tensor maps of a template for the whole plan. If a map is of one of the template's
+ * own workspaces, its "tensor" becomes the workspace's name in the whole plan. A map of a stored
+ * value gets the dtype float32: a stored value is in a workspace, and a workspace has no dtype of
+ * its own. */
 static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots, const char *prefix)
 {
     const char *name;

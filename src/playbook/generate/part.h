@@ -16,7 +16,7 @@ struct part {
     struct graph *g; /* the lowered graph (graph/reference/lower.h) */
     const struct stores *stores;
     const struct sink *sink; /* the value or output that the launch computes */
-    const json_t *whole;     /* the author facts of the whole task */
+    const json_t *whole; /* the author facts of the whole task: say_task_json() in prompt/say.h */
     /* The name of a stored value's tensor in the part's task. */
     const char *(*name)(void *ctx, const struct value *v);
     void *ctx;
@@ -26,9 +26,11 @@ struct part {
  * not NULL, the function marks the anchors in it, by id, and returns whether there is an anchor,
  * even if something else needs a loop. */
 bool part_has_anchor(const struct part *p, bool *keep);
-/* Does the launch only elementwise work, for a value with two axes or more? */
+/* Is all work of the launch elementwise, and does its value have at least two axes of a size other
+ * than 1? This function and part_is_tail() return false also if a template would round a float that
+ * a generated kernel keeps in 32 bits. */
 bool part_is_elementwise(const struct part *p);
-/* Does the launch of an output compute something that needs a loop, and no anchor? */
+/* Does the launch compute an output, need a loop for this, and contain no anchor? */
 bool part_is_tail(const struct part *p);
 /* The author facts of the part's task, as a new reference. */
 json_t *part_task(const struct part *p);

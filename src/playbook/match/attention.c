@@ -5,8 +5,8 @@
  *     torch.softmax(q @ k.mT / 8 + mask, -1) @ v
  *
  * The op's tensors are Q[Z, M, D], K[Z, N, D], V[Z, N, E] and O[Z, M, E], where Z is the batch.
- * Each operand is an input, or a view (view.h) of an input that keeps the order of its elements.
- * The score is a CUDA expression in which v is the product, m the query and n the key. It may read
+ * Each operand is an input, or a view (view.h) that keeps the order of an input's elements. The
+ * score is a CUDA expression in which v is the product, m the query and n the key. It may read
  * inputs that broadcast to the scores, and use m and n as numbers.
  *
  * If the score is only the product times a number, `plain` is "true" and `scale` is this number. A
@@ -58,8 +58,8 @@ static bool has_op(void *op, const struct value *v)
     return v->op == *(const enum graph_op *)op;
 }
 
-/* If v has the elements of a value with this operation, in the same order and perhaps in another
- * shape, returns this value. Otherwise returns NULL. */
+/* If v has the elements of a value that the operation `op` computes, in the same order and perhaps
+ * in another shape, returns this value. Otherwise returns NULL. */
 static const struct value *base_of(struct match *x, const struct value *v, enum graph_op op)
 {
     const struct view_end end = {has_op, &op, true};
@@ -286,7 +286,8 @@ static bool find_batch(const struct attention *a, const struct value *t, uint32_
 }
 
 /* Writes the element of input i that belongs to the score (m, n) of matrix z. t is the value of the
- * input, which broadcasts to the shape of the scores. */
+ * input. Returns false if t does not broadcast to the shape of the scores, or if the template
+ * cannot index it. */
 static bool write_input(struct writing *w, int i, const struct value *t, struct strbuf *out)
 {
     const struct attention *a = w->a;

@@ -202,9 +202,9 @@ static bool write_real(struct chain *c, const struct value *v, struct strbuf *ou
     return write_expression(v, &leaves, out, c->x->why);
 }
 
-/* If pass number `first` sums e, finds a pass that sums the squares of e around its mean. Returns
- * its number, or 0 if there is none. The kernel computes both sums while it reads the elements
- * once. */
+/* If pass number `first` sums e, finds a pass that sums (e - m)^2, where m is the mean of e.
+ * Returns the number of that pass, or 0 if there is none. The kernel computes both sums while it
+ * reads the elements once. */
 static size_t find_squares(const struct chain *c, size_t first)
 {
     const struct value *sum = c->pass[first];
@@ -278,8 +278,8 @@ static void bind_axes(struct chain *c)
         bind_text(c->x->b, axes[i].key, arena_printf(&c->x->m->mem, "(%s)", axes[i].dim->text));
 }
 
-/* Sets x->seen to a copy of the task. In it the output has the shape of the expression, and so do
- * the inputs that have the shape of another space. */
+/* Sets x->seen to a copy of the task. In the copy the output has the shape of the expression.
+ * Inputs that have the shape of another space in the task also get this shape. */
 static void see_full(struct chain *c)
 {
     json_t *task = json_deep_copy(c->x->m->facts), *t, *shape = json_array();

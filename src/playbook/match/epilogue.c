@@ -76,9 +76,9 @@ static int axis_of_n(const struct epilogue *e, const struct value *d)
     return d->rank > 1 && is_like(d, p) ? 1 : -1;
 }
 
-/* Returns the template's text for the index into an input that has the shape of t, for an element
- * of d: "0" if t is a single value, "n" if it has one value for each column or channel, "at" if it
- * has the shape of d. Returns NULL otherwise. */
+/* t is an input. Returns the template's text for the index in t that belongs to an element of d:
+ * "0" if t is a single value, "n" if t has one value for each column or channel, "at" if t has the
+ * shape of d. Returns NULL otherwise. */
 static const char *place_of(const struct epilogue *e, const struct value *t, const struct value *d)
 {
     int axis = axis_of_n(e, d);

@@ -20,8 +20,8 @@ struct epilogue {
     int operands[2]; /* numbers of the product's inputs; the expression need not use these again */
     /* If true, n is the index along the last axis of the result, else along the second one. */
     bool rows;
-    /* How many rows the product has, which the template counts with m; NULL if the template has no
-     * m. */
+    /* How many rows the product has; the template's m is the index of a row. NULL if the template
+     * has no m. */
     const struct dim *m;
     int bias; /* number of an input that is added to the product, with one value for each n; the
                  expression must not use this input again. -1 if there is none */

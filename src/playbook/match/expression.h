@@ -23,13 +23,13 @@ struct leaves {
     void *ctx;
 };
 
-/* Returns false, with the reason, if there is an operation between v and the leaves that is not
+/* Returns false, with the reason, if v is computed from the leaves by an operation that is not
  * elementwise, or if the text would be too long. */
 bool write_expression(const struct value *v, const struct leaves *leaves, struct strbuf *out,
                       struct strbuf *why);
 
-/* Writes an input, a scalar or an axis as v0, v1, ..., or a size as an expression of these. Each of
- * these names follows `prefix`. Returns false if v is something else. */
+/* Writes an input, a scalar or an axis as v0, v1, ..., or a size as an expression of these. Writes
+ * `prefix` before each of these names. Returns false if v is something else. */
 bool write_value_number(const struct meaning *m, const struct value *v, const char *prefix,
                         struct strbuf *out);
 /* The usual leaves: those of write_value_number(), without a prefix. */

@@ -1,6 +1,5 @@
 /*
- * functions.h - the CUDA C++ expression for each elementwise operation of a graph that is a
- * function.
+ * functions.h - a CUDA C++ expression for each elementwise function of a graph, such as abs or exp.
  *
  * In the texts $0, $1, ... stand for the operands. max_nan and min_nan (playbooks/parts/values.cu)
  * keep a NaN, as PyTorch does. expression.c writes operators (add, eq, ...), because integers and

@@ -1,4 +1,5 @@
-/* halves.c - matches an elementwise expression of the two halves of each row of the only input. */
+/* halves.c - matches an elementwise expression that combines the first and the second half of each
+ * row. The task must have only one input. */
 #include "base/util.h"
 #include "playbook/match/match.h"
 

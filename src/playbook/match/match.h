@@ -5,10 +5,10 @@
  * compute. To bind a text means to give a placeholder its text.
  *
  * A playbook whose ops have {"*": {"from": WAY}} names one of the ways below to find the op. Each
- * way looks at the value of the task's only output. If the value fits, the way returns the op,
- * binds the texts that the template needs, and may set `seen` to a copy of the task whose tensors
- * have the shapes of the op's roles (the template's names for tensors). If the value does not fit,
- * the way returns NULL and says why.
+ * way looks at the value of the task's only output. If the value fits, the way returns the op and
+ * binds the texts that the template needs. It may also set `seen` to a copy of the task, in which
+ * the tensors have the shapes of the op's roles (the template's names for tensors). If the value
+ * does not fit, the way returns NULL and says why.
  */
 #ifndef PLAYBOOK_MATCH_MATCH_H
 #define PLAYBOOK_MATCH_MATCH_H
@@ -60,8 +60,8 @@ const struct pb_op *match_chain(struct match *x);
  * the sum or an extreme of this expression over all rows. An extreme is a maximum or a minimum.
  * Binds passes:take and other texts of the passes, expr, post, rows and cols. */
 const struct pb_op *match_nested(struct match *x);
-/* "torch pool": pooling of the only input along its last one to three axes. Binds size:d, step:h,
- * dilation:w, pad:d and so on, fill and post. */
+/* "torch pool": pooling of the only input. The windows lie along its last one, two or three axes.
+ * Binds size:d, step:h, dilation:w, pad:d and so on, fill and post. */
 const struct pb_op *match_pool(struct match *x);
 /* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, the band of keys that
  * count for a query, and empty, the result for a query that has no such key. */

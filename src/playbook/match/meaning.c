@@ -1,5 +1,5 @@
-/* meaning.c - reads a task's graph from its author facts, and numbers its inputs, scalars and axes.
- */
+/* meaning.c - reads a task's graph from its author facts (the JSON that describes the task), and
+ * numbers its inputs, scalars and axes. */
 #include "playbook/match/meaning.h"
 
 #include <ctype.h>
@@ -181,8 +181,8 @@ static void set_shape(json_t *tensor, uint32_t rank, const struct dim *const *sh
     json_object_set_new(tensor, "shape", texts);
 }
 
-/* Fills m->seen, and gives the inputs in m->facts the shapes of m->seen and the outputs the shapes
- * of the graph. Equal sizes then have equal texts. */
+/* Fills m->seen. In m->facts, the inputs get the shapes of m->seen, and the outputs get the shapes
+ * that they have in the graph. Equal sizes then have equal texts. */
 static void see_tensors(struct meaning *m)
 {
     const uint32_t *uses = graph_uses(&m->g, &m->mem);

@@ -74,8 +74,8 @@ static bool find_outer(struct nested *c, const struct value *v, bool *seen, unsi
     return true;
 }
 
-/* Does the reduction work along the last axes of its operand, or along all of them? *from is the
- * first of these axes. */
+/* Is the reduction along the last axes of its operand, or along all axes? *from is the first of
+ * these axes. */
 static bool along_last(const struct value *v, uint32_t *from)
 {
     const struct attr *dim = value_attr(v, "dim");

@@ -1,7 +1,7 @@
 /*
- * pool.c - matches pooling: a sum, mean, maximum or minimum of windows of the only input, along its
- * last one to three axes. The task may apply an expression to each pooled value. match.h explains
- * ops and binding.
+ * pool.c - matches pooling: the sum, mean, maximum or minimum of each window. The task has one
+ * input, and the windows lie along its last one, two or three axes. The task may apply an
+ * expression to each pooled value. match.h explains ops and binding.
  *
  *     F.avg_pool2d(x, 3, stride=2, padding=1)
  *     pad -> windows along H -> windows along W -> sum over the windows -> div(9)

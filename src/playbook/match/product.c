@@ -8,8 +8,8 @@
  * are stored transposed. Z is the batch. If the second operand has no batch, the batch of the first
  * operand counts as rows, and Z is 1. That needs a layout in which batch and rows are one axis.
  * With any other layout, an operand without a batch is A[1, M, K] or B[1, K, N], and is multiplied
- * with every matrix of the other operand. Each operand is a view (view.h) of an input, which must
- * be stored as an array of matrices or of transposed matrices.
+ * with every matrix of the other operand. Each operand is a view (view.h) of an input. In memory it
+ * must be an array of matrices, or of transposed matrices.
  */
 #include <stdio.h>
 
@@ -61,8 +61,8 @@ static bool are_stored(struct product *p, uint32_t batch_a, uint32_t batch_b)
            operand_is_stored(&p->b.view, batch_b, p->args[1]->rank - 1, &p->turned[1]);
 }
 
-/* Finds the sizes of a product of batches of matrices, or of vectors, which are matrices of one row
- * or column. */
+/* Finds the sizes of a product of batches of matrices. A vector counts as a matrix of one row or
+ * column. */
 static bool find_sizes(struct meaning *m, struct product *p)
 {
     const struct value *a = p->args[0], *b = p->args[1];

@@ -5,10 +5,10 @@
  *     A.reshape(N * M, K)                 the base is A, in its own order
  *     A.permute(1, 2, 0).flatten(0, 1)    axis 0 is axes 1 and 2 of A, axis 1 is axis 0 of A
  *
- * Between the view and its base there are only reshapes, permutations, and casts if they are
- * allowed. Each axis of the view is a range of neighbouring axes of the base. If the elements are
- * in the order of the base, a reshape may also split axes: the base then counts as if it had the
- * reshape's shape.
+ * Between the view and its base there are only reshapes and permutations. If struct view_end allows
+ * it, there may also be casts between floats. Each axis of the view is a range of neighbouring axes
+ * of the base. If the elements are in the order of the base, a reshape may also split axes: the
+ * base then counts as if it had the reshape's shape.
  */
 #ifndef PLAYBOOK_MATCH_VIEW_H
 #define PLAYBOOK_MATCH_VIEW_H
