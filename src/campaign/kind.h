@@ -1,5 +1,6 @@
 /*
- * kind.h - what kind of work a task is, for the rows and means of a campaign.
+ * kind.h - finds out what kind of work a task is. A campaign shows the kind in the task's row, and
+ * computes a mean for each kind.
  *
  *     struct work_kind k;
  *     work_kind_of(task, &k);
