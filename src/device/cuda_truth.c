@@ -22,7 +22,8 @@ struct cuda_truth {
      * refers to (docs/judge.md). */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS];
     cu_ptr got; /* the output to compare, if it was kept in host memory */
-    /* The candidate's outputs, for the oracle to read. Only for buffers with job_has_choice(). */
+    /* The candidate's outputs, for the oracle to read. Only for outputs with several right answers
+     * (job_has_choice()). */
     cu_ptr chosen[JOB_MAX_BUFFERS];
     cu_ptr scratch, axes, scalars, fault; /* the oracle reaches them through struct ref_ctx */
     cu_ptr partial;                       /* sums of hone_compare, one for each warp */
