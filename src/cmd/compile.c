@@ -78,7 +78,8 @@ static json_t *diags_json(const struct compiled *c)
     return out;
 }
 
-/* Counts machine instructions by kind; empty if Hone cannot read the machine code. */
+/* Returns the numbers of machine instructions by kind. The array is empty if Hone could not read
+ * the machine code. */
 static json_t *machine_json(const struct sass_vec *v)
 {
     json_t *out = json_array();

@@ -297,8 +297,8 @@ static int open_authors(struct run_resources *p, const struct optimize_run *s, s
     return 0;
 }
 
-/* Opens the pool from which calls reserve what they may cost: the pool of the campaign, or one of
- * the run's own. */
+/* Opens the pool from which calls reserve what they may cost. If the run belongs to a campaign with
+ * a pool, opens that pool; else makes one if the run has a budget of tokens or money. */
 static int open_pool(struct run_resources *p, const struct optimize_run *s, struct arena *mem,
                      struct err *err)
 {
@@ -461,8 +461,8 @@ static int create_run(struct optimize_run *s, const char *task, const char *conf
     return store_end(s->store, rc == 0, err);
 }
 
-/* Makes the folder of the report now, because at the end of a long run it would be too late to
- * learn that it cannot be written. */
+/* Makes the folder of the report now. If Hone cannot write there, the user learns it before the
+ * run, not at the end of a long run. */
 static int prepare_out(struct optimize_run *s, struct arena *mem, struct err *err)
 {
     const char *dir = s->out_dir ? s->out_dir : *s->config->out ? s->config->out : "hone-out";
@@ -643,8 +643,8 @@ static void compare_with_recording(const struct optimize_run *s, const struct ta
                     t->name, was, now);
 }
 
-/* Loads the task of the run. `note` says if it differs from the current task or from the
- * recording's. */
+/* Loads the task of the run. If it differs from the current task, or from the task with which a
+ * recording was made, `note` says so. */
 static struct task *load_run_task(struct optimize_run *s, struct strbuf *note)
 {
     struct err err = ERR_INIT;

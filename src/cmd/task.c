@@ -322,8 +322,8 @@ static void show_json(const struct task *t)
     print_json(j);
 }
 
-/* Prints what the task computes as a graph, from the task's "graph" or else from its PyTorch
- * expression. */
+/* Prints the graph of what the task computes. The graph comes from the task's "graph" if it has
+ * one, else from its PyTorch expression. */
 static int show_graph(const struct task *t, bool json)
 {
     struct graph g;
