@@ -44,9 +44,9 @@ struct device_module {
     unsigned nfn;
     struct module_range range[MAX_RANGES];
     unsigned nranges;
-    /* True if `range` covers every section of writable variables of the module. Such a module has
-     * no other memory in which it could keep data for the next call, so cuda_globals_intact()
-     * notices any data that it keeps. */
+    /* True if `range` covers every section of writable variables of the module. Then the module has
+     * no other memory in which it could keep data for the next call. If it keeps any, the sections
+     * change, and cuda_globals_intact() notices that. */
     bool sealed;
 };
 
