@@ -7,8 +7,8 @@
 #include "eval/detail.h"
 #include "eval/evaluation.h"
 
-/* Copies the counters that the worker sent, except those of held-out shapes, because authors see
- * all counters of a verdict. */
+/* Copies the counters that the worker sent, except those of held-out shapes. Authors see all
+ * counters of a verdict, and must not learn the held-out shapes. */
 void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r)
 {
     for (uint32_t i = 0; i < r->ncounters; i++) {
