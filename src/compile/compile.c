@@ -279,7 +279,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
 }
 
 /* Collects the headers that a source can include by their file names. If NVRTC compiles, these are
- * the shims. Hone's own code (rq->trusted) also gets the headers among the embedded assets. */
+ * the shims (shim.h). Hone's own code (rq->trusted) also gets the headers among the embedded
+ * assets. */
 static void find_headers(const struct compiler *c, const struct compile_request *rq,
                          struct compile_job_request *job, struct arena *a)
 {
