@@ -67,7 +67,8 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     return 0;
 }
 
-/* Refuses options whose values come from the recording. */
+/* With --author replay:FILE, the run goes as it was recorded in FILE. Refuses options whose values
+ * come from this recording. */
 static int check_replay(const struct wishes *w, const struct budget *b, struct err *err)
 {
     const struct {

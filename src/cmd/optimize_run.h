@@ -57,8 +57,9 @@ int cmd_check_author(const char *spec, const struct budget *b, struct err *err);
 /* Without the headers of CuTe, no kernel in CuTe compiles. If they are missing, sets *d to plain
  * CUDA and says so on stderr; fails if the user asked for CuTe. */
 int cmd_settle_dialect(bool asked, enum dialect *d, struct err *err);
-/* Sets how many moves a step of `refine` asks for, if the user did not. If candidates run on a GPU,
- * it helps to rank several proposals of the built-in author by the emulator's cost model first. */
+/* Sets how many proposals (changes of the kernel) a step of `refine` asks for, if the user did not.
+ * For the built-in author on a GPU there are several: the emulator's cost model ranks them, and the
+ * GPU runs only the best. */
 void cmd_settle_proposals(struct run_config *c);
 
 /* Carries out the run. Prints progress, the summary and the paths written. Returns an exit code. */
