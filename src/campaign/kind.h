@@ -23,7 +23,7 @@ struct work_kind {
      * nothing else. Algebra can replace both operations by much less work, so a kernel may be
      * faster than the task's flops allow. */
     bool collapsed;
-    bool degenerate;    /* as in struct task: a constant kernel would pass */
+    bool degenerate;    /* as in struct task: a kernel that writes constants would pass */
     unsigned free_axes; /* how many axes are not constant */
 };
 
