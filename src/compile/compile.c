@@ -86,8 +86,8 @@ struct compile_ticket {
 
 /* ---- opening ---------------------------------------------------------------------------------*/
 
-/* Hashes a file's size and time instead of its bytes, which is fast. We assume that another version
- * of the file differs in one of them. */
+/* Hashes a file's size and time instead of its bytes, because that is fast. We assume that another
+ * version of the file has another size or time. */
 static void hash_stat(struct hash *h, const char *dir, const char *name)
 {
     char path[4096];
@@ -349,7 +349,8 @@ static void find_pch(struct compiler *c, const struct option_list *o, const char
 
 /* ---- families --------------------------------------------------------------------------------*/
 
-/* Makes the key under which the cache keeps a family record, from the key of its compile. */
+/* The cache keeps the family record of a compile under a key of its own. Makes that key from the
+ * key of the compile. */
 static void record_key(const char *key, char out[HASH_HEX])
 {
     struct hash *h = hash_new();
