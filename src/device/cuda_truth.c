@@ -227,7 +227,8 @@ int cuda_truth_compute(struct device *dev, const struct job_case *c, const struc
     return ref_fault_check(&ctx, fault, names, err);
 }
 
-/* Sets `*addr` to the address of the output on the device; copies an output from the host first. */
+/* Sets `*addr` to the address of the output on the device. If the output is in host memory, copies
+ * it to the device first. */
 static int bring_output(struct cuda *d, const struct job_buffer *b, struct device_output got,
                         cu_ptr *addr, struct err *err)
 {
