@@ -29,7 +29,7 @@ void copy_counters(struct verdict *v, const struct case_set *cases, const struct
     }
 }
 
-/* Warns if the evaluation asked for all baselines, but no library was timed and right. */
+/* Warns if the evaluation asked for all baselines, but no library gave right results and a time. */
 static void note_libraries(struct verdict *v, const struct evaluation *a, const bool *left_out)
 {
     bool library = false, timed = false;
