@@ -34,7 +34,8 @@ struct doctor {
     VEC(struct row) rows;
 };
 
-/* Makes a path below the current directory relative to it. */
+/* If the path lies below the current directory, returns it relative to this directory; else returns
+ * the path as it is. */
 static const char *shown(const char *path)
 {
     char cwd[4096];

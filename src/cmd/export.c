@@ -24,7 +24,7 @@ struct request {
     struct compiler *compiler;
 };
 
-/* One kernel, and everything that `model` borrows from. */
+/* One kernel. `model` borrows from the other members. */
 struct kernel {
     struct evidence evidence;
     struct plan *plan;

@@ -164,7 +164,8 @@ static int config_of_recording(struct run_config *c, const char *spec, const cha
     return 0;
 }
 
-/* If the operand is FILE.py, makes it a task first. Returns the task, or NULL. */
+/* If the operand is FILE.py, imports the file first. Returns the name or the folder of the task, or
+ * NULL on an error. */
 static const char *task_of_operand(const struct optimize_run *s, const struct wishes *w,
                                    const char *operand, struct arena *mem, struct err *err)
 {

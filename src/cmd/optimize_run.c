@@ -236,8 +236,8 @@ static void on_confirmed(void *ctx, const struct agent *a, const struct node *n,
 struct run_resources {
     struct task *task;
     struct author *authors[AUTHOR_ROLES];
-    /* If `eval` uses a GPU, `model` is an evaluator on the emulator, which ranks proposals.
-     * Otherwise `model` is NULL. */
+    /* If `eval` uses a GPU and steps have several proposals, `model` is an evaluator on the
+     * emulator, with which Hone ranks the proposals. Otherwise `model` is NULL. */
     struct evaluator *eval, *model;
     struct replay *replay;
     struct judge *judge;
@@ -409,7 +409,7 @@ static int print_end(struct optimize_run *s, struct run_resources *p, int rc, st
     return code;
 }
 
-/* If the text is `prefix` and the path of an existing file, makes that path absolute. */
+/* If the text is `prefix` followed by the path of an existing file, makes that path absolute. */
 static const char *in_full(const char *text, const char *prefix, struct arena *mem)
 {
     char *full = str_starts(text, prefix) ? realpath(text + strlen(prefix), NULL) : NULL;

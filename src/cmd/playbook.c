@@ -115,7 +115,7 @@ static int run_list(int argc, const char **argv)
 }
 
 /* A point has one value for each setting of the playbook. Reads a text such as "threads=256" into
- * it. */
+ * the point. */
 static int take_setting(const struct playbook *pb, const char *arg, struct pb_point *p,
                         struct err *err)
 {

@@ -37,8 +37,8 @@ static int start_detached(const char *program, const char *argument)
 }
 
 /* Opens the page in a browser. Other users can read the command lines of processes, so the token
- * must not be in one. So the browser gets the path of a file that holds the link. Only the file's
- * owner can read the file. */
+ * must not be in one. The browser gets the path of a file instead. The file holds the link, and
+ * only its owner can read it. */
 static int open_browser(const struct server *v, struct temp_dir *dir, struct err *err)
 {
     const struct asset *page = asset_find("web/open.html");
