@@ -14,17 +14,18 @@
 #include "sys/proc.h"
 #include "sys/term.h"
 
-/* How long a process may take to stop after an interrupt. `hone` itself gives up after ten seconds.
- */
+/* How long a child may take to end after SIGTERM. A child is `hone` too, and ends within ten
+ * seconds (sys/interrupt.h). */
 #define STOP_NS (12 * SEC)
-/* How long to wait for a process of a killed campaign that still holds its run. */
+/* If a campaign was killed, one of its child processes may still hold a run. How long to wait until
+ * that process ends. */
 #define LOCK_NS (30 * SEC)
 
 #define NO_PASS "no kernel passes"
 
-/* The state of an entry that goes on again: it was done because a budget was used up, and now the
- * campaign's budget has grown. The state exists only in the memory of this process. In the store
- * the entry is "stopped", so that it also goes on after this process was killed. */
+/* The state of an entry whose run had ended because a budget was used up. The campaign's budget has
+ * grown, so the run goes on. The state exists only in the memory of this process. In the store the
+ * entry is "stopped". So if this process is killed, the next one goes on with the entry too. */
 #define REOPENED "reopened"
 
 /* A running task. */
@@ -34,7 +35,7 @@ struct job {
     struct entry_rec entry;
     struct str_vec argv;
     struct budget share; /* how much the run may spend in all; 0 = no limit */
-    /* `used`: this entry of drive.jobs holds a task. `ended`: the task's process has ended. */
+    /* `used`: this element of drive.jobs has a task. `ended`: the task's process has ended. */
     bool used, ended;
     bool reopened; /* see REOPENED */
 };

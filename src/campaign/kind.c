@@ -72,10 +72,10 @@ static bool holds(const bool *fact, const struct value *v)
     return v && fact[v->id];
 }
 
-/* Sets the facts of v. Between a product and v there may be views, casts, sums, and factors that do
- * not depend on a product. If something else uses the result of the product too, as in a batch
- * norm, the kernel must compute the whole result. Arguments have smaller ids, so their facts are
- * known. */
+/* Sets the facts of v. v stays linear in the result of a product through views, casts, sums, and
+ * factors that do not depend on a product. If something else uses the result of the product too, as
+ * in a batch norm, the kernel must compute the whole result; then v is not `linear`. Arguments have
+ * smaller ids than v, so their facts are known. */
 static void find_facts(const struct value *v, struct facts *f)
 {
     enum op_kind k = op_row(v->op)->kind;

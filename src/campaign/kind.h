@@ -1,5 +1,6 @@
 /*
- * kind.h - what kind of work a task is, for the rows and means of a campaign.
+ * kind.h - finds out what kind of work a task is. A campaign shows the kind in the task's row, and
+ * computes a mean for each kind.
  *
  *     struct work_kind k;
  *     work_kind_of(task, &k);
@@ -22,7 +23,7 @@ struct work_kind {
      * nothing else. Algebra can replace both operations by much less work, so a kernel may be
      * faster than the task's flops allow. */
     bool collapsed;
-    bool degenerate;    /* as in struct task: a constant kernel would pass */
+    bool degenerate;    /* as in struct task: a kernel that writes constants would pass */
     unsigned free_axes; /* how many axes are not constant */
 };
 

@@ -125,7 +125,7 @@ int known_times_read(struct known_times *k, const char *path, struct err *err)
     return rc;
 }
 
-/* The number after "level" in a folder's name above the problem; 0 = there is none. */
+/* Returns N if the problem is below a folder levelN; 0 if there is no such folder. */
 static long level_of(const char *operand)
 {
     long level = 0;

@@ -6,8 +6,8 @@
  *     t.rows.items[0].ratio.mid
  *     campaign_table_release(&t);
  *
- * Everything comes from the store, so a table of a campaign that is running, or that was made on
- * another machine, is loaded in the same way.
+ * Everything comes from the store. So a campaign that still runs, or that ran on another machine,
+ * is loaded in the same way.
  *
  * A ratio is a baseline's time divided by the kernel's, both from one evaluation. The times of a
  * measured row come from a GPU; such a row is compared with the fastest PyTorch baseline. The times

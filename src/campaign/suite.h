@@ -60,8 +60,8 @@ const char *suite_problem_name(const char *operand, size_t *len);
 /* Appends a line for each built-in suite, such as "  cutegen19  the nineteen tasks ...". */
 void suite_list(struct strbuf *out);
 
-/* suite_options() returns the options for importing an item as JSON. suite_read_options() reads
- * them back from the text of this JSON. */
+/* suite_options() returns, as JSON, the options with which to import an item. suite_read_options()
+ * reads them back from the text of this JSON. */
 json_t *suite_options(const struct suite_item *i);
 int suite_read_options(const char *text, struct suite_item *out, struct arena *a, struct err *err);
 

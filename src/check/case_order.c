@@ -8,7 +8,8 @@
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* The keys by which case `c` is sorted, the most important first. Held-out cases are hidden. */
+/* The keys by which case `c` is sorted, the most important first. `hidden` is true for a held-out
+ * case. */
 struct rank {
     bool hidden, misaligned;
     uint64_t bytes;

@@ -40,8 +40,8 @@ static bool hidden(const struct check_input *in, uint32_t c)
     return in->cases[c].role == ROLE_HELDOUT;
 }
 
-/* Replaces the numbers in a text about a held-out shape, because indices and counts would reveal
- * the shape. Names that contain digits stay. */
+/* Replaces each number in a text about a held-out shape by '#', because indices and counts would
+ * reveal the shape. Names that contain digits stay. */
 static const char *without_numbers(struct verdict *v, const char *text)
 {
     char *out = arena_strdup(&v->arena, text ? text : ""), *w = out;

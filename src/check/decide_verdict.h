@@ -27,8 +27,8 @@ void check_facts(struct verdict *v, const struct check_input *in);
 bool check_baseline(struct verdict *v, const struct check_input *in);
 
 /* Does only one part of check_facts: copies the sanitizer's findings to the verdict and lowers the
- * verdict if need be. Listed workloads come first: a held-out shape only adds findings that no
- * listed workload showed. `in->task` may be NULL. */
+ * verdict if need be. Findings of listed workloads come first. A held-out shape (one that authors
+ * never see) only adds findings that no listed workload showed. `in->task` may be NULL. */
 void check_findings(struct verdict *v, const struct check_input *in);
 
 /* If the verdict's kind is higher than `kind`, lowers it to `kind` and sets the verdict's stage,

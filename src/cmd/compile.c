@@ -78,7 +78,8 @@ static json_t *diags_json(const struct compiled *c)
     return out;
 }
 
-/* Counts machine instructions by kind; empty if Hone cannot read the machine code. */
+/* Returns the numbers of machine instructions by kind. The array is empty if Hone could not read
+ * the machine code. */
 static json_t *machine_json(const struct sass_vec *v)
 {
     json_t *out = json_array();
@@ -199,8 +200,8 @@ static int print_result(const struct compiled *c, const struct want *w, struct e
     return rc;
 }
 
-/* Returns the plan of the source, which may hold options for the compiler. Returns NULL if the
- * source has no plan, or one with mistakes. */
+/* Returns the plan in the source, because a plan may hold options for the compiler. Returns NULL if
+ * the source has no plan, or a plan with mistakes. */
 static struct plan *read_plan(const struct strbuf *src)
 {
     struct problem_vec problems = VEC_INIT;

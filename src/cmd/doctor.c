@@ -34,7 +34,8 @@ struct doctor {
     VEC(struct row) rows;
 };
 
-/* Makes a path below the current directory relative to it. */
+/* If the path lies below the current directory, returns it relative to this directory; else returns
+ * the path as it is. */
 static const char *shown(const char *path)
 {
     char cwd[4096];
@@ -51,7 +52,8 @@ static void add_row(struct doctor *d, const char *name, bool found, bool essenti
 
 /* ---- probes ------------------------------------------------------------------------------- */
 
-/* The first line of a program's output that contains `want`, or NULL. */
+/* Runs a program. Returns the first line with the text `want` in its output; NULL if there is none,
+ * or if the program failed. */
 static const char *first_line_with(struct doctor *d, const char *const *argv, const char *want,
                                    uint64_t limit_ns)
 {

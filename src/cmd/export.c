@@ -24,7 +24,7 @@ struct request {
     struct compiler *compiler;
 };
 
-/* One kernel, and everything that `model` borrows from. */
+/* One kernel. `model` borrows from the other members. */
 struct kernel {
     struct evidence evidence;
     struct plan *plan;
@@ -117,7 +117,7 @@ static int from_run(struct evidence *e, const struct request *r, const char *whi
     return rc;
 }
 
-/* Refuses a kernel without a passing verdict, unless the user accepts that. */
+/* Refuses a kernel without a passing verdict, unless the user gave --unverified. */
 static int judge_evidence(struct evidence *e, const struct request *r, struct err *err)
 {
     struct err why = ERR_INIT;

@@ -87,7 +87,7 @@ static int by_number(const void *a, const void *b)
     return i != k ? (i > k) - (i < k) : strcmp(x, y);
 }
 
-/* Adds the files in a folder, and in the folders inside it, whose names end in `end`. */
+/* Adds all files whose names end in `end`, from a folder and from the folders inside it. */
 static int list_files(const char *dir, const char *end, unsigned depth, struct name_vec *out,
                       struct err *err)
 {

@@ -37,7 +37,8 @@ struct import_wishes {
 
 /* Is the operand FILE.py or FILE.py:NAME? */
 bool cmd_is_python(const char *operand);
-/* The file's name without ":NAME"; the caller frees it. *name is "" if there is none. */
+/* Returns the name of the file, without ":NAME"; the caller frees it. *name becomes NAME, or "" if
+ * the operand has none. */
 char *cmd_split_python(const char *operand, const char **name);
 /* Refuses --input beside --trace, because the trace has the inputs already. */
 int cmd_check_trace(const struct str_vec *inputs, const char *recorded, struct err *err);
@@ -47,9 +48,9 @@ void cmd_say_importing(const char *operand);
 void cmd_print_import(FILE *f, const struct import_report *r);
 void cmd_print_import_json(FILE *f, const struct import_report *r);
 
-/* Imports FILE.py[:NAME] into the folder `imported` beside the store, unless this was done before,
- * and says on stderr where the task is. Returns the task's folder, which the caller frees, or
- * NULL. */
+/* Imports FILE.py[:NAME] into the folder `imported` beside the store, unless this was done before.
+ * If `quiet` is false, says on stderr where the task is. Returns the task's folder, which the
+ * caller frees, or NULL on an error. */
 char *cmd_import_for_run(const char *operand, const struct import_wishes *w, const char *store,
                          bool quiet, struct err *err);
 

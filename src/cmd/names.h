@@ -1,5 +1,6 @@
 /*
- * names.h - the names that a shell can complete (`names` of struct program, sys/command.h).
+ * names.h - prints the names that a shell can complete. sys/command.h describes cmd_names(), as the
+ * member `names` of struct program.
  */
 #ifndef CMD_NAMES_H
 #define CMD_NAMES_H

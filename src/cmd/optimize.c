@@ -49,8 +49,8 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
         return -1;
     }
     c->strategy = w->strategy;
-    if (str_eq(w->strategy, "team")) /* `team` is modelled on Astra, whose profiler measures from
-                                        the first round on */
+    if (str_eq(w->strategy, "team")) /* as in Astra, which `team` follows (docs/strategies.md): the
+                                        profiler measures from the first round on */
         c->profile = PROFILE_ALWAYS;
     c->baselines = !w->no_baselines;
     c->smoke = w->smoke;
@@ -67,7 +67,8 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     return 0;
 }
 
-/* Refuses options whose values come from the recording. */
+/* With --author replay:FILE, the run goes as it was recorded in FILE. Refuses options whose values
+ * come from this recording. */
 static int check_replay(const struct wishes *w, const struct budget *b, struct err *err)
 {
     const struct {
@@ -163,7 +164,8 @@ static int config_of_recording(struct run_config *c, const char *spec, const cha
     return 0;
 }
 
-/* If the operand is FILE.py, makes it a task first. Returns the task, or NULL. */
+/* If the operand is FILE.py, imports the file first. Returns the name or the folder of the task, or
+ * NULL on an error. */
 static const char *task_of_operand(const struct optimize_run *s, const struct wishes *w,
                                    const char *operand, struct arena *mem, struct err *err)
 {

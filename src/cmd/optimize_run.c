@@ -236,8 +236,8 @@ static void on_confirmed(void *ctx, const struct agent *a, const struct node *n,
 struct run_resources {
     struct task *task;
     struct author *authors[AUTHOR_ROLES];
-    /* If `eval` uses a GPU, `model` is an evaluator on the emulator, which ranks proposals.
-     * Otherwise `model` is NULL. */
+    /* If `eval` uses a GPU and steps have several proposals, `model` is an evaluator on the
+     * emulator, with which Hone ranks the proposals. Otherwise `model` is NULL. */
     struct evaluator *eval, *model;
     struct replay *replay;
     struct judge *judge;
@@ -297,8 +297,8 @@ static int open_authors(struct run_resources *p, const struct optimize_run *s, s
     return 0;
 }
 
-/* Opens the pool from which calls reserve what they may cost: the pool of the campaign, or one of
- * the run's own. */
+/* Opens the pool from which calls reserve what they may cost. If the run belongs to a campaign with
+ * a pool, opens that pool; else makes one if the run has a budget of tokens or money. */
 static int open_pool(struct run_resources *p, const struct optimize_run *s, struct arena *mem,
                      struct err *err)
 {
@@ -409,7 +409,7 @@ static int print_end(struct optimize_run *s, struct run_resources *p, int rc, st
     return code;
 }
 
-/* If the text is `prefix` and the path of an existing file, makes that path absolute. */
+/* If the text is `prefix` followed by the path of an existing file, makes that path absolute. */
 static const char *in_full(const char *text, const char *prefix, struct arena *mem)
 {
     char *full = str_starts(text, prefix) ? realpath(text + strlen(prefix), NULL) : NULL;
@@ -461,8 +461,8 @@ static int create_run(struct optimize_run *s, const char *task, const char *conf
     return store_end(s->store, rc == 0, err);
 }
 
-/* Makes the folder of the report now, because at the end of a long run it would be too late to
- * learn that it cannot be written. */
+/* Makes the folder of the report now. If Hone cannot write there, the user learns it before the
+ * run, not at the end of a long run. */
 static int prepare_out(struct optimize_run *s, struct arena *mem, struct err *err)
 {
     const char *dir = s->out_dir ? s->out_dir : *s->config->out ? s->config->out : "hone-out";
@@ -643,8 +643,8 @@ static void compare_with_recording(const struct optimize_run *s, const struct ta
                     t->name, was, now);
 }
 
-/* Loads the task of the run. `note` says if it differs from the current task or from the
- * recording's. */
+/* Loads the task of the run. If it differs from the current task, or from the task with which a
+ * recording was made, `note` says so. */
 static struct task *load_run_task(struct optimize_run *s, struct strbuf *note)
 {
     struct err err = ERR_INIT;

@@ -17,12 +17,13 @@
 #define CMD_STORE_HELP \
     "the file with all recorded runs (default: HONE_STORE, else hone-out/hone.db)"
 
-/* The path of the store: as given, else HONE_STORE, else hone-out/hone.db. */
+/* Returns the path of the store: `given` if it is not NULL, else HONE_STORE, else
+ * hone-out/hone.db. */
 const char *cmd_store_path(const char *given);
-/* The same for a store that must exist. Returns NULL with err set if there is none. The caller
- * frees the path. */
+/* Returns a copy of the path that cmd_store_path() gives; the caller frees it. If there is no store
+ * at this path, returns NULL, and err says so. */
 char *cmd_existing_store(const char *given, struct err *err);
-/* Opens the store; set `must_exist` for commands that only read. */
+/* Opens the store. If there is none, fails if `must_exist` is true, else creates the store. */
 int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err);
 /* Returns the folder for the results of a run or campaign: `given`, or hone-out/NAME if that is
  * NULL or "". The caller frees it. */
@@ -56,8 +57,9 @@ int cmd_check_author(const char *spec, const struct budget *b, struct err *err);
 /* Without the headers of CuTe, no kernel in CuTe compiles. If they are missing, sets *d to plain
  * CUDA and says so on stderr; fails if the user asked for CuTe. */
 int cmd_settle_dialect(bool asked, enum dialect *d, struct err *err);
-/* Sets how many moves a step of `refine` asks for, if the user did not. If candidates run on a GPU,
- * it helps to rank several proposals of the built-in author by the emulator's cost model first. */
+/* Sets how many proposals (changes of the kernel) a step of `refine` asks for, if the user did not.
+ * For the built-in author on a GPU there are several: the emulator's cost model ranks them, and the
+ * GPU runs only the best. */
 void cmd_settle_proposals(struct run_config *c);
 
 /* Carries out the run. Prints progress, the summary and the paths written. Returns an exit code. */

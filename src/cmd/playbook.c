@@ -114,7 +114,8 @@ static int run_list(int argc, const char **argv)
     return HONE_OK;
 }
 
-/* Reads "threads=256" into the point. */
+/* A point has one value for each setting of the playbook. Reads a text such as "threads=256" into
+ * the point. */
 static int take_setting(const struct playbook *pb, const char *arg, struct pb_point *p,
                         struct err *err)
 {

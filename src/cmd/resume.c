@@ -17,8 +17,8 @@ struct wishes {
     struct str_vec ablate; /* KEY=VALUE */
 };
 
-/* Applies --dialect and --ablate. Only the dialect can be changed: after any other change, the
- * resumed run would not repeat its recorded steps. */
+/* Applies --dialect and --ablate. --ablate can change only how strict the dialect is: after any
+ * other change, the resumed run would not repeat its recorded steps. */
 static int change_dialect(struct run_config *c, const struct wishes *w, uint64_t calls,
                           struct err *err)
 {

@@ -90,7 +90,7 @@ static json_t *run_json(struct store *s, const struct run_rec *r)
         r->best_is_model);
 }
 
-/* Whether `wanted` is the task, or the last part of its path: "softmax" in
+/* Whether `wanted` is the task, or the end of the task's path: "softmax" or "tasks/softmax" for
  * "/home/me/tasks/softmax/". */
 static bool is_task(const char *task, const char *wanted)
 {
@@ -122,8 +122,8 @@ static bool confirmed(const struct run_rec *r)
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* Returns the folder that the run's report was written to, from its configuration. The caller frees
- * it. */
+/* Finds in the run's configuration the folder to which the report was written. The caller frees the
+ * path. */
 static char *report_folder(const struct run_rec *r)
 {
     json_t *config = json_loads(r->config, 0, NULL);

@@ -49,7 +49,7 @@ static int show_verdict(struct store *s, const struct run_summary *m, const stru
     struct strbuf sb = STRBUF_INIT(16u << 20);
     if (read_verdict(s, m, n, confirmation, &v, err) != 1)
         return -1;
-    if (str_eq(n->role, "given") && *n->move) /* the move of a given file is its name */
+    if (str_eq(n->role, "given") && *n->move) /* for a given file, `move` is the file's name */
         verdict_name_file(&v, n->move);
     if (json) {
         json_t *j = verdict_to_json(&v);

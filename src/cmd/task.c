@@ -322,8 +322,8 @@ static void show_json(const struct task *t)
     print_json(j);
 }
 
-/* Prints what the task computes as a graph, from the task's "graph" or else from its PyTorch
- * expression. */
+/* Prints the graph of what the task computes. The graph comes from the task's "graph" if it has
+ * one, else from its PyTorch expression. */
 static int show_graph(const struct task *t, bool json)
 {
     struct graph g;
@@ -343,8 +343,8 @@ static int show_graph(const struct task *t, bool json)
     return HONE_OK;
 }
 
-/* The entry "oracle" that a task.json needs for the reference: its phases and its scratch memory.
- */
+/* Returns the entry "oracle" that a task.json needs for the reference: the reference's phases, and
+ * the size of its scratch memory. */
 static json_t *oracle_json(const struct graph_reference *r)
 {
     json_t *phases = json_array(), *oracle = json_pack("{s:O}", "phases", phases);

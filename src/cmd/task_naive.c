@@ -17,7 +17,8 @@ static char *path_of_naive(const struct task *t)
                        : xasprintf("kernels/%s.cu", t->name);
 }
 
-/* Appends the text with `path` in place of the name that the compiler and the plan reader use. */
+/* Appends the text with `path` in place of "kernel.cu", the name that the compiler and the plan
+ * reader use for every source. */
 static void add_with_path(struct strbuf *out, const char *text, const char *path)
 {
     static const char name[] = "kernel.cu:";
@@ -28,8 +29,8 @@ static void add_with_path(struct strbuf *out, const char *text, const char *path
     strbuf_adds(out, text);
 }
 
-/* Returns the first line of the source at which the verdict points. If the verdict points at no
- * line, as for a wrong result, returns the line of the first kernel. */
+/* Returns the number of the first source line that the verdict names. If the verdict names no line,
+ * as for a wrong result, returns the line of the first kernel. */
 static unsigned line_of(const struct task *t, const struct verdict *v)
 {
     unsigned line = baseline_verdict_line(v);

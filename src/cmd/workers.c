@@ -58,7 +58,7 @@ static void read_again(struct listed *w)
     if (spool_fs_open(&fs, w->spool, NULL) < 0)
         return;
     if (spool_beat_read(fs, w->name, &w->last) < 0)
-        w->name[0] = '\0'; /* it has left */
+        w->name[0] = '\0'; /* the worker has left */
     spool_fs_close(fs);
 }
 

@@ -19,8 +19,8 @@
  *     ptxas info    : Function properties for NAME
  *     ptxas         .     0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
  *     ptxas info    : Used 10 registers, used 1 barriers, 1024 bytes smem
- * The shared memory replaces the value from the cubin, which also counts bytes that the system
- * reserves.
+ * The size of the shared memory in the log replaces the size from the cubin, because the cubin also
+ * counts bytes that the system reserves.
  */
 static void find_usage(const char *log, struct kernel_info *k)
 {

@@ -11,7 +11,7 @@
 
 struct code_origin {
     const char *file;           /* the candidate's name, for diagnostics */
-    const char *nonce;          /* the random number in the names of the candidate's trailer */
+    const char *nonce;          /* the random number in every name that the trailer defines */
     const char *const *kernels; /* the kernels whose signatures the trailer exports */
     size_t nkernels;
 };

@@ -86,8 +86,8 @@ struct compile_ticket {
 
 /* ---- opening ---------------------------------------------------------------------------------*/
 
-/* Hashes a file's size and time instead of its bytes, which is fast. We assume that another version
- * of the file differs in one of them. */
+/* Hashes a file's size and time instead of its bytes, because that is fast. We assume that another
+ * version of the file has another size or time. */
 static void hash_stat(struct hash *h, const char *dir, const char *name)
 {
     char path[4096];
@@ -279,7 +279,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
 }
 
 /* Collects the headers that a source can include by their file names. If NVRTC compiles, these are
- * the shims. Hone's own code (rq->trusted) also gets the headers among the embedded assets. */
+ * the shims (shim.h). Hone's own code (rq->trusted) also gets the headers among the embedded
+ * assets. */
 static void find_headers(const struct compiler *c, const struct compile_request *rq,
                          struct compile_job_request *job, struct arena *a)
 {
@@ -348,7 +349,8 @@ static void find_pch(struct compiler *c, const struct option_list *o, const char
 
 /* ---- families --------------------------------------------------------------------------------*/
 
-/* Makes the key under which the cache keeps a family record, from the key of its compile. */
+/* The cache keeps the family record of a compile under a key of its own. Makes that key from the
+ * key of the compile. */
 static void record_key(const char *key, char out[HASH_HEX])
 {
     struct hash *h = hash_new();

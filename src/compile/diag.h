@@ -18,7 +18,7 @@ void diag_add(struct diag_vec *out, struct arena *a, const char *name, uint32_t 
 /* Returns a hint for the author about this message, or "". */
 const char *diag_hint(const char *message);
 
-/* Writes all diagnostics as text for a person or a model, at most max_lines lines. */
+/* Writes the diagnostics as text for a person or a model. Stops after at most max_lines lines. */
 void diag_text(const struct diag_vec *diags, unsigned max_lines, struct strbuf *out);
 
 #endif

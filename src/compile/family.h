@@ -13,8 +13,8 @@
  * In the parent's text, kernels become static __device__ functions.
  *
  * The compile service builds this header in the background, once per parent. Hone uses it for an
- * edited version that includes at least the headers of the parent. If such a compile takes more
- * processor time than the parent's did, Hone stops using the header.
+ * edited version that includes at least the headers of the parent. If a compile with the header
+ * takes more processor time than the compile of the parent did, Hone stops using the header.
  */
 #ifndef COMPILE_FAMILY_H
 #define COMPILE_FAMILY_H

@@ -49,8 +49,8 @@ static int checksum(const char *path, uint64_t *sum, uint64_t *size)
     return 0;
 }
 
-/* All headers share one lock file. A header locks one byte of this file; the hash of the header's
- * name says which. */
+/* All headers share one lock file. To lock a header, a process locks one byte of this file; the
+ * hash of the header's name says which byte. */
 int pch_lock(const char *path)
 {
     const char *slash = strrchr(path, '/');

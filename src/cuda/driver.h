@@ -76,9 +76,10 @@ enum {
     CU_INVALID_CLUSTER_SIZE = 912,
 };
 
-/* Attributes, limits and flags, with the numbers of cuda.h. The prefix says which function takes
- * them: ATTR cu_device_attribute(), FUNC cu_function_get() and cu_function_set(), LIMIT
- * cu_context_limit(), CTX cu_context_open(). The wrappers use the others. */
+/* Attributes, limits and flags, with the numbers of cuda.h. Pass CU_ATTR_... to
+ * cu_device_attribute(), CU_FUNC_... to cu_function_get() and cu_function_set(), CU_LIMIT_... to
+ * cu_context_limit(), and CU_CTX_... to cu_context_open(). Only the wrappers themselves use the
+ * numbers with other prefixes. */
 enum {
     CU_ATTR_MAX_THREADS_PER_BLOCK = 1,
     CU_ATTR_SM_COUNT = 16,

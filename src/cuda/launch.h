@@ -23,8 +23,8 @@ struct cu_launch {
     unsigned cluster[3];        /* blocks per cluster; all 0 or all 1 = no clusters */
     /* dynamic shared memory; for more than 48 KB see cu_function_set() */
     unsigned smem_bytes;
-    /* programmatic dependent launch: the kernel may begin before the kernel before it in the stream
-     * has ended, and waits for it with griddepcontrol.wait */
+    /* programmatic dependent launch: the kernel may begin while the previous kernel of the stream
+     * still runs. With griddepcontrol.wait it waits until that kernel has ended. */
     bool pdl;
     bool cooperative; /* all blocks run at once, so that they may wait for each other */
     cu_stream stream;

@@ -40,7 +40,8 @@ int cu_event_create(const struct cu_driver *cu, cu_event *out, struct err *err);
 void cu_event_destroy(const struct cu_driver *cu, cu_event e);
 /* The event happens when the stream has done all work that was put on it so far. */
 int cu_event_record(const struct cu_driver *cu, cu_event e, cu_stream s, struct err *err);
-/* Returns 1 if the event has happened or was never recorded, 0 if it has not happened yet. */
+/* Returns 1 if the event has happened or was never recorded, 0 if it has not happened yet, and a
+ * negated error number if the driver fails. */
 int cu_event_happened(const struct cu_driver *cu, cu_event e, struct err *err);
 /* Waits until the event has happened. Returns at once for an event that was never recorded. */
 int cu_event_sync(const struct cu_driver *cu, cu_event e, struct err *err);

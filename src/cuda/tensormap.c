@@ -1,5 +1,6 @@
 /*
- * tensormap.c - encodes tensor maps with the driver, and lists its rules if it refuses one.
+ * tensormap.c - encodes tensor maps with the driver. If the driver refuses a map, the error lists
+ * the driver's rules.
  */
 #include "cuda/tensormap.h"
 

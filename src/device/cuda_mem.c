@@ -13,8 +13,8 @@
 
 #include "base/util.h"
 
-/* JITTER_BYTES is the space of a new slab that its first buffer does not need. In this space,
- * buffers can lie at different places. cuda_flush_l2() uses buffers of at least FLUSH_MIN bytes. */
+/* A new slab is JITTER_BYTES larger than its first buffer needs, so that buffers can lie at
+ * different places in it. cuda_flush_l2() uses buffers of at least FLUSH_MIN bytes. */
 enum { JITTER_BYTES = 1 << 20, SLABS_MIN = 3, SLABS_MAX = 16, FLUSH_MIN = 64 << 20 };
 /* The size of a slab is a multiple of this. The driver packs allocations below 2 MiB together: if
  * we shared one of them with another process, we would share its neighbours too. */

@@ -44,9 +44,9 @@ struct device_module {
     unsigned nfn;
     struct module_range range[MAX_RANGES];
     unsigned nranges;
-    /* True if `range` covers every section of writable variables of the module. Such a module has
-     * no other memory in which it could keep data for the next call, so cuda_globals_intact()
-     * notices any data that it keeps. */
+    /* True if `range` covers every section of writable variables of the module. Then the module has
+     * no other memory in which it could keep data for the next call. If it keeps any, the sections
+     * change, and cuda_globals_intact() notices that. */
     bool sealed;
 };
 
@@ -337,7 +337,7 @@ static enum result_status check_shape(struct cuda *d, const struct device_module
 
 /* Allows the kernel what the driver forbids by default: more than 48 KB of shared memory, and
  * clusters of more than 8 blocks. The limit on shared memory is raised again whenever a launch
- * needs more than all launches before it. */
+ * needs more than any launch before it. */
 static int opt_in(struct cuda *d, struct device_module *m, int fn, const struct job_launch *l)
 {
     uint64_t smem = l->smem_bytes + (uint64_t)m->fn[fn].static_smem;

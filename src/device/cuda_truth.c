@@ -22,7 +22,8 @@ struct cuda_truth {
      * refers to (docs/judge.md). */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS];
     cu_ptr got; /* the output to compare, if it was kept in host memory */
-    /* The candidate's outputs, for the oracle to read. Only for buffers with job_has_choice(). */
+    /* The candidate's outputs, for the oracle to read. Only for outputs with several right answers
+     * (job_has_choice()). */
     cu_ptr chosen[JOB_MAX_BUFFERS];
     cu_ptr scratch, axes, scalars, fault; /* the oracle reaches them through struct ref_ctx */
     cu_ptr partial;                       /* sums of hone_compare, one for each warp */
@@ -226,7 +227,8 @@ int cuda_truth_compute(struct device *dev, const struct job_case *c, const struc
     return ref_fault_check(&ctx, fault, names, err);
 }
 
-/* Sets `*addr` to the address of the output on the device; copies an output from the host first. */
+/* Sets `*addr` to the address of the output on the device. If the output is in host memory, copies
+ * it to the device first. */
 static int bring_output(struct cuda *d, const struct job_buffer *b, struct device_output got,
                         cu_ptr *addr, struct err *err)
 {

@@ -203,8 +203,8 @@ struct device_ops {
     /* Call it after a JOB_CALL_BLOCK_SAMPLE call. It sets *out to what the call wrote to the buffer
      * at addr, with at most `max` pieces. `seed` decides which pieces it takes at random. In a
      * JOB_CALL_VERIFY call, the device chooses the pieces so that every block that ran has a place
-     * in them, as far as `max` allows. There are no pieces if blocks that did not run could have
-     * changed them. The caller releases the vectors. */
+     * in them, as far as `max` allows. If blocks that did not run could have changed what was
+     * written, *out has no pieces. The caller releases the vectors. */
     int (*written)(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
                    struct device_written *out, struct err *err);
     /* Call it after a JOB_CALL_BLOCK_SAMPLE call. It sets *all to the number of blocks in the

@@ -245,7 +245,7 @@ static int add_cubin(const struct bundle_files_request *rq, const char *dir, con
     struct arena mem = ARENA_INIT;
     struct compile_request c = {.source = source,
                                 .len = strlen(source),
-                                /* NAME.cu for NAME.cubin: nvcc takes other endings for binaries */
+                                /* NAME.cu, because nvcc would treat NAME.cubin as a binary */
                                 .name = arena_strndup(&mem, file, strcspn(file, ".") + 3),
                                 .arch = rq->arch,
                                 .trusted = true};

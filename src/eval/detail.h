@@ -2,7 +2,8 @@
  * detail.h - writes the text that an author needs to repair a candidate: at most about 60 lines,
  * the most important first.
  *
- * People (`hone eval`) and prompts get the same text. The text never names a held-out shape.
+ * People (`hone eval`) and prompts get the same text. The text never names a held-out shape,
+ * because authors must not know those shapes.
  */
 #ifndef EVAL_DETAIL_H
 #define EVAL_DETAIL_H

@@ -26,7 +26,7 @@ struct eval_options {
     const char *device; /* "emu", "cuda", "cuda:1"; NULL = a GPU if there is one */
     const char *on;     /* "local", "local:all", "spool:DIR", ... (--on); NULL = local */
     const char *gpu;    /* a data sheet; NULL = that of the local GPU, or "h200" if there is none */
-    const char *arch;   /* NULL = that of the local GPU, or that of `gpu` if there is no GPU */
+    const char *arch;   /* NULL = the local GPU's; without a GPU, that of the data sheet */
     const char *compiler; /* "nvrtc", "nvcc"; NULL = best */
     const char *cache_dir;
 };

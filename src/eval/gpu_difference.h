@@ -1,6 +1,6 @@
 /*
- * gpu_difference.h - notices that one GPU is slower than another on which the same evaluator runs
- * jobs.
+ * gpu_difference.h - for an evaluator that runs jobs on several GPUs: notices that one of them is
+ * slower than another.
  *
  *     gpu_difference_note(&e->gpu_times, v);         for each verdict with times
  *
@@ -18,7 +18,7 @@
 struct gpu_time;
 VEC_DECL(gpu_times, struct gpu_time);
 
-/* Adds the warning to v if need be, and the verdict's times of baselines to `seen`. */
+/* Adds the warning to v if need be. Also adds the times of baselines in v to `seen`. */
 void gpu_difference_note(struct gpu_times *seen, struct verdict *v);
 void gpu_times_release(struct gpu_times *seen);
 

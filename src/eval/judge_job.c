@@ -7,8 +7,8 @@
 #include "eval/detail.h"
 #include "eval/evaluation.h"
 
-/* Copies the counters that the worker sent, except those of held-out shapes, because authors see
- * all counters of a verdict. */
+/* Copies the counters that the worker sent, except those of held-out shapes. Authors see all
+ * counters of a verdict, and must not learn the held-out shapes. */
 void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r)
 {
     for (uint32_t i = 0; i < r->ncounters; i++) {
@@ -29,7 +29,7 @@ void copy_counters(struct verdict *v, const struct case_set *cases, const struct
     }
 }
 
-/* Warns if the evaluation asked for all baselines, but no library was timed and right. */
+/* Warns if the evaluation asked for all baselines, but no library gave right results and a time. */
 static void note_libraries(struct verdict *v, const struct evaluation *a, const bool *left_out)
 {
     bool library = false, timed = false;
@@ -41,7 +41,8 @@ static void note_libraries(struct verdict *v, const struct evaluation *a, const 
         *vec_push(&v->warnings) = "no library (PyTorch, cuBLASLt) was timed beside this kernel";
 }
 
-/* Says so if the times are those of a warm L2, because they cannot be compared with others. */
+/* Warns if the job timed with a warm L2. Such times cannot be compared with those of other
+ * evaluations. */
 static void note_warm_l2(struct verdict *v, const struct evaluation *a)
 {
     bool warm = false;
@@ -52,7 +53,7 @@ static void note_warm_l2(struct verdict *v, const struct evaluation *a)
             "timed with a warm L2: these times cannot be compared with those of other evaluations";
 }
 
-/* Returns the first input of floats that are not float32; NULL if there is none. */
+/* Returns the first input with a floating-point type other than float32; NULL if there is none. */
 static const struct task_tensor *other_float_input(const struct task *t)
 {
     vec_each (const struct task_tensor, x, &t->tensors)
@@ -94,9 +95,10 @@ static const char *precision_text(struct verdict *v, const struct task *t,
 }
 
 /* Returns the least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's
- * algorithm saves an eighth of a matrix product and Winograd's more than half of a convolution.
- * The share here is lower still, because the counts may come from a sample of blocks. For other
- * classes of tasks there is no limit, because their flops are only a guess. */
+ * algorithm saves an eighth of a matrix product, and Winograd's saves more than half of a
+ * convolution. The returned share is lower than what these algorithms leave, because the counts may
+ * come from a sample of blocks. For other classes of tasks there is no limit, because their flops
+ * are only a guess. */
 static double least_arithmetic(const struct task *t)
 {
     switch (t->class) {

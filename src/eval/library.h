@@ -1,7 +1,7 @@
 /*
- * library.h - makes baselines of cuBLASLt and PyTorch. For cuBLASLt it recognises a task that is a
- * plain matrix product, and describes the call that computes it (src/device/cuda_lib.c makes this
- * call).
+ * library.h - describes baselines that call cuBLASLt or PyTorch. For cuBLASLt it recognises a task
+ * that is a plain matrix product, and describes the call that computes it (src/device/cuda_lib.c
+ * makes this call).
  *
  * The task must be of class gemm, without scalars, with two inputs of one dtype and one output. All
  * three must be matrices whose extents are axes: out[m,n] from a[m,k] or a[k,m] and b[k,n] or

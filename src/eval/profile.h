@@ -4,9 +4,8 @@
  *
  * On a GPU, we make another bundle (eval/pack.h), which calls the candidate once for each timed
  * workload. Nsight Compute (ncu) runs the worker on it, and the worker tells ncu which launches to
- * count. Without ncu, the emulator
- * counts a sample of blocks. A profile that fails is a warning and does not lower the verdict.
- * prof/prof.h finds the bottleneck from the counters.
+ * count. Without ncu, the emulator counts in a sample of blocks. If the profile fails, the verdict
+ * gets a warning but is not lowered. prof/prof.h finds the bottleneck from the counters.
  */
 #ifndef EVAL_PROFILE_H
 #define EVAL_PROFILE_H

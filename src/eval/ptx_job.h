@@ -6,8 +6,8 @@
  *     int rc = ptx_job_run(&o, &verdict, &problems, err);     1 if the JSON is wrong; see problems
  *
  * The verdict has no task, and its only times are modelled. `pass` means that the kernel ran
- * without findings. If a buffer has a "to", its result is written to that file, even if there are
- * findings.
+ * without findings. If the JSON names a file "to" for a buffer, the result in the buffer is
+ * written to that file, even if there are findings.
  */
 #ifndef EVAL_PTX_JOB_H
 #define EVAL_PTX_JOB_H

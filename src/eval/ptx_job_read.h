@@ -1,5 +1,5 @@
 /*
- * ptx_job_read.h - reads the JSON that describes a PTX job into a case.
+ * ptx_job_read.h - makes a case from the JSON that describes a PTX job.
  */
 #ifndef EVAL_PTX_JOB_READ_H
 #define EVAL_PTX_JOB_READ_H

@@ -8,8 +8,8 @@
  *     if (evidence_check(&e, &e.verdict, err) < 0) ...      why the verdict does not allow export
  *
  * A verdict allows export if it passes and is about this source and this task (by their hashes).
- * Also, the kernel must have been right on a workload of each role (such as smoke) that the task's
- * workloads have, except the role `time`.
+ * Also, the kernel must have been right on a smoke workload if the task has smoke workloads. The
+ * same holds for each other role of workloads, except the role `time`.
  */
 #ifndef EXPORT_EVIDENCE_H
 #define EXPORT_EVIDENCE_H

@@ -40,7 +40,8 @@ static void tensor(struct plan_code *c, size_t i)
         code_line(c, "tensor_dim(plan, %s);", code_value(c, t->shape[d], "1"));
 }
 
-/* Prints a check of a constraint. The message shows the values of the names in it. */
+/* Prints a check of a constraint. If the check fails, its message shows the values of the names in
+ * the constraint. */
 static void constraint(struct plan_code *c, const struct formula *f, const char *text)
 {
     struct strbuf values = STRBUF_INIT(4096), args = STRBUF_INIT(4096);

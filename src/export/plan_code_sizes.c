@@ -1,7 +1,7 @@
 /*
- * plan_code_sizes.c - prints the body of an exported Python function, which finds the axes in the
- * shapes of its inputs and checks them. The function runs for real tensors, and for the fake
- * tensors of torch.compile.
+ * plan_code_sizes.c - prints the body of an exported Python function. The function finds the axes
+ * in the shapes of its inputs, and checks the shapes and the constraints. It runs for real tensors,
+ * and for the fake tensors of torch.compile.
  */
 #include <string.h>
 

@@ -8,8 +8,9 @@
 #include "export/formula.h"
 #include "export/model.h"
 
-/* Returns the formula for the launch's bytes of shared memory if they may exceed PLAN_MAX_SMEM at
- * sizes that the bounds of the axes and the launch's condition `when` allow; else NULL. */
+/* Returns the formula for the launch's bytes of shared memory. Returns NULL if the bytes stay
+ * within PLAN_MAX_SMEM at all sizes that the bounds of the axes and the launch's condition allow.
+ */
 const struct formula *smem_over_limit(struct export_model *m, const struct plan_launch *l,
                                       const struct formula_scope *s);
 

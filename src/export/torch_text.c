@@ -436,7 +436,7 @@ static void add_program(struct export_model *m, const char *text, const char *pa
         strbuf_addf(out, "\"%s\", ", x->name);
     strbuf_addf(out, "), _%s_sizes(%s))}\n    given = {", m->ident, params);
     vec_each (const struct task_tensor, x, &t->tensors)
-        if (x->is_input) /* if the program changes this input, it gets a copy */
+        if (x->is_input) /* the program gets a copy of an input that it changes */
             strbuf_addf(out, "\"%s\": %s%s, ", x->name, py(m, x->name),
                         origin_is_updated(m, x->name) ? ".clone()" : "");
     vec_each (const struct task_scalar, x, &t->scalars)

@@ -25,10 +25,11 @@ void torch_text_json(struct strbuf *out, const json_t *j);
 void torch_text_headers(struct strbuf *out);
 /* Appends def reference(...), which computes the task in eager PyTorch. Returns false, and appends
  * nothing, if the task has neither a PyTorch text nor a reference in Python. Also returns false if
- * the text is an expression and a tensor or axis has a name that the export changes
- * (name_suffix()), because the expression uses the old name. */
+ * the text is an expression, and the export changes the name of a tensor or axis (name_suffix()):
+ * the expression would still use the old name. */
 bool torch_text_reference(struct export_model *m, struct strbuf *out);
-/* Appends a Python string literal with this text: raw and readable where that is possible. */
+/* Appends the text as a Python string literal: as a raw string if that is possible, because it is
+ * readable, else with escapes. */
 void torch_text_literal(struct strbuf *out, const char *text);
 
 /* Appends the parameters of the operator, such as "x, w, D": inputs, then sizes and scalars that

@@ -210,7 +210,7 @@ int measure_below_floor(const struct measure_input *in, double *got_ns, double *
         double median = s.n ? stats_median(s.ns, s.n) : 0;
         free(s.ns);
         double bytes = jc->min_bytes, late = written(jc);
-        if (jc->timing.warm_l2) /* the L2 may hold inputs when the kernel begins, too */
+        if (jc->timing.warm_l2) /* then the L2 may hold inputs when the kernel begins */
             late = bytes = fmax(0, bytes - in->job->gpu.l2_bytes);
         double floor = gpu_floor_ns(&in->job->gpu, jc->flops, bytes, late, in->operand);
         if (s.is_model)
@@ -279,7 +279,8 @@ int measure_tensor_use(const struct measure_input *in, struct tensor_use *out)
 
 /* A kernel must touch, at least once, every byte that the task reads or writes, and must do most of
  * the task's arithmetic. `enough` is below 1, because the byte count is an estimate from a sample
- * of blocks. A cache line counts whole, even if only a part of it is touched. */
+ * of blocks. The count may also be too large: a cache line counts whole, even if the kernel touches
+ * only a part of it. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic)
 {
     static const double enough = 0.75;
