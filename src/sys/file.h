@@ -32,8 +32,8 @@ int file_replace(const char *path, const void *data, size_t len, struct err *err
 int file_copy(const char *from, const char *to, struct err *err);
 
 bool file_exists(const char *path);
-/* The path of an existing file or directory as seen from the working directory: "a/b", "../c".
- * A path that does not exist is returned as it is. The caller frees it. */
+/* Returns the path of an existing file or directory as seen from the working directory: "a/b",
+ * "../c". Returns a copy of `path` if nothing exists there. The caller frees the result. */
 char *path_from_here(const char *path);
 bool file_is_dir(const char *path);
 bool file_is_executable(const char *path); /* a regular file that this user may run */
