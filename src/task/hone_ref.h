@@ -21,12 +21,12 @@
  *         OUT(y, unit, IN(x, unit) / SCRATCH(unit / AX(C)));
  *     }
  *
- * OUT_MAG(y, i, value, magnitude) also says how large the terms of the sum were (for a dot product:
- * the sum of |a*b|), so that the judge can tell cancellation from a wrong answer. OUT uses |value|
- * as the magnitude. OUT_ADD(y, i, dv, dm) adds dv to the value that the same unit stored before,
- * and dm to its magnitude. It is for units that fill many elements in one pass over their inputs.
- * OUT_VALUE(y, i) and OUT_MAGNITUDE(y, i) read a value that the same unit stored, and its
- * magnitude. IN always reads the input as it was before the call, even if the task updates the
+ * OUT_MAG(y, i, value, magnitude) also says how large the terms were whose sum is the value (for a
+ * dot product: the sum of |a*b|), so that the judge can tell cancellation from a wrong answer. OUT
+ * uses |value| as the magnitude. OUT_ADD(y, i, dv, dm) adds dv to the value that the same unit
+ * stored before, and dm to its magnitude. It is for units that fill many elements in one pass over
+ * their inputs. OUT_VALUE(y, i) and OUT_MAGNITUDE(y, i) read a value that the same unit stored, and
+ * its magnitude. IN always reads the input as it was before the call, even if the task updates the
  * tensor in place.
  *
  * OUT_SIGMA(y, i, value, sigma) is for outputs whose tolerance is given in "sigmas": sigma is the
@@ -36,10 +36,10 @@
  * declares a function whose result depends only on its arguments and on axes and scalars, so that
  * the compiler can replace many calls by one.
  *
- * GOT(y, i, otherwise) reads element i of the candidate's own output y. It works only for integer
- * outputs whose tolerance is given in "sigmas", and is for outputs that have several right answers:
- * an argmax may name any of the largest elements. GOT gives `otherwise` if the candidate's output
- * is not known.
+ * GOT(y, i, otherwise) reads element i of the candidate's own output y. It is for outputs that have
+ * several right answers: an argmax may name any of the largest elements. It works only for integer
+ * outputs whose tolerance is given in "sigmas". GOT gives `otherwise` if the candidate's output is
+ * not known.
  */
 #ifndef HONE_REF_H
 #define HONE_REF_H

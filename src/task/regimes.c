@@ -293,7 +293,7 @@ static bool steer(struct builder *b, int64_t *x, size_t axis, int64_t v)
 
 /* Returns the smallest allowed value above the least value. Along an axis with vectors, the value
  * is also a multiple of VECTOR, so that a kernel may still take its vectorised path. Returns the
- * least value if there is none. */
+ * least value if no value up to least + 64 fits. */
 static int64_t second_least(const struct builder *b, size_t axis)
 {
     int64_t least = b->ax.axis[axis].least;
@@ -465,8 +465,8 @@ static uint32_t elems_for(const struct task_tensor *t, uint32_t bytes)
 
 /* Adds a workload with displaced addresses. `who` and the tensor `one` say which addresses, `bytes`
  * says how far: 0 means by one element, VECTOR - 1 means to the last element before a multiple of
- * 16 bytes. An address may be displaced only by a multiple of the alignment that the task
- * promises. */
+ * 16 bytes, and another number means by that many bytes. An address may be displaced only by a
+ * multiple of the alignment that the task promises. */
 static void displace(struct builder *b, const int64_t *x, double ms, enum displaced who, size_t one,
                      uint32_t bytes)
 {

@@ -238,7 +238,7 @@ struct task *task_parse_draft(const char *text, size_t len, const char *file,
                               struct problem_vec *problems);
 /* Returns the built-in task of this name, or loads the task at this path. */
 struct task *task_find(const char *name_or_path, struct problem_vec *problems);
-/* Whether there is a built-in task of this name, or a file or directory. */
+/* Whether there is a built-in task of this name, or a file or directory at this path. */
 bool task_exists(const char *name_or_path);
 /* Like task_find(), but reads a draft, as task_parse_draft() does. A draft has a graph, but cannot
  * be evaluated. */
