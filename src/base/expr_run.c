@@ -303,11 +303,11 @@ static const char *operator_name(enum op op, bool real)
     return (size_t)op < ARRAY_LEN(names) ? names[op] : NULL;
 }
 
-/* An operator && || ?: whose last operand is not folded yet. `end` is the instruction that its jump
- * goes to: the first one after the last operand. */
+/* An operator && || ?: whose last operand is not folded yet. `end` is the index of the first
+ * instruction after that operand. */
 struct open_operator {
     const char *op;
-    void *first, *then; /* only ?: has a `then`; it is NULL until the ':' */
+    void *first, *then; /* `then`: only for ?:; until the ':' it is NULL, and `end` is SIZE_MAX */
     size_t end;
 };
 

@@ -89,7 +89,7 @@ struct job_buffer {
     /* The rms error of an output may be this many times the rms error of an ideal kernel. 0 means
      * no limit. */
     double budget;
-    /* Unit roundoff of the precision in which the task is declared to compute, for example 2^-24
+    /* Unit roundoff of the precision that the task declares for its arithmetic, for example 2^-24
      * for fp32. It is 1 if the task gives the tolerance in sigmas: then the oracle gives a standard
      * deviation in place of the magnitude (OUT_SIGMA in hone_ref.h). */
     double acc_eps;
@@ -174,7 +174,8 @@ bool job_fills(const struct job_program *p, uint32_t buffer);
 enum job_call_flags {
     JOB_CALL_TIMED = 1,
     JOB_CALL_VERIFY = 2, /* keep the outputs and compare them with the truth */
-    /* Use the same data as the previous call. The outputs must be bit-identical. */
+    /* Use the same data as the previous call. The outputs must be bit-identical to those of that
+     * call. */
     JOB_CALL_REPEAT = 4,
     JOB_CALL_COUNT = 8, /* collect counters */
     /* Do not reload the module before this call. Then the kernel sees the state that earlier calls

@@ -91,8 +91,8 @@ static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
  * tensor during this call. */
 void lazy_set(struct lazy *z, uint64_t from, uint64_t n, uint32_t value, uint32_t width);
 
-/* Sets the bytes [from, from + n) to those of `source`, which must live as long as z and must not
- * change. */
+/* Sets the bytes [from, from + n) to those of `source` that begin at `source_from`. `source` must
+ * live as long as z and must not change. */
 void lazy_copy(struct lazy *z, uint64_t from, uint64_t n, struct lazy *source,
                uint64_t source_from);
 

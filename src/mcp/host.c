@@ -187,7 +187,8 @@ static void make_jails(struct host *h)
 
 extern char **environ;
 
-/* Whether the variable tells Hone or CUDA where things are. None of these variables holds a key. */
+/* Whether children get this variable: it configures Hone, CUDA or a compiler, and does not look
+ * like a key. */
 static bool is_wanted(const char *entry)
 {
     static const char *const names[] = {

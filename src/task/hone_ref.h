@@ -2,11 +2,11 @@
  * hone_ref.h - the only header that a task's reference.c includes.
  *
  * reference.c is written in the common subset of C17 and C++17. It defines phases, which run one
- * after the other. The body of a PHASE computes one *unit*, in double; Hone runs it for the units
- * that it needs, in any order. In front of reference.c Hone puts a prelude with the task's
- * enumerators (oracle_source in task/oracle.h): HT_x (tensors), HD_x (their dtypes), HA_N (axes),
- * HS_eps (scalars). cc compiles the text into a shared object for the CPU; NVRTC compiles the same
- * text into device code (one thread per unit).
+ * after the other. The body of a PHASE computes one *unit*, in double. Hone runs the body once for
+ * each unit whose result is needed, in any order. In front of reference.c Hone puts a prelude with
+ * the task's enumerators (oracle_source in task/oracle.h): HT_x (tensors), HD_x (their dtypes),
+ * HA_N (axes), HS_eps (scalars). cc compiles the text into a shared object for the CPU; NVRTC
+ * compiles the same text into device code (one thread per unit).
  *
  *     #include "hone_ref.h"
  *     PHASE(rowsum)                       // units: R
@@ -145,7 +145,7 @@ HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t
     return inside;
 }
 
-/* The elements that a span of the scratch has if it is out of bounds. */
+/* A span of the scratch that is out of bounds has these elements instead. */
 #ifdef __CUDACC__
 __device__ static const double hone_ref_zeros[16] = {0};
 #else

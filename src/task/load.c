@@ -243,8 +243,8 @@ static void load_in_place(const struct json_node *n, struct task_tensor *was,
     was->is_output = true;
 }
 
-/* Whether "scalars" gives this scalar a value. A FlashInfer-Bench definition then lists the scalar
- * a second time, among its inputs. */
+/* Whether "scalars" has given this scalar a value already. A FlashInfer-Bench definition may list a
+ * scalar there and among its inputs. */
 static bool has_scalar(const struct task *t, const char *name, enum dtype dtype)
 {
     vec_each (const struct task_scalar, s, &t->scalars)

@@ -36,7 +36,8 @@ static const double MAX_MS = 45, TOTAL_MS = 650, HEAVY_TOTAL_MS = 1000; /* see i
  * the given classes. */
 enum goal_kind { GOAL_ALONE, GOAL_VALUE, GOAL_PAIR };
 
-/* class_of() says which sizes are in a class. Goals have the classes before SIZE_CLASSES. */
+/* class_of() says which sizes are in a class. A goal can ask only for the classes before
+ * SIZE_CLASSES. */
 enum size_class { SIZE_ONE, SIZE_ODD, SIZE_TWICE_ODD, SIZE_VECTORS, SIZE_CLASSES, SIZE_OTHER };
 
 struct goal {
@@ -69,8 +70,8 @@ static double total_ms(const struct builder *b)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* The number of rows of the largest tensor. If several tensors are largest, takes the one with the
- * fewest rows, because a kernel may give each row of that tensor to a block. */
+/* Returns the number of rows of the largest tensor, because a kernel may give each of these rows to
+ * a block. If several tensors are largest, takes the tensor with the fewest rows. */
 static uint64_t rows_of(const struct shape *s)
 {
     uint64_t most = 0, rows = 1;

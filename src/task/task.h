@@ -111,8 +111,8 @@ struct task_tensor {
     struct gen_spec init;
     struct expr *init_a, *init_b;      /* expressions over axes; NULL if there is none */
     struct task_choice pick_a, pick_b; /* lists of values; empty (n is 0) if there is none */
-    /* The number of the random sequence that generates the tensor. It is the index of this tensor,
-     * or that of `lengths_of` if that is set. */
+    /* The number of the random sequence that generates the tensor. It is the index of this tensor.
+     * If `lengths_of` is set, it is the index of the padded tensor that `lengths_of` names. */
     uint32_t stream;
     /* The name of a padded tensor. It is set only for an input with the distribution GEN_LENGTHS.
      * That input holds the length of each row of the padded tensor. */
