@@ -127,7 +127,8 @@ static int emit_binary(struct parser *p, enum op op, size_t at)
     return 0;
 }
 
-/* A condition must be an integer. The user shall say with what a real number is compared. */
+/* A condition must be an integer. A real number is no condition: the user must compare it with
+ * another number. */
 static int need_int(struct parser *p, size_t at, const char *what)
 {
     return *top_is_real(p)
@@ -343,8 +344,8 @@ static int parse_primary(struct parser *p)
     return accept(p, ")") ? 0 : unexpected(p, "')'");
 }
 
-/* Counts one more level of nesting. The parser of every construct that can nest calls this function
- * or parse_ternary. */
+/* Counts one more level of nesting. Every function that parses a nesting construct calls this
+ * function or parse_ternary. */
 static int enter(struct parser *p)
 {
     if (++p->depth > EXPR_MAX_DEPTH)
@@ -560,8 +561,9 @@ static struct expr *parse(const char *text, size_t len, const struct expr_names 
         fail(&p, EXPR_MAX_LEN, "expression longer than %d characters", EXPR_MAX_LEN);
         goto out;
     }
-    /* No character needs more than four instructions: an operator on real numbers needs three, two
-     * to convert its operands and itself; the two characters of ?: need four together. */
+    /* No character needs more than four instructions. An operator on real numbers needs three: two
+     * convert its operands, and one is the operator itself. The two characters of ?: need four
+     * together. */
     p.insns = xmalloc((4 * len + 4) * sizeof *p.insns);
     if (parse_ternary(&p) == 0) {
         peek(&p);

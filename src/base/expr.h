@@ -11,9 +11,9 @@
  *
  * Division truncates as in C. cdiv(a,b) is a/b rounded up; align(a,b) is the least multiple of b
  * that is not below a; both need b > 0. pow2ceil(a) is the least power of 2 that is not below a.
- * min and max take 2 to 16 arguments. && || ?: evaluate only the operands they need. Comparisons do
- * not chain. Overflow, division by zero and an unknown name are errors that name the column. Depth
- * and length are capped: 10,000 parentheses are an error, not a crash.
+ * min and max take 2 to 16 arguments. && || ?: evaluate only the operands they need. a < b < c is
+ * an error. Overflow, division by zero and an unknown name are errors; the message says at which
+ * column. Depth and length are capped: 10,000 parentheses are an error, not a crash.
  *
  * expr_parse_real() also accepts real numbers: 0.5, 1e-6, the names in `reals`, and sqrt exp log
  * log2 pow double. As in C, an operator with a real operand converts the other operand and computes
@@ -58,8 +58,8 @@ struct expr_names {
 };
 struct expr *expr_parse_real(const char *text, size_t len, const struct expr_names *names,
                              struct arena *a, size_t *col, struct err *err);
-/* Whether the value is a real number. Then expr_eval_real() evaluates the expression, each
- * operation in double. A result that is not finite is an error. */
+/* Whether the value is a real number. If so, expr_eval() fails; call expr_eval_real(). An operation
+ * on real numbers whose result is not finite is an error. */
 bool expr_is_real(const struct expr *e);
 int expr_eval_real(const struct expr *e, const struct expr_env *env, double *out, struct err *err);
 const char *expr_text(const struct expr *e);
@@ -89,8 +89,8 @@ void *expr_fold(const struct expr *e, const struct expr_fold *f);
 void expr_fix(struct expr *e, size_t i, int64_t value);
 /* Whether the expression mentions name number i. */
 bool expr_uses(const struct expr *e, size_t i);
-/* Returns the NAME of alignof(NAME) number i, counted from 0, and sets *col to its column. Returns
- * NULL if there are fewer. */
+/* `i` counts the uses of alignof(NAME) in the expression, from 0. Returns the NAME in use number i,
+ * and sets *col to its column. Returns NULL if the expression has no use number i. */
 const char *expr_alignof_name(const struct expr *e, size_t i, size_t *col);
 
 #endif

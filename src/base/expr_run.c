@@ -303,11 +303,11 @@ static const char *operator_name(enum op op, bool real)
     return (size_t)op < ARRAY_LEN(names) ? names[op] : NULL;
 }
 
-/* An operator && || ?: whose last operand is not folded yet. `end` is the instruction that its jump
- * goes to: the first one after the last operand. */
+/* An operator && || ?: whose last operand is not folded yet. `end` is the index of the first
+ * instruction after that operand. */
 struct open_operator {
     const char *op;
-    void *first, *then; /* `then` is NULL before the ':' of ?: */
+    void *first, *then; /* `then`: only for ?:; until the ':' it is NULL, and `end` is SIZE_MAX */
     size_t end;
 };
 
@@ -383,8 +383,9 @@ static void *fold_value(struct folder *r, const struct insn *in)
     return f->apply(f->ctx, name, a, b);
 }
 
-/* Whether folding leaves out `op`. The operators of C and Python do the work of such an `op`
- * themselves: they convert an integer operand to a real number, and && and || give 0 or 1. */
+/* Whether folding leaves out `op`. Callers turn expressions into C or Python, whose operators do
+ * this work themselves: they convert an integer operand to a real number, and && and || give 0 or
+ * 1. */
 static bool is_implicit(uint8_t op)
 {
     return op == OP_BOOL || op == OP_TO_REAL || op == OP_BELOW_TO_REAL || op == OP_NOTHING;

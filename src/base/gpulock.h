@@ -18,8 +18,8 @@ enum { GPU_BUSY = -1, GPU_NO_LOCK = -2 };
 /* Returns a descriptor for gpu_unlock(), GPU_BUSY or GPU_NO_LOCK. Never waits. `ordinal` is CUDA's
  * number of the GPU. CUDA counts only the GPUs that CUDA_VISIBLE_DEVICES names. */
 int gpu_lock(int ordinal);
-/* Does the same for the emulator, which can stand for several GPUs. `ordinal` is the number of such
- * a GPU. */
+/* Like gpu_lock(), but locks an emulated GPU. The emulator can emulate several GPUs; `ordinal` is
+ * the number of one of them. */
 int pretend_gpu_lock(int ordinal);
 void gpu_unlock(int fd); /* takes any value that gpu_lock returned */
 

@@ -4,9 +4,9 @@
  *     log_info("compile", "cache hit %s", key);
  *
  * HONE_LOG=debug shows everything. HONE_LOG=author:debug,emu:info sets levels for two areas; an
- * area is the first argument, here "compile". The levels are error, warn, info and debug. The
- * default is warn. Results of commands go to stdout, never to the log. API keys never reach
- * the log.
+ * area is the first argument of a call, such as "compile" in the call above. The levels are error,
+ * warn, info and debug. The default is warn. Results of commands go to stdout, never to the log.
+ * API keys never reach the log.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

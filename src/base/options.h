@@ -43,8 +43,8 @@ enum option_type {
     OPTION_INT,   /* int64_t; decimal, or hexadecimal such as 0x10; never octal */
     OPTION_UINT,  /* uint64_t; written like OPTION_INT */
     OPTION_REAL,  /* double; must be finite */
-    /* uint64_t; such as 512, 64K, 2M, 6G or 1T. These are powers of 1024. 64KiB is the same as
-     * 64K. */
+    /* uint64_t; such as 512, 64K, 2M, 6G or 1T. K is 1024, M is 1024 K, and so on. 64KiB is the
+     * same as 64K. */
     OPTION_BYTES,
     /* uint64_t, in nanoseconds; such as 500ns, 20us, 10ms, 2s, 5m, 1h or 1d. 2 is the same as 2s,
      * and 5min the same as 5m. */

@@ -11,11 +11,11 @@
  *   ratio   = |got - truth| / allowed; an element is bad unless ratio <= 1
  *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the mean squared error of an ideal kernel
  *
- * A NaN matches only a NaN truth. An infinity is right if the truth is the same infinity, or if the
- * truth or a value within its tolerance overflows the dtype. In the two float8 types there are more
- * right answers if the truth overflows: the largest value in both, and NaN in float8_e4m3fn, which
- * has no infinity. An element with a negative magnitude (COMPARE_SKIPPED, COMPARE_UNSEEN) has no
- * truth and is not compared.
+ * A NaN is right only if the truth is NaN, except in float8_e4m3fn (see below). An infinity is
+ * right if the truth is the same infinity, or if the truth or a value within its tolerance
+ * overflows the dtype. In the two float8 types there are more right answers if the truth overflows:
+ * the largest value in both, and NaN in float8_e4m3fn, which has no infinity. An element with a
+ * negative magnitude (COMPARE_SKIPPED, COMPARE_UNSEEN) has no truth and is not compared.
  */
 #ifndef JOB_COMPARE_CORE_H
 #define JOB_COMPARE_CORE_H

@@ -28,9 +28,9 @@ enum gen_dist {
     GEN_CONST,    /* always a */
     GEN_ZERO,     /* always 0 */
     GEN_DENORMAL, /* random denormals of the dtype, of both signs; 0 if the dtype is an integer */
-    GEN_CSR,      /* row pointers: n numbers from 0 to b that never fall; rows are uneven */
+    GEN_CSR,      /* row pointers: n numbers from 0 to b that never decrease; rows are uneven */
     GEN_PERM,     /* a permutation of the numbers from 0 to n - 1 */
-    GEN_SORTED,   /* numbers from a to b that never fall along a row */
+    GEN_SORTED,   /* numbers from a to b that never decrease along a row */
     GEN_ONE_HOT,  /* one 1 in each row, zeros elsewhere */
     GEN_LENGTHS,  /* the lengths, from 1 to cols, of the rows of a tensor with GEN_PADDED */
     GEN_DIST_COUNT
@@ -167,7 +167,7 @@ GEN_FN uint64_t gen_mask_bits(const struct gen_plan *p)
 }
 
 /* Returns a random integer below 2^32 for element i, from its random word x. The integers of a row
- * never fall, because each column draws from its own part of the range. */
+ * never decrease, because each column draws from its own part of the range. */
 GEN_FN uint64_t gen_rising(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     return ((i % p->spec.cols) << 32 | x) / p->spec.cols;

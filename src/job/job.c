@@ -12,8 +12,8 @@
 #include "base/util.h"
 #include "job/wire.h"
 
-/* For each array, a number of bytes that every element takes at least in the file. A count is
- * refused if the rest of the file is too short for that many elements (wire_get_array). */
+/* The least number of bytes that an element of each array takes in the file. The reader refuses a
+ * count if the rest of the file is too short for that many elements (wire_get_array). */
 enum {
     MIN_MODULE = 5 * 4 + 1,
     MIN_CASE = 88,

@@ -89,14 +89,15 @@ struct job_buffer {
     /* The rms error of an output may be this many times the rms error of an ideal kernel. 0 means
      * no limit. */
     double budget;
-    /* Unit roundoff of the precision in which the task is declared to compute, for example 2^-24
-     * for fp32. It is 1 if the oracle gives sigma in place of the magnitude. */
+    /* Unit roundoff of the precision that the task declares for its arithmetic, for example 2^-24
+     * for fp32. It is 1 if the task gives the tolerance in sigmas: then the oracle gives a standard
+     * deviation in place of the magnitude (OUT_SIGMA in hone_ref.h). */
     double acc_eps;
 };
 
 /* Returns whether an output can have several right answers. Then the oracle looks at the
- * candidate's answer (GOT in hone_ref.h). Outputs of integers whose tolerance is in sigmas are of
- * this kind. */
+ * candidate's answer (GOT in hone_ref.h). Outputs of integers whose tolerance is in sigmas (see
+ * acc_eps) are of this kind. */
 bool job_has_choice(const struct job_buffer *b);
 
 enum job_arg_kind { JOB_ARG_BUFFER, JOB_ARG_BYTES, JOB_ARG_TENSORMAP };
@@ -128,14 +129,14 @@ struct job_launch {
     /* The name of the kernel in the plan. It is NULL after job_read(), because job.bin does not
      * have this name. */
     const char *label;
-    uint32_t grid[3], block[3], cluster[3]; /* a cluster of 1, 1, 1 means that there are none */
+    uint32_t grid[3], block[3], cluster[3]; /* cluster 1, 1, 1: no clusters */
     uint64_t smem_bytes;                    /* bytes of dynamic shared memory */
     /* The next two are for the cost model. regs: registers per thread, as the compiler reports; 0
      * if unknown. spill_bytes: bytes that a thread stores and loads because registers ran out. */
     uint32_t regs;
     uint32_t spill_bytes;
     bool cooperative;
-    bool pdl; /* only for a baseline: the launch may begin before the one before it has ended */
+    bool pdl; /* only for a baseline: may begin before the previous launch has ended */
     uint32_t nargs;
     struct job_arg *args;
 };
@@ -173,7 +174,8 @@ bool job_fills(const struct job_program *p, uint32_t buffer);
 enum job_call_flags {
     JOB_CALL_TIMED = 1,
     JOB_CALL_VERIFY = 2, /* keep the outputs and compare them with the truth */
-    /* Use the same data as the previous call. The outputs must be bit-identical. */
+    /* Use the same data as the previous call. The outputs must be bit-identical to those of that
+     * call. */
     JOB_CALL_REPEAT = 4,
     JOB_CALL_COUNT = 8, /* collect counters */
     /* Do not reload the module before this call. Then the kernel sees the state that earlier calls

@@ -1,18 +1,18 @@
 /*
  * lazy.h - a tensor that is filled piece by piece, when a piece is first read or written.
  *
- * A sample of a kernel's blocks, or a few units of the oracle (task/hone_ref.h), reads only
- * megabytes of a tensor of gigabytes. So we fill a piece of the tensor when a thread first needs
- * it. The caller reserves and owns memory for the whole tensor; pages that nobody touches cost
- * nothing.
+ * Often we run only a sample of a kernel's blocks, or compute only a few units of the oracle
+ * (task/hone_ref.h). They read only megabytes of a tensor that may have gigabytes. So we fill a
+ * piece of the tensor when a thread first needs it. The caller reserves and owns memory for the
+ * whole tensor; pages that nobody touches cost nothing.
  *
  *     struct lazy z;
  *     lazy_init(&z, memory, buffer, LAZY_DATA, seed);
  *     lazy_need(&z, offset, bytes);         these bytes are filled now
  *     lazy_release(&z);                     the memory stays
  *
- * lazy_original() returns the bytes that a piece was filled with. We compare them with the bytes
- * that the piece holds now, to find the elements that a sample of blocks wrote.
+ * lazy_original() gives the bytes that a piece was filled with. We compare them with the bytes that
+ * the piece holds now, to find the elements that a sample of blocks wrote.
  */
 #ifndef JOB_LAZY_H
 #define JOB_LAZY_H
@@ -87,12 +87,12 @@ static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
 }
 
 /* Sets the bytes [from, from + n) to a pattern. Pieces that are not filled yet get the pattern when
- * they are filled. lazy_original() then returns the pattern too. No other thread may use the tensor
- * during this call. */
+ * they are filled. From then on lazy_original() gives the pattern too. No other thread may use the
+ * tensor during this call. */
 void lazy_set(struct lazy *z, uint64_t from, uint64_t n, uint32_t value, uint32_t width);
 
-/* Sets the bytes [from, from + n) to those of `source`, which must live as long as z and must not
- * change. */
+/* Sets the bytes [from, from + n) to those of `source` that begin at `source_from`. `source` must
+ * live as long as z and must not change. */
 void lazy_copy(struct lazy *z, uint64_t from, uint64_t n, struct lazy *source,
                uint64_t source_from);
 
@@ -100,7 +100,8 @@ void lazy_copy(struct lazy *z, uint64_t from, uint64_t n, struct lazy *source,
  * of the pattern. */
 void lazy_pattern(uint8_t *dst, uint64_t n, uint32_t value, uint32_t width, uint64_t phase);
 
-/* Return the size of a piece (the last piece may be short), and the bytes that filled the piece. */
+/* lazy_piece_bytes() returns the size of a piece; the last piece may be short. lazy_original()
+ * copies to dst the bytes that the piece was filled with. */
 uint32_t lazy_piece_bytes(const struct lazy *z, uint64_t piece);
 void lazy_original(const struct lazy *z, uint64_t piece, void *dst);
 

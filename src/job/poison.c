@@ -23,11 +23,13 @@ static inline uint64_t mix_index(uint64_t i)
     return i < ARRAY_LEN(mixed) ? mixed[i] : poison_mix(i);
 }
 
-/* Fills n elements of 4 or 2 bytes, the usual sizes. Stores of a constant size are three times as
- * fast. Returns how many elements it filled, which is 0 for other sizes. */
+/* Fills n elements of 4 or 2 bytes, the usual sizes. Here the size of a store is a constant, which
+ * makes the loop three times as fast. Returns how many elements it filled, which is 0 for other
+ * sizes. */
 static uint64_t fill_whole(enum dtype t, uint64_t size, uint64_t pattern, uint64_t n, uint8_t *p)
 {
-    /* poison_of_hash() keeps some bits of the hash and sets the others. */
+    /* poison_of_hash() keeps some bits of the hash (`kept`) and replaces the others by constant
+     * bits (`set`). */
     uint64_t set = poison_of_hash((uint8_t)t, 0),
              kept = poison_of_hash((uint8_t)t, UINT64_MAX) ^ set;
     pthread_once(&mixed_once, make_mixed);

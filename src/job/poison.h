@@ -33,7 +33,7 @@ POISON_FN uint64_t poison_mix(uint64_t x)
 }
 
 /* Makes the poison of an element from a hash h. `dtype` is a number of enum dtype; the element is
- * in the low bytes of the result. In floats of 16 bits or more bit 0 is set and bit 1 is clear, so
+ * in the low bytes of the result. In floats of 16 bits or more, bit 0 is set and bit 1 is clear. So
  * the payload differs from every canonical NaN (0x7fc00000, 0x7fffffff and similar). */
 POISON_FN uint64_t poison_of_hash(uint8_t dtype, uint64_t h)
 {

@@ -169,8 +169,8 @@ void result_write(const struct result *res, struct strbuf *o)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* MIN_x is a number of bytes that every x takes at least in the file, for wire_get_array(). MAX_x
- * is a cap on a count; MAX_PRINTF is in bytes. */
+/* MIN_x is the least number of bytes that an x takes in the file, for wire_get_array(). MAX_x is a
+ * cap on a count; MAX_PRINTF is in bytes. */
 enum {
     MIN_COMPARE = 4 + 10 * 8 + 4 + 4,
     MIN_CALL = 4 + 4 + 1 + 8 + 5 + 8 + 4 * 8 + 4 + 4,

@@ -1,7 +1,7 @@
 /*
  * author_view.h - shows tasks and verdicts as a client of the MCP server may see them. A client
- * writes kernels, so it learns no more than any other author of kernels (prompt/say.h): nothing
- * about the held-out shapes, on which Hone tests kernels in secret.
+ * writes kernels, so it learns no more than any other author of kernels (prompt/say.h). In
+ * particular it learns nothing about the held-out shapes, on which Hone tests kernels in secret.
  */
 #ifndef MCP_AUTHOR_VIEW_H
 #define MCP_AUTHOR_VIEW_H

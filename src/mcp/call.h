@@ -60,7 +60,7 @@ struct call {
      * next two members says so. */
     struct optimization *run;
     bool until_named;  /* the wait also ends when the run has got its name */
-    uint64_t until_ns; /* the wait also ends at this time; 0 means that it does not */
+    uint64_t until_ns; /* the wait also ends at this time; 0 means no such time */
     bool waited;       /* the wait is over, and the server calls start() again */
 
     /* ---- for the server ---- */

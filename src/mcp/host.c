@@ -20,8 +20,9 @@ VEC_DECL(path_vec, const char *);
 
 /* ---- what children may read ------------------------------------------------------------------ */
 
-/* Every child may read these, because the system's programs and libraries are there. A child can
- * read nothing of /home, /root and /tmp, and little of /etc. */
+/* Every child may read these, because the system's programs and libraries are there. A child cannot
+ * read the rest of /etc. It cannot read /home, /root and /tmp either, except for the paths that
+ * add_readable() and add_writable() add. */
 static const char *const system_roots[] = {"/usr",
                                            "/bin",
                                            "/sbin",
@@ -95,7 +96,7 @@ static void add_folder_above(struct path_vec *v, struct arena *mem, const char *
 }
 
 /* Adds the Python environment, which is the folder above the folder of the program. The program is
- * often a link into another such folder, so adds that folder too. */
+ * often a symbolic link to a program of another environment. Then adds that environment too. */
 static void add_python(struct path_vec *v, struct arena *mem)
 {
     struct strbuf program = STRBUF_INIT(4096);
@@ -186,7 +187,8 @@ static void make_jails(struct host *h)
 
 extern char **environ;
 
-/* Whether the variable tells Hone or CUDA where things are. None of these variables holds a key. */
+/* Whether children get this variable: it configures Hone, CUDA or a compiler, and does not look
+ * like a key. */
 static bool is_wanted(const char *entry)
 {
     static const char *const names[] = {
@@ -220,7 +222,7 @@ static void make_env(struct host *h)
     h->paid_env = paid;
     v.n = n;
     *vec_push(&v) = arena_printf(&h->mem, "HOME=%s/hone-out", h->dir.path);
-    *vec_push(&v) = "USER=hone"; /* PyTorch wants a name, and a jail cannot read /etc/passwd */
+    *vec_push(&v) = "USER=hone"; /* PyTorch wants a name, but cannot read /etc/passwd in a jail */
     for (char **e = environ; *e; e++)
         if (is_wanted(*e))
             *vec_push(&v) = arena_strdup(&h->mem, *e);
@@ -311,7 +313,7 @@ static int no_such_task(const char *task, struct err *err)
                    task);
 }
 
-/* Checks the files beside task.json that Hone reads. */
+/* Checks that no file of the task leads out of the server's directory. */
 static int check_files(const struct host *h, const char *dir, struct err *err)
 {
     static const char *const names[] = {"task.json", "reference.c", "naive.cu"};

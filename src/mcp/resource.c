@@ -18,7 +18,7 @@ static int unknown(const char *uri, struct err *err)
     return err_set(err, ERR_USAGE, "Resource not found: %.200s", uri);
 }
 
-/* Reads hone://run/RUN[/candidate/N/PART]. */
+/* `path` is the part of a URI after "hone://run/": RUN[/candidate/N/PART]. */
 static bool read_run(const char *path, struct place *p)
 {
     int n = 0;

@@ -452,7 +452,7 @@ static void on_listen(const struct request *r)
                                                      c->id, "notifications")));
 }
 
-/* The eras of MCP (protocol.h) that have a method. */
+/* Bits of struct method: the eras of MCP (protocol.h) in which the method exists. */
 enum { HANDSHAKE = 1, STATELESS = 2 };
 
 static const struct method {

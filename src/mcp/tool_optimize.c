@@ -156,8 +156,8 @@ static enum call_step poll_start(struct call *c, struct err *err)
 }
 
 /* Returns the state of a run. The store says "running" until the run's process writes another
- * state. A process that was killed never does. So if this server saw the process end, the state is
- * "stopped". */
+ * state. A process that was killed writes no other state. So if the store says "running", but this
+ * server saw the process end, the state is "stopped". */
 static const char *true_state(const struct call *c, const json_t *summary)
 {
     const char *state = json_string_value(json_object_get(summary, "state"));

@@ -28,7 +28,7 @@ enum workdir_kind { WORKDIR_NOTHING, WORKDIR_FILE, WORKDIR_DIR };
 /* Says what a path names. A path that leads out of the directory, or to a device, is an error. */
 int workdir_kind(const struct workdir *w, const char *path, enum workdir_kind *out,
                  struct err *err);
-/* Appends a regular file of at most `max` bytes. */
+/* Appends the bytes of a regular file to `out`. A file of more than `max` bytes is an error. */
 int workdir_read(const struct workdir *w, const char *path, size_t max, struct strbuf *out,
                  struct err *err);
 /* Checks a path to which the caller will write a file or folder. Its folder must exist. If the path

@@ -90,7 +90,8 @@ static void print_commands(const struct command *const *table, size_t n)
 
 /* ---- manual pages ---------------------------------------------------------------------------- */
 
-/* Prints text for troff. Escapes '.' and '\'' at the beginning of a line, and '\\' and '-'. */
+/* Prints text for troff. Escapes '.' and '\'' at the beginning of a line, and '\\' and '-'
+ * everywhere. */
 static void man_text(const char *s)
 {
     bool start = true;

@@ -80,8 +80,8 @@ int cmd_dispatch(const char *of, const struct command *const *table, size_t n, i
 int cmd_forms(const char *of, const struct options *frame, const struct command *const *table,
               size_t n, int argc, const char **argv);
 
-/* True if the user ran __complete or __man. A command that otherwise does not call cmd_parse must
- * then call it, because cmd_parse prints the command's options and exits. */
+/* True if the user ran __complete or __man. Then every command must call cmd_parse, also a command
+ * that usually does not: cmd_parse prints the command's options and exits. */
 bool cmd_is_described(void);
 
 /* Parses the options and leaves only the operands in argv. Exits 0 after --help, 2 on bad usage. */

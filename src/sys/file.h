@@ -25,15 +25,15 @@ int file_read(const char *path, size_t max, struct strbuf *out, struct err *err)
 int file_write(const char *path, const void *data, size_t len, struct err *err);
 /* Like file_write, with a mode (0755, 0600). */
 int file_write_mode(const char *path, const void *data, size_t len, unsigned mode, struct err *err);
-/* Like file_write, but the temporary file is always PATH.partial. The next call overwrites what a
- * killed process left of it, so such files do not pile up. Fails if another process is writing it.
- */
+/* Like file_write, but the temporary file is always PATH.partial. If a process was killed while it
+ * wrote this file, the next call overwrites the file, so no temporary files pile up. Fails if
+ * another process is writing PATH.partial. */
 int file_replace(const char *path, const void *data, size_t len, struct err *err);
 int file_copy(const char *from, const char *to, struct err *err);
 
 bool file_exists(const char *path);
-/* The path of an existing file or directory as seen from the working directory: "a/b", "../c".
- * A path that does not exist is returned as it is. The caller frees it. */
+/* Returns the path of an existing file or directory as seen from the working directory: "a/b",
+ * "../c". Returns a copy of `path` if nothing exists there. The caller frees the result. */
 char *path_from_here(const char *path);
 bool file_is_dir(const char *path);
 bool file_is_executable(const char *path); /* a regular file that this user may run */

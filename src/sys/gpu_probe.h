@@ -34,8 +34,8 @@ struct gpu_probe {
  * libcuda is missing or does not start. */
 int gpu_probe(struct gpu_probe *out, struct err *err);
 
-/* The architecture to compile for: 89 gives "sm_89", 90 and more give "sm_90a" and so on, but 120
- * gives "sm_120". */
+/* Writes the architecture to compile for: 89 gives "sm_89". From 90 on the name ends in "a", as in
+ * "sm_90a", except that 120 gives "sm_120". */
 void gpu_arch(unsigned sm, char out[16]);
 
 #endif

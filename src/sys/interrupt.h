@@ -23,7 +23,8 @@ bool interrupted(void);
 int interrupt_fd(void); /* -1 if signals are not caught */
 /* Returns -1 with "interrupted" after a signal, else 0. For code that does not call loop_step(). */
 int interrupt_check(struct err *err);
-/* Restores the default actions, for a forked child that signals should end. */
+/* Restores the default actions. A forked child calls it, so that these signals end the child at
+ * once. */
 void interrupt_default(void);
 
 #endif

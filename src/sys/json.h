@@ -54,8 +54,8 @@ int json_get_double(const json_t *j, double *out);
  * U+FFFD; jansson would refuse the whole text. NULL counts as "". */
 json_t *json_text(const char *s);
 
-/* Appends j. If `pretty`, indents it by two columns and ends it with a newline; else writes one
- * line. */
+/* Appends j. If `pretty`, indents it by two columns and adds a newline; else writes it in one line,
+ * without a newline at the end. */
 void json_add_text(struct strbuf *sb, const json_t *j, bool pretty);
 /* Prints j indented, with a newline at the end. */
 void json_print(FILE *f, const json_t *j);

@@ -11,7 +11,7 @@
 #include "sys/interrupt.h"
 
 struct watch {
-    int fd; /* -1: removed; sweep() drops it after the step */
+    int fd; /* -1: removed; sweep() drops it before the next poll() */
     short events;
     loop_fd_fn fn;
     void *ctx;

@@ -35,7 +35,7 @@ void loop_free(struct loop *l);
 void loop_watch(struct loop *l, int fd, short events, loop_fd_fn fn, void *ctx);
 void loop_unwatch(struct loop *l, int fd);
 
-/* Waits at most timeout_ns for an event and runs its callbacks. Returns 1 if any ran, 0 if the time
+/* Waits at most timeout_ns for events and runs their callbacks. Returns 1 if any ran, 0 if the time
  * passed, -1 if the user interrupted (see interrupt.h) or poll failed. */
 int loop_step(struct loop *l, uint64_t timeout_ns, struct err *err);
 

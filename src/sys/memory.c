@@ -37,7 +37,7 @@ static uint64_t proc_bytes(const char *path, const char *name)
 }
 
 /* Returns how many bytes the memory limit of this container leaves; UINT64_MAX if there is no
- * limit. Pages of files that the kernel can drop do not count as used. */
+ * limit. Cached pages of files do not count as used, because the kernel can drop them. */
 static uint64_t left_in_container(void)
 {
     char most[32], used[32], text[8192];

@@ -13,9 +13,9 @@
  * which
  *   1. is the parent of every process that the program leaves behind, also of daemons, and waits
  *      for all of them. It gives up on a process that still exists 10 s after SIGKILL;
- *   2. kills all these processes when the program ends, reaches its limit on elapsed time or CPU
- *      time, or exceeds its memory limit, when Hone calls child_release, and when Hone itself dies.
- *      It notices even a SIGKILL of Hone, because Hone's end of a socket then closes;
+ *   2. kills all these processes if the program ends; if they exceed their limit on elapsed time,
+ *      CPU time or memory; if Hone calls child_release; and if Hone itself dies. It notices even a
+ *      SIGKILL of Hone, because Hone's end of a socket then closes;
  *   3. reports once how the program ended.
  * With a memory limit, the supervisor measures the memory of all descendants every 20 ms (resident
  * anonymous and shared pages). It does not limit the address space, because CUDA and the sanitizers
@@ -90,9 +90,9 @@ struct child_process {
         .out_pipe = -1, .err_pipe = -1                                                         \
     }
 
-/* Starts the program in a loop. loop_step() calls on_end later; child_start() itself never does.
- * Returns -1 with the reason in err if the program did not start, for example because it does not
- * exist. */
+/* Starts the program, and watches it with the loop `l`. loop_step() calls on_end later;
+ * child_start() itself never does. Returns -1 with the reason in err if the program did not start,
+ * for example because it does not exist. */
 int child_start(struct child_process *c, struct loop *l, struct err *err);
 /* Starts the program and waits for its end. Returns -1 if the program did not start, or if the user
  * interrupted it. */

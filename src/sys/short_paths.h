@@ -1,6 +1,6 @@
 /*
- * short_paths.h - takes the paths of this machine, and the user's name in them, out of a text that
- * may be shared.
+ * short_paths.h - removes the paths of this machine, and the user's name in them, from a text that
+ * the user may publish.
  */
 #ifndef SYS_SHORT_PATHS_H
 #define SYS_SHORT_PATHS_H

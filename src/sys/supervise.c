@@ -44,7 +44,8 @@ static void close_from(unsigned first)
         close((int)fd);
 }
 
-/* Linux before 5.3 and some sandboxes lack pidfd_open; then watch() polls instead. */
+/* Linux before 5.3 and some sandboxes lack pidfd_open; then watch() looks every 10 ms whether the
+ * program has ended. */
 static int pidfd_open_raw(pid_t pid)
 {
 #ifdef SYS_pidfd_open

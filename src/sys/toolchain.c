@@ -133,7 +133,8 @@ static void find_cuda(struct toolchain *tc, const struct place_vec *places)
 
 /* ---- tools -------------------------------------------------------------------------------- */
 
-/* Looks in the environment, .deps/bin, the chosen CUDA, PATH, then every CUDA found. */
+/* Looks at the variable `env`, in .deps/bin, in the chosen CUDA, on PATH, then in every CUDA
+ * found. */
 static const char *find_tool(struct toolchain *tc, const struct place_vec *cuda,
                              const struct place_vec *bins, const char *env, const char *name)
 {

@@ -31,9 +31,9 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
 }
 
 /* Checks `bytes`, the least memory traffic that the task declares. If `bytes` were too high, Hone
- * would call an honest kernel faster than possible. All workloads use the same expression, so we
- * report only the first workload in which it is too high. `told` says that we have reported one.
- * Returns whether one has been reported by now. */
+ * would say of an honest kernel that no kernel can be so fast. All workloads use the same
+ * expression, so we report only the first workload in which it is too high. `told` says whether we
+ * have reported a workload before this call. Returns whether we have reported one by now. */
 static bool check_bytes(const struct shape *s, bool told, struct task_check_result *r)
 {
     const struct task *t = s->task;

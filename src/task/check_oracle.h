@@ -8,10 +8,10 @@
  *  - at some shapes of every held-out workload.
  * It skips shapes that would take too long, and says so in a note. It reports
  *  - undefined behaviour, and accesses out of bounds;
- *  - accesses of a unit (a call of a phase's function) to an element that another unit writes at
- * the same time (task/oracle_watch.h);
+ *  - accesses of a unit (a call of a phase's function) to an element that another unit may write
+ *    at the same time (task/oracle_watch.h);
  *  - elements that no unit writes;
- *  - magnitudes, which the oracle writes beside its values, that cannot be right;
+ *  - magnitudes that cannot be right (the oracle writes a magnitude beside each value);
  *  - results that differ if units run in another order, or if reference.c is compiled as C++;
  *  - outputs for which a wrong answer would pass.
  */

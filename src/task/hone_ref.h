@@ -2,11 +2,11 @@
  * hone_ref.h - the only header that a task's reference.c includes.
  *
  * reference.c is written in the common subset of C17 and C++17. It defines phases, which run one
- * after the other. The body of a PHASE computes one *unit*, in double; Hone runs it for the units
- * that it needs, in any order. In front of reference.c Hone puts a prelude with the task's
- * enumerators (oracle_source in task/oracle.h): HT_x (tensors), HD_x (their dtypes), HA_N (axes),
- * HS_eps (scalars). cc compiles the text into a shared object for the CPU; NVRTC compiles the same
- * text into device code (one thread per unit).
+ * after the other. The body of a PHASE computes one *unit*, in double. Hone runs the body once for
+ * each unit whose result is needed, in any order. In front of reference.c Hone puts a prelude with
+ * the task's enumerators (oracle_source in task/oracle.h): HT_x (tensors), HD_x (their dtypes),
+ * HA_N (axes), HS_eps (scalars). cc compiles the text into a shared object for the CPU; NVRTC
+ * compiles the same text into device code (one thread per unit).
  *
  *     #include "hone_ref.h"
  *     PHASE(rowsum)                       // units: R
@@ -21,12 +21,12 @@
  *         OUT(y, unit, IN(x, unit) / SCRATCH(unit / AX(C)));
  *     }
  *
- * OUT_MAG(y, i, value, magnitude) also says how large the terms of the sum were (for a dot product:
- * the sum of |a*b|), so that the judge can tell cancellation from a wrong answer. OUT uses |value|
- * as the magnitude. OUT_ADD(y, i, dv, dm) adds dv to the value that the same unit stored before,
- * and dm to its magnitude. It is for units that fill many elements in one pass over their inputs.
- * OUT_VALUE(y, i) and OUT_MAGNITUDE(y, i) read a value that the same unit stored, and its
- * magnitude. IN always reads the input as it was before the call, even if the task updates the
+ * OUT_MAG(y, i, value, magnitude) also says how large the terms were whose sum is the value (for a
+ * dot product: the sum of |a*b|), so that the judge can tell cancellation from a wrong answer. OUT
+ * uses |value| as the magnitude. OUT_ADD(y, i, dv, dm) adds dv to the value that the same unit
+ * stored before, and dm to its magnitude. It is for units that fill many elements in one pass over
+ * their inputs. OUT_VALUE(y, i) and OUT_MAGNITUDE(y, i) read a value that the same unit stored, and
+ * its magnitude. IN always reads the input as it was before the call, even if the task updates the
  * tensor in place.
  *
  * OUT_SIGMA(y, i, value, sigma) is for outputs whose tolerance is given in "sigmas": sigma is the
@@ -36,10 +36,10 @@
  * declares a function whose result depends only on its arguments and on axes and scalars, so that
  * the compiler can replace many calls by one.
  *
- * GOT(y, i, otherwise) reads element i of the candidate's own output y. It works only for integer
- * outputs whose tolerance is given in "sigmas", and is for outputs that have several right answers:
- * an argmax may name any of the largest elements. GOT gives `otherwise` if the candidate's output
- * is not known.
+ * GOT(y, i, otherwise) reads element i of the candidate's own output y. It is for outputs that have
+ * several right answers: an argmax may name any of the largest elements. It works only for integer
+ * outputs whose tolerance is given in "sigmas". GOT gives `otherwise` if the candidate's output is
+ * not known.
  */
 #ifndef HONE_REF_H
 #define HONE_REF_H
@@ -145,7 +145,7 @@ HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t
     return inside;
 }
 
-/* The elements that a span of the scratch has if it is out of bounds. */
+/* A span of the scratch that is out of bounds has these elements instead. */
 #ifdef __CUDACC__
 __device__ static const double hone_ref_zeros[16] = {0};
 #else

@@ -243,7 +243,8 @@ static void load_in_place(const struct json_node *n, struct task_tensor *was,
     was->is_output = true;
 }
 
-/* Does "scalars" give this scalar a value? A definition lists it among its inputs too. */
+/* Whether "scalars" has given this scalar a value already. A FlashInfer-Bench definition may list a
+ * scalar there and among its inputs. */
 static bool has_scalar(const struct task *t, const char *name, enum dtype dtype)
 {
     vec_each (const struct task_scalar, s, &t->scalars)
@@ -313,8 +314,8 @@ static void load_names(struct loader *l)
 
 /* ---- other keys ------------------------------------------------------------------------------ */
 
-/* The constraints of a definition are Python. If one is not in our expression language, we keep it
- * as text and do not check it. */
+/* The constraints of a FlashInfer-Bench definition are Python. If a constraint is not also an
+ * expression in our language, we keep it as text and do not check it. */
 static void load_constraints(struct loader *l)
 {
     struct json_node n;

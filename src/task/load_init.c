@@ -133,8 +133,8 @@ static void load_mask(const struct json_node *n, struct task_tensor *t)
         json_node_bad(n, "%s leaves no room for a triangle or padding", dist_names[t->init.dist]);
 }
 
-/* Reads the key "of" of a tensor of lengths. When all tensors are loaded, check_lengths() checks
- * the tensor that it names. */
+/* Reads the key "of". It names the padded tensor whose rows have the lengths in t. When all tensors
+ * are loaded, check_lengths() checks the padded tensor. */
 static void load_lengths(const struct json_node *n, struct task_tensor *t)
 {
     struct json_node c;
@@ -283,8 +283,8 @@ static void load_tolerance_of(const struct json_node *n, struct task_tensor *t)
     load_why(n, t);
 }
 
-/* A FlashInfer-Bench definition without tolerances gets a few units in the last place of the
- * output. */
+/* If a FlashInfer-Bench definition gives no tolerance, an output may be off by a few units in the
+ * last place. */
 static void default_tolerance(struct task_tensor *t)
 {
     t->rtol = dtype_is_float(t->dtype) ? ldexp(4, -1 - dtype_mantissa_bits(t->dtype)) : 0;

@@ -245,7 +245,8 @@ void load_workloads(struct loader *l)
 
 /* ---- over all workloads ---------------------------------------------------------------------- */
 
-/* Reports each workload whose shape cannot be resolved. Tries several draws of a held-out one. */
+/* Reports each workload whose shape cannot be resolved. Tries several draws of a held-out
+ * workload. */
 void load_verify(struct loader *l)
 {
     struct task *t = l->t;

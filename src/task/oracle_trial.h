@@ -40,8 +40,9 @@ int oracle_trial_init(struct oracle_trial *x, const struct shape *s, uint64_t se
                       struct err *err);
 void oracle_trial_release(struct oracle_trial *x);
 /* Runs all phases. Elements that no unit writes hold oracle_unwritten(). An imported task has a
- * graph, from which Hone wrote its reference.c. If such a task runs long in ORACLE_IN_ORDER mode,
- * its results stay in a file beside `so`, and the next such run reads them. */
+ * graph, from which Hone wrote its reference.c. If a run of an imported task in ORACLE_IN_ORDER
+ * mode takes long, its results stay in a file beside `so`. A later run with the same shape and seed
+ * reads them from this file. */
 int oracle_trial_run(struct oracle_trial *x, const char *so, enum oracle_mode mode,
                      struct err *err);
 

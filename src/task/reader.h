@@ -66,7 +66,8 @@ bool json_node_need(const struct json_node *obj, const char *key, struct json_no
 struct json_node json_node_member(const struct json_node *obj, const char *key,
                                   const json_t *value);
 struct json_node json_node_item(const struct json_node *arr, size_t i);
-/* Reports every key that is not in the list, and suggests the nearest one that is. */
+/* Reports every key that is not in the list `known`, and suggests the most similar key of the
+ * list. */
 bool json_node_only(const struct json_node *obj, const char *const *known, size_t n);
 
 /* Each of these reads a value of one type. It reports a value of another type, a value with more

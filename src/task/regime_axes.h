@@ -2,8 +2,9 @@
  * regime_axes.h - which values the axes of a task may have, and which of these values matter.
  *
  * For each axis this part lists the sizes at which kernels go wrong: just below, at and above a
- * warp, a tile, a block. These sizes differ between an axis along which memory is contiguous, where
- * kernels use vectors, and an axis that counts rows. regimes.c combines the sizes into shapes.
+ * warp, a tile, a block. Kernels use vectors along an axis on which memory is contiguous. So the
+ * sizes of such an axis differ from those of an axis that counts rows. regimes.c combines the sizes
+ * into shapes.
  *
  *     struct regime_axes a;
  *     axes_read(&a, task);
@@ -24,7 +25,7 @@ enum {
 struct axis_value {
     int64_t v;
     const char *text; /* "just above a warp (32)" */
-    bool alone;       /* one workload has this value, and the least value of every other axis */
+    bool alone;       /* also used alone: with the least value of every other axis */
 };
 
 struct axis_info {

@@ -36,7 +36,8 @@ static const double MAX_MS = 45, TOTAL_MS = 650, HEAVY_TOTAL_MS = 1000; /* see i
  * the given classes. */
 enum goal_kind { GOAL_ALONE, GOAL_VALUE, GOAL_PAIR };
 
-/* class_of() says which sizes are in a class. Goals have the classes before SIZE_CLASSES. */
+/* class_of() says which sizes are in a class. A goal can ask only for the classes before
+ * SIZE_CLASSES. */
 enum size_class { SIZE_ONE, SIZE_ODD, SIZE_TWICE_ODD, SIZE_VECTORS, SIZE_CLASSES, SIZE_OTHER };
 
 struct goal {
@@ -69,8 +70,8 @@ static double total_ms(const struct builder *b)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* The number of rows of the largest tensor. If several tensors are largest, takes the one with the
- * fewest rows, because a kernel may give each row of that tensor to a block. */
+/* Returns the number of rows of the largest tensor, because a kernel may give each of these rows to
+ * a block. If several tensors are largest, takes the tensor with the fewest rows. */
 static uint64_t rows_of(const struct shape *s)
 {
     uint64_t most = 0, rows = 1;
@@ -293,7 +294,7 @@ static bool steer(struct builder *b, int64_t *x, size_t axis, int64_t v)
 
 /* Returns the smallest allowed value above the least value. Along an axis with vectors, the value
  * is also a multiple of VECTOR, so that a kernel may still take its vectorised path. Returns the
- * least value if there is none. */
+ * least value if no value up to least + 64 fits. */
 static int64_t second_least(const struct builder *b, size_t axis)
 {
     int64_t least = b->ax.axis[axis].least;
@@ -465,8 +466,8 @@ static uint32_t elems_for(const struct task_tensor *t, uint32_t bytes)
 
 /* Adds a workload with displaced addresses. `who` and the tensor `one` say which addresses, `bytes`
  * says how far: 0 means by one element, VECTOR - 1 means to the last element before a multiple of
- * 16 bytes. An address may be displaced only by a multiple of the alignment that the task
- * promises. */
+ * 16 bytes, and another number means by that many bytes. An address may be displaced only by a
+ * multiple of the alignment that the task promises. */
 static void displace(struct builder *b, const int64_t *x, double ms, enum displaced who, size_t one,
                      uint32_t bytes)
 {

@@ -111,8 +111,8 @@ struct task_tensor {
     struct gen_spec init;
     struct expr *init_a, *init_b;      /* expressions over axes; NULL if there is none */
     struct task_choice pick_a, pick_b; /* lists of values; empty (n is 0) if there is none */
-    /* The number of the random sequence that generates the tensor. It is the index of this tensor,
-     * or that of `lengths_of` if that is set. */
+    /* The number of the random sequence that generates the tensor. It is the index of this tensor.
+     * If `lengths_of` is set, it is the index of the padded tensor that `lengths_of` names. */
     uint32_t stream;
     /* The name of a padded tensor. It is set only for an input with the distribution GEN_LENGTHS.
      * That input holds the length of each row of the padded tensor. */
@@ -238,7 +238,7 @@ struct task *task_parse_draft(const char *text, size_t len, const char *file,
                               struct problem_vec *problems);
 /* Returns the built-in task of this name, or loads the task at this path. */
 struct task *task_find(const char *name_or_path, struct problem_vec *problems);
-/* Whether there is a built-in task of this name, or a file or directory. */
+/* Whether there is a built-in task of this name, or a file or directory at this path. */
 bool task_exists(const char *name_or_path);
 /* Like task_find(), but reads a draft, as task_parse_draft() does. A draft has a graph, but cannot
  * be evaluated. */
