@@ -102,7 +102,7 @@ struct plan {
     size_t len;
     const json_t *doc; /* the plan's JSON; valid only while the plan is parsed */
     /* The names that expressions may use: the task's axes and integer scalars, then the settings of
-     * the candidate's file. setting_values has the values of the settings. */
+     * the candidate's file (source/settings.h). setting_values has the values of the settings. */
     const char **names;
     size_t nnames;
     int64_t *setting_values;

@@ -73,8 +73,8 @@ void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
  * child process uses its workers. For any other `on`, processes need not share a place, and *out
  * becomes NULL. */
 int sched_share(struct sched **out, const char *on, bool emu, struct err *err);
-/* Starts and watches the workers of such a place. Call it a few times a second. Returns -1 if no
- * worker can be started. */
+/* Starts and watches the workers of a place that sched_share() opened. Call it a few times a
+ * second. Returns -1 if no worker can be started. */
 int sched_tend(struct sched *s, struct err *err);
 
 /* Finds the hone-worker beside this program; HONE_WORKER names another. */

@@ -30,8 +30,7 @@ void sidecar_stop(struct sidecar *s); /* NULL is fine */
 
 /* Starts a process that computes truths on the CPU, for a task whose reference is in Python. `spec`
  * is the text that library_reference_spec() returned: names of axes and scalars, mode, precision,
- * then the Python program. Returns NULL on failure. End
- * the process with sidecar_stop(). */
+ * then the Python program. Returns NULL on failure. End the process with sidecar_stop(). */
 struct sidecar *sidecar_open_reference(const char *spec, struct err *err);
 /* Runs the program in double precision. If buffer i of the case is an input, in[i] is its data. If
  * it is an output, want[i] gets its truth. The data passes through files in the folder `dir`. This

@@ -25,8 +25,8 @@ struct spool_options {
     uint64_t idle_ns; /* stop after this time without a bundle; 0 = never */
 };
 
-/* Serves DIR until SIGTERM or SIGINT. Each bundle runs in a child process of its own, which is this
- * program again. */
+/* Serves DIR until SIGTERM or SIGINT, or until the options say that it is time to stop. Each bundle
+ * runs in a child process of its own, which is this program again. */
 int spool_serve(const char *dir, const struct spool_options *options, struct err *err);
 
 /* Whether a signal ended spool_serve(). */

@@ -176,8 +176,8 @@ static int read_timing_process(struct job_run *r, const struct timing_process *s
 }
 
 /* Appends the calls of a timing process to ours. If the candidate failed there, it fails here too.
- * If the machine failed or a module did not load, returns -1, and we lose only the times of this
- * process and of later ones. */
+ * If the machine failed or a module did not load, returns -1, and we lose only the times of that
+ * timing process and of the later ones. */
 static int append_calls(struct job_run *r, const struct timing_process *s, const struct result *in,
                         struct err *err)
 {

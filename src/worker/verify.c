@@ -283,8 +283,8 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
 
 /* In a tensor that is updated in place, or that a memset or copy filled, only some elements need a
  * change: a share `need` of all. The call changed at most a share `most` of all elements, so it
- * made at most most / need of the needed changes. If that is less than call->most_written, it
- * replaces it. */
+ * made at most most / need of the needed changes. call->most_written becomes most / need if that is
+ * less than before. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {

@@ -162,7 +162,7 @@ static void lex_ident(struct lexer *lx)
     const char *s = lx->p++;
     while (lx->p < lx->end && ident_char(*lx->p))
         lx->p++;
-    if (*s == '%') /* %tid.x, %pm0_64 : the part after the dot belongs to the name */
+    if (*s == '%') /* in %tid.x the part after the dot belongs to the name */
         while (lx->p + 1 < lx->end && *lx->p == '.' && isalpha((unsigned char)lx->p[1])) {
             lx->p++;
             while (lx->p < lx->end && ident_char(*lx->p))
