@@ -89,8 +89,8 @@ struct plan_map {
     struct expr *strides[5];
     struct expr *elem_strides[5]; /* an entry that is NULL means 1 */
     bool has_dims, has_strides;
-    uint8_t swizzle, l2promo;
-    bool fill_nan; /* elements outside the tensor read as NaN; if false, as 0 */
+    uint8_t swizzle, l2promo; /* values of CUtensorMapSwizzle and CUtensorMapL2promotion */
+    bool fill_nan;            /* elements outside the tensor read as NaN; if false, as 0 */
 };
 
 struct plan {

@@ -1,6 +1,7 @@
 /*
  * run_summary.h - computes the numbers of one run from the store. `hone optimize` prints them at
- * its end; `hone show`, the report and comparisons of strategies use them too.
+ * its end; `hone show`, the report and comparisons of strategies use them too. A node is the record
+ * of a candidate (store/store.h).
  */
 #ifndef REPORT_RUN_SUMMARY_H
 #define REPORT_RUN_SUMMARY_H

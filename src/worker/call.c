@@ -1,7 +1,8 @@
 /*
- * call.c - runs one call: the launches of one program, once. The worker loads the module, allocates
- * and fills the buffers, and runs the launches. Then it checks that inputs, guard zones and
- * __device__ variables are unchanged, and keeps, hashes or dumps the outputs.
+ * call.c - runs one call: all launches of one program (the candidate or a baseline), once. The
+ * worker loads the module, allocates and fills the buffers, and runs the launches. Then it checks
+ * that inputs, guard zones and __device__ variables are unchanged, and keeps, hashes or dumps the
+ * outputs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -444,7 +445,7 @@ static void *alloc_kept(uint64_t bytes)
     return p;
 }
 
-/* How much memory the device needs to compute the truth of a case and compare it. */
+/* How many bytes the device needs to compute the truth of a case and to compare outputs with it. */
 static uint64_t truth_bytes(const struct job_case *jc)
 {
     uint64_t sum = jc->scratch_elems * 8;

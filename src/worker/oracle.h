@@ -1,6 +1,6 @@
 /*
- * oracle.h - computes the truth of one call on the CPU: generates the call's inputs again and runs
- * the reference's phases (PHASE in hone_ref.h) in threads.
+ * oracle.h - computes the right outputs of one call (the truth) on the CPU: generates the call's
+ * inputs again and runs the reference's phases (PHASE in hone_ref.h) in threads.
  *
  *     struct oracle *o;
  *     oracle_open(&o, "bundle", "oracle.so", err);

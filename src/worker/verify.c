@@ -1,11 +1,11 @@
 /*
- * verify.c - verifies the kept calls. On a GPU the worker does so after the last call, when no
- * candidate module is loaded any more. For each kept call it computes the truth (on the device if
- * the device can, else on the CPU) and compares the kept outputs with the truth. Consecutive calls
- * on the same data share one truth. But if several answers are right (job_has_choice()), the truth
- * depends on the answer that a call gave, so each call gets its own truth. If a call ran only a
- * sample of its blocks, the worker verifies only a few elements. For that it needs an oracle that
- * is a library on the CPU.
+ * verify.c - verifies the kept calls: the calls whose outputs the worker has kept. On a GPU the
+ * worker does so after the last call, when no candidate module is loaded any more. For each kept
+ * call it computes the right outputs (the truth), on the device if the device can, else on the CPU.
+ * Then it compares the kept outputs with the truth. Consecutive calls on the same data share one
+ * truth. But if several answers are right (job_has_choice()), the truth depends on the answer that
+ * a call gave, so each call gets its own truth. If a call ran only a sample of its blocks, the
+ * worker verifies only a few elements. For that it needs an oracle that is a library on the CPU.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -130,8 +130,8 @@ static int compare_on_device(struct verifier *v, const struct kept_call *k, uint
     return sum.bad || sum.unwritten ? compare_again(v, k, i, got, out, err) : 0;
 }
 
-/* Returns the call whose data differs from the data of `k` only in the perturbed element, or NULL
- * if there is none. */
+/* If `k` is a perturbed call, one element of one of its inputs was changed. Returns the call with
+ * the same data without this change, or NULL if there is none. */
 static const struct kept_call *unperturbed(const struct job_run *r, const struct kept_call *k)
 {
     for (size_t i = 0; k->call.perturb_buffer >= 0 && i < r->kept.n; i++) {

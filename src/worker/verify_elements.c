@@ -377,8 +377,9 @@ static void copy_results(const struct verify_elements *s, double *to)
         }
 }
 
-/* `was` has the results of the first run. If the result of an element differs from them, it depends
- * on scratch that no unit wrote. Marks such elements as unknown, in our results and in `was`. */
+/* `was` has the results of the first run. If an element has another result now, its result depends
+ * on scratch that no unit wrote. Marks the elements with another result as unknown, in the new
+ * results and in `was`. */
 static void drop_changed(const struct verify_elements *s, double *was)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
