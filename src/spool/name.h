@@ -29,7 +29,8 @@ struct spool_name {
     char worker[SPOOL_ID_MAX]; /* only in claimed/; else "" */
 };
 
-/* Return false if `text` is not such a name. */
+/* Read a name in todo/ or in claimed/, without the folder. Return false if `text` is no such
+ * name. */
 bool spool_name_todo(struct spool_name *out, const char *text);
 bool spool_name_claimed(struct spool_name *out, const char *text);
 

@@ -229,7 +229,7 @@ static bool original_bytes(const struct job_case *c, const struct job_call *call
 }
 
 /* Draws pieces of an output, with the data that they hold before the kernels run. Draws none if
- * original_bytes() cannot tell this data. */
+ * original_bytes() returns false. */
 static void draw_original(const struct job_case *c, uint32_t i, const struct job_call *call,
                           struct piece_vec *out)
 {

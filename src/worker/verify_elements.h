@@ -31,7 +31,7 @@
 
 /* `written` has one entry for each buffer of the case. For each output with at least one element
  * whose truth we found, appends an entry to out->compares, which has room for all buffers. Sets
- * out->sample.verified to the number of blocks that wrote such an element. */
+ * out->sample.verified to the number of blocks that have a place whose truth we found. */
 int verify_elements(struct oracle *o, const struct job_case *c, const struct job_call *call,
                     const struct device_written *written, unsigned nthreads, struct arena *a,
                     struct result_call *out, struct err *err);
