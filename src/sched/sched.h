@@ -57,7 +57,7 @@ int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, stru
  * s. A worker that somebody else started finishes its bundle. NULL is allowed. */
 void sched_close(struct sched *s);
 /* `wall_ns` is the time limit of the worker; a spool ignores it, because the job has limits too.
- * `under` is a program with its options, such as a profiler, that starts the worker; NULL = none.
+ * `under` is the command line of a program that starts the worker, such as a profiler; NULL = none.
  * It works for "local" only. */
 int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
                  const char *const *under, uint64_t *ticket, struct err *err);

@@ -303,7 +303,7 @@ int store_entry_get(struct store *s, int64_t campaign, uint64_t index, struct en
                     struct arena *a, struct err *err);
 int store_entry_state(struct store *s, int64_t campaign, uint64_t index, const char *state,
                       const char *reason, struct err *err);
-/* Notes the snapshot of the entry's task, which must be in the store as a blob. */
+/* Notes the snapshot of the entry's task. The snapshot must be in the store already, as a blob. */
 int store_entry_task(struct store *s, int64_t campaign, uint64_t index, const char *task_sha,
                      struct err *err);
 /* Notes that from now on Hone of the version `hone` works on the entry, in the run `run`. If `run`

@@ -1,6 +1,6 @@
 /*
- * compare.h - compares an output that the worker has kept with the right values, which the oracle
- * computed. It does so on the CPU.
+ * compare.h - compares an output of a call with the right values, which the oracle computed. It
+ * does so on the CPU.
  *
  *     struct compare_input in = {.b = buffer, .got = bytes, .want = v, .mag = m, .poison = p};
  *     struct result_compare out = {.buffer = index};

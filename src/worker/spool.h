@@ -1,6 +1,6 @@
 /*
- * spool.h - serves a spool: a directory in which bundles wait for a worker, shared by any number of
- * machines. spool/lease.h has the protocol, spool/name.h explains the names.
+ * spool.h - serves a spool: a directory in which bundles wait for a worker. Any number of machines
+ * can share it. spool/lease.h has the protocol, spool/name.h explains the names.
  *
  *     DIR/tmp/                bundles that are being made or thrown away
  *     DIR/todo/ID.gNfM/       a complete bundle, put there by rename

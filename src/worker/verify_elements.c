@@ -64,9 +64,9 @@ struct verify_elements {
     uint32_t nseen;
     uint64_t rng;
     uint64_t fault; /* set if the oracle made an access out of bounds */
-    /* used_bits has one bit for each element of the scratch, which says that a unit used the
-     * element while it held the fill. `used` points to these bits in the first run and is NULL in
-     * the others. */
+    /* used_bits has one bit for each element of the scratch. The bit says that a unit used the
+     * element while the element held the fill. `used` points to these bits in the first run and is
+     * NULL in the others. */
     uint8_t *used, *used_bits;
     bool maybe_unwritten; /* a unit may have read scratch that no unit had written */
 };
