@@ -58,7 +58,7 @@ int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, stru
 void sched_close(struct sched *s);
 /* `wall_ns` is the time limit of the worker; a spool ignores it, because the job has limits too.
  * `under` is the command line of a program that starts the worker, such as a profiler; NULL = none.
- * It works for "local" only. */
+ * `under` works for "local" only. */
 int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
                  const char *const *under, uint64_t *ticket, struct err *err);
 /* Returns 1 with *out filled, 0 if no bundle ended within timeout_ns, -1 on an error. */

@@ -1,9 +1,9 @@
 /*
  * lease.h - a worker's side of a spool, a directory in which bundles wait for workers on any
  * machine. A bundle is a directory with a job and its files. A worker claims a bundle, runs it, and
- * moves it to done/. Meanwhile the worker writes its file workers/W again and again (each time is a
- * beat), to show that it lives. If it writes nothing for the time of a lease, another process puts
- * the bundle back, so that another worker can claim it.
+ * moves it to done/. Meanwhile the worker writes its file workers/W again and again (each write is
+ * a beat), to show that it lives. If it writes nothing for the time of a lease, another process
+ * puts the bundle back, so that another worker can claim it.
  *
  *     struct spool_worker w;
  *     spool_worker_begin(&w, fs, "node7-411-9f3a", lease_ns, seed, err);

@@ -7,9 +7,9 @@
  * The worker keeps the order that job.h promises. First it runs all calls of all cases (call.c,
  * rounds.c), and keeps the outputs of some calls. Then it unloads all modules and opens the oracle,
  * which computes the right outputs (the truth). It compares the kept outputs with the truth
- * (verify.c). On the emulator it also verifies once before: when it comes to the first case with
- * sampled calls (calls that run only a sample of their blocks), it verifies all calls that it has
- * run. Last, if the device is a GPU, it times short kernels again in further processes
+ * (verify.c). On the emulator it also verifies at one earlier point: when it comes to the first
+ * case with sampled calls (calls that run only a sample of their blocks), it verifies all calls
+ * that it has run. Last, if the device is a GPU, it times short kernels again in further processes
  * (time_in_processes.c).
  */
 #ifndef WORKER_JOB_RUN_H

@@ -19,8 +19,8 @@
 
 struct spool_options {
     bool once; /* stop when no bundle is left to run */
-    /* If it names a GPU, the worker runs all bundles there and locks that GPU. Else a bundle runs
-     * on the GPU that its job names. */
+    /* If `place` names a GPU, the worker runs all bundles there and locks that GPU. Else a bundle
+     * runs on the GPU that its job names. */
     struct worker_place place;
     uint64_t idle_ns; /* stop after this time without a bundle; 0 = never */
 };

@@ -1,6 +1,6 @@
 /*
- * verify_elements.h - finds the truth of a few elements of a call that is too large to verify
- * whole.
+ * verify_elements.h - verifies a few elements of a call that is too large to verify whole: finds
+ * their right values (their truth) and compares.
  *
  *     verify_elements(oracle, jcase, call, written, nthreads, &arena, &result_call, err)
  *
@@ -12,7 +12,7 @@
  * that compute these elements, and generate only the inputs that these units read. The task does
  * not say which units compute an element, so we guess from the element's position. For example, for
  * an element in the middle of its tensor we run the unit in the middle of the last phase, and units
- * in the middle of the phases before.
+ * in the middle of the earlier phases.
  *
  * We notice a wrong guess: either the unit writes another element, or the value depends on the old
  * contents of the scratch, the memory through which phases pass values on. If the truth of an
