@@ -15,8 +15,8 @@ static double unit_roundoff(const struct task *t)
 }
 
 /* Returns a mask of the dimensions of x along which a kernel may skip the last element without an
- * obvious error. These are the innermost dimension, and the dimensions with axes that no output
- * has, because the task reduces those. */
+ * obvious error. These are the innermost dimension, and each dimension whose axes no output has.
+ * The task reduces such a dimension. */
 static uint32_t edge_dims(const struct task *t, const struct task_tensor *x)
 {
     uint32_t mask = x->rank ? 1u << (x->rank - 1) : 0;

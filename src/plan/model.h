@@ -89,8 +89,8 @@ struct plan_map {
     struct expr *strides[5];
     struct expr *elem_strides[5]; /* an entry that is NULL means 1 */
     bool has_dims, has_strides;
-    uint8_t swizzle, l2promo;
-    bool fill_nan; /* elements outside the tensor read as NaN; if false, as 0 */
+    uint8_t swizzle, l2promo; /* values of CUtensorMapSwizzle and CUtensorMapL2promotion */
+    bool fill_nan;            /* elements outside the tensor read as NaN; if false, as 0 */
 };
 
 struct plan {
@@ -102,7 +102,7 @@ struct plan {
     size_t len;
     const json_t *doc; /* the plan's JSON; valid only while the plan is parsed */
     /* The names that expressions may use: the task's axes and integer scalars, then the settings of
-     * the candidate's file. setting_values has the values of the settings. */
+     * the candidate's file (source/settings.h). setting_values has the values of the settings. */
     const char **names;
     size_t nnames;
     int64_t *setting_values;

@@ -39,7 +39,8 @@ static size_t first_comment(const char *s, size_t n)
     for (size_t i = 0; i + 1 < n;) {
         if (s[i] == '/' && (s[i + 1] == '*' || s[i + 1] == '/'))
             return i;
-        bool digit_before = i && s[i - 1] >= '0' && s[i - 1] <= '9'; /* 1'000'000 */
+        /* A quote after a digit separates digits, as in 1'000'000. */
+        bool digit_before = i && s[i - 1] >= '0' && s[i - 1] <= '9';
         if (s[i] == '"' || (s[i] == '\'' && !digit_before))
             i = skip_quoted(s, n, i);
         else
@@ -146,7 +147,7 @@ static bool lookup(const struct plan *p, const char *name, struct plan_arg *arg)
 /* ---- expressions ----------------------------------------------------------------------------- */
 
 /* Collects the names that expressions may use: the task's axes and integer scalars, and the
- * settings of the file. */
+ * settings of the file (source/settings.h). */
 static void collect_names(struct plan *p, const char *source, size_t len)
 {
     struct source_setting s[SETTING_MAX];
@@ -547,8 +548,9 @@ static void check_outputs(const struct plan *p, const struct json_node *root)
             json_node_bad(&n, "no launch gets the output \"%s\"", p->task->tensors.items[i].name);
 }
 
-/* If the list of values after a constant cannot be read, the constant is not a setting, and the
- * plan does not know its name. Reports this as the first problem, because it causes others. */
+/* A setting is a constant with a comment that lists its values. If the list cannot be read, the
+ * constant is not a setting, and the plan does not know its name. Reports this as the first
+ * problem, because it causes others. */
 static void tell_broken_setting(const char *source, size_t len, struct problem_vec *problems)
 {
     char name[SETTING_MAX_NAME];

@@ -1,6 +1,7 @@
 /*
- * plan.h - parses the plan in a candidate's first comment and checks it against the kernels. A plan
- * says which kernels to launch, with which grid, block and arguments.
+ * plan.h - parses the plan in the first comment of a candidate (a kernel file), and checks it
+ * against the file's kernels. A plan says which kernels to launch, with which grid, block and
+ * arguments.
  *
  *     struct plan *p = plan_parse(source, len, task, &problems);  task may be NULL
  *     plan_check_signature(p, sigs, &problems);         when the candidate is compiled

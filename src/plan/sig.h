@@ -16,7 +16,7 @@
 
 enum sig_kind {
     SIG_POINTER,
-    SIG_INT,   /* is_signed tells signed from unsigned */
+    SIG_INT,   /* signed or unsigned: see is_signed */
     SIG_FLOAT, /* float, double */
     SIG_BOOL,
     SIG_STRUCT /* a struct passed by value; a tensor map has 128 bytes and is 64-aligned */
@@ -35,7 +35,7 @@ struct sig {
     /* As the plan writes it: an extern "C" name, or an instance of a template such as
      * "scale<4>". */
     const char *kernel;
-    const char *entry; /* its name in the machine code; NULL = the same */
+    const char *entry; /* its name in the machine code; NULL = the same as `kernel` */
     uint32_t nparams;
     struct sig_param *params;
 };

@@ -63,8 +63,8 @@ static bool gives_ratio(const struct verdict_baseline *b)
     return !str_eq(b->state, "wrong") && !str_eq(b->state, "failed");
 }
 
-/* Copies from the best kernel's own verdict: what its time and speed-up refer to, the baselines
- * that give no ratio, and the warnings. */
+/* Copies from the best kernel's own verdict: the number of timed shapes, the baseline of its
+ * speed-up, the baselines that give no ratio, and the warnings. */
 static void note_own(struct run_summary *m, struct store *s, const struct verdict_rec *own)
 {
     struct verdict v;

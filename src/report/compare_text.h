@@ -10,8 +10,8 @@
 #include "verdict/verdict.h"
 
 /* One of the two kernels: the candidate of `verdict`, or the baseline of `verdict` that `who`
- * names. If both sides have the same verdict, the kernels ran in one job, and the verdict has their
- * ratio. */
+ * names. If both sides point to one struct verdict, the kernels ran in one job, and the verdict has
+ * the ratio of their times. */
 struct compare_side {
     const char *name; /* "softmax-refine-3f2a:4", "fast.cu" */
     const struct verdict *verdict;

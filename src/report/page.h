@@ -1,5 +1,6 @@
 /*
- * page.h - writes a run as a Markdown page, with its lineage and a plot of time per candidate.
+ * page.h - writes a run as a Markdown page, with the tree of its candidates and a plot of their
+ * times.
  */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H

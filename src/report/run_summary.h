@@ -1,6 +1,7 @@
 /*
  * run_summary.h - computes the numbers of one run from the store. `hone optimize` prints them at
- * its end; `hone show`, the report and comparisons of strategies use them too.
+ * its end; `hone show`, the report and comparisons of strategies use them too. A node is the record
+ * of a candidate (store/store.h).
  */
 #ifndef REPORT_RUN_SUMMARY_H
 #define REPORT_RUN_SUMMARY_H
@@ -52,7 +53,7 @@ struct run_summary {
     /* The candidate that is the file of --from. NULL if there is no such file, or if an author had
      * to rewrite it first (role "port"). */
     const struct node_rec *given;
-    /* The name of that file, and the summary of its verdict. */
+    /* The name of the file of --from, and the summary of its verdict; "" if `given` is NULL. */
     const char *given_name, *given_summary;
     const char *task_sha; /* the task hash when the run began; "" if it is not known */
     /* The best kernel's time is the geometric mean over this many shapes; 0 if that is not

@@ -78,7 +78,8 @@ static bool is_wrong(const struct verdict_workload *w)
     return !w->ok && w->note && *w->note && !str_eq(w->note, VERDICT_DID_NOT_RUN);
 }
 
-/* Lists every wrong workload, or says how to see them. */
+/* If `all` is true, lists every wrong workload. Otherwise, if the verdict's detail leaves out some
+ * of them, says how to list them. */
 static void add_wrong(struct strbuf *sb, const struct verdict *v, bool all)
 {
     size_t wrong = 0;

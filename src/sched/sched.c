@@ -69,8 +69,9 @@ int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, str
 
 void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out)
 {
-    /* The worker begins each progress message with these words, because a worker that is killed
-     * leaves only its newest message. Here we drop these words. */
+    /* Each progress message begins with these words. If the worker is killed, its newest message
+     * stays and says what did not finish. Here the worker still runs, so we leave these words
+     * out. */
     static const char lead[] = "did not finish: ";
     char *path = s->ops->progress_path(s, ticket);
     struct strbuf sb = STRBUF_INIT(RESULT_MAX_BYTES);

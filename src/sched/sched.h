@@ -57,8 +57,8 @@ int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, stru
  * s. A worker that somebody else started finishes its bundle. NULL is allowed. */
 void sched_close(struct sched *s);
 /* `wall_ns` is the time limit of the worker; a spool ignores it, because the job has limits too.
- * `under` is a program with its options, such as a profiler, that starts the worker; NULL = none.
- * It works for "local" only. */
+ * `under` is the command line of a program that starts the worker, such as a profiler; NULL = none.
+ * `under` works for "local" only. */
 int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
                  const char *const *under, uint64_t *ticket, struct err *err);
 /* Returns 1 with *out filled, 0 if no bundle ended within timeout_ns, -1 on an error. */
@@ -73,8 +73,8 @@ void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
  * child process uses its workers. For any other `on`, processes need not share a place, and *out
  * becomes NULL. */
 int sched_share(struct sched **out, const char *on, bool emu, struct err *err);
-/* Starts and watches the workers of such a place. Call it a few times a second. Returns -1 if no
- * worker can be started. */
+/* Starts and watches the workers of a place that sched_share() opened. Call it a few times a
+ * second. Returns -1 if no worker can be started. */
 int sched_tend(struct sched *s, struct err *err);
 
 /* Finds the hone-worker beside this program; HONE_WORKER names another. */

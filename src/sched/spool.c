@@ -79,8 +79,8 @@ static int copy_tree(const char *from, const char *to, struct err *err)
     return rc;
 }
 
-/* Reads the job's nonce, a random number that its result must repeat, and which workers can run the
- * job. */
+/* Reads job.bin. Sets x->nonce, a random number that the job's result must repeat, and x->kind,
+ * which says which workers can run the job. */
 static void read_job(struct spooled *x)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
@@ -180,9 +180,8 @@ static struct spooled *find(struct spool *s, uint64_t ticket)
     return NULL;
 }
 
-/* Copies the result of a bundle back. If the bundle left the spool without a result, puts it
- * there again.
- * Returns 1 if it has ended, 0 if not, -1 on an error. */
+/* Copies the result of a bundle back. If the bundle left the spool without a result, puts it there
+ * again. Returns 1 if the bundle has ended, 0 if not, -1 on an error. */
 static int fetch(struct spool *s, const struct spool_taken *t, struct sched_done *out,
                  struct err *err)
 {

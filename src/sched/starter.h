@@ -33,8 +33,8 @@ struct starter {
 int starter_local(struct starter **out, struct spool_fs *fs, const char *dir, const char *list,
                   bool pretend, struct err *err);
 
-/* `text` is what follows "slurm:" (slurm_spec.h). Appends the path of the spool, which the caller
- * makes. Starts nothing before the first bundle. */
+/* `text` is what follows "slurm:" (slurm_spec.h). Appends the spool's path to `spool`; the caller
+ * makes the directory. Starts nothing before the first bundle. */
 int starter_slurm(struct starter **out, const char *text, bool emu, const char *run_name,
                   struct strbuf *spool, struct err *err);
 

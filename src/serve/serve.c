@@ -22,7 +22,7 @@ enum {
     MAX_CONNECTIONS = 512,
     MAX_LISTENERS = 256,
     IDLE_S = 20,              /* the server closes a connection that is idle for this long */
-    CONNECTION_BYTES = 16384, /* a request's line and headers, and the output buffer */
+    CONNECTION_BYTES = 16384, /* per connection: for the request's headers and for the output */
     MAX_TARGET = 512,
     LOOK_MS = 250,
 };

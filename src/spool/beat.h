@@ -1,6 +1,6 @@
 /*
- * beat.h - the file workers/W of a spool, in which worker W shows that it lives. Only W writes the
- * file. Each of these writes is called a beat.
+ * beat.h - the file workers/W of a spool (lease.h), in which worker W shows that it lives. Only W
+ * writes the file. Each of these writes is called a beat.
  */
 #ifndef SPOOL_BEAT_H
 #define SPOOL_BEAT_H

@@ -54,7 +54,7 @@ int spool_worker_begin(struct spool_worker *w, struct spool_fs *fs, const char *
     w->watch = (struct spool_watch){
         .fs = fs, .lease_ns = lease_ns, .most = WATCH_MOST, .first = rng_below(&w->rng, 1 << 20)};
     /* The file may exist although `make` reports a failure, so we try to overwrite it then. Its
-     * name is random, so nobody else's file has it. */
+     * name is random, so no other worker's file has this name. */
     int rc = write_beat(w, true);
     for (int i = 0; rc < 0 && i < MOVE_TRIES; i++)
         rc = write_beat(w, rc == -ENOENT);

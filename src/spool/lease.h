@@ -1,9 +1,9 @@
 /*
  * lease.h - a worker's side of a spool, a directory in which bundles wait for workers on any
  * machine. A bundle is a directory with a job and its files. A worker claims a bundle, runs it, and
- * moves it to done/. Meanwhile the worker writes its file workers/W again and again (each time is a
- * beat), to show that it lives. If it writes nothing for the time of a lease, another process puts
- * the bundle back, so that another worker can claim it.
+ * moves it to done/. Meanwhile the worker writes its file workers/W again and again (each write is
+ * a beat), to show that it lives. If it writes nothing for the time of a lease, another process
+ * puts the bundle back, so that another worker can claim it.
  *
  *     struct spool_worker w;
  *     spool_worker_begin(&w, fs, "node7-411-9f3a", lease_ns, seed, err);
@@ -20,8 +20,8 @@
  * Invariants:
  *   1. A bundle is one directory, and every step is one rename. So a bundle is always in exactly
  *      one place, and exactly one process moved it there.
- *   2. A name in claimed/ contains the worker W and the count N, which rises whenever the bundle
- * goes back to todo/. So no name is used twice.
+ *   2. A name in claimed/ contains the worker W and the count N. N rises whenever the bundle goes
+ *      back to todo/. So no name is used twice.
  *   3. done/ID appears once and has a whole result.bin.
  *   4. A worker holds at most one bundle, and workers/W says which. Only W writes that file.
  *   5. A worker that lost its bundle can neither finish the bundle nor put it back, because the
@@ -92,8 +92,8 @@ bool spool_beat(struct spool_worker *w, const char *note);
 bool spool_idle(struct spool_worker *w, const char *note);
 
 enum spool_end { SPOOL_FINISHED, SPOOL_FAILED, SPOOL_PUT_BACK };
-/* Hands the bundle on. SPOOL_FINISHED, after the caller wrote result.bin, moves it to done/; the
- * other values of `how` move it to todo/. If there is a done/ID already, because
+/* Hands the bundle on. SPOOL_FINISHED moves it to done/; the caller must have written result.bin
+ * before. The other values of `how` move it to todo/. If there is a done/ID already, because
  * somebody put two bundles with this ID into todo/, deletes this bundle. The worker holds no bundle
  * afterwards. Returns true if the move succeeded. */
 bool spool_end(struct spool_worker *w, enum spool_end how);

@@ -13,8 +13,8 @@
  *
  * Bundles that Hone submits have the id KIND-RUN-SECONDS-SEQUENCE. KIND says which workers can run
  * the bundle: `cuda` means workers with a GPU, `emu_x86_64` means workers on an x86_64 machine.
- * SECONDS is the time that the run's previous bundle took, rounded up; its first bundle has 0. If
- * an id has another form, every worker may take the bundle.
+ * SECONDS is the time that the run's previous bundle took, rounded up; the first bundle of a run
+ * has 0. If an id has another form, every worker may take the bundle.
  */
 #ifndef SPOOL_NAME_H
 #define SPOOL_NAME_H
@@ -29,7 +29,8 @@ struct spool_name {
     char worker[SPOOL_ID_MAX]; /* only in claimed/; else "" */
 };
 
-/* Return false if `text` is not such a name. */
+/* Read a name in todo/ or in claimed/, without the folder. Return false if `text` is no such
+ * name. */
 bool spool_name_todo(struct spool_name *out, const char *text);
 bool spool_name_claimed(struct spool_name *out, const char *text);
 

@@ -183,8 +183,9 @@ static void census(struct spool_run *r, uint64_t now)
     spool_watch_step(&r->watch, r->run);
     for (size_t i = 0; i < r->items.n; i++)
         r->items.items[i].seen = false;
-    /* Bundles move from todo/ to claimed/ to done/, so we look in this order and miss none. A
-     * bundle that is put back meanwhile may be missed; the next census finds it. */
+    /* Bundles move from todo/ to claimed/ to done/, so we look in this order. Then we do not miss a
+     * bundle that moves on meanwhile. We may miss one that is put back meanwhile; the next census
+     * finds it. */
     int waiting = mark(r, "todo", spool_name_todo),
         running = mark(r, "claimed", spool_name_claimed);
     int done = mark(r, "done", spool_name_todo);

@@ -34,7 +34,7 @@ struct spool_run {
     struct spool_fs *fs;
     char run[33]; /* the run's random name, in hexadecimal */
     uint64_t lease_ns, next_seq;
-    VEC(struct spool_item) items; /* in the order of their numbers */
+    VEC(struct spool_item) items; /* in the order of SEQUENCE (name.h) */
     struct spool_names done;      /* names of the last listing of done/ that were not looked at
                                    * yet */
     struct spool_watch watch;

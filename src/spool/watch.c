@@ -30,7 +30,7 @@ static int key_to_claim(const void *key, const void *x)
 /* Marks the claims that the listing has, and adds new claims while there is room. */
 static void take_listing(struct spool_watch *w, const struct spool_names *names, const char *part)
 {
-    size_t known = w->seen.n; /* sorted; new claims follow */
+    size_t known = w->seen.n; /* so many entries are sorted; new claims go after them */
     for (size_t k = 0; k < names->n; k++) {
         const char *claim = names->items[(k + w->first) % names->n];
         struct spool_name n;

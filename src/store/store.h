@@ -22,8 +22,8 @@
  *  2. Keys of records do not depend on time. The key of a call is (run, role, index); of a verdict,
  *     a node and an idea (run, index); of an event (run, key). Writing a record again with the same
  *     contents changes nothing. So a run that is resumed after kill -9 can repeat the steps that it
- *     already did. Only a node, an idea and a call that has not ended can be written again with
- *     other contents.
+ *     already did. Three kinds of records can be written again with other contents: nodes, ideas,
+ *     and calls that have not ended.
  *  3. Texts (prompts, replies, sources, verdicts) are blobs named by their SHA-256 and stored once.
  *  4. Several processes may open the store; only one of them works on a run (store_run_lock).
  *  5. The store never holds an API key of a model's server.
@@ -119,8 +119,8 @@ int store_run_lock(struct store *s, int64_t run, struct err *err);
 void store_run_unlock(struct store *s);
 /* Whether a process works on the run, that is, holds the run's lock. */
 bool store_run_is_locked(struct store *s, int64_t run);
-/* Returns the state to show to people. This is r->state, except that a run with the state "running"
- * that no process works on is "killed". */
+/* Returns the state to show to people. This is r->state, with one exception: if r->state is
+ * "running" but no process works on the run, returns "killed". */
 const char *store_run_state(struct store *s, const struct run_rec *r);
 /* Removes the run and all its records, and then every blob that no run uses any more. Fails if a
  * process works on the run, or if the run belongs to a campaign. While a process works on any other
@@ -303,11 +303,11 @@ int store_entry_get(struct store *s, int64_t campaign, uint64_t index, struct en
                     struct arena *a, struct err *err);
 int store_entry_state(struct store *s, int64_t campaign, uint64_t index, const char *state,
                       const char *reason, struct err *err);
-/* Notes the snapshot of the entry's task, which must be in the store as a blob. */
+/* Notes the snapshot of the entry's task. The snapshot must be in the store already, as a blob. */
 int store_entry_task(struct store *s, int64_t campaign, uint64_t index, const char *task_sha,
                      struct err *err);
-/* Notes that this version of Hone works on the entry from now on, in the run `run`. If `run` is -1,
- * the entry has no run, and a new one will begin. */
+/* Notes that from now on Hone of the version `hone` works on the entry, in the run `run`. If `run`
+ * is -1, the entry has no run, and a new one will begin. */
 int store_entry_run(struct store *s, int64_t campaign, uint64_t index, int64_t run,
                     const char *hone, struct err *err);
 

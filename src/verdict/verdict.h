@@ -82,15 +82,15 @@ struct verdict_time {
     bool is_model; /* true if the cost model computed the time, false if it was measured */
     double median_ns, mad_ns; /* the median time; the median absolute deviation from it */
     /* If is_model is false: the 95% interval of the median. If it is true: the interval in which we
-     * expect the measured time. We checked the model on kernels of this kind: for 80% of them the
-     * measured time lay in the interval. */
+     * expect the measured time. We checked the model on kernels that the same unit of the GPU
+     * limits: for 80% of them the measured time lay in the interval. */
     double lo_ns, hi_ns;
     uint32_t n; /* number of timed calls */
     /* For a baseline: its time divided by the candidate's time, with the 95% interval. 0 for the
      * candidate. */
     double ratio, ratio_lo, ratio_hi;
-    /* How many percent of a ceiling the kernel reaches. The ceiling was measured, or comes from the
-     * data sheet. 0 if unknown. */
+    /* A ceiling is the highest rate that the GPU can reach. It was measured, or comes from the data
+     * sheet. This is the kernel's rate, in percent of the ceiling `limit`; 0 if unknown. */
     double roofline_pct;
     const char *limit; /* which ceiling: "DRAM" or "arithmetic"; in old verdicts also "L2" or "" */
 };

@@ -62,7 +62,8 @@ void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha)
 json_t *view_short_text(const char *text);
 /* Returns a copy of the JSON value with the paths in all its strings shortened. */
 json_t *view_short_json(const json_t *j);
-/* Does the same for an answer that will leave this machine. Its strings may be code. */
+/* Like view_short_json(), but for an answer that will leave this machine. The strings in `j` may be
+ * code. */
 json_t *view_without_paths(const json_t *j);
 /* Appends compact JSON. Real numbers get six digits. */
 void view_dump(const json_t *j, struct strbuf *out);

@@ -1,7 +1,8 @@
 /*
- * call.c - runs one call: the launches of one program, once. The worker loads the module, allocates
- * and fills the buffers, and runs the launches. Then it checks that inputs, guard zones and
- * __device__ variables are unchanged, and keeps, hashes or dumps the outputs.
+ * call.c - runs one call: all launches of one program (the candidate or a baseline), once. The
+ * worker loads the module, allocates and fills the buffers, and runs the launches. Then it checks
+ * that inputs, guard zones and __device__ variables are unchanged, and keeps, hashes or dumps the
+ * outputs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -266,8 +267,9 @@ static enum result_status launch_one(struct job_run *r, struct call_ctx *x,
                   : arg->kind == JOB_ARG_TENSORMAP ? (void *)x->maps[arg->index]
                                                    : (void *)arg->bytes;
     }
-    /* A candidate's launches never overlap, with one another or with the kernel that holds back a
-     * timed call. Otherwise a candidate could begin before its timer does. */
+    /* A candidate's launches never overlap one another. Nor do they overlap the kernel that delays
+     * a timed call until all its launches are queued. Otherwise a candidate could begin before its
+     * timer does. */
     struct job_launch launch = *l;
     launch.pdl = l->pdl && x->call->program;
     enum result_status st = r->dev->ops->launch(r->dev, x->ms->m, &launch, args, err);
@@ -290,8 +292,8 @@ static enum result_status launch_all(struct job_run *r, struct call_ctx *x, stru
     return st;
 }
 
-/* Brings the L2 into the state in which a timed call begins. A call with a warm L2 finds the
- * buffers there, as far as they fit: we read all of them. */
+/* Brings the L2 into the state in which a timed call begins. For a call with a warm L2 we read all
+ * buffers, so that the L2 holds as much of them as fits. For any other call we flush the L2. */
 static int prepare_l2(struct job_run *r, const struct call_ctx *x, struct err *err)
 {
     if (!(x->call->flags & JOB_CALL_WARM_L2))
@@ -443,7 +445,7 @@ static void *alloc_kept(uint64_t bytes)
     return p;
 }
 
-/* How much memory the device needs to compute the truth of a case and compare it. */
+/* How many bytes the device needs to compute the truth of a case and to compare outputs with it. */
 static uint64_t truth_bytes(const struct job_case *jc)
 {
     uint64_t sum = jc->scratch_elems * 8;
@@ -455,9 +457,9 @@ static uint64_t truth_bytes(const struct job_case *jc)
     return sum;
 }
 
-/* Leaves a copy of output i on the device if the output is large, the call is timed or is a
- * baseline's, and the device will compute the truth too. To copy gigabytes to the host would take
- * seconds. Returns whether it left a copy. */
+/* Leaves a copy of output i on the device, because to copy gigabytes to the host would take
+ * seconds. Does so only for large outputs, only in timed calls and calls of baselines, and only if
+ * the device will compute the truth. Returns whether it left a copy. */
 static bool hide_output(struct job_run *r, const struct call_ctx *x, uint32_t i,
                         struct device_hidden **out)
 {

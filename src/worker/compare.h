@@ -1,5 +1,6 @@
 /*
- * compare.h - compares a kept output with the oracle's values, on the CPU.
+ * compare.h - compares an output of a call with the right values, which the oracle computed. It
+ * does so on the CPU.
  *
  *     struct compare_input in = {.b = buffer, .got = bytes, .want = v, .mag = m, .poison = p};
  *     struct result_compare out = {.buffer = index};

@@ -142,7 +142,8 @@ static void verify_after_failure(struct job_run *r)
     r->res.where_call = where_call;
 }
 
-/* Whether this is the first case with sampled calls, which only the emulator has. */
+/* Whether case `c` is the first case with sampled calls. Only jobs for the emulator have sampled
+ * calls. */
 static bool sampling_begins(const struct job *j, uint32_t c)
 {
     for (uint32_t i = 0; i <= c; i++)

@@ -5,10 +5,11 @@
  *     run_bundle(dir, open_device, false, err)   reads job.bin, runs the job, writes result.bin
  *
  * The worker keeps the order that job.h promises. First it runs all calls of all cases (call.c,
- * rounds.c), and keeps the outputs of some calls. Then it unloads all modules, opens the oracle and
- * compares the kept outputs with the truth (verify.c). On the emulator it also verifies the calls
- * so far before the first case with sampled calls (calls that run only a sample of their blocks).
- * Last, if the device is a GPU, it times short kernels again in further processes
+ * rounds.c), and keeps the outputs of some calls. Then it unloads all modules and opens the oracle,
+ * which computes the right outputs (the truth). It compares the kept outputs with the truth
+ * (verify.c). On the emulator it also verifies at one earlier point: when it comes to the first
+ * case with sampled calls (calls that run only a sample of their blocks), it verifies all calls
+ * that it has run. Last, if the device is a GPU, it times short kernels again in further processes
  * (time_in_processes.c).
  */
 #ifndef WORKER_JOB_RUN_H

@@ -1,6 +1,6 @@
 /*
- * oracle.h - computes the truth of one call on the CPU: generates the call's inputs again and runs
- * the reference's phases (PHASE in hone_ref.h) in threads.
+ * oracle.h - computes the right outputs of one call (the truth) on the CPU: generates the call's
+ * inputs again and runs the reference's phases (PHASE in hone_ref.h) in threads.
  *
  *     struct oracle *o;
  *     oracle_open(&o, "bundle", "oracle.so", err);
@@ -37,9 +37,10 @@ bool oracle_is_python(const char *name);
 void oracle_close(struct oracle *o);
 /* Computes the truth of the call. An access out of bounds by the reference is an error. If all
  * units run, an output element that no unit writes is an error too. If only a sample of the units
- * runs (job/unit_sample.h; sample_seed chooses it), the `mag` of such an element is COMPARE_UNSEEN.
- * `got` has for each buffer what the candidate wrote, or is NULL. The reference can read it (GOT in
- * hone_ref.h) only for outputs that have several right answers (job_has_choice()). */
+ * runs (job/unit_sample.h; sample_seed chooses it), the `mag` of an element that no unit writes is
+ * COMPARE_UNSEEN. `got` has for each buffer what the candidate wrote, or is NULL. The reference can
+ * read it (GOT in hone_ref.h) only for outputs that have several right answers
+ * (job_has_choice()). */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    void *const *got, uint64_t sample_seed, unsigned nthreads, struct truth *out,
                    struct err *err);

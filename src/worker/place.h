@@ -16,8 +16,9 @@
 #include "job/job.h"
 
 struct worker_place {
-    int gpu;          /* -1 = none given */
-    bool pretend;     /* there is no GPU: the emulator runs the bundles, under the number `gpu` */
+    int gpu; /* -1 = none given */
+    /* There is no GPU: the emulator runs the bundles. Workers with the same `gpu` take turns. */
+    bool pretend;
     unsigned threads; /* threads of the emulator; 0 = as the job says */
 };
 

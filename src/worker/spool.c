@@ -70,10 +70,11 @@ static uint64_t patience_ns(const struct server *s)
     return o->idle_ns ? o->idle_ns : o->once ? s->w.lease_ns + s->w.lease_ns / 2 : 0;
 }
 
-/* Returns the time on the clock that measures patience_ns(). With --idle it is the usual clock. A
- * worker with --once must watch the claims of other workers long enough to notice that one of them
- * died. On a slow machine it looks at them less often. So for such a worker the clock counts only
- * the time for which it has watched the claims. */
+/* Returns the time on the clock that measures patience_ns(). With --idle this is the usual clock. A
+ * worker that has only --once must watch the claims of other workers long enough to notice that one
+ * of these workers died. On a slow machine it looks at the claims less often, so the usual clock
+ * would let it stop too early. The clock of a worker with only --once therefore counts the time for
+ * which it has watched the claims. */
 static uint64_t idle_clock_ns(const struct server *s)
 {
     return s->options->idle_ns ? now_ns() : s->w.watch.watched_ns;
@@ -303,10 +304,12 @@ static int leave_undone(const struct server *s, int bundles, struct err *err)
                    s->blocked && bundles >= 0 ? s->blocked : "");
 }
 
-/* Called when the worker has found nothing to run. Returns whether the worker stops; a worker
- * without --once and --idle never does. If it leaves bundles undone, sets *rc to -1. While other
- * workers hold bundles, or other processes use its GPU, a worker with --once stays longer than a
- * lease (spool/lease.h), so that it can take over the bundles of workers that died. */
+/* Called when the worker has found nothing to run. Returns whether the worker stops; a worker that
+ * has neither --once nor --idle never does. If it leaves bundles undone, sets *rc to -1. A worker
+ * with --once stays for two reasons. If other workers hold bundles, it waits because one of them
+ * may die, and then it takes over that bundle. If its GPU is busy, it waits for the GPU. In both
+ * cases it waits for at most patience_ns(), which is longer than a lease (spool/lease.h) unless
+ * --idle says otherwise. */
 static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err)
 {
     uint64_t patience = patience_ns(s);

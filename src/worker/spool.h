@@ -1,6 +1,6 @@
 /*
- * spool.h - serves a spool: a directory in which bundles wait for a worker, shared by any number of
- * machines. spool/lease.h has the protocol, spool/name.h explains the names.
+ * spool.h - serves a spool: a directory in which bundles wait for a worker. Any number of machines
+ * can share it. spool/lease.h has the protocol, spool/name.h explains the names.
  *
  *     DIR/tmp/                bundles that are being made or thrown away
  *     DIR/todo/ID.gNfM/       a complete bundle, put there by rename
@@ -19,14 +19,14 @@
 
 struct spool_options {
     bool once; /* stop when no bundle is left to run */
-    /* If it names a GPU, the worker runs all bundles there and locks that GPU. Else a bundle runs
-     * on the GPU that its job names. */
+    /* If `place` names a GPU, the worker runs all bundles there and locks that GPU. Else a bundle
+     * runs on the GPU that its job names. */
     struct worker_place place;
     uint64_t idle_ns; /* stop after this time without a bundle; 0 = never */
 };
 
-/* Serves DIR until SIGTERM or SIGINT. Each bundle runs in a child process of its own, which is this
- * program again. */
+/* Serves DIR until SIGTERM or SIGINT, or until the options say that it is time to stop. Each bundle
+ * runs in a child process of its own, which is this program again. */
 int spool_serve(const char *dir, const struct spool_options *options, struct err *err);
 
 /* Whether a signal ended spool_serve(). */

@@ -5,9 +5,9 @@
  * cache is flushed before each call, the address of this data makes a kernel of 4 us up to 100 ns
  * faster or slower, in every call of the process alike. So the worker times a case with a short
  * candidate again in further processes. Each of these makes as many timed calls of the case as this
- * process made. A timing process is a worker too. It runs an inner bundle, a directory inside our
- * bundle, which holds only the cases with a short candidate. It checks and verifies its calls as
- * this process does, and we append its calls to ours.
+ * process made. A timing process is a worker too. It runs an inner bundle: a directory inside our
+ * bundle. The inner bundle has only the cases with a short candidate. The timing process checks and
+ * verifies its calls as this process does, and we append its calls to ours.
  *
  * We do not time PyTorch baselines again, because PyTorch takes seconds to start. For baselines
  * that take longer than LONG_NS, the calls that they already have are enough.
@@ -176,8 +176,8 @@ static int read_timing_process(struct job_run *r, const struct timing_process *s
 }
 
 /* Appends the calls of a timing process to ours. If the candidate failed there, it fails here too.
- * If the machine failed or a module did not load, returns -1, and we lose only the times of this
- * process and of later ones. */
+ * If the machine failed or a module did not load, returns -1, and we lose only the times of that
+ * timing process and of the later ones. */
 static int append_calls(struct job_run *r, const struct timing_process *s, const struct result *in,
                         struct err *err)
 {

@@ -1,11 +1,11 @@
 /*
- * verify.c - verifies the kept calls. On a GPU the worker does so after the last call, when no
- * candidate module is loaded any more. For each kept call it computes the truth (on the device if
- * the device can, else on the CPU) and compares the kept outputs with the truth. Consecutive calls
- * on the same data share one truth. But if several answers are right (job_has_choice()), the truth
- * depends on the answer that a call gave, so each call gets its own truth. If a call ran only a
- * sample of its blocks, the worker verifies only a few elements. For that it needs an oracle that
- * is a library on the CPU.
+ * verify.c - verifies the kept calls: the calls whose outputs the worker has kept. On a GPU the
+ * worker does so after the last call, when no candidate module is loaded any more. For each kept
+ * call it computes the right outputs (the truth), on the device if the device can, else on the CPU.
+ * Then it compares the kept outputs with the truth. Consecutive calls on the same data share one
+ * truth. But if several answers are right (job_has_choice()), the truth depends on the answer that
+ * a call gave, so each call gets its own truth. If a call ran only a sample of its blocks, the
+ * worker verifies only a few elements. For that it needs an oracle that is a library on the CPU.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -130,8 +130,8 @@ static int compare_on_device(struct verifier *v, const struct kept_call *k, uint
     return sum.bad || sum.unwritten ? compare_again(v, k, i, got, out, err) : 0;
 }
 
-/* Returns the call whose data differs from the data of `k` only in the perturbed element, or NULL
- * if there is none. */
+/* If `k` is a perturbed call, one element of one of its inputs was changed. Returns the call with
+ * the same data without this change, or NULL if there is none. */
 static const struct kept_call *unperturbed(const struct job_run *r, const struct kept_call *k)
 {
     for (size_t i = 0; k->call.perturb_buffer >= 0 && i < r->kept.n; i++) {
@@ -229,7 +229,7 @@ static bool original_bytes(const struct job_case *c, const struct job_call *call
 }
 
 /* Draws pieces of an output, with the data that they hold before the kernels run. Draws none if
- * original_bytes() cannot tell this data. */
+ * original_bytes() returns false. */
 static void draw_original(const struct job_case *c, uint32_t i, const struct job_call *call,
                           struct piece_vec *out)
 {
@@ -283,8 +283,8 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
 
 /* In a tensor that is updated in place, or that a memset or copy filled, only some elements need a
  * change: a share `need` of all. The call changed at most a share `most` of all elements, so it
- * made at most most / need of the needed changes. If that is less than call->most_written, it
- * replaces it. */
+ * made at most most / need of the needed changes. call->most_written becomes most / need if that is
+ * less than before. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {

@@ -64,9 +64,9 @@ struct verify_elements {
     uint32_t nseen;
     uint64_t rng;
     uint64_t fault; /* set if the oracle made an access out of bounds */
-    /* used_bits has one bit for each element of the scratch, which says that a unit used the
-     * element while it held the fill. `used` points to these bits in the first run and is NULL in
-     * the others. */
+    /* used_bits has one bit for each element of the scratch. The bit says that a unit used the
+     * element while the element held the fill. `used` points to these bits in the first run and is
+     * NULL in the others. */
     uint8_t *used, *used_bits;
     bool maybe_unwritten; /* a unit may have read scratch that no unit had written */
 };
@@ -377,8 +377,9 @@ static void copy_results(const struct verify_elements *s, double *to)
         }
 }
 
-/* `was` has the results of the first run. If the result of an element differs from them, it depends
- * on scratch that no unit wrote. Marks such elements as unknown, in our results and in `was`. */
+/* `was` has the results of the first run. If an element has another result now, its result depends
+ * on scratch that no unit wrote. Marks the elements with another result as unknown, in the new
+ * results and in `was`. */
 static void drop_changed(const struct verify_elements *s, double *was)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)

@@ -1,6 +1,6 @@
 /*
- * verify_elements.h - finds the truth of a few elements of a call that is too large to verify
- * whole.
+ * verify_elements.h - verifies a few elements of a call that is too large to verify whole: finds
+ * their right values (their truth) and compares.
  *
  *     verify_elements(oracle, jcase, call, written, nthreads, &arena, &result_call, err)
  *
@@ -12,7 +12,7 @@
  * that compute these elements, and generate only the inputs that these units read. The task does
  * not say which units compute an element, so we guess from the element's position. For example, for
  * an element in the middle of its tensor we run the unit in the middle of the last phase, and units
- * in the middle of the phases before.
+ * in the middle of the earlier phases.
  *
  * We notice a wrong guess: either the unit writes another element, or the value depends on the old
  * contents of the scratch, the memory through which phases pass values on. If the truth of an
@@ -31,7 +31,7 @@
 
 /* `written` has one entry for each buffer of the case. For each output with at least one element
  * whose truth we found, appends an entry to out->compares, which has room for all buffers. Sets
- * out->sample.verified to the number of blocks that wrote such an element. */
+ * out->sample.verified to the number of blocks that have a place whose truth we found. */
 int verify_elements(struct oracle *o, const struct job_case *c, const struct job_call *call,
                     const struct device_written *written, unsigned nthreads, struct arena *a,
                     struct result_call *out, struct err *err);

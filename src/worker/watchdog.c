@@ -21,7 +21,7 @@ struct watchdog {
     char *dir;
     char *snapshot; /* NULL until the first snapshot */
     size_t len;
-    uint64_t save_at; /* when to write the snapshot to progress.bin; 0 = it is written */
+    uint64_t save_at; /* when to write the snapshot to progress.bin; 0 = we need not write it */
     /* when the job and the call must have ended, in the time of now_ns(); 0 = no limit */
     uint64_t wall_end, call_end;
     uint64_t wakes_at;         /* when the thread wakes up by itself; 0 = never */
