@@ -399,7 +399,7 @@ UNARY(c_rna_tf32, uint32_t, uint32_t,
 static const struct {
     const char *name;
     exec_fn fn;
-    uint8_t dbits, sbits; /* the register widths of this loop */
+    uint8_t dbits, sbits; /* the widths of the registers that fn writes and reads */
 } hot[] = {
     {"u64.u32", c_u64_u32, 64, 32},
     {"s64.u32", c_u64_u32, 64, 32},

@@ -139,8 +139,8 @@ double gpu_transfer_exposed_s(struct gpu_transfer *t)
 }
 
 /* Takes the next slot. By now all work on the previous batch has been queued. So we record the
- * event `used` of that batch's slot: it marks the end of the work. The host waits until the work on
- * the batch that was in the next slot is done. */
+ * event `used` of that batch's slot: it marks the end of the work. The slot that we take still
+ * holds an older batch. The host waits until the work on that older batch is done. */
 static struct slot *next_slot(struct gpu_transfer *t)
 {
     struct gpu_device *d = t->d;
@@ -155,7 +155,8 @@ static struct slot *next_slot(struct gpu_transfer *t)
     return s;
 }
 
-/* Queues the copy on the stream of the sampler. That stream is idle, because the host samples. */
+/* Queues the copy on d->sample, the stream of the GPU's sampler. The stream is free for copies: the
+ * CPU makes the samples here. */
 static void copy_packed(struct gpu_transfer *t, struct slot *s, const struct gnn_batch *b)
 {
     struct gpu_device *d = t->d;
@@ -222,7 +223,8 @@ static void reduce(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
                                                  .MEAN = t->mean});
 }
 
-/* Converts the features to float. If the batch has `reduced`, converts only the rows of targets. */
+/* Converts the features to float. If the batch has `reduced`, converts only the rows of the nodes
+ * that the batch had before its last hop. */
 static void convert(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
 {
     if (!b->feature || b->feature_type != GNN_F16)

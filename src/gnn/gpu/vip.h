@@ -1,22 +1,25 @@
 /*
- * vip.h - vertex inclusion probabilities (VIP): how likely each node is among the input nodes of a
- * batch.
+ * vip.h - vertex inclusion probabilities (VIP): for each node, the probability that a batch has it
+ * among its input nodes.
  *
  *     float *p = xmalloc(nodes * sizeof *p);
  *     if (vip_compute(&graph, &options, data.train, batches, threads, p, err) < 0) ...
  *     vip_choose(p, nodes, rows, order);            order[0..rows-1]: the nodes to cache
  *
- * Each seed is in one of `batches` batches, so p_0 is 1/batches for a seed and 0 for any other
- * node. Here hops count from 1. Hop h takes k_h neighbours of every node u that the batch has by
- * then. It takes a given neighbour with probability q_h(u), which is min(1, k_h / deg(u)) without
- * replacement. Let p_h(v) be the probability that the batch has v after hop h. If the nodes of a
+ * Here hops count from 1. Let p_h(v) be the probability that the batch has the node v after hop h.
+ * Before the first hop the batch has its seeds only. Each seed is in one of `batches` batches, so
+ * p_0 is 1/batches for a seed and 0 for any other node.
+ *
+ * Hop h takes k_h neighbours of every node u that the batch has by then. It takes a given neighbour
+ * with probability q_h(u), which is min(1, k_h / deg(u)) without replacement. If the nodes of a
  * batch were independent, then
  *
  *     p_h(v) = 1 - (1 - p_0(v)) * product of (1 - a_h(u)) over all u with the neighbour v
  *
- * a_h(u) is the probability that one of the hops 1 to h takes a given neighbour of u. With one hop,
- * it is p_0(u) * q_1(u). A node that joins the batch early is sampled in each later hop, so we also
- * keep n_h(u), the probability that the batch has u and no hop took the given neighbour:
+ * Here a_h(u) is the probability of this event: the batch has u, and at least one of the hops 1 to
+ * h took a given neighbour of u. With one hop, it is p_0(u) * q_1(u). Each later hop may take the
+ * neighbour too, if none before did. So we need a second probability, n_h(u): the batch has u after
+ * hop h, and none of the hops 1 to h took the given neighbour. Both follow from hop h-1:
  *
  *     n_0 = p_0    a_h = p_{h-1} - n_{h-1} * (1 - q_h)    n_h = n_{h-1} * (1 - q_h) + p_h - p_{h-1}
  *
@@ -34,9 +37,9 @@
  * each node. The result does not depend on the number of threads. */
 int vip_compute(const struct gnn_graph *g, const struct sample_options *o, struct id_list seeds,
                 int64_t batches, int threads, float *p, struct err *err);
-/* Writes all nodes to `order`: first the `rows` nodes with the largest probabilities, then the
- * others, both in the order of their ids. If probabilities are equal, it prefers the nodes with the
- * smallest ids. */
+/* Writes all nodes to `order`, in two groups: the `rows` nodes with the largest probabilities, then
+ * the others. Within each group the nodes are in the order of their ids. If probabilities are
+ * equal, nodes with smaller ids get into the first group. */
 void vip_choose(const float *p, int64_t nodes, int64_t rows, int32_t *order);
 
 #endif

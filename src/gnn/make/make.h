@@ -2,8 +2,8 @@
  * make.h - makes datasets without a download: two random graphs, and Debian's packages.
  *
  * The same options always give the same files. All graphs are symmetric, without self loops and
- * duplicate edges. Making a dataset takes at most memory_bytes of memory, and a few words for each
- * node.
+ * duplicate edges. Making a dataset takes a few words of memory for each node, and at most
+ * memory_bytes for everything else.
  */
 #ifndef GNN_MAKE_MAKE_H
 #define GNN_MAKE_MAKE_H
@@ -39,7 +39,7 @@ struct made {
  * random. */
 struct rmat_options {
     double a, b, c;   /* the probability of the fourth quadrant is 1 - a - b - c */
-    bool no_isolated; /* give each node without an edge one edge to a node that R-MAT draws */
+    bool no_isolated; /* if a node has no edge, add one from it to a random node */
 };
 int make_rmat(const struct make_options *o, const struct rmat_options *r, struct made *out,
               struct err *err);
