@@ -141,6 +141,19 @@ respell fused_add_rmsnorm fused_add_rmsnorm \
 runs 1 "the playbook rownorm does not fit another expression under the name fused_add_rmsnorm" "$HONE" playbook kernel rownorm ./fused_add_rmsnorm
 err_has "the message says that the expression is not a form of fused_add_rmsnorm" "not a form of 'fused_add_rmsnorm'"
 
+# The same tasks in bfloat16, which rounds eight times as coarsely as float16.
+while read -r book task settings; do
+    mkdir -p "bf16/$task" && cp "$ROOT/tasks/$task/reference.c" "bf16/$task/"
+    sed -e 's/float16/bfloat16/g' -e 's/"rtol": 0.001/"rtol": 0.008/' -e 's/"rtol": 0,/"rtol": 0.004,/' \
+        -e 's/"atol": 1e-7/"atol": 1e-3/' "$ROOT/tasks/$task/task.json" >"bf16/$task/task.json"
+    judge rest "$book" "./bf16/$task" $settings
+done <<'TABLE'
+rownorm rmsnorm
+rownorm fused_add_rmsnorm early=1 stream=1
+gated silu_and_mul
+merge merge_attn_states unroll=2
+TABLE
+
 runs 1 "a kernel of a playbook that does not fit is refused" "$HONE" playbook kernel softmax matmul_f16
 err_has "the message says that the playbook does not fit" "does not fit"
 runs 1 "an unknown setting is refused" "$HONE" playbook kernel softmax softmax thraeds=1

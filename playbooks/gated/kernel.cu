@@ -40,6 +40,22 @@ __device__ float op(float v0, float v1)
 
 @{part:stream_store}
 
+@{part:pairs}
+
+// g = op(g, v), element by element.
+template <class G, class V>
+__device__ void combine(G &&g, const V &v)
+{
+    Tensor fg = make_tensor<float>(Shape<Int<size(typename V::layout_type{})>>{});
+    Tensor fv = make_tensor<float>(shape(fg));
+    convert(g, fg);
+    convert(v, fv);
+    CUTE_UNROLL
+    for (int i = 0; i < size(fg); i++)
+        fg(i) = op(fg(i), fv(i));
+    convert(fg, g);
+}
+
 template <int kWidth, int kLoads>
 __device__ void gated(const T *x, T *y, int rows, int cols)
 {
@@ -69,9 +85,7 @@ __device__ void gated(const T *x, T *y, int rows, int cols)
         CUTE_UNROLL
         for (int k = 0; k < kLoads; k++)
             if (at(k) < count) {
-                CUTE_UNROLL
-                for (int i = 0; i < kWidth; i++)
-                    g(i, k) = T(op(float(g(i, k)), float(v(i, k))));
+                combine(g(_, k), v(_, k));
                 copy(Store{}, g(_, k), gY(_, at(k)));
             }
     }
@@ -97,9 +111,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     Tensor v = make_tensor<T>(Shape<Int<kSmall>>{});
     copy(Copy_Atom<UniversalCopy<V>, T>{}, vector(x, 2 * row * cols + i), g);
     copy(Copy_Atom<UniversalCopy<V>, T>{}, vector(x, (2 * row + 1) * cols + i), v);
-    CUTE_UNROLL
-    for (int k = 0; k < kSmall; k++)
-        g(k) = T(op(float(g(k)), float(v(k))));
+    combine(g, v);
     copy(Copy_Atom<UniversalCopy<V>, T>{}, g, vector(y, row * cols + i));
 }
 

@@ -23,6 +23,8 @@ constexpr bool kStream = @{stream};
 
 @{part:stream_store}
 
+@{part:pairs}
+
 template <int kWidth>
 __device__ void merge(const T *va, const float *sa, const T *vb, const float *sb, T *v, float *s,
                       int heads, int dim)
@@ -42,20 +44,19 @@ __device__ void merge(const T *va, const float *sa, const T *vb, const float *sb
     int first = blockIdx.x * kUnroll * blockDim.y + threadIdx.y;
     auto head = [&](int k) { return first + k * int(blockDim.y); };
 
-    float la[kUnroll], lb[kUnroll];
-    CUTE_UNROLL
-    for (int k = 0; k < kUnroll; k++) {
-        la[k] = head(k) < heads ? sa[head(k)] : 0.f;
-        lb[k] = head(k) < heads ? sb[head(k)] : 0.f;
-    }
     for (int c = threadIdx.x; c < dim / kWidth; c += blockDim.x) {
         Tensor a = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
         Tensor b = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+        // The two sums are read here, in each turn, and not before the loop: there the compiler
+        // waits for them before it loads the first vectors.
+        float la[kUnroll], lb[kUnroll];
         CUTE_UNROLL
         for (int k = 0; k < kUnroll; k++)
             if (head(k) < heads) {
                 copy(Load{}, gA(0, _, head(k), c), a(_, k));
                 copy(Load{}, gB(0, _, head(k), c), b(_, k));
+                la[k] = sa[head(k)];
+                lb[k] = sb[head(k)];
             }
         CUTE_UNROLL
         for (int k = 0; k < kUnroll; k++) {
@@ -64,14 +65,22 @@ __device__ void merge(const T *va, const float *sa, const T *vb, const float *sb
             float xa = la[k] == inf ? -inf : la[k], xb = lb[k] == inf ? -inf : lb[k];
             float m = fmaxf(xa, xb);
             bool empty = m == -inf;
-            float wa = empty ? 0.f : __expf(xa - m), wb = empty ? 0.f : __expf(xb - m);
-            float sum = wa + wb, inv = empty ? 0.f : 1.f / sum;
-            if (c == 0)
-                s[head(k)] = empty ? -inf : __logf(sum) + m;
+            m = empty ? 0.f : m; // then both weights are exp(-inf) = 0, and s is ln(0) = -inf
+            float wa = __expf(xa - m), wb = __expf(xb - m), sum = wa + wb;
+            float inv = empty ? 0.f : __fdividef(1.f, sum);
+            wa *= inv;
+            wb *= inv;
+            Tensor fa = make_tensor<float>(Shape<Int<kWidth>>{});
+            Tensor fb = make_tensor<float>(Shape<Int<kWidth>>{});
+            convert(a(_, k), fa);
+            convert(b(_, k), fb);
             CUTE_UNROLL
             for (int i = 0; i < kWidth; i++)
-                a(i, k) = T((wa * float(a(i, k)) + wb * float(b(i, k))) * inv);
+                fa(i) = wa * fa(i) + wb * fb(i);
+            convert(fa, a(_, k));
             copy(Store{}, a(_, k), gV(0, _, head(k), c));
+            if (c == 0)
+                s[head(k)] = __logf(sum) + m;
         }
     }
 }

@@ -4,15 +4,18 @@
       "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && (@{R}*cdiv(@{C}, @{vec}*@{few}) <= 131072 || @{C}*@{elem} <= @{short}) && @{C} <= @{threads}*@{vec}*@{few}",
       "grid": ["cdiv(@{R}, max(1, @{block}/align(cdiv(@{C}, @{vec}*@{few}), 32)))"],
       "block": ["align(cdiv(@{C}, @{vec}*@{few}), 32)", "max(1, @{block}/align(cdiv(@{C}, @{vec}*@{few}), 32))"],
+      "smem": "align(cdiv(@{C}, @{vec}*@{few}), 32)*max(1, @{block}/align(cdiv(@{C}, @{vec}*@{few}), 32))*@{few}*@{vec}*@{elem}*@{weights}",
       "args": [@{pass}, "@{R}", "@{C}"@{eps:arg}] },
     { "kernel": "norm_block",
       "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && !((@{R}*cdiv(@{C}, @{vec}*@{few}) <= 131072 || @{C}*@{elem} <= @{short}) && @{C} <= @{threads}*@{vec}*@{few}) && @{C} <= @{threads}*@{vec}*@{per}",
       "grid": ["cdiv(@{R}, max(1, @{block}/align(cdiv(@{C}, @{vec}*@{per}), 32)))"],
       "block": ["align(cdiv(@{C}, @{vec}*@{per}), 32)", "max(1, @{block}/align(cdiv(@{C}, @{vec}*@{per}), 32))"],
+      "smem": "@{early}*align(cdiv(@{C}, @{vec}*@{per}), 32)*max(1, @{block}/align(cdiv(@{C}, @{vec}*@{per}), 32))*@{per}*@{vec}*@{elem}*@{weights}",
       "args": [@{pass}, "@{R}", "@{C}"@{eps:arg}] },
     { "kernel": "norm_cluster",
       "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{C} > @{threads}*@{vec}*@{per} && @{C} <= @{cluster}*@{threads}*@{vec}*@{per}",
       "grid": ["@{cluster}*@{R}"], "block": ["align(cdiv(@{C}, @{cluster}*@{vec}*@{per}), 32)"], "cluster": [@{cluster}],
+      "smem": "@{early}*align(cdiv(@{C}, @{cluster}*@{vec}*@{per}), 32)*@{per}*@{vec}*@{elem}*@{weights}",
       "args": [@{pass}, "@{R}", "@{C}"@{eps:arg}] },
     { "kernel": "norm_long",
       "when": "@{C} % @{vec} == 0 && @{aligned} >= @{vec}*@{elem} && @{C} > @{cluster}*@{threads}*@{vec}*@{per}",
@@ -29,7 +32,8 @@
 // across a row's warps through shared memory, then across the cluster. The variance is taken around
 // the mean, since E[v^2] - E[v]^2 cancels. Where the tensor is too small to fill the GPU, or a row
 // too short to keep its threads busy, latency counts: kFew vectors a thread, and the weights
-// fetched together with the row.
+// fetched together with the row. Each thread copies its weights to shared memory: the compiler would
+// move loads into registers behind the wait for the row.
 //
 // A longer row, or one that is not aligned for vectors, is read once for the statistics and once
 // more to write. A thread rereads only what it will itself overwrite, so updating in place is safe.
@@ -51,6 +55,10 @@ constexpr bool kCenter = @{center};     // subtract the mean, add b
 constexpr bool kResidual = @{residual}; // add r first
 
 @{part:stream_store}
+
+@{part:start_copy}
+
+@{part:pairs}
 
 template <int kWidth>
 using Vector = uint_bit_t<sizeof_bits_v<T> * kWidth>;
@@ -140,11 +148,35 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
     Tensor rr = make_tensor<T>(shape(row_v));
     Tensor rw = make_tensor<T>(shape(row_v));
     Tensor rb = make_tensor<T>(shape(row_v));
-    auto load_weights = [&](int k) {
-        copy(Load<kVec>{}, gW(_, at(k)), rw(_, k));
-        if constexpr (kCenter)
-            copy(Load<kVec>{}, row_of<kVec>(b, 0, 1, cols)(_, at(k)), rb(_, k));
+    extern __shared__ char held[]; // of each thread, vector by vector: w, and b if there is one
+    constexpr int kBytes = kVec * sizeof(T), kHeld = kCenter ? 2 : 1;
+    auto slot = [&](int k, int which) {
+        int thread = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
+        return held + ((k * kHeld + which) * threads + thread) * kBytes;
     };
+    auto start_weights = [&](int k) {
+        start_copy<kBytes>(slot(k, 0), w + at(k) * kVec);
+        if constexpr (kCenter)
+            start_copy<kBytes>(slot(k, 1), b + at(k) * kVec);
+    };
+    auto load_weights = [&](int k) {
+        if constexpr (kWeightsFirst) {
+            memcpy(&rw(0, k), __builtin_assume_aligned(slot(k, 0), kBytes), kBytes);
+            if constexpr (kCenter)
+                memcpy(&rb(0, k), __builtin_assume_aligned(slot(k, 1), kBytes), kBytes);
+        } else {
+            copy(Load<kVec>{}, gW(_, at(k)), rw(_, k));
+            if constexpr (kCenter)
+                copy(Load<kVec>{}, row_of<kVec>(b, 0, 1, cols)(_, at(k)), rb(_, k));
+        }
+    };
+    if constexpr (kWeightsFirst) {
+        CUTE_UNROLL
+        for (int k = 0; k < kVectors; k++)
+            if (inside(k))
+                start_weights(k);
+        __syncwarp(); // the compiler must not move the copies behind the wait for the row
+    }
     CUTE_UNROLL
     for (int k = 0; k < kVectors; k++)
         if (inside(k)) {
@@ -152,35 +184,36 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
             if constexpr (kResidual)
                 copy(Load<kVec>{}, row_of<kVec>(res, safe, rows, cols)(_, at(k)), rr(_, k));
         }
-    if constexpr (kWeightsFirst) {
-        CUTE_UNROLL
-        for (int k = 0; k < kVectors; k++)
-            if (inside(k))
-                load_weights(k);
-    }
-    CUTE_UNROLL
-    for (int i = 0; i < size(row_v); i++)
-        row_v(i) = kResidual ? Kept(float(rx(i)) + float(rr(i))) : Kept(rx(i));
+    using Floats = decltype(make_tensor<float>(Shape<Int<kVec>>{}));
     if constexpr (kResidual) {
+        Floats added;
+        convert(rx, row_v);
         CUTE_UNROLL
-        for (int k = 0; k < kVectors; k++)
+        for (int k = 0; k < kVectors; k++) {
+            convert(rr(_, k), added);
+            CUTE_UNROLL
+            for (int i = 0; i < kVec; i++)
+                row_v(i, k) += added(i);
             if (inside(k)) {
                 Tensor out = make_tensor<T>(Shape<Int<kVec>>{});
-                CUTE_UNROLL
-                for (int i = 0; i < kVec; i++)
-                    out(i) = T(row_v(i, k));
+                convert(row_v(_, k), out);
                 copy(Store<kVec>{}, out, row_of<kVec>(sums, safe, rows, cols)(_, at(k)));
             }
+        }
+    } else {
+        copy(rx, row_v);
     }
-    auto value = [&](int i, int k) { return float(row_v(i, k)); };
     auto sum = [&](auto term) {
         float s = 0;
         CUTE_UNROLL
         for (int k = 0; k < kVectors; k++)
-            if (inside(k))
+            if (inside(k)) {
+                Floats v;
+                convert(row_v(_, k), v);
                 CUTE_UNROLL
                 for (int i = 0; i < kVec; i++)
-                    s += term(value(i, k));
+                    s += term(v(i));
+            }
         return s;
     };
 
@@ -191,18 +224,23 @@ __device__ void norm_registers(const T *x, const T *res, const T *w, const T *b,
     float rstd = rsqrtf(sum_all<kBlocks>(sq, part + 32, &mine[1]) * share + eps);
     if constexpr (kBlocks > 1)
         cluster_arrive(); // done reading: see the wait below
+    if constexpr (kWeightsFirst)
+        end_copies(); // a thread reads only what it copied itself
 
     CUTE_UNROLL
     for (int k = 0; k < kVectors; k++)
         if (inside(k)) {
             Tensor out = make_tensor<T>(Shape<Int<kVec>>{});
-            if constexpr (!kWeightsFirst)
-                load_weights(k);
+            Floats v, fw, fb;
+            load_weights(k);
+            convert(row_v(_, k), v);
+            convert(rw(_, k), fw);
+            if constexpr (kCenter)
+                convert(rb(_, k), fb);
             CUTE_UNROLL
-            for (int i = 0; i < kVec; i++) {
-                float n = (value(i, k) - mean) * rstd * float(rw(i, k));
-                out(i) = T(kCenter ? n + float(rb(i, k)) : n);
-            }
+            for (int i = 0; i < kVec; i++)
+                v(i) = (v(i) - mean) * rstd * fw(i) + (kCenter ? fb(i) : 0.f);
+            convert(v, out);
             copy(Store<kVec>{}, out, gY(_, at(k)));
         }
     if constexpr (kBlocks > 1)
