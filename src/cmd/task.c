@@ -11,7 +11,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/eval_command.h"
-#include "cmd/task_naive.h"
+#include "cmd/task_cuda.h"
 #include "graph/cost.h"
 #include "graph/json.h"
 #include "graph/normal/collapse.h"
@@ -466,6 +466,8 @@ static bool check_one(const char *what, struct evaluator **e, struct torch_check
     if (t && !interrupted())
         torch_check_task(torch, t, &r);
     if (t && !r.problems.n && !interrupted())
+        task_check_cuda(e, t, &r);
+    if (t && !r.problems.n && !interrupted())
         task_check_naive(e, t, &r);
     bool ok = r.problems.n == 0;
     if (json) {
@@ -571,8 +573,8 @@ static int run_check(int argc, const char **argv)
         .usage = "hone task check [-j N] [--json] TASK...\nhone task check [-j N] [--json] --all",
         .about =
             "Checks a task without a GPU: its JSON; its expressions, roles and sizes for all\n"
-            "workloads; that reference.c compiles as C17 and C++17, stays within its tensors,\n"
-            "gives the same truth in any order of units and writes every output element;\n"
+            "workloads; that reference.c compiles as C17, C++17 and CUDA C++, stays within its\n"
+            "tensors, gives the same truth in any order of units and writes every output element;\n"
             "that no obviously wrong output would pass; that \"torch\" computes the same, by\n"
             "Hone's own reading and by PyTorch on the CPU, if HONE_PYTHON or python3 has it;\n"
             "and that naive.cu passes on the emulator as a candidate must. It names the regimes\n"

@@ -11,7 +11,7 @@
 #include "sys/file.h"
 #include "task/oracle.h"
 
-enum { MAX_SOURCE = 1 << 20 };
+enum { MAX_SOURCE = 1 << 20, MAX_ORACLE = 16 << 20 };
 
 static void note(struct bundle_files *p, const char *name, const char *why)
 {
@@ -237,11 +237,9 @@ int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_req
     return 0;
 }
 
-/* Compiles Hone's own device code like a candidate, but as trusted code. */
-static int add_cubin(const struct bundle_files_request *rq, const char *dir, const char *file,
-                     const char *source, struct err *err)
+int bundle_files_compile(const struct bundle_files_request *rq, const char *file,
+                         const char *source, struct compiled *out, struct err *err)
 {
-    struct compiled out;
     struct arena mem = ARENA_INIT;
     struct compile_request c = {.source = source,
                                 .len = strlen(source),
@@ -249,10 +247,17 @@ static int add_cubin(const struct bundle_files_request *rq, const char *dir, con
                                 .name = arena_strndup(&mem, file, strcspn(file, ".") + 3),
                                 .arch = rq->arch,
                                 .trusted = true};
-    int done = compile_run(rq->compiler, &c, &out, err);
+    int done = compile_run(rq->compiler, &c, out, err);
     arena_release(&mem);
-    if (done < 0)
-        return err_prefix(err, "%s", file);
+    return done < 0 ? err_prefix(err, "%s", file) : 0;
+}
+
+static int add_cubin(const struct bundle_files_request *rq, const char *dir, const char *file,
+                     const char *source, struct err *err)
+{
+    struct compiled out;
+    if (bundle_files_compile(rq, file, source, &out, err) < 0)
+        return -1;
     int rc = out.ok ? pack_add(dir, file, out.cubin, out.cubin_len, err)
                     : err_set(err, ERR_INTERNAL, "%s does not compile: %.1500s", file,
                               out.log ? out.log : "");
@@ -263,7 +268,7 @@ static int add_cubin(const struct bundle_files_request *rq, const char *dir, con
 static int add_oracle(struct bundle_files *p, const struct bundle_files_request *rq,
                       const char *dir, struct err *err)
 {
-    struct strbuf src = STRBUF_INIT(MAX_SOURCE);
+    struct strbuf src = STRBUF_INIT(MAX_ORACLE);
     char *path = xasprintf("%s/oracle.so", dir);
     int rc;
     if (task_needs_python(rq->task)) {

@@ -81,6 +81,11 @@ struct kernel_baseline {
  * number. Leaves out a file of --against that cannot be read; bundle_files_gather reports it. */
 size_t bundle_files_kernels(const struct bundle_files_request *rq, struct kernel_baseline **out,
                             struct arena *a);
+/* Compiles Hone's own device code like a candidate, but as trusted code.
+ * `file` is the name that the cubin gets in a bundle. If the source has errors, out->ok is false.
+ * The caller releases *out. */
+int bundle_files_compile(const struct bundle_files_request *rq, const char *file,
+                         const char *source, struct compiled *out, struct err *err);
 /* Compiles Hone's service code for rq->arch into dir/service.cubin. */
 int bundle_files_service(const struct bundle_files_request *rq, const char *dir, struct err *err);
 /* Adds the baselines to p, without oracle and service code. */

@@ -25,6 +25,7 @@
 #include "base/util.h"
 #include "compile/scan.h"
 #include "eval/baseline_states.h"
+#include "eval/bundle_files.h"
 #include "eval/detail.h"
 #include "eval/evaluation.h"
 #include "eval/pack.h"
@@ -34,6 +35,7 @@
 #include "prof/prof.h"
 #include "sys/hash.h"
 #include "sys/interrupt.h"
+#include "task/oracle.h"
 #include "task/snapshot.h"
 
 /* ---- ending with a verdict ---- */
@@ -712,6 +714,23 @@ const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, c
         if (pump(e, err) < 0)
             return NULL;
     }
+}
+
+int eval_compile_oracle(struct evaluator *e, const struct task *t, char **log, struct err *err)
+{
+    struct bundle_files_request rq = {.task = t, .compiler = e->compiler, .arch = e->arch};
+    struct strbuf source = STRBUF_INIT(16 << 20);
+    struct compiled out;
+    *log = NULL;
+    int rc = oracle_source(t, &source, err);
+    rc = rc < 0 ? rc : bundle_files_compile(&rq, "oracle.cubin", source.buf, &out, err);
+    strbuf_release(&source);
+    if (rc < 0)
+        return -1;
+    if (!out.ok)
+        *log = xasprintf("%.1500s", out.log ? out.log : "the compiler gives no reason");
+    compiled_release(&out);
+    return 0;
 }
 
 int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,

@@ -23,7 +23,7 @@ HONE_FN double to_half(double v)
     if (fabs(v) >= 65520)
         return v < 0 ? -INFINITY : INFINITY;
     (void)frexp(v, &exponent);
-    double step = ldexp(1, exponent > -13 ? exponent - 11 : -24);
+    double step = ldexp(1.0, exponent > -13 ? exponent - 11 : -24);
     return rint(v / step) * step;
 }
 

@@ -7,14 +7,14 @@ HONE_FN double to_half(double v)
     if (fabs(v) >= 65520)
         return v < 0 ? -INFINITY : INFINITY;
     (void)frexp(v, &exponent);
-    double step = ldexp(1, exponent > -13 ? exponent - 11 : -24);
+    double step = ldexp(1.0, exponent > -13 ? exponent - 11 : -24);
     return rint(v / step) * step;
 }
 
 /* Adds dy w^T for row m and column k to *sum and *mag, of rounded operands or of the given ones. */
 HONE_FN void add_products(const struct hone_ref_ctx *hone, int64_t m, int64_t k, int rounded, double *sum, double *mag)
 {
-    double scale = ldexp(1, (int)AX(SHIFT));
+    double scale = ldexp(1.0, (int)AX(SHIFT));
     for (int64_t n = 0; n < AX(N); n++) {
         double a = IN(dy, m * AX(N) + n), b = IN(w, k * AX(N) + n);
         double p = rounded ? to_half(a * scale) / scale * to_half(b) : a * b;

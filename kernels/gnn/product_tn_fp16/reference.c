@@ -7,7 +7,7 @@ HONE_FN double to_half(double v)
     if (fabs(v) >= 65520)
         return v < 0 ? -INFINITY : INFINITY;
     (void)frexp(v, &exponent);
-    double step = ldexp(1, exponent > -13 ? exponent - 11 : -24);
+    double step = ldexp(1.0, exponent > -13 ? exponent - 11 : -24);
     return rint(v / step) * step;
 }
 
@@ -15,7 +15,7 @@ HONE_FN double to_half(double v)
 HONE_FN void add_products(const struct hone_ref_ctx *hone, int second, int64_t k, int64_t n, int rounded, double *sum,
                           double *mag)
 {
-    double scale = ldexp(1, (int)AX(SHIFT));
+    double scale = ldexp(1.0, (int)AX(SHIFT));
     for (int64_t m = 0; m < AX(M); m++) {
         double a = second ? IN(u, m * AX(K) + k) : IN(x, m * AX(K) + k), b = IN(dy, m * AX(N) + n);
         double p = rounded ? to_half(a) * (to_half(b * scale) / scale) : a * b;

@@ -1,5 +1,6 @@
-/* task_naive.c - evaluates a task's naive.cu, and reports what is wrong with it (task_naive.h). */
-#include "cmd/task_naive.h"
+/* task_cuda.c - compiles a task's reference.c as CUDA C++, and evaluates its naive.cu
+ * (task_cuda.h). */
+#include "cmd/task_cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,32 @@ static bool lists_naive(const struct task *t)
     return false;
 }
 
+static int open_evaluator(struct evaluator **e, struct err *err)
+{
+    struct eval_options o = {.device = "emu"};
+    if (*e || evaluator_open(e, &o, err) == 0)
+        return 0;
+    *e = NULL;
+    return -1;
+}
+
+void task_check_cuda(struct evaluator **e, const struct task *t, struct task_check_result *r)
+{
+    struct err err = ERR_INIT;
+    char *log = NULL;
+    if (!t->reference_c || !t->phases.n || t->graph_json)
+        return;
+    if (open_evaluator(e, &err) < 0 || eval_compile_oracle(*e, t, &log, &err) < 0)
+        check_say(&r->notes, t, (struct task_place){0, 0},
+                  "reference.c was not checked as CUDA C++: %s", err.msg);
+    else if (log)
+        check_say(
+            &r->problems, t, (struct task_place){0, 0},
+            "reference.c does not compile as CUDA C++, so no GPU can judge kernels by it:\n%s",
+            log);
+    free(log);
+}
+
 void task_check_naive(struct evaluator **e, const struct task *t, struct task_check_result *r)
 {
     struct err err = ERR_INIT;
@@ -94,9 +121,7 @@ void task_check_naive(struct evaluator **e, const struct task *t, struct task_ch
                   "simple, right kernel, or remove the name");
     if (!source || (!t->naive_cu && !lists_naive(t)) || !t->reference_c || !t->phases.n)
         return;
-    struct eval_options o = {.device = "emu"};
-    if (!*e && evaluator_open(e, &o, &err) < 0) {
-        *e = NULL;
+    if (open_evaluator(e, &err) < 0) {
         say_unjudged(t, err.msg, r);
         return;
     }

@@ -1,0 +1,20 @@
+/*
+ * task_cuda.h - the parts of `hone task check` that need a CUDA compiler. They are separate from
+ * task/check.h because they use the evaluator.
+ */
+#ifndef CMD_TASK_CUDA_H
+#define CMD_TASK_CUDA_H
+
+#include "eval/eval.h"
+#include "task/check.h"
+
+/* Compiles a reference.c that a person wrote as CUDA C++, as for an evaluation on a GPU. Adds a
+ * problem if it does not compile, and a note if that could not be tried. */
+void task_check_cuda(struct evaluator **e, const struct task *t, struct task_check_result *r);
+/* Judges the task's baseline "naive" on the emulator, by the rules for candidates. Adds a problem
+ * with file and line if the verdict is not `pass`. Adds a note if the baseline could not be judged,
+ * or if the task names it but has no naive.cu. */
+void task_check_naive(struct evaluator **e, const struct task *t, struct task_check_result *r);
+/* Both open *e at the first use. The caller closes it. */
+
+#endif
