@@ -58,10 +58,15 @@ static void say_idea(const struct agent *a, const struct idea *i, struct strbuf 
     strbuf_addc(out, '\n');
 }
 
-static bool is_sm90(const struct agent *a)
+/* Returns whether the architecture has WGMMA. Of those with TMA, only sm_90 has it. */
+static bool has_wgmma(const struct agent *a)
 {
-    return str_starts(a->cfg->arch, "sm_9") || str_starts(a->cfg->arch, "sm_10") ||
-           str_starts(a->cfg->arch, "sm_12");
+    return str_starts(a->cfg->arch, "sm_9");
+}
+
+static bool has_tma(const struct agent *a)
+{
+    return has_wgmma(a) || str_starts(a->cfg->arch, "sm_10") || str_starts(a->cfg->arch, "sm_12");
 }
 
 /* Returns whether tensor cores can help tasks of this class. */
@@ -82,7 +87,7 @@ static bool has_products(const struct agent *a)
 /* Returns whether TMA's tiles can help tasks of this class on this architecture. */
 static bool has_tiles(const struct agent *a)
 {
-    return is_sm90(a) && (has_products(a) || a->task->class == CLASS_TRANSPOSE);
+    return has_tma(a) && (has_products(a) || a->task->class == CLASS_TRANSPOSE);
 }
 
 static bool wants_cute(const struct agent *a)
@@ -134,7 +139,7 @@ static int make_dialect(struct making *m, struct strbuf *out, struct err *err)
     } parts[] = {{"", true},
                  {"_mma", has_products(m->a)},
                  {"_tma", has_tiles(m->a)},
-                 {"_wgmma", has_products(m->a) && is_sm90(m->a)}};
+                 {"_wgmma", has_products(m->a) && has_wgmma(m->a)}};
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         char file[64];
         snprintf(file, sizeof file, "dialect/%s%s", name, parts[i].suffix);
@@ -146,8 +151,10 @@ static int make_dialect(struct making *m, struct strbuf *out, struct err *err)
 
 static int make_arch(struct making *m, struct strbuf *out, struct err *err)
 {
-    const char *name = is_sm90(m->a) ? "machine/sm90" : "machine/sm80";
-    const char *products = is_sm90(m->a) ? "machine/sm90_mma" : "machine/sm80_mma";
+    const char *machine = has_wgmma(m->a) ? "sm90" : has_tma(m->a) ? "sm100" : "sm80";
+    char name[64], products[64];
+    snprintf(name, sizeof name, "machine/%s", machine);
+    snprintf(products, sizeof products, "machine/%s_mma", machine);
     if (add_file(name, out, err) < 0)
         return -1;
     return has_products(m->a) ? add_file(products, out, err) : 0;
@@ -157,7 +164,7 @@ static int make_class(struct making *m, struct strbuf *out, struct err *err)
 {
     char name[64];
     if (m->a->task->class == CLASS_GEMM)
-        snprintf(name, sizeof name, "class/gemm_%s", is_sm90(m->a) ? "sm90" : "sm80");
+        snprintf(name, sizeof name, "class/gemm_%s", has_wgmma(m->a) ? "sm90" : "sm80");
     else
         snprintf(name, sizeof name, "class/%s", task_class_name(m->a->task->class));
     return m->a->cfg->class_prompts && prompt_exists(name) ? add_file(name, out, err) : 0;
