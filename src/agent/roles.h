@@ -23,8 +23,8 @@ struct situation {
     const char *context; /* a text about other candidates (context.h); NULL if there is none */
     const char *earlier; /* a text about earlier attempts that failed; NULL if there is none */
     const struct anchor_vec *anchors; /* the places that may change; NULL means the whole file */
-    /* For the tester, who must not know the candidates: neither the prompt nor the author facts
-     * mention a candidate. */
+    /* For the tester, who must not know the candidates. Neither the prompt nor the author
+     * facts (JSON for authors that are programs) mention a candidate. */
     bool blind;
     const char *given; /* the file that the porter must port; NULL if there is none */
 };

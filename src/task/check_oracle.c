@@ -1,6 +1,7 @@
 /*
- * check_oracle.c - runs a task's oracle at many shapes, and checks its results and what the
- * tolerance accepts.
+ * check_oracle.c - runs a task's oracle (its compiled reference.c) at many shapes, and checks the
+ * oracle's results and what the tolerance accepts. To watch accesses, it runs a second build of
+ * reference.c, which reports every access to outputs and scratch (oracle_build_checked()).
  */
 #include "task/check_oracle.h"
 
