@@ -26,8 +26,8 @@ static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000, MAX_WATCHED_PHASES = 100 };
 /* After this many operations in all, the check leaves out further shapes of an imported task. */
 static const double IMPORTED_OPS = 5e8;
-/* Of the elements whose right value is not 0, the tolerance must refuse a 0 for at least this
- * share. */
+/* The answer 0 is wrong for an element whose right value is not 0. The tolerance must refuse it for
+ * at least this share of these elements. */
 static const double MIN_SHARE = 0.25;
 enum { DRAWS = 3 }; /* shapes to draw for each held-out workload */
 

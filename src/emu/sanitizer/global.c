@@ -29,8 +29,8 @@
  * atomic on it. */
 #define CELL_OTHERS 0x00400000u
 /* This bit of a reader word is set if several warps of the block have read the cell. Then the
- * reader tick of the cell (emu_mem.rtick) is not a tick as tick_of() makes it, but the barrier
- * phase of the newest read. */
+ * cell's entry in emu_mem.rtick is not a tick (see tick_of()), but the phase of the newest read
+ * (see unsettled_readers()). */
 #define CELL_WARPS 0x00800000u
 
 /* Returns the word that stands for an access of this warp now. */
