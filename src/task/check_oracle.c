@@ -221,7 +221,8 @@ static void check_at(struct oracle_check *c, const struct shape *s, const char *
 
 /* Returns whether the check of an imported task leaves this shape out. It does if the shape was
  * tried before (a network with fixed sizes has several workloads of one shape), or if the check
- * would take too long with it. The latter shapes are counted in `left_out`, for a note. */
+ * would take too long with it. Shapes that would take too long are counted in `left_out`, for a
+ * note. */
 static bool is_left_out(struct oracle_check *c, const struct shape *s)
 {
     size_t n = c->t->axes.n;

@@ -333,8 +333,8 @@ static int blocked_by(const struct state *s, const struct ticket *t, uint64_t no
     return LIMIT_KINDS;
 }
 
-/* Returns true if all requests must wait for the answer to one that is under way. That is so as
- * long as the limits are not known, and after a pause. */
+/* Returns true if all requests must wait for the answer to one that is under way. They wait as
+ * long as the limits are not known, and after a pause until a request succeeds. */
 static bool is_probing(const struct state *s, uint64_t now)
 {
     if (s->learnt && !s->careful)
