@@ -1,5 +1,5 @@
-/* load.c - reads playbooks into a shelf. Checks playbook.json. Keeps the text of kernel.cu as it
- * is: expand.c checks the placeholders when it replaces them. */
+/* load.c - reads playbooks into a shelf, the list of all playbooks. Checks playbook.json. Keeps the
+ * text of kernel.cu as it is: expand.c checks the placeholders when it replaces them. */
 #include <stdlib.h>
 #include <string.h>
 
