@@ -5,7 +5,7 @@
  *
  * cold     NVRTC without precompiled headers (PCH)
  * warm     with the PCH of cute/tensor.hpp, which an earlier compile made
- * cached   the second `hone compile` of the same source, process start included
+ * cached   `hone compile` of a source whose result is in the cache, process start included
  * edited   five edits of the SM80 GEMM. Each compile uses the "family" PCH, which holds the
  *          template instances of the unedited kernel (docs/compile.md)
  * nvcc     once with -cubin; and once with -shared, for which the source also needs a function that
@@ -73,8 +73,8 @@ static struct compiler *open_compiler(bool no_pch, bool no_cache)
 }
 
 /* Compiles once and returns the cost. `parent` is the cache key of the unedited kernel, or NULL.
- * The cache key goes to `key`. *family becomes true if the family PCH was used. `key` and `family`
- * may be NULL. */
+ * The cache key of this compile goes to `key`. *family becomes true if the family PCH was used.
+ * `key` and `family` may be NULL. */
 static struct cost compile_once(struct compiler *c, const char *src, const char *parent, char *key,
                                 bool *family)
 {

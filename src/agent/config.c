@@ -1,4 +1,5 @@
-/* config.c - the defaults of a run, its ablations, and its configuration as JSON. */
+/* config.c - the defaults of a run, its ablations (--ablate switches off one idea of a strategy),
+ * and its configuration as JSON. */
 #include "agent/config.h"
 
 #include <stdlib.h>

@@ -64,7 +64,8 @@ static void myers(const struct text *a, const struct text *b, size_t lo, size_t 
     long n = (long)(a_hi - lo), m = (long)(b_hi - lo), max = MIN(n + m, MAX_COST);
     long width = 2 * max + 3, d, k, x = 0, y = 0, found = -1;
     int *trace = xcalloc((size_t)(max + 1) * (size_t)width, sizeof *trace);
-/* The number of lines of `a` that the search has passed on diagonal k (x - y) after d changes. */
+/* After x lines of `a` and y lines of `b`, the search is on diagonal x - y. V(d, k) is the x that
+ * it reached on diagonal k after d changes. */
 #define V(d, k) trace[(d)*width + (k) + max + 1]
     for (d = 0; d <= max && found < 0; d++) {
         for (k = -d; k <= d; k += 2) {

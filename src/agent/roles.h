@@ -23,8 +23,8 @@ struct situation {
     const char *context; /* a text about other candidates (context.h); NULL if there is none */
     const char *earlier; /* a text about earlier attempts that failed; NULL if there is none */
     const struct anchor_vec *anchors; /* the places that may change; NULL means the whole file */
-    /* For the tester, who must not know the candidates: neither the prompt nor the author facts
-     * mention a candidate. */
+    /* For the tester, who must not know the candidates. Neither the prompt nor the author
+     * facts (JSON for authors that are programs) mention a candidate. */
     bool blind;
     const char *given; /* the file that the porter must port; NULL if there is none */
 };
@@ -54,9 +54,9 @@ struct writing {
 int role_write(struct agent *a, struct writing *w, enum author_role author, const char *role,
                const char *template, const struct situation *s, struct node *parent,
                double temperature, struct err *err);
-/* Asks for all writings and sets out[i] to a new node for w[i]. Has the node judged, or gives it a
- * verdict that says why the reply was refused. Returns 0, 1 if the run must stop, or -1 on an
- * error. */
+/* Asks for all writings and sets out[i] to a new node for w[i]. If the reply was refused, the node
+ * gets a verdict that says why. Otherwise the function has the node judged. Returns 0, 1 if the run
+ * must stop, or -1 on an error. */
 int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage, struct node **out,
                  struct err *err);
 void writing_release(struct writing *w);

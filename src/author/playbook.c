@@ -85,7 +85,8 @@ struct proposal {
 };
 
 /* Writes x->kind and x->move. The move goes from the point `base` to x->point; `base` is NULL for a
- * first kernel. The kind is that of the setting number `changed`. */
+ * first kernel. The kind is that of the setting number `changed`, or "algorithm" for a first
+ * kernel. */
 static void describe(struct proposal *x, const struct pb_point *base, uint32_t changed)
 {
     struct strbuf sb = STRBUF_INIT(400), code = STRBUF_INIT(100);

@@ -35,8 +35,8 @@
 struct suite_item {
     const char *label;   /* the task's name in tables */
     const char *operand; /* a built-in task, a folder, FILE.py or FILE.py:NAME */
-    /* The following members are only for FILE.py. If `precision` is "", it is the one that PyTorch
-     * uses. */
+    /* The following members are only for FILE.py. A `precision` of "" means the precision that
+     * PyTorch uses. */
     const char *precision;
     struct str_vec inputs, sizes; /* inputs such as "x=float16[B,128]", sizes such as "B=64" */
 };

@@ -134,9 +134,9 @@ void nvcc_compile(const struct compile_job_request *rq, const struct compile_job
                   struct compile_job_result *out, struct arena *a);
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec);
 
-/* Limits this process with Landlock, if Linux has it: from now on it can read only files below the
- * directories in `roots` and `rw`, and write only files below those in `rw`. Without Landlock, only
- * the scan of the source (scan.h) keeps the compiler from reading other files. */
+/* Limits this process with Landlock, if Linux has it: from now on the process can read only files
+ * below the directories in `roots` and `rw`, and write only files below those in `rw`. Without
+ * Landlock, only the scan of the source (scan.h) keeps the compiler from reading other files. */
 void sandbox_enter(const char *const *roots, size_t n, const char *const *rw, size_t nrw);
 
 #endif

@@ -9,8 +9,8 @@
 #include "eval/library.h"
 #include "eval/precision.h"
 
-/* The emulator runs this much work in about a second. If a held-out shape needs more, draw() draws
- * another. */
+/* The emulator runs this much work in about a second. If a held-out shape (one that authors never
+ * see) needs more, draw() draws another. */
 static const double emu_max_flops = 4e7, emu_max_bytes = 8e6;
 /* The memory that a timed case may take on the emulator. */
 static const double emu_max_time_bytes = 6e9;
@@ -103,7 +103,8 @@ static void add_regime_call(struct job_case *c, uint64_t seed)
              mix(seed, 3, 0));
 }
 
-/* Adds a call on precision data. If `sample` is true, only a sample of the blocks runs. */
+/* Adds a call on precision data (precision.h). If `sample` is true, only a sample of the blocks
+ * runs. */
 static void add_precision_call(struct job_case *c, bool sample, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | (sample ? JOB_CALL_BLOCK_SAMPLE : 0), mix(seed, 14, 0),

@@ -1,10 +1,13 @@
 /*
  * eval.c - evaluates each candidate, from its source to its verdict, as a small state machine.
  *
- *     COMPILING ──ok──> FILTERING (emulator, smoke, sanitizer; only where the device is a GPU)
+ *     COMPILING ──ok──> FILTERING (only if the device is a GPU)
  *        │                 │ ok
  *        │                 v
  *        └──emu────────> RUNNING (all workloads, on the device) ──> PROFILING ──> DONE
+ *
+ * In the stage FILTERING, the emulator runs the smoke workloads with its sanitizer. If the device
+ * is the emulator ("emu"), RUNNING follows at once.
  *
  * Any stage may end the evaluation with a verdict. Several evaluations go on at the same time:
  * while one runs, the next compiles. The evaluator owns the compiler and the schedulers.

@@ -1,4 +1,5 @@
-/* import_definition.c - traces the reference of a definition, and adds what the definition says. */
+/* import_definition.c - makes a task from a definition of FlashInfer-Bench: traces the definition's
+ * reference, a PyTorch function, and adds the other facts of the definition. */
 #include "import/import_definition.h"
 
 #include <math.h>

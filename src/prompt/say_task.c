@@ -159,7 +159,7 @@ static bool say_graph(const struct task *t, struct strbuf *out)
     return any;
 }
 
-/* Notes in brackets which addresses a workload has. */
+/* Notes in brackets how a workload aligns and shifts the addresses of its tensors. */
 static void say_addresses(const struct task *t, const struct task_workload *w, struct strbuf *out)
 {
     size_t from = out->len;

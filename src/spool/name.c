@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Splits ".g2f1" off the end of text[0..len). */
+/* Splits text[0..len) into the id and an ending such as ".g2f1", which gives `taken` and `failed`.
+ * Without such an ending, both are 0. */
 static bool split(struct spool_name *out, const char *text, size_t len)
 {
     int used = 0;

@@ -68,7 +68,8 @@ static void build_env(const struct child_process *c, struct env_vec *v)
 
 /* ---- descriptors ------------------------------------------------------------------------- */
 
-/* Moves a descriptor to 10 or above, so that it does not collide with the program's 0..3. */
+/* Moves a descriptor to 10 or above, so that it does not collide with the descriptors 0 to 3 that
+ * the program gets. */
 static int move_high(int fd)
 {
     int h = fcntl(fd, F_DUPFD_CLOEXEC, 10);

@@ -1,6 +1,7 @@
 /*
- * check_oracle.c - runs a task's oracle at many shapes, and checks its results and what the
- * tolerance accepts.
+ * check_oracle.c - runs a task's oracle (its compiled reference.c) at many shapes, and checks the
+ * oracle's results and what the tolerance accepts. To watch accesses, it runs a second build of
+ * reference.c, which reports every access to outputs and scratch (oracle_build_checked()).
  */
 #include "task/check_oracle.h"
 
@@ -25,8 +26,8 @@ static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000, MAX_WATCHED_PHASES = 100 };
 /* After this many operations in all, the check leaves out further shapes of an imported task. */
 static const double IMPORTED_OPS = 5e8;
-/* Of the elements whose right value is not 0, the tolerance must refuse a 0 for at least this
- * share. */
+/* The answer 0 is wrong for an element whose right value is not 0. The tolerance must refuse it for
+ * at least this share of these elements. */
 static const double MIN_SHARE = 0.25;
 enum { DRAWS = 3 }; /* shapes to draw for each held-out workload */
 
@@ -220,7 +221,8 @@ static void check_at(struct oracle_check *c, const struct shape *s, const char *
 
 /* Returns whether the check of an imported task leaves this shape out. It does if the shape was
  * tried before (a network with fixed sizes has several workloads of one shape), or if the check
- * would take too long with it. The latter shapes are counted in `left_out`, for a note. */
+ * would take too long with it. Shapes that would take too long are counted in `left_out`, for a
+ * note. */
 static bool is_left_out(struct oracle_check *c, const struct shape *s)
 {
     size_t n = c->t->axes.n;

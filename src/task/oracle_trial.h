@@ -1,5 +1,6 @@
 /*
- * oracle_trial.h - runs a task's oracle at one shape, in a process of its own.
+ * oracle_trial.h - runs a task's oracle (its compiled reference.c) at one shape, in a process of
+ * its own.
  *
  *     struct oracle_trial x;
  *     if (oracle_trial_init(&x, &shape, seed, err) == 0 &&

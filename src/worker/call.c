@@ -639,8 +639,8 @@ static enum result_status execute_watched(struct job_run *r, struct call_ctx *x,
 {
     bool more = is_sampled(x) && (x->call->flags & JOB_CALL_VERIFY);
     uint64_t limit = r->job->limits.call_ns * (more ? 1 + DEVICE_VERIFY_LIMITS : 1);
-    if (limit &&
-        r->job->device == JOB_EMU) /* the emulator's limit is CPU time, this one is wall time */
+    /* On the emulator, limits.call_ns is CPU time, but the watchdog's limit is wall time. */
+    if (limit && r->job->device == JOB_EMU)
         watchdog_arm(r->dog, limit * JOB_EMU_PATIENCE + GRACE_NS, RESULT_MACHINE);
     else if (limit)
         watchdog_arm(r->dog, limit + GRACE_NS, RESULT_HANG);

@@ -33,7 +33,7 @@ int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, uin
  * true, the watchdog writes the snapshot to progress.bin after 50 to 100 ms, unless it gets a newer
  * one before. If this process crashes before that, a signal handler writes the snapshot. Use
  * `save_later` only if watchdog_start() got a cpu_ns, because otherwise the thread does not wake up
- * for it. */
+ * to write the snapshot. */
 void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len, bool save_later);
 /* From now on the call may take limit_ns; 0 = no limit. If it takes longer, the result has this
  * status. */

@@ -28,8 +28,8 @@
 
 enum {
     TICKETS = 256,    /* the most requests of all processes that wait or are under way */
-    PARTS = 32,       /* a window has this many parts; the log has an entry for each */
-    RING = PARTS + 2, /* entries of the log; part number p is at the index p % RING */
+    PARTS = 32,       /* a window is divided into this many parts */
+    RING = PARTS + 2, /* the log has this many entries, one per part: part p is at p % RING */
     SALT = 32,        /* bytes of the user's random secret */
     BURST = 8,        /* a burst of requests may take 1/BURST of a limit */
     CREDIT = 8,       /* a run that was idle may catch up by this many requests */
@@ -68,7 +68,7 @@ struct limit {
 /* An author of a process that has the state file open. */
 struct member {
     int64_t run;   /* the number of its run (limiter_config.run); 0 if this entry is free */
-    double served; /* the cost of all requests that the run was granted so far: see charge() */
+    double served; /* what the run was charged so far (charge()); a new run starts at state.clock */
 };
 
 /* The content of the state file. */
@@ -333,8 +333,8 @@ static int blocked_by(const struct state *s, const struct ticket *t, uint64_t no
     return LIMIT_KINDS;
 }
 
-/* Returns true if all requests must wait for the answer to one that is under way. That is so as
- * long as the limits are not known, and after a pause. */
+/* Returns true if all requests must wait for the answer to one that is under way. They wait as
+ * long as the limits are not known, and after a pause until a request succeeds. */
 static bool is_probing(const struct state *s, uint64_t now)
 {
     if (s->learnt && !s->careful)

@@ -98,8 +98,8 @@ void async_free(struct async_op *op)
 
 /* ---- moving the bytes ----------------------------------------------------------------------- */
 
-/* Returns how many of the next `left` bytes of a run stay contiguous after swizzling; they begin at
- * offset `off` of the box. Sets *at to the shared address where they begin. */
+/* `left` bytes of a run begin at offset `off` of the box. Returns how many of them stay contiguous
+ * after swizzling, and sets *at to the shared address of the first. */
 static inline uint32_t contiguous_bytes(const struct async_op *op, uint32_t off, uint32_t left,
                                         uint32_t *at)
 {

@@ -12,7 +12,8 @@ struct mbar_insn {
     enum ptx_space space;
     uint32_t base, base_bits;
     int64_t off;
-    /* for arrive: where the state goes; for wait: where the state or parity comes from */
+    /* Operand code (core.h). For arrive: the register that gets the state. For a wait: the operand
+     * that gives the state or the parity. */
     uint32_t state;
     uint32_t count; /* operand code (core.h) */
     /* has_tx: the transaction count changes; it grows if `expect`, else it shrinks. drop: this is

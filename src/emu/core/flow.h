@@ -26,8 +26,8 @@ struct flow {
 int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, struct err *err);
 
 /* Returns whether a thread that exited at instruction `exit` went past instruction `at` without
- * executing it. `since` is the last instruction of the same kind (enum exits_kind) that the thread
- * executed, or FLOW_START. The answer is true in two cases:
+ * executing it. `since` is the last instruction of the same kind as `at` (enum exits_kind) that
+ * the thread executed, or FLOW_START. The answer is true in two cases:
  *   - `at` comes after `since`, and there is a basic block after `at` that does work (anything but
  *     branches, returns and moves) and lies on every path to `exit`;
  *   - `since` comes after `at`, and no loop leads from `since` back to `at`.

@@ -104,7 +104,8 @@ bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p)
 struct pass {
     struct live *lives;
     uint32_t at, block; /* the instruction that is visited, and its basic block */
-    /* by gid: the registers that the block reads before it writes them; those that it writes */
+    /* Sets of registers, with one bit for each gid. gen: the registers that the block reads before
+     * it writes them. kill: the registers that it writes. */
     uint64_t *gen, *kill;
     bool pin; /* true if the instruction's registers must not share their places */
 };
@@ -276,7 +277,8 @@ static void assign(struct reg_plan *plan, const struct ptx_func *f, struct live 
         if (lives[r].start != UINT32_MAX)
             order[order_n++] = (struct by_start){lives[r].start, r};
     qsort(order, order_n, sizeof *order, cmp_start);
-    /* predicates are small and come first, to keep the arrays aligned */
+    /* The places of predicates have 4 bytes. They come first, so that the places of all other
+     * registers (64 bytes and more) are aligned to 64 bytes. */
     for (int preds = 1; preds >= 0; preds--) {
         nheap = 0;
         for (uint32_t k = 0; k < order_n; k++) {

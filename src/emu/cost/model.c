@@ -48,7 +48,7 @@
 #define BARRIER_NS 40.0
 #define BLOCK_NS 69.8 /* an SM starts at most one block in this time */
 #define BLOCK_LIFE_NS \
-    139.0 /* a block's life before its first warp; other blocks may start meanwhile */
+    139.0 /* a block's life before its first warp starts; other blocks may start meanwhile */
 #define WARP_START_NS 3.33 /* time to start each warp of the block */
 #define TAIL 0.21          /* share of the last wave's idle time that the model counts */
 #define CHAIN 1.03         /* clocks of a dependent chain, as a multiple of schedule.c's estimate */

@@ -10,9 +10,9 @@
  * If several host threads run the launch (launch->parallel), the sanitizer holds a lock while it
  * checks a cell and notes the access in it. Two accesses of different blocks to a cell conflict if
  * at least one of them is a write, except if both are atomics. Whichever access comes second finds
- * the note of the first. So the order of the host threads does not change whether such a run has
- * conflicts. (If the code has volatile or other strong loads and stores, settle.c uses only one
- * host thread.)
+ * the note of the first. So the order of the host threads does not change whether the sanitizer
+ * finds a conflict. (If the code has volatile or other strong loads and stores, settle.c uses only
+ * one host thread.)
  */
 #include <sched.h>
 #include <sys/mman.h>
@@ -29,8 +29,8 @@
  * atomic on it. */
 #define CELL_OTHERS 0x00400000u
 /* This bit of a reader word is set if several warps of the block have read the cell. Then the
- * reader tick of the cell (emu_mem.rtick) is not a tick as tick_of() makes it, but the barrier
- * phase of the newest read. */
+ * cell's entry in emu_mem.rtick is not a tick (see tick_of()), but the phase of the newest read
+ * (see unsettled_readers()). */
 #define CELL_WARPS 0x00800000u
 
 /* Returns the word that stands for an access of this warp now. */

@@ -23,7 +23,9 @@
 #include "base/err.h"
 #include "emu/tensor/lowp.h"
 
-#define MMA_MAX_REGS 8 /* registers of one fragment; wmma's f16 fragments hold duplicates */
+/* The most registers that a fragment has. In wmma, A and B of type f16 have 8 registers, because
+ * they hold duplicates. */
+#define MMA_MAX_REGS 8
 
 enum mma_bitop { MMA_MUL, MMA_XOR_POPC, MMA_AND_POPC };
 enum mma_round { MMA_RN, MMA_RZ, MMA_RM, MMA_RP };

@@ -57,7 +57,7 @@ struct wgmma_desc wgmma_desc(uint64_t bits);
  */
 uint32_t wgmma_chunk(const struct wgmma_desc *d, bool mn, unsigned line, unsigned chunk);
 
-/* The lines and chunks of an operand. For A, those of the 16 rows of warp `warp`. */
+/* The lines and chunks of an operand. For A, only those of the 16 rows of one warp. */
 struct wgmma_span {
     unsigned line0, lines, chunk0, chunks;
 };

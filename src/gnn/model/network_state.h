@@ -52,7 +52,7 @@ struct gnn_network {
     enum gnn_mode mode;
     void *state[GNN_STATES];
 
-    int64_t rows[GNN_MAX_LAYERS + 1]; /* how many rows each level has */
+    int64_t rows[GNN_MAX_LAYERS + 1]; /* how many rows each level (program.h) has */
     struct gnn_hop hop[GNN_MAX_LAYERS];
     struct buffer t_row[GNN_MAX_LAYERS], t_edge[GNN_MAX_LAYERS], t_dst[GNN_MAX_LAYERS];
     int32_t most[GNN_MAX_LAYERS]; /* see network_trained_with() */
@@ -72,9 +72,10 @@ static inline void *weight_at(const struct gnn_network *n, enum gnn_state part, 
     return (char *)n->state[part] + n->p->weight.items[weight].offset * (int64_t)n->ops->real_bytes;
 }
 
-/* In inference, the sampled neighbours of a target may also stand for neighbours that were not
- * sampled (network_trained_with). Returns the largest number of neighbours for which they stand in
- * step s. Returns 0 if they stand only for themselves. */
+/* A target is a node whose neighbours were sampled. In inference, the sampled neighbours of a
+ * target may also stand for neighbours that were not sampled (network_trained_with). Returns the
+ * largest number of neighbours for which they stand in step s. Returns 0 if they stand only for
+ * themselves. */
 int32_t step_most(const struct gnn_network *n, const struct gnn_step *s, enum gnn_mode mode);
 /* Fills term[] with the terms of a product step: its values, weights and gradients of weights. */
 void product_terms(const struct gnn_network *n, const struct gnn_step *s, struct gnn_term *term);

@@ -1,5 +1,6 @@
 /*
- * sampler.c - samples one hop at a time, in blocks of targets, each block in five passes.
+ * sampler.c - samples one hop at a time, in blocks of targets, each block in five passes. A target
+ * is a node of the batch for which the hop samples neighbours.
  *
  *     rows    look up where each target's neighbours are        one miss for each target
  *     picks   choose positions; write the index of each edge    no misses

@@ -3,8 +3,8 @@
  *
  * rules.c has three lists of rules, one for each function rules_apply_...(). Such a function tries
  * its list on a value whose operands are already rewritten. It returns the value that replaces this
- * value, or NULL if no rule applies. The result has the same dtype and shape. normal.c rewrites the
- * result further.
+ * value, or NULL if no rule applies. The result has the dtype and shape of the value that it
+ * replaces. normal.c rewrites the result further.
  */
 #ifndef GRAPH_NORMAL_RULES_H
 #define GRAPH_NORMAL_RULES_H

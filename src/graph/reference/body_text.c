@@ -33,7 +33,7 @@ static bool is_argument_of(const struct body_scan *s, const struct body_token *t
 }
 
 /* Is the token the name of a region, such as VAL12 or OFF0_12? A '(' must follow it, or it must be
- * the argument of SAMPLES. If it is, sets id and prefix. */
+ * the argument of SAMPLES. If the token is such a name, sets id and prefix. */
 static bool is_region(const struct body_scan *s, struct body_token *t)
 {
     static const char *const kinds[] = {"VAL", "MAG", "PART", "PMAG",
@@ -96,7 +96,8 @@ bool body_next(struct body_scan *s, struct body_token *out)
     *out = (struct body_token){.kind = TOKEN_OTHER, .at = p, .len = 1};
     if (isdigit((unsigned char)*p)) {
         out->len = number_length(p);
-        /* The size of an array must be a constant. */
+        /* An integer after '[' is the size of an array. It must stay a constant, so it is no
+         * TOKEN_INTEGER, which a variable may replace. */
         bool in_brackets = p > s->text && p[-1] == '[';
         if (!in_brackets && out->len <= MAX_DIGITS && strspn(p, "0123456789") == out->len)
             out->kind = TOKEN_INTEGER;

@@ -1,16 +1,18 @@
 /*
  * emit.h - writes elements of a lowered graph (lower.h) as statements of a unit (unit_text.h).
  *
- * A reference has several functions, its phases. A unit is what one run of a phase's body computes:
- * one or more elements. All units of a phase run before the next phase; phases pass values on in an
- * array of doubles, scratch. emit_value() writes the statements that compute one element of a
- * value, from inputs and from values in scratch. stores.c decides which values are stored there
- * (struct store).
+ * A reference is C text that computes the right outputs of a task (reference.h). It has several
+ * functions, its phases. A unit is what one run of a phase's body computes: one or more elements.
+ * All units of a phase run before the next phase; phases pass values on in an array of doubles,
+ * scratch. emit_value() writes the statements that compute one element of a value, from inputs and
+ * from values in scratch. stores.c decides which values are stored there (struct store).
  *
  * Names in the text: VAL3(i) is element i of stored value 3, and MAG3(i) its magnitude. PART3(i)
  * and PMAG3(i) are the same for the partial results of a reduction in two steps. OWN3(i) is the
- * variance of value 3 without its shared errors (struct shared_error), and OFF0_3(i) is the value
- * if the first source of these errors is wrong by 4 sigma. reference.c defines these macros.
+ * variance of the rounding error of element i of value 3, without the errors that this element
+ * shares with other elements (struct shared_error). OFF0_3(i) is element i of value 3 as it would
+ * be if the first source of shared errors were wrong by 4 standard deviations (4 sigma).
+ * graph/reference/reference.c defines these macros.
  *
  * Errors are one-sided if many elements are off in the same direction. A tensor core cuts off the
  * low bits of its sums. In a matrix product, all elements of a column use the same column of the
@@ -97,8 +99,8 @@ struct shared_error {
 
 /* Marks of the values that drawn_plan() adds to the graph (drawn.h). */
 enum {
-    DRAWN_COPY =
-        1, /* the value is a copy; a unit of its phase computes all samples of an element */
+    /* The value is a copy of another. A unit of its phase computes an element in all samples. */
+    DRAWN_COPY = 1,
     DRAWN_ROUNDED = 2, /* the value is its operand, rounded at random to TF32 */
 };
 

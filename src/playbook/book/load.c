@@ -1,5 +1,5 @@
-/* load.c - reads playbooks into a shelf. Checks playbook.json. Keeps the text of kernel.cu as it
- * is: expand.c checks the placeholders when it replaces them. */
+/* load.c - reads playbooks into a shelf, the list of all playbooks. Checks playbook.json. Keeps the
+ * text of kernel.cu as it is: expand.c checks the placeholders when it replaces them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,8 +230,8 @@ static int load_signature(const struct loading *l, const json_t *j, const char *
 }
 
 /* Adds the ops of playbooks/parts/NAME.json to `own`, the ops of the playbook; NAME is the value of
- * "share". If both have an op of the same name, the result has the keys of both, and the
- * playbook's value for a key that both have. */
+ * "share". If the file and the playbook have an op of the same name, the result has the keys of
+ * both ops. If both ops have a key, the playbook's value stays. */
 static int add_shared_ops(const struct loading *l, json_t *own)
 {
     const json_t *share = json_object_get(l->pb->root, "share");

@@ -24,7 +24,7 @@ struct leaves {
 };
 
 /* Returns false, with the reason, if v is computed from the leaves by an operation that is not
- * elementwise, or if the text would be too long. */
+ * elementwise, if a leaf is not allowed, or if the text would be too long. */
 bool write_expression(const struct value *v, const struct leaves *leaves, struct strbuf *out,
                       struct strbuf *why);
 

@@ -3,9 +3,10 @@
  * the numbers of its inputs, scalars and axes.
  *
  * In kernels these are v0, v1, ...: the inputs in order, then the scalars, then (after
- * meaning_take_axes()) the axes that the computation uses as numbers. Every use of an input may
- * read it through the same reshape, such as w[:, None]. If this reshape only adds or removes axes
- * of size 1, matching treats the input as if it had the reshape's shape.
+ * meaning_take_axes()) the axes that the computation uses as numbers.
+ *
+ * If every use of an input reads it through the same reshape, such as w[:, None], and this reshape
+ * only adds or removes axes of size 1, matching treats the input as if it had the reshape's shape.
  *
  *     struct meaning m;
  *     if (meaning_read(&m, facts))      m.facts then has these shapes
