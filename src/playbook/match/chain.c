@@ -278,8 +278,8 @@ static void bind_axes(struct chain *c)
         bind_text(c->x->b, axes[i].key, arena_printf(&c->x->m->mem, "(%s)", axes[i].dim->text));
 }
 
-/* Sets x->seen to a copy of the task. In the copy the output has the shape of the expression.
- * Inputs that have the shape of another space in the task also get this shape. */
+/* Sets x->seen to a copy of the task in which some shapes are changed. The output gets the shape of
+ * the expression. Each input with the shape of another space (c->full) gets it too. */
 static void see_full(struct chain *c)
 {
     json_t *task = json_deep_copy(c->x->m->facts), *t, *shape = json_array();
