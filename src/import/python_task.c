@@ -134,7 +134,8 @@ static void add_workload(json_t *all, const char *role, json_t *axes)
     json_array_append_new(all, json_pack("{s:s, s:o}", "role", role, "axes", axes));
 }
 
-/* Adds smoke workloads with small odd sizes. The second shape is larger than the first. */
+/* Adds smoke workloads with small odd sizes. The second shape is larger than the first, if the task
+ * allows larger shapes. */
 static int add_smoke(struct axes *x, json_t *all, struct err *err)
 {
     int made = 0;

@@ -362,8 +362,9 @@ struct cluster {
     uint32_t nrunning;     /* warps that have not ended */
     uint32_t nlive;        /* threads that have not exited */
     /* The members from here to `was_stuck` help to find a deadlock (warp_sched.c). rounds_stuck and
-     * polls count rounds in which no warp could go on. rounds_stuck becomes 0 when warps go on in
-     * two rounds in a row, polls becomes 0 when `state` changes. */
+     * polls count rounds in which no warp could go on and async_idle() completed nothing.
+     * rounds_stuck becomes 0 when async_idle() completes an operation, or when warps go on in two
+     * rounds in a row. polls becomes 0 when `state` changes. */
     uint32_t rounds_stuck;
     uint32_t polls;
     uint64_t state;   /* hash of shared memory and of `strongs` */

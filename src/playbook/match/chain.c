@@ -167,8 +167,9 @@ static bool is_length_less_one(const struct chain *c, const struct value *v)
              length == (double)c->length->value));
 }
 
-/* Writes leaves. The kernel has the number of elements of a pass in a float variable, so this
- * number minus 1 is a float too. */
+/* Writes an input, a pass, or the number of elements of a pass. Writes a reshape or an expand as
+ * its operand. The kernel has the number of elements of a pass in a float variable, so this number
+ * minus 1 is a float too. */
 static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     struct chain *c = ctx;
