@@ -248,8 +248,9 @@ static int decode_video(struct decoder *d, const struct ptx_insn *p, struct insn
     for (int i = 0; i < p->nmods; i++)
         if (!modifier(v, p->mods[i], &types))
             return dec_unsupported(d, p);
-    /* Packed forms always have an operand c. Without .add, c only fills the parts of d outside the
-     * mask. */
+    /* The manual requires an operand c in packed instructions. We require c only if it is used: by
+     * .add, .min, .max or vmad, or because d has a selector or mask. With a selector or mask, the
+     * other parts of d come from c. */
     bool needs_c = v->second || v->op == V_MAD || (p->nops > 0 && p->ops[0].sel);
     if ((p->nops != 3 && p->nops != 4) || (needs_c && p->nops != 4))
         return dec_bad(d, p, "wrong number of operands");
