@@ -8,8 +8,8 @@
  * again and stays unconfirmed. */
 enum { CONFIRM_TRIES = 3 };
 
-/* Returns whether PyTorch ran beside the candidate. PyTorch has no times if its result was wrong.
- */
+/* Returns whether PyTorch ran beside the candidate. Then the verdict has times of PyTorch, or it
+ * says that PyTorch's result was wrong. */
 static bool timed_with_torch(const struct node *n)
 {
     vec_each (struct verdict_time, t, &n->verdict.times)
@@ -29,8 +29,8 @@ static bool wants_torch(const struct agent *a)
     return false;
 }
 
-/* Returns whether the best kernel must be confirmed. A kernel with a modelled time needs no
- * confirmation, because PyTorch does not run on the emulator. */
+/* Returns whether the best kernel must be evaluated once more, beside PyTorch. A kernel with a
+ * modelled time need not, because PyTorch does not run on the emulator. */
 static bool needs_confirmation(const struct agent *a)
 {
     const struct verdict *v = a->best ? &a->best->verdict : NULL;

@@ -32,8 +32,8 @@ struct extract {
     char move[160];   /* such as "16-byte loads"; "" if the reply names no move */
     char kind[24];    /* such as "vectorize"; "other" if the reply names no kind of move */
     char reason[640]; /* if `ok` is false, a text for the author that says why */
-    /* The file that edits apply to may have parts that the author was not shown: one text for each
-     * range of lines. */
+    /* The author may have seen only a part of the file that the edits apply to. These are the lines
+     * that it was not shown, one text for each range of lines. */
     VEC(char *) unseen;
 };
 

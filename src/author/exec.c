@@ -43,8 +43,8 @@ static int open_exec(struct author *a, const char *arg, struct err *err)
         free(full);
         return -1;
     }
-    /* We check only plain words, because a word with special characters may mean something else
-     * than a file to the shell. */
+    /* We check only plain words. The shell may read a word with special characters as something
+     * other than a file name. */
     if (*word == '/' && n == strcspn(word, " \t'\"\\$`*?[~;&|<>()")) {
         char *name = xstrndup(word, n);
         bool runs = access(name, X_OK) == 0;

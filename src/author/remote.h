@@ -30,7 +30,9 @@ struct remote_quirks {
     bool no_temperature;
     bool no_stream_options;
     bool no_cache_control;
-    bool no_system; /* the stable part goes into the user's message */
+    /* Send no system message. The stable part of the prompt (author.h) goes into the user's
+     * message. */
+    bool no_system;
 };
 
 /* The content of one answer. An event sets the token counts and never adds to them, so a repeated
@@ -53,7 +55,7 @@ struct remote_protocol {
      * address. */
     const char *key_env, *base_env, *default_base, *path;
     bool legacy_elsewhere; /* send max_tokens to all servers except default_base */
-    /* Writes the protocol's headers, with the key; at most 4. */
+    /* Writes at most 4 HTTP headers. One of them holds the key. */
     void (*headers)(const char *key, char *const lines[4], size_t line_size);
     /* Makes the body of a request. `partial` is the reply so far, which was cut off; NULL if there
      * is none. */

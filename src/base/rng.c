@@ -27,8 +27,8 @@ uint64_t rng_u64(struct rng *r)
 
 uint64_t rng_below(struct rng *r, uint64_t n)
 {
-    /* limit = 2^64 mod n. We draw again if the low word of the product is below the limit, so that
-     * all results are equally likely. */
+    /* We multiply a random word by n and return the upper word of the product. If the lower word is
+     * below 2^64 mod n, we draw again, so that all results are equally likely. */
     uint64_t limit = -n % n;
     for (;;) {
         unsigned __int128 p = (unsigned __int128)rng_u64(r) * n;

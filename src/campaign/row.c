@@ -26,7 +26,7 @@ static struct row_baseline *baseline_of(struct campaign_row *r, const char *who,
 }
 
 /* Computes the geometric means over the timed shapes. The measurements of the shapes are
- * independent, so the interval of the mean is narrower than the intervals of the shapes. */
+ * independent, so the 95% interval of a mean is usually narrower than that of a single shape. */
 static void add_baselines(struct campaign_row *r, const struct verdict *v, struct arena *a)
 {
     vec_each (struct verdict_time, t, &v->times)

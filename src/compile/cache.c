@@ -135,7 +135,7 @@ enum file_kind {
     FILE_FAMILY,
     /* A file that is being written or that a killed process left behind; its age tells which. */
     FILE_TEMP,
-    FILE_PART /* a file that belongs to headers: the checksum of a header, the lock file */
+    FILE_PART /* the checksum of a precompiled header, or the lock file of these headers */
 };
 
 struct file_info {

@@ -9,7 +9,7 @@
  *
  *   context.h    GPUs and their attributes, contexts, limits
  *   memory.h     device memory, pinned host memory, copies
- *   module.h     cubin or PTX to kernels and variables
+ *   module.h     loads a cubin or PTX, and finds its kernels and variables
  *   stream.h     streams and events
  *   launch.h     kernel launches
  *   tensormap.h  descriptors for TMA

@@ -1,4 +1,5 @@
-/* ceilings.c - asks the worker for the ceilings, or reads them from the cache directory. */
+/* ceilings.c - asks the worker for the ceilings (the highest rates that the GPU reaches), or reads
+ * them from the cache directory. */
 #include "eval/ceilings.h"
 
 #include <ctype.h>

@@ -193,8 +193,9 @@ static void add_object(struct export_model *m, const char *prefix, struct strbuf
 }
 
 /* Writes _PREFIX_cuda, which runs the kernel, and _PREFIX_fake, which only makes the outputs, for
- * torch.compile. _PREFIX_cuda checks in every call that inputs are contiguous. It checks sizes only
- * for combinations of shapes, dtypes and values that it has not seen recently. */
+ * torch.compile. _PREFIX_cuda copies an input that is not contiguous. If the kernel updates the
+ * input in place, it raises an error instead. It checks sizes only for combinations of shapes,
+ * dtypes and values that it has not seen recently. */
 static void add_cuda(struct export_model *m, const char *prefix, const char *params,
                      const char *values, struct strbuf *out)
 {

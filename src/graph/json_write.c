@@ -120,8 +120,8 @@ static json_t *axes_json(const struct graph *g)
     return axes;
 }
 
-/* Writes the guards. Also writes the definition of each axis that is computed from other axes, for
- * example "OH == (H+1)/2". */
+/* Writes the guards (conditions on the sizes). Also writes the definition of each axis that is
+ * computed from other axes, for example "OH == (H+1)/2". */
 static json_t *guards_json(const struct graph *g)
 {
     json_t *guards = json_array();

@@ -9,8 +9,8 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-/* How many smoke and check workloads to write at most, and the range of sizes from which Hone draws
- * held-out shapes, which test kernels in secret. */
+/* At most SMOKE_SHAPES smoke workloads and MOST_CHECKED check workloads are written. The sizes of
+ * held-out shapes, which authors never see, go from LEAST_HELDOUT to MOST_HELDOUT. */
 enum { SMOKE_SHAPES = 2, MOST_CHECKED = 4, LEAST_HELDOUT = 1, MOST_HELDOUT = 12 };
 static const double CHECK_ELEMS = 4194304; /* the most elements of a tensor in a check workload */
 
@@ -134,7 +134,8 @@ static void add_workload(json_t *all, const char *role, json_t *axes)
     json_array_append_new(all, json_pack("{s:s, s:o}", "role", role, "axes", axes));
 }
 
-/* Adds smoke workloads with small odd sizes. The second shape is larger than the first. */
+/* Adds smoke workloads with small odd sizes. The second shape is larger than the first, if the task
+ * allows larger shapes. */
 static int add_smoke(struct axes *x, json_t *all, struct err *err)
 {
     int made = 0;

@@ -1,4 +1,5 @@
-/* gpu.c - reads data sheets of GPUs, and computes the floor from them. See gpu.h. */
+/* gpu.c - reads data sheets of GPUs, and computes the floor (the least time that any implementation
+ * needs) from them. See gpu.h. */
 #include "measure/gpu.h"
 
 #include <ctype.h>

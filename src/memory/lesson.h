@@ -22,7 +22,7 @@
 /* Bytes of a name, with the 0 at its end. Playbook, setting, class, gpu and kind are names. */
 #define LESSON_NAME 48
 #define LESSON_TEXT 120  /* bytes of a lesson's text, with the 0 at its end */
-#define LESSON_MARKS 272 /* the most bytes of all marks of a task, with spaces between */
+#define LESSON_MARKS 272 /* the most characters of all marks of a task (traits.h) together */
 
 struct lesson_setting {
     char name[LESSON_NAME];

@@ -13,7 +13,7 @@ struct line {
     const char *text;
     size_t len;
     int weight;     /* how important the line is; lines of the least weight are left out first */
-    unsigned again; /* how many further lines differ from it only in digits */
+    unsigned again; /* how many lines right after it differ from it only in digits */
     bool gone;      /* the line is left out */
 };
 

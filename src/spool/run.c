@@ -13,7 +13,7 @@
 
 struct spool_item {
     uint64_t seq, tag, nonce;
-    uint64_t missing_ns; /* how long no listing has had the bundle */
+    uint64_t missing_ns; /* for how long the bundle has been in no folder, as far as we saw */
     bool seen;           /* the current census has found the bundle */
     char id[SPOOL_ID_MAX];
 };
@@ -82,7 +82,8 @@ int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t 
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Returns how long the worker took, rounded up to seconds. The result may hold any numbers. */
+/* Returns how long the worker took, rounded up to seconds. Each time in the result counts as at
+ * most a day, because a broken result may hold any numbers. */
 static unsigned seconds_of(const struct result *res)
 {
     const uint64_t day = UINT64_C(86400000000000);

@@ -82,8 +82,8 @@ struct verdict_time {
     bool is_model; /* true if the cost model computed the time, false if it was measured */
     double median_ns, mad_ns; /* the median time; the median absolute deviation from it */
     /* If is_model is false: the 95% interval of the median. If it is true: the interval in which we
-     * expect the measured time. We checked the model on kernels that the same unit of the GPU
-     * limits: for 80% of them the measured time lay in the interval. */
+     * expect the measured time. We checked the model on other kernels that are limited by the same
+     * unit of the GPU as this kernel: for 80% of them the measured time lay in the interval. */
     double lo_ns, hi_ns;
     uint32_t n; /* number of timed calls */
     /* For a baseline: its time divided by the candidate's time, with the 95% interval. 0 for the

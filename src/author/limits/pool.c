@@ -101,9 +101,9 @@ void budget_pool_close(struct budget_pool *p)
     free(p);
 }
 
-/* `taken` is what other calls have spent or reserved. Subtracts it and the prompt from the limits,
- * and returns how many tokens of a reply the rest allows. Returns -1 if the rest is too small even
- * for the prompt. */
+/* Returns how many tokens the reply may have if the tokens and dollars `taken` are not available.
+ * This is what the limits allow after `taken` and the prompt are subtracted. Returns -1 if not even
+ * the prompt fits. */
 static double affordable(const struct state *s, const struct pool_wish *w, struct pool_sum taken)
 {
     double out = (double)w->out;

@@ -302,7 +302,8 @@ static int exec_load(struct warp *w, const struct insn *in)
 
 /* ---- stores --------------------------------------------------------------------------------- */
 
-/* Tells the sanitizer which bytes of shared memory a store reads: those inside the tensor. */
+/* Tells the sanitizer which bytes of shared memory a store reads. A store does not read the
+ * elements of the box that lie outside the tensor. */
 static int check_source(struct warp *w, const struct insn *in, const struct async_op *op)
 {
     for (uint32_t r = 0; r < op->nruns; r++)

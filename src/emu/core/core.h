@@ -302,7 +302,8 @@ struct barrier {
     /* The barrier instructions at which threads arrived in this phase. */
     struct barrier_place {
         uint32_t place, threads; /* exits_place() of the instruction; how many threads arrived */
-        struct warp *warp;       /* the first warp that arrived there; the rest is as in `at` */
+        /* How the first warp arrived at this instruction; the members are as in `at`. */
+        struct warp *warp;
         struct frame *frame;
         const struct insn *pc;
         uint32_t lane;
@@ -361,8 +362,9 @@ struct cluster {
     uint32_t nrunning;     /* warps that have not ended */
     uint32_t nlive;        /* threads that have not exited */
     /* The members from here to `was_stuck` help to find a deadlock (warp_sched.c). rounds_stuck and
-     * polls count rounds in which no warp could go on. rounds_stuck becomes 0 when warps go on in
-     * two rounds in a row, polls becomes 0 when `state` changes. */
+     * polls count rounds in which no warp could go on and async_idle() completed nothing.
+     * rounds_stuck becomes 0 when async_idle() completes an operation, or when warps go on in two
+     * rounds in a row. polls becomes 0 when `state` changes. */
     uint32_t rounds_stuck;
     uint32_t polls;
     uint64_t state;   /* hash of shared memory and of `strongs` */
@@ -381,8 +383,8 @@ struct cluster {
      * - reads and writes say whether the cluster, during the search, has read or written memory
      *   that other clusters can reach too.
      * - cycles is the result of the last search: whether a state was repeated.
-     * - epoch is the launch.spin.epoch (machine.h) in which this cluster last counted as confirmed.
-     *   */
+     * - epoch is the value that launch.spin.epoch (machine.h) had when this cluster was last
+     *   counted in launch.spin.confirmed. */
     struct {
         uint64_t steps, next, hash;
         uint32_t rounds, age, power, epoch;

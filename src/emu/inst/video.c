@@ -4,8 +4,9 @@
  *
  * Operands have selectors. Scalar instructions select a part of an operand (a.b1, a.h0), and their
  * result may replace a part of c (d.h1). In packed instructions a selector has one digit for each
- * part (a.h10, b.b7654); the digits count first the parts of a, then those of b. A mask on d says
- * which parts of d the instruction writes.
+ * part (a.h10, b.b7654). A digit is the number of a part: the parts of a have the first numbers (0
+ * and 1, or 0 to 3), those of b the numbers after them. A mask on d says which parts of d the
+ * instruction writes.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -29,8 +30,10 @@ struct video {
     uint8_t op, parts, cmp, second, shift;
     /* ds, as, bs: whether d, a, b are signed. plus_one: vmad adds 1 (.po). */
     bool ds, as, bs, sat, wrap, plus_one;
-    struct part d, a, b;                /* scalar */
-    uint8_t from_a[4], from_b[4], mask; /* packed: selected parts of a and b; parts of d */
+    struct part d, a, b; /* only in scalar instructions */
+    /* Only in packed instructions: the parts that the selectors of a and b select, and the mask of
+     * the parts of d that are written. */
+    uint8_t from_a[4], from_b[4], mask;
 };
 
 static int64_t part_of(uint32_t v, struct part p, bool sg)
@@ -245,8 +248,9 @@ static int decode_video(struct decoder *d, const struct ptx_insn *p, struct insn
     for (int i = 0; i < p->nmods; i++)
         if (!modifier(v, p->mods[i], &types))
             return dec_unsupported(d, p);
-    /* Packed forms always have an operand c. Without .add, c only fills the parts of d outside the
-     * mask. */
+    /* The manual requires an operand c in packed instructions. We require c only if it is used: by
+     * .add, .min, .max or vmad, or because d has a selector or mask. With a selector or mask, the
+     * other parts of d come from c. */
     bool needs_c = v->second || v->op == V_MAD || (p->nops > 0 && p->ops[0].sel);
     if ((p->nops != 3 && p->nops != 4) || (needs_c && p->nops != 4))
         return dec_bad(d, p, "wrong number of operands");

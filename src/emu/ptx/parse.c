@@ -333,8 +333,8 @@ static void parse_func_attrs(struct parser *ps, struct ptx_func *f)
     }
 }
 
-/* Gives the parameters of a function their offsets; for a kernel (.entry), as the driver lays them
- * out. */
+/* Gives the parameters of a function their offsets. For a kernel (.entry), these are the offsets
+ * that the driver uses. */
 static void place_params(struct ptx_func *f)
 {
     uint64_t off = 0;

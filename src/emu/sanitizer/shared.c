@@ -154,11 +154,12 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
            ((access & MEM_WRITE) && who_insn(who) == insn);
 }
 
-/* Returns whether warp r's read of a cell, with stamp t, ended before w's present access. A plain
- * read has ended if w's entry for r is at least t. A read by a wgmma has ended if w's entry
- * VC_WGMMA + r is at least t: then some warp has waited for the wgmma. `who` is the last reader of
- * the cell. If the last reader is not r, we do not know whether r's read was plain, so it is enough
- * if one of the two entries is at least t. */
+/* Returns whether warp r's last read of a cell ended before w's present access. The read has stamp
+ * t (state.h explains stamps and vector clocks). A plain read has ended if entry r of w's vector
+ * clock is at least t. A read by a wgmma has ended if entry VC_WGMMA + r is at least t: then some
+ * warp has waited for the wgmma. `who` is the last reader of the cell. If the last reader is not r,
+ * we do not know whether r's read was plain, so it is enough if one of the two entries is at least
+ * t. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;

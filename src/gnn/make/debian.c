@@ -140,7 +140,9 @@ static uint64_t hash_word(const char *p, size_t n)
     return h ^ h >> 32;
 }
 
-/* Counts the words of a description by their hashes, and scales the row to length 1. */
+/* Makes the features of a package from its description. The hash of a word selects an element of
+ * the row, and says whether the word adds 1 to it or subtracts 1. At the end, the row is scaled to
+ * length 1. */
 static void hash_description(const char *text, float *row, int64_t dim)
 {
     double squares = 0;

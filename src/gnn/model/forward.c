@@ -53,7 +53,8 @@ static const struct gnn_hop *hop_of(const struct gnn_network *n, const struct gn
     return h;
 }
 
-/* Whether `reduced` of the batch already holds the result of the step, except for a factor. */
+/* Whether the batch already contains the result of the step, as its array `reduced`. The rows may
+ * still need the factors of scale_rows(). */
 static bool reads_reduced(const struct gnn_network *n, const struct gnn_step *s)
 {
     return s->kind == GNN_STEP_SEGMENT && s->in[0] == n->p->input && n->reduced;

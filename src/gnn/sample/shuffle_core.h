@@ -3,8 +3,8 @@
  * compute one position of an epoch's shuffle without the others.
  *
  * A Feistel network over the bits of i, with Philox as its round function, permutes 0..2^bits-1. A
- * value outside 0..n-1 goes through the network again (cycle walking). On average a value goes
- * through at most twice. The code is in the common subset of C17 and C++17.
+ * value outside 0..n-1 goes through the network again (cycle walking). If n is at least 2, a value
+ * goes through at most twice on average. The code is in the common subset of C17 and C++17.
  */
 #ifndef GNN_SAMPLE_SHUFFLE_CORE_H
 #define GNN_SAMPLE_SHUFFLE_CORE_H

@@ -16,7 +16,8 @@ const struct value *views_merge(struct graph *g, const struct value *v);
 /* Removes a reshape after a reduction if the reshape only adds or removes the reduced axes. It
  * changes the reduction's keepdim instead. */
 const struct value *views_keepdim(struct graph *g, const struct value *v);
-/* If v is a reduction over all axes without keepdim, drops a reshape of v's operand. */
+/* If v is a reduction over all axes without keepdim and its operand is a reshape, reduces the
+ * operand of the reshape instead. */
 const struct value *views_under_reduction(struct graph *g, const struct value *v);
 /* Removes the expand of an operand, because elementwise operations broadcast. Expands the result
  * instead if its shape would change. */

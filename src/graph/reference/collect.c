@@ -246,10 +246,10 @@ struct term collect_now(struct emit *e, const struct collector *c)
     return t;
 }
 
-/* Adds the one-sided error of the element. In a NOISY reference the elements with the same column
- * of the weight are off in the same direction. In a SIGMA reference the variance of a sum of
- * products covers its one-sided error already, and a later sum reads t->bias. For a plain sum, the
- * error is added to the variance here. */
+/* Adds the one-sided error of the element (bias_axis in emit.h). In a NOISY reference, elements
+ * that use the same column of the weight are off in the same direction. In a SIGMA reference, the
+ * variance of a sum of products already covers its one-sided error; t->bias stays, because a later
+ * sum reads it. For a plain sum, the square of the error is added to the variance here. */
 static void add_bias(struct emit *e, const struct collector *c, struct term *t)
 {
     int axis = e->store[c->of->id].bias_axis;

@@ -1,4 +1,5 @@
-/* emit_element.c - writes one element of an elementwise operation: its value and its magnitude. */
+/* emit_element.c - writes one element of an elementwise operation: its value and its magnitude.
+ * emit.h says what a magnitude is. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,7 +237,8 @@ static const char *mag_text(struct emit *e, const struct value *v, const char *f
     }
 }
 
-/* Is the magnitude of the result |f| if the magnitude of each operand is |value|? */
+/* Suppose that the magnitude of each operand is its absolute value. Is the magnitude of the result
+ * then the absolute value of the result? */
 static bool keeps_exact(enum graph_op op)
 {
     switch (op) {
@@ -256,7 +258,7 @@ static bool keeps_exact(enum graph_op op)
     }
 }
 
-/* Does the magnitude depend on the magnitude of operand k? */
+/* Does the magnitude of the result depend on the magnitude of operand k? */
 static bool reads_mag(enum graph_op op, uint32_t k)
 {
     switch (op) {

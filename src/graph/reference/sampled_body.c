@@ -33,7 +33,7 @@ struct body_line {
     size_t name;     /* the number of the name that LET or VAR declares: 3 for v3 */
     size_t segment;  /* the number of the segment that the line is in */
     bool common;     /* the line does not depend on the sample */
-    bool reads_span; /* the line is "const double v6 = VAL7(i5);", where VAL7 has samples */
+    bool reads_span; /* the line is "const double v6 = VAL7(i5);", and VAL7 has several samples */
 };
 
 struct sampled {
@@ -123,7 +123,7 @@ static bool depends(const struct sampled *s, const struct body_line *l)
     return false;
 }
 
-/* Is the line "const double v6 = VAL7(i5);", where VAL7 has samples? */
+/* Is the line "const double v6 = VAL7(i5);", and does VAL7 have several samples of each element? */
 static bool reads_span(const struct sampled *s, const struct body_line *l)
 {
     struct body_scan scan = {.at = 0};

@@ -29,10 +29,11 @@ struct memory {
 };
 
 struct scope {
-    struct scope *parent, *next_made; /* next_made links all scopes into a list, from the body on */
+    /* `next_made` links all scopes into a list, whose first element is the body. */
+    struct scope *parent, *next_made;
     unsigned depth;
     bool is_guard; /* the scope is a condition */
-    bool unrolls;  /* a loop to unroll, unless it contains another one */
+    bool unrolls;  /* the scope is a loop to unroll, unless it contains a further loop */
     struct line_vec lines;
     VEC(struct memory) known;
 };

@@ -65,8 +65,9 @@ void params_done(struct params *p, size_t last);
 void params_declare(const struct params *p, const char *index, struct strbuf *out);
 void params_names(const struct params *p, struct strbuf *out);
 void params_args(const struct params *p, struct strbuf *out);
-/* Do all indices of the launch fit an int? They do if no array has more than 2^30 elements. If that
- * depends on the axes, *when becomes the condition, as an expression for the launch plan. */
+/* Do all indices of the launch fit an int? They do if no array has more than 2^30 elements, and
+ * `units`, the number of units of the launch, is not larger either. If that depends on the axes,
+ * *when becomes the condition, as an expression for the launch plan. */
 enum params_fit { FITS_ALWAYS, FITS_SOMETIMES, FITS_NEVER };
 enum params_fit params_fit_int(const struct params *p, const struct dim *units, const char **when);
 

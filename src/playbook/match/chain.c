@@ -167,8 +167,9 @@ static bool is_length_less_one(const struct chain *c, const struct value *v)
              length == (double)c->length->value));
 }
 
-/* Writes leaves. The kernel has the number of elements of a pass in a float variable, so this
- * number minus 1 is a float too. */
+/* Writes an input, a pass, or the number of elements of a pass. Writes a reshape or an expand as
+ * its operand. The kernel has the number of elements of a pass in a float variable, so this number
+ * minus 1 is a float too. */
 static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     struct chain *c = ctx;
@@ -278,8 +279,8 @@ static void bind_axes(struct chain *c)
         bind_text(c->x->b, axes[i].key, arena_printf(&c->x->m->mem, "(%s)", axes[i].dim->text));
 }
 
-/* Sets x->seen to a copy of the task. In the copy the output has the shape of the expression.
- * Inputs that have the shape of another space in the task also get this shape. */
+/* Sets x->seen to a copy of the task in which some shapes are changed. The output gets the shape of
+ * the expression. Each input with the shape of another space (c->full) gets it too. */
 static void see_full(struct chain *c)
 {
     json_t *task = json_deep_copy(c->x->m->facts), *t, *shape = json_array();
