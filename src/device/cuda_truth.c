@@ -1,8 +1,9 @@
 /*
  * cuda_truth.c - computes the truth on the GPU with the oracle, the task's compiled reference. It
- * generates a call's inputs again, runs the oracle's phases (one thread computes one unit), and
- * compares kept outputs with the truth. The worker loads the oracle only after it has unloaded
- * every candidate module and freed all buffers.
+ * generates a call's inputs again, runs the oracle's phases, and compares kept outputs with the
+ * truth. In a phase, each thread computes units: parts that can be computed alone, often one output
+ * element each. The worker loads the oracle only after it has unloaded every candidate module and
+ * freed all buffers.
  */
 #include <stdlib.h>
 
