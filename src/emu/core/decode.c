@@ -435,8 +435,8 @@ static const struct decode_entry *const tables[] = {
     decode_warp_ops, decode_call_ops, decode_tensor_ops, decode_async_ops,
 };
 
-/* Returns whether an operand selects a part of a register (a.b1, a.h0): only video instructions
- * can. */
+/* Returns whether an operand selects a part of a register (a.b1, a.h0). Only video instructions
+ * have such operands. */
 static bool has_part(const struct ptx_opnd *o, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
