@@ -13,7 +13,7 @@
 #include "sys/json.h"
 
 #define MAX_FLOPS_TEXT 2000       /* characters */
-#define MAX_CHECK_FLOPS 150000000 /* the oracle computes such a workload in about a second */
+#define MAX_CHECK_FLOPS 150000000 /* the oracle takes about a second for this many flops */
 
 struct writer {
     struct graph g;
