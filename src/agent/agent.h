@@ -72,7 +72,7 @@ struct node {
 
 /* An idea is a move with its outcome. The ledger is the list of all ideas of a run. */
 struct idea {
-    uint64_t of; /* the index of the candidate that made the move */
+    uint64_t of; /* the index of the candidate to which the move led */
     /* The index of the candidate that gives the outcome: `of`, or a repair of that candidate. */
     int64_t node;
     char kind[24], text[160];
