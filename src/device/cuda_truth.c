@@ -27,7 +27,7 @@ struct cuda_truth {
      * (job_has_choice()). */
     cu_ptr chosen[JOB_MAX_BUFFERS];
     cu_ptr scratch, axes, scalars, fault; /* the oracle reaches them through struct ref_ctx */
-    cu_ptr partial;                       /* sums of hone_compare, one for each warp */
+    cu_ptr partial; /* the sums that the kernel hone_compare writes, one for each warp */
     /* A sample of the units consists of runs of adjacent units (unit_sample.h). `starts` has the
      * first unit of each run. */
     cu_ptr starts;

@@ -1,6 +1,6 @@
 /*
- * decode.c - turns parsed instructions into executable ones: operand codes, constants, the opcode
- * table.
+ * decode.c - turns parsed instructions into executable ones. Makes operand codes and constants, and
+ * has the opcode table.
  *
  * If no decode function knows an instruction, its exec function is exec_unsupported. If a warp
  * reaches such an instruction, exec_unsupported ends the launch and reports the instruction's text

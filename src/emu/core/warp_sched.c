@@ -343,7 +343,7 @@ static int deadlock(struct cluster *c, const char *why)
             for (uint32_t k = 0; k < w->nfrags && w->live; k++)
                 if (!first ||
                     (!first->regs_wanted && first->frags[at].waiting && !w->frags[k].waiting)) {
-                    /* report a fragment that spins rather than a fragment that waits for it */
+                    /* report lanes that spin rather than lanes that wait for them */
                     first = w;
                     at = k;
                 }
@@ -720,7 +720,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* Runs the clusters at places [nran, end) of `order` (a wave). */
+/* Runs a wave: the clusters at places [nran, end) of `order`. */
 static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
 {
     uint32_t work = end - l->nran;
