@@ -1,6 +1,6 @@
 /*
- * collect.h - collects a result over a loop of a unit (unit_text.h): a sum, a product, the largest
- * or smallest element, or its index.
+ * collect.h - writes statements that collect a result over a loop of a unit's text (unit_text.h): a
+ * sum, a product, the largest or smallest element, or its index.
  *
  *     struct collector c = collect_start(e, v, COLLECT_SUM, i, 0);
  *     was = unit_loop(...);
