@@ -104,6 +104,7 @@ bool part_is_elementwise(const struct part *p)
     return !other && axes > 1;
 }
 
+/* The findings of part_is_tail() about a part. */
 struct tail {
     /* `loops` says that some value needs a loop, `other` that a template cannot compute some
      * value. */

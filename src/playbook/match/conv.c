@@ -121,7 +121,7 @@ static const json_t *tensor_of(const struct match *x, size_t i)
     return json_array_get(json_object_get(x->m->facts, "tensors"), i);
 }
 
-/* Sets x->seen to the task in the shapes of "depthwise". */
+/* Sets x->seen to a description of the task in which the tensors have the shapes of "depthwise". */
 static void see_planes(struct match *x, const struct conv *c)
 {
     const json_t *in = tensor_of(x, (size_t)c->x), *w = tensor_of(x, (size_t)c->w);
