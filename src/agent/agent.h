@@ -70,9 +70,9 @@ struct node {
     char *author;   /* who wrote the node's source; NULL if the user gave it */
 };
 
-/* A move and its outcome. The ledger is the list of all ideas of a run. */
+/* An idea is a move with its outcome. The ledger is the list of all ideas of a run. */
 struct idea {
-    uint64_t of; /* the index of the candidate that made the move */
+    uint64_t of; /* the index of the candidate to which the move led */
     /* The index of the candidate that gives the outcome: `of`, or a repair of that candidate. */
     int64_t node;
     char kind[24], text[160];
@@ -181,7 +181,7 @@ struct ask {
     /* agent_ask() sets the following members. */
     bool ok;         /* there is a reply that can be used */
     char *reply;     /* "" if `ok` is false */
-    char *by;        /* the author that replied, maybe before the run was resumed */
+    char *by;        /* the author that wrote the reply; a resumed run may use another author now */
     char error[400]; /* why `ok` is false */
     uint64_t index;  /* the index of the call among those with the same role */
 };

@@ -14,8 +14,9 @@
 
 #define KEY_MAX 4096
 
-/* Accepts a key without control characters. The key becomes part of an HTTP header, and a line
- * break in the key would begin a second header. */
+/* Accepts a key if all its characters are printable and none is a space; spaces around the key are
+ * dropped. The key becomes part of an HTTP header, and a line break in the key would begin a second
+ * header. */
 static int accept_key(const char *text, size_t n, const char *where, struct strbuf *out,
                       struct err *err)
 {

@@ -1,4 +1,4 @@
-/* replay.c - loads a recording, and the author that answers from it (replay.h). */
+/* replay.c - loads a recording, and implements the author that answers from it (replay.h). */
 #include "author/replay.h"
 
 #include <stdlib.h>

@@ -49,8 +49,8 @@ const uint32_t *case_order(const struct check_input *in, struct arena *a)
 
 /* ---- what separates failing from passing shapes ---------------------------------------------- */
 
-/* Describes the values of one axis at the listed shapes. In each array, [0] is for the shapes that
- * fail and [1] for those that pass. */
+/* Describes the values of one axis at the shapes that ran and are not held out. In each array, [0]
+ * is for the shapes that fail and [1] for those that pass. */
 struct axis_values {
     int64_t least[2], largest[2];
     size_t n[2];             /* number of shapes */
@@ -58,7 +58,8 @@ struct axis_values {
     uint64_t divides_any[2]; /* bit k is set if 2^k divides at least one value */
 };
 
-/* With fewer failing or fewer passing shapes than this, we say nothing: it may be chance. */
+/* With fewer failing or fewer passing shapes than this, we report no difference between them,
+ * because the difference may be chance. */
 enum { MIN_SHAPES = 2 };
 
 static void add_value(struct axis_values *x, int64_t value, bool ok)

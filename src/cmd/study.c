@@ -36,8 +36,9 @@ static int add_operands(struct study *s, int argc, const char **argv, struct err
     return rc;
 }
 
-/* An arm is a strategy, perhaps without one of its ideas. Checks that every arm that --arms names
- * exists. */
+/* An arm is a strategy as it is, without one of its ideas, or with memory. Checks that every name
+ * in
+ * --arms is the name of an arm. */
 static int check_arms(const struct study *s, struct err *err)
 {
     for (const char *p = s->only; p && *p;) {

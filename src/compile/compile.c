@@ -1,6 +1,8 @@
 /*
  * compile.c - drives a compile: scan the source, look in the cache, ask the service, keep the
- * result. It also decides which precompiled header a compile uses.
+ * result. It also decides which precompiled header a compile uses. The usual one holds CuTe. A
+ * family header holds the template instances of one kernel, the parent, and speeds up the compiles
+ * of its edited versions (family.h).
  */
 #include "compile/compile.h"
 

@@ -1,8 +1,9 @@
 /*
  * cuda_truth.c - computes the truth on the GPU with the oracle, the task's compiled reference. It
- * generates a call's inputs again, runs the oracle's phases (one thread computes one unit), and
- * compares kept outputs with the truth. The worker loads the oracle only after it has unloaded
- * every candidate module and freed all buffers.
+ * generates a call's inputs again, runs the oracle's phases, and compares kept outputs with the
+ * truth. In a phase, each thread computes units: parts that can be computed alone, often one output
+ * element each. The worker loads the oracle only after it has unloaded every candidate module and
+ * freed all buffers.
  */
 #include <stdlib.h>
 
@@ -26,7 +27,7 @@ struct cuda_truth {
      * (job_has_choice()). */
     cu_ptr chosen[JOB_MAX_BUFFERS];
     cu_ptr scratch, axes, scalars, fault; /* the oracle reaches them through struct ref_ctx */
-    cu_ptr partial;                       /* sums of hone_compare, one for each warp */
+    cu_ptr partial; /* the sums that the kernel hone_compare writes, one for each warp */
     /* A sample of the units consists of runs of adjacent units (unit_sample.h). `starts` has the
      * first unit of each run. */
     cu_ptr starts;

@@ -1,5 +1,5 @@
-/* baseline_verdict.c - keeps verdicts in a list in memory, and in the compile cache. See
- * baseline_verdict.h. */
+/* baseline_verdict.c - keeps the verdicts of baselines in a list in memory, and in the compile
+ * cache. See baseline_verdict.h. */
 #include "eval/baseline_verdict.h"
 
 #include <stdlib.h>

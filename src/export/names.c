@@ -6,8 +6,8 @@
 
 #include "base/util.h"
 
-/* The keywords of C and C++, their common macros, and names that the templates use. A task's name
- * that is equal to one of them would collide with it in the exported code. */
+/* The keywords of C and C++, their common macros, and names that the templates use. A tensor or an
+ * axis of the task with one of these names gets another name in the exported code. */
 static const char *const c_words[] = {"alignas",
                                       "alignment",
                                       "alignof",
@@ -129,7 +129,7 @@ const char *name_suffix(enum export_lang lang, const char *name)
     for (size_t i = 0; i < n; i++)
         if (str_eq(words[i], name))
             return "_";
-    /* The exported code's own names: checked_mul, map_dim, launch_grid, tensor_begin. */
+    /* The exported code's own names begin like this: checked_mul, map_dim, launch_grid, ... */
     static const char *const prefixes[] = {"checked_", "map_", "launch_", "tensor_",
                                            "use_",     "arg_", "KERNEL_"};
     for (size_t i = 0; lang == LANG_C && i < ARRAY_LEN(prefixes); i++)

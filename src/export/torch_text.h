@@ -36,12 +36,13 @@ void torch_text_literal(struct strbuf *out, const char *text);
  * the caller must give. If `types` is true, writes them as in a schema: "Tensor x, Tensor(a!) r,
  * SymInt D". */
 void torch_text_params(struct export_model *m, bool types, struct strbuf *out);
-/* Appends "R, C": the values that a plan needs, as _PREFIX_sizes() returns them. */
+/* Appends a list such as "R, C": the values that a plan needs, as _PREFIX_sizes() returns them. */
 void torch_text_values(struct export_model *m, struct strbuf *out);
 /* Appends to `lines` the code that makes each output that is not an input, and to `names` the names
  * of these outputs. */
 void torch_text_outputs(struct export_model *m, struct strbuf *lines, struct strbuf *names);
-/* Appends "-> (Tensor, Tensor)", with a Tensor for each output that is not an input. */
+/* Appends a text such as "-> (Tensor, Tensor)", with a Tensor for each output that is not an
+ * input. */
 void torch_text_returns(struct export_model *m, struct strbuf *out);
 /* Returns the number of outputs that are not inputs. */
 size_t torch_text_new_outputs(const struct export_model *m);

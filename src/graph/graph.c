@@ -174,7 +174,7 @@ const struct value *graph_find(const struct graph *g, const char *name)
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/* Fills in v's operands and attributes as the operation's row asks for them. */
+/* Fills in v's operands and attributes as the operation's row in ops.def asks for them. */
 static int fill(struct value *v, const struct value *const *args, const struct attr *attrs,
                 struct err *err)
 {

@@ -1,4 +1,6 @@
-/* near_epsilon.c - finds epsilons in a graph, and the inputs to scale for them (near_epsilon.h). */
+/* near_epsilon.c - finds epsilons in a graph, and the inputs to scale for them. An epsilon is a
+ * small number that is added to a value or limits it, as in sqrt(variance + epsilon). If the value
+ * is near the epsilon, a wrong epsilon in a kernel is visible (near_epsilon.h). */
 #include "graph/near_epsilon.h"
 
 #include <math.h>
@@ -86,8 +88,8 @@ static double size_of(struct spread s)
     return sqrt(s.mean * s.mean + s.variance);
 }
 
-/* Estimates mean and variance of the elements of v. A rough estimate is enough, because a fault is
- * visible in a wide range around the epsilon. */
+/* Estimates mean and variance of the elements of v. A rough estimate is enough, because a wrong
+ * epsilon is visible even if the value is not very near the epsilon. */
 static struct spread estimate(const struct search *x, const struct value *v)
 {
     struct spread a = {0, 1}, b = {0, 0};

@@ -13,7 +13,7 @@
 #include "sys/json.h"
 
 #define MAX_FLOPS_TEXT 2000       /* characters */
-#define MAX_CHECK_FLOPS 150000000 /* the oracle computes such a workload in about a second */
+#define MAX_CHECK_FLOPS 150000000 /* the oracle takes about a second for this many flops */
 
 struct writer {
     struct graph g;
@@ -193,8 +193,8 @@ static json_t *heldout_json(const struct writer *w)
     return json_pack("{s:s, s:o}", "role", "heldout", "axes", ranges);
 }
 
-/* Reads the values of all axes of the graph from an entry of `timed` or `checked`. Returns NULL if
- * a value is missing. */
+/* Reads the values of all axes of the graph from an entry of the list "timed" or "checked" in
+ * trace.py's answer. Returns NULL if a value is missing. */
 static int64_t *point_of(const struct writer *w, const json_t *axes)
 {
     int64_t *out = xcalloc(w->g.dims.nnames + 1, sizeof *out);
@@ -215,9 +215,9 @@ static bool is_cheap(struct writer *w, const int64_t *point)
     return dim_eval(graph_flops(&w->g), point, &flops) && flops < MAX_CHECK_FLOPS;
 }
 
-/* Adds the workloads that `found` lists under `key` to `all`. Leaves out workloads that `all` has
- * already, and workloads that lack an axis. If the role is not "time", also leaves out workloads
- * that cost the oracle too much. */
+/* Adds to `all` the workloads that trace.py's answer (w->found) lists under `key`. Leaves out
+ * workloads that `all` has already, and workloads that lack an axis. If the role is not "time",
+ * also leaves out workloads that cost the oracle too much. */
 static void put_listed(struct writer *w, json_t *all, const char *key, const char *role)
 {
     size_t i, k;

@@ -1,5 +1,6 @@
 /*
- * poison.c - fills memory with poison quickly.
+ * poison.c - fills memory quickly with poison: bits that show which elements a kernel did not write
+ * (poison.h).
  */
 #include "job/poison.h"
 

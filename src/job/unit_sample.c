@@ -1,6 +1,6 @@
 /*
- * unit_sample.c - draws the units of an oracle's last phase, and computes how likely they are to
- * find an error.
+ * unit_sample.c - chooses at random which units of an oracle's last phase to compute, and computes
+ * how likely this sample is to find an error.
  */
 #include "job/unit_sample.h"
 

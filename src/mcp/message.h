@@ -60,9 +60,9 @@ enum rpc_code {
     RPC_NO_METHOD = -32601,
     RPC_INVALID_PARAMS = -32602,
     RPC_INTERNAL = -32603,
-    /* in revisions up to 2025-11-25; later ones use RPC_INVALID_PARAMS */
+    /* in revisions of MCP up to 2025-11-25; later ones use RPC_INVALID_PARAMS */
     RPC_NO_RESOURCE = -32002,
-    RPC_UNSUPPORTED_VERSION = -32022 /* in revisions since 2026-07-28 */
+    RPC_UNSUPPORTED_VERSION = -32022 /* in revisions of MCP since 2026-07-28 */
 };
 
 struct message {

@@ -28,8 +28,8 @@ bool playbook_writes_graphs(const struct playbook *pb);
  * fit, `why` says why. */
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                    struct pb_binding *out, struct strbuf *why);
-/* Writes the kernel file of a point. Fails if the template has an unknown placeholder, or if the
- * file is too long for `out`. */
+/* Writes the kernel file of a point, which has one value for each setting of the playbook. Fails if
+ * the template has an unknown placeholder, or if the file is too long for `out`. */
 int playbook_expand(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,
                     struct strbuf *out, struct err *err);
 

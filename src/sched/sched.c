@@ -12,7 +12,7 @@ static bool is_slurm(const char *on)
     return str_eq(on, "slurm") || str_starts(on, "slurm:");
 }
 
-/* The environment variable with the spool of the place that a parent process shares with us. */
+/* The environment variable in which a parent process names the spool that it shares with us. */
 #define SHARED_SPOOL "HONE_SHARED_SPOOL"
 
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err)

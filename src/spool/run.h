@@ -1,6 +1,6 @@
 /*
  * run.h - a submitter's side of a spool (lease.h): puts bundles into todo/ and takes each result
- * once. A run is one process that submits bundles.
+ * once. A bundle is a folder with a job and its files. A run is one process that submits bundles.
  *
  *     struct spool_run r;
  *     spool_run_begin(&r, fs, "5c1e...", lease_ns);
@@ -18,8 +18,8 @@
  * result of a bundle, any further result is removed unread.
  *
  * Workers watch each other while they are idle. The run also watches its own bundles, because all
- * workers may be busy. If a bundle is in none of the folders for two leases, it is lost (somebody
- * removed it), and spool_run_take() reports it with `lost`.
+ * workers may be busy. If a bundle is in none of the folders for the time of two leases, it is lost
+ * (somebody removed it), and spool_run_take() reports it with `lost`.
  */
 #ifndef SPOOL_RUN_H
 #define SPOOL_RUN_H

@@ -3,7 +3,8 @@
  *
  * In the first phase the built-in author works on every task and on its sibling tasks (study.h),
  * and leaves lessons (memory/memory.h). In the second phase every arm works on every task with
- * every seed; arms with memory use the lessons.
+ * every seed. An arm is a strategy as it is, without one of its ideas, or with memory; arms with
+ * memory use the lessons.
  */
 #include <stdio.h>
 #include <stdlib.h>

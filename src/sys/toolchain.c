@@ -133,8 +133,8 @@ static void find_cuda(struct toolchain *tc, const struct place_vec *places)
 
 /* ---- tools -------------------------------------------------------------------------------- */
 
-/* Looks at the variable `env`, in .deps/bin, in the chosen CUDA, on PATH, then in every CUDA
- * found. */
+/* Looks for a tool: first in the environment variable `env`, then in .deps/bin, in the chosen CUDA,
+ * on PATH, and in every CUDA that was found. */
 static const char *find_tool(struct toolchain *tc, const struct place_vec *cuda,
                              const struct place_vec *bins, const char *env, const char *name)
 {

@@ -10,8 +10,8 @@
 #include "sys/json.h"
 #include "verdict/verdict.h"
 
-/* A field that a later Hone added may be missing in an older verdict. F_LATER is such a string,
- * which is then read as ""; F_LATER_F64 is such a number, which is then read as 0. */
+/* F_LATER is a string and F_LATER_F64 a number that a later version of Hone added. If the field is
+ * missing in an older verdict, it is read as "" or as 0. */
 enum field_type { F_STR, F_LATER, F_F64, F_LATER_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
 
 struct field {

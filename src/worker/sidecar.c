@@ -1,4 +1,5 @@
-/* sidecar.c - starts Python processes with PyTorch, and sends them requests. See sidecar.h. */
+/* sidecar.c - starts sidecars, which are Python processes with PyTorch, and sends them requests.
+ * See sidecar.h. */
 #include "worker/sidecar.h"
 
 #include <errno.h>

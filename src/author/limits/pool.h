@@ -11,9 +11,9 @@
  *     }
  *
  * Before a call is sent, it reserves the cost of its prompt and its longest reply. When it ends, it
- * pays only for what it used. So the sum of what was spent and what calls under way may still spend
- * never exceeds the limit. If less is left than the longest reply needs, and no other call can give
- * anything back, the reply is limited to what is left. Reservations of a process that died are
+ * pays only for what it used. So the spent and the reserved tokens together never exceed the limit,
+ * and neither does their price. If less is left than the longest reply needs, and no other call can
+ * give anything back, the reply is limited to what is left. Reservations of a process that died are
  * given back.
  *
  * A campaign keeps its pool in a file that its processes share (sys/shared_state.h). A run that
@@ -40,7 +40,7 @@ struct pool_sum {
 struct pool_wish {
     uint64_t prompt;            /* upper bound on the tokens of the prompt */
     uint64_t out;               /* tokens of the longest reply; budget_pool_reserve may lower it */
-    double prompt_usd, out_usd; /* the price of one token */
+    double prompt_usd, out_usd; /* the price of one token of the prompt, and of the reply */
 };
 
 enum pool_answer { POOL_YES, POOL_WAIT, POOL_OVER };

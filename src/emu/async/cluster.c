@@ -58,7 +58,8 @@ int decode_cluster(struct decoder *d, const struct ptx_insn *p, struct insn *in)
     if (p->nops != (mapa ? 3 : 2))
         return dec_bad(d, p, "wrong number of operands");
     enum ptx_type at = t;
-    /* The type of getctarank is that of its result. Its generic address may have another width. */
+    /* The type in the name of getctarank is the type of its result. Its operand, the address, may
+     * have another width. */
     if (!mapa && !shared)
         at = dec_reg_bits(&p->ops[1]) == 32 ? PT_U32 : PT_U64;
     if (!mapa && shared && dec_reg_bits(&p->ops[1]) == 64)

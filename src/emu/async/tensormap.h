@@ -12,6 +12,8 @@
  *
  *     tensormap_walk(&t, coords, NULL, run_fn, ctx);
  *     smem_addr = tensormap_swizzle(&t, base + run->box_off + i)     for each 16 bytes of a run
+ *
+ * tensormap_swizzle() is in tma_swizzle.h.
  */
 #ifndef EMU_ASYNC_TENSORMAP_H
 #define EMU_ASYNC_TENSORMAP_H

@@ -1,6 +1,6 @@
 /*
- * decode.c - turns parsed instructions into executable ones: operand codes, constants, the opcode
- * table.
+ * decode.c - turns parsed instructions into executable ones. Makes operand codes and constants, and
+ * has the opcode table.
  *
  * If no decode function knows an instruction, its exec function is exec_unsupported. If a warp
  * reaches such an instruction, exec_unsupported ends the launch and reports the instruction's text
@@ -435,8 +435,8 @@ static const struct decode_entry *const tables[] = {
     decode_warp_ops, decode_call_ops, decode_tensor_ops, decode_async_ops,
 };
 
-/* Returns whether an operand selects a part of a register (a.b1, a.h0): only video instructions
- * can. */
+/* Returns whether an operand selects a part of a register (a.b1, a.h0). Only video instructions
+ * have such operands. */
 static bool has_part(const struct ptx_opnd *o, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)

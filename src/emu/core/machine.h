@@ -68,12 +68,12 @@ struct alloc {
     uint32_t elem_bytes;
     enum job_buffer_role role;
     bool is_global_var; /* true for the variables of a module, and for the heap */
-    bool dirty;         /* true if a cell's reader or writer was noted since mem_clear_cells() */
-    bool shadowed;      /* true if this buffer may hold bytes that were never written */
+    bool dirty;    /* true if the shadow noted a reader or writer here since mem_clear_cells() */
+    bool shadowed; /* true if this buffer may hold bytes that were never written */
     /* Set if this buffer is filled piece by piece, when a kernel first touches a piece (in a
      * sampled call). Otherwise NULL. */
     struct lazy *lazy;
-    struct alloc_reads reads; /* how much the counted launch read */
+    struct alloc_reads reads; /* the reads of the present launch, if it is counted */
     /* The next four are for sampled calls. atomics: atomics touched the buffer. loaded: plain loads
      * touched it. stored: stores or atomics touched it. copied: the host copied to it from a buffer
      * that kernels may write (op_copy_memory() in device_emu.c). */
@@ -397,7 +397,7 @@ struct launch {
     uint64_t pieces_before;
     double cost; /* host work of the counted clusters, in plain warp instructions (count_cost()) */
     struct insn_count *total; /* the counts of all host threads, added up at the end */
-    uint64_t diverged;        /* number of branches that split a fragment, in all warps */
+    uint64_t diverged;        /* how often a branch split lanes that ran together, in all warps */
     /* The words that atomics changed (hot.c). Guarded by emu->lock. */
     struct hot_words *hot;
     struct reuse again[REUSE_BUCKETS]; /* see reuse.c; atomic */
@@ -549,8 +549,8 @@ uint32_t register_pool_at_start(const struct launch *l);
 struct warp *register_pool_waits(const struct block *b, char *why, size_t n);
 /* Returns a branch target: instruction number `index` of the function being decoded. */
 const struct insn *dec_target(struct decoder *d, uint32_t index);
-/* Splits the running fragment: the lanes in `taken` continue at `pc`, the others at the next
- * instruction. Returns EX_JUMP. */
+/* Splits the running fragment, which is a group of lanes at the same instruction (core.h): the
+ * lanes in `taken` continue at `pc`, the others at the next instruction. Returns EX_JUMP. */
 int warp_branch(struct warp *w, uint32_t taken, const struct insn *pc);
 int warp_call(struct warp *w, uint32_t lanes, struct frame *callee);
 int warp_return(struct warp *w, uint32_t lanes);
@@ -648,6 +648,7 @@ void san_block_destroy(struct block *b);
 
 /* ---- counters (count.c) and the cost model (model.c) ---------------------------------------- */
 
+/* The counts of one instruction of the code. */
 struct insn_count {
     uint64_t warps, threads; /* how often warps executed it; how often threads executed it */
     /* For shared memory: wavefronts, which are passes through the memory's banks. Otherwise:

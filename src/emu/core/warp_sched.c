@@ -22,14 +22,17 @@
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
 #define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
 #define STUCK_ROUNDS 64u  /* rounds in which no warp can go on, before we report a deadlock */
-/* The same if warps wait in a loop. When no warp can go on, their waits return false, and the warps
- * go round their loops once more. See polls_in_vain(). */
+/* The same for warps that wait in a loop. When no warp of the cluster can go on, each wait returns
+ * false, and the waiting warp goes round its loop once more. See polls_in_vain(). */
 #define STUCK_POLLS 4096u
 #define ALONE 20000u            /* warp instructions before the first thread starts the others */
 #define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */
 #define LOOK_EVERY_NS 20000000u /* time between two reads of the CPU clock */
-#define PROBE_EVERY 400000u     /* warp instructions of a cluster between searches for a cycle */
-#define PROBE_ROUNDS 8u         /* a search compares the states of this many rounds */
+/* For cycles_for_ever(): a cluster runs PROBE_EVERY warp instructions between two searches for a
+ * cycle. A search compares the cluster's state after each of at most PROBE_ROUNDS rounds with an
+ * earlier state. */
+#define PROBE_EVERY 400000u
+#define PROBE_ROUNDS 8u
 
 static uint64_t mix(uint64_t x)
 {
@@ -340,7 +343,7 @@ static int deadlock(struct cluster *c, const char *why)
             for (uint32_t k = 0; k < w->nfrags && w->live; k++)
                 if (!first ||
                     (!first->regs_wanted && first->frags[at].waiting && !w->frags[k].waiting)) {
-                    /* report a fragment that spins rather than a fragment that waits for it */
+                    /* report lanes that spin rather than lanes that wait for them */
                     first = w;
                     at = k;
                 }
@@ -717,7 +720,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* Runs the clusters at places [nran, end) of `order` (a wave). */
+/* Runs a wave: the clusters at places [nran, end) of `order`. */
 static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
 {
     uint32_t work = end - l->nran;

@@ -3,9 +3,9 @@
  * votes, matches, reductions, election, bar.warp.sync.
  *
  * The mask of each instruction names the lanes that take part. The instruction executes when all of
- * these lanes have reached it; fragments (core.h) at the same instruction merge while they wait. It
- * does not wait for lanes that have exited. If lanes that have not exited cannot come, it executes
- * without them and we report them.
+ * these lanes have reached it; fragments (core.h) at the same instruction merge while they wait.
+ * The instruction does not wait for lanes that have exited. If lanes that have not exited cannot
+ * come, it executes without them and we report them.
  *
  * Suppose lane i needs the value of lane j. Lane j takes no part if it has exited, if it does not
  * execute the instruction, or if lane i's mask does not name it. Votes, matches and reductions

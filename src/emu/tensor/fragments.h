@@ -36,7 +36,8 @@ void fragment_loaded(struct warp *w, const struct insn *in, const struct fragmen
 /* Call it before a store if the warp has marked registers. addr[i] is the address of line i. */
 void fragment_stores(struct warp *w, const struct insn *in, const struct fragment_move *f,
                      enum ptx_space sp, const uint64_t *addr);
-/* Call it before mma, wmma.mma and movmatrix if the warp has marked registers. */
+/* If the warp has marked registers, call fragment_product() before mma and wmma.mma, and
+ * fragment_transpose() before movmatrix. */
 void fragment_product(struct warp *w, const struct insn *in, const struct mma_op *op);
 void fragment_transpose(struct warp *w, const struct insn *in);
 

@@ -1,5 +1,6 @@
 /*
- * gpu_memory.c - allocates memory of a GPU device, copies, and keeps the arrays of a batch.
+ * gpu_memory.c - allocates memory of a GPU device, copies data to and from it, and keeps the arrays
+ * of a batch.
  *
  * Arrays of a batch lie one after the other in a few chunks. gpu_sync() waits for the batch, and
  * then the next batch may use the chunks. If a batch needed several chunks, the next batch gets a

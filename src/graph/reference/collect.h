@@ -1,6 +1,6 @@
 /*
- * collect.h - collects a result over a loop of a unit (unit_text.h): a sum, a product, the largest
- * or smallest element, or its index.
+ * collect.h - writes statements that collect a result over a loop of a unit's text (unit_text.h): a
+ * sum, a product, the largest or smallest element, or its index.
  *
  *     struct collector c = collect_start(e, v, COLLECT_SUM, i, 0);
  *     was = unit_loop(...);
@@ -8,9 +8,10 @@
  *     unit_close(&e->u, was);
  *     struct term t = collect_end(e, &c);
  *
- * SIGMA and NOISY references (reference_mode.h) model how a kernel rounds a sum. They assume that
- * the kernel adds up chains of at most COLLECT_CHAIN terms and rounds after each term. A tree of
- * additions then adds up the sums of the chains.
+ * A SIGMA reference computes the variance of each value's rounding error; sigma is the root of the
+ * variance. A NOISY reference draws random rounding errors (reference_mode.h). Both model how a
+ * kernel rounds a sum. They assume that the kernel adds up chains of at most COLLECT_CHAIN terms
+ * and rounds after each term. A tree of additions then adds up the sums of the chains.
  */
 #ifndef GRAPH_REFERENCE_COLLECT_H
 #define GRAPH_REFERENCE_COLLECT_H
@@ -40,8 +41,9 @@ struct collector {
     unsigned flags;
     const struct value *of; /* the value whose element is collected */
     struct index i;         /* the number of that element */
-    /* `v` is the result so far. `m` is its magnitude or variance. For COLLECT_ARGMAX and
-     * COLLECT_ARGMIN, `m` is the index of the element that was chosen. */
+    /* `v` is the result so far. `m` is its magnitude, or in a SIGMA reference its variance
+     * (emit.h). For COLLECT_ARGMAX and COLLECT_ARGMIN, `m` is the index of the element that was
+     * chosen. */
     const char *v, *m;
     /* The following members are for sums and products in SIGMA and NOISY references. `s` is the sum
      * of the terms of the current chain so far. `squares` is the sum of the squares of the partial
@@ -53,10 +55,10 @@ struct collector {
     /* How many chains there were before this one, and the sum of the squares of their sums. */
     const char *chains, *chain_squares;
     const char *key; /* only for NOISY references: the seed of the random roundings */
-    /* For errors that several terms share (struct shared_error). at[k] says which element of source
-     * k the terms read now; if the source's errors are one-sided, which column. off[k] adds up how
-     * much the terms that have read this element or column change if the source is wrong by 4
-     * sigma. */
+    /* For errors that several terms share, because they read the same source (struct shared_error).
+     * at[k] says which element of source k the terms read now, or which column if the errors of the
+     * source are one-sided. off[k] is a sum over the terms that have read this element or column:
+     * how much each of them changes if the source is wrong by 4 sigma. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
     bool biased[EMIT_SOURCES]; /* the errors of source k are one-sided */
     /* Only for sources with one-sided errors: the sum of the squares of the terms' changes that

@@ -1,9 +1,10 @@
 /*
- * emit_error.c - writes the rounding error of an element: its variance (SIGMA), or a random draw of
- * it (NOISY). docs/tolerance.md has the rules and their reasons.
+ * emit_error.c - writes the rounding error of an element. In a SIGMA reference (reference_mode.h)
+ * that is the variance of the error, in a NOISY reference a random draw of the error.
+ * docs/tolerance.md has the rules and their reasons.
  *
- * In this file f is the exact result of an operation, or the text that computes it, and u is
- * unit_roundoff() of a type.
+ * In this file f is the exact result of an operation, or the text that computes it, u is
+ * unit_roundoff() of a type, and sigma is the root of a variance.
  */
 #include <math.h>
 #include <string.h>
@@ -278,8 +279,8 @@ static void add_where(struct emit *e, const char *f, const struct term *t, struc
         strbuf_addf(out, " + (%s > 0 ? hone_secant(%s, %s, %s) : 0.0)", t[0].m, f, t[1].v, t[2].v);
 }
 
-/* If v subtracts from x the mean of x along some axes, returns how many elements the mean has; else
- * NULL. */
+/* If v subtracts from x the mean of x along some axes, returns the number of elements of which this
+ * is the mean; else NULL. */
 static const struct dim *subtracts_mean(struct emit *e, const struct value *v)
 {
     const struct value *mean = v->op == OP_SUB ? v->args[1] : NULL;
@@ -290,8 +291,8 @@ static const struct dim *subtracts_mean(struct emit *e, const struct value *v)
     return mean->args[1]->size == n ? n : NULL;
 }
 
-/* If v divides d by the root of the mean of d^2, returns how many elements this mean has; else
- * NULL. */
+/* If v divides d by the root of the mean of d^2, returns the number of elements of which this is
+ * the mean; else NULL. */
 static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
 {
     const struct value *square = v->op == OP_MUL && v->args[1]->op == OP_RSQRT ? v->args[1] : NULL;

@@ -5,7 +5,8 @@
  * Softmaxes, norms, means, variances, standard deviations, logsumexp, any, all and losses become
  * sums, maxima, minima, elementwise operations and views. cross_entropy also needs a gather. The
  * lowered graph has only leaves, elementwise operations, sum, prod, amax, amin, argmax, argmin,
- * scans, matmul, convolutions, attention, recurrent operations, the operations by index, and views.
+ * scans (such as cumsum), matmul, convolutions, attention, recurrent operations, operations by
+ * index (such as gather), and views.
  */
 #ifndef GRAPH_REFERENCE_LOWER_H
 #define GRAPH_REFERENCE_LOWER_H

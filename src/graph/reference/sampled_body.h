@@ -1,5 +1,7 @@
 /*
- * sampled_body.h - makes a phase compute all samples of an element with drawn errors (drawn.h).
+ * sampled_body.h - makes a phase (a function of a reference, emit.h) compute all samples of an
+ * element. A value with drawn errors is computed several times with different random roundings
+ * (drawn.h); each of these results is a sample.
  *
  * unit_text.h writes the body of such a phase as if there were one sample. sampled_body_write()
  * adds loops over the samples, as far inside as possible, so that the compiler can use the vector

@@ -2,7 +2,7 @@
  * unit_text.h - writes the C text of a phase's body: statements, loops and index arithmetic. One
  * run of the body computes one unit (emit.h).
  *
- * A unit is a tree of scopes: the body, and a scope for each loop or condition inside it. A
+ * The text is a tree of scopes: the body, and a scope for each loop or condition inside it. A
  * statement goes to the outermost scope that has everything it depends on. So an expression that
  * does not change in a loop is computed before the loop, and the same index or element is computed
  * once. At the end, a statement is dropped if no other statement reads its name.

@@ -1,4 +1,5 @@
-/* tensors.c - binds a task's tensors and scalars to the roles of an operation. */
+/* tensors.c - binds a task's tensors and scalars to the roles of a playbook's operation. A role is
+ * a template's own name for a tensor or scalar. */
 #include "playbook/bind/tensors.h"
 
 #include <ctype.h>

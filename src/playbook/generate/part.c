@@ -1,5 +1,6 @@
-/* part.c - turns a launch into a task of its own. If a template writes a file for this task, adds
- * that file to the generated file. */
+/* part.c - turns a launch of a generated kernel (a part) into a task of its own. If a template
+ * writes a file for this task, adds that file to the generated file. An anchor is a convolution, or
+ * a product of float32 matrices (stores_is_anchor()). */
 #include "playbook/generate/part.h"
 
 #include <stdio.h>
@@ -46,7 +47,7 @@ static void walk_part(const struct part *p, void (*act)(struct walk *, const str
 
 struct anchors {
     unsigned n;
-    bool only;  /* only anchors need a loop */
+    bool only;  /* no value needs a loop, except the anchors */
     bool *keep; /* anchors are marked here, by id; NULL if not wanted */
 };
 
@@ -103,6 +104,7 @@ bool part_is_elementwise(const struct part *p)
     return !other && axes > 1;
 }
 
+/* The findings of part_is_tail() about a part. */
 struct tail {
     /* `loops` says that some value needs a loop, `other` that a template cannot compute some
      * value. */

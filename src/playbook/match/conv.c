@@ -62,7 +62,8 @@ static bool is_zero_pad(const struct value *v)
            !before->ints[1] && !after->ints[0] && !after->ints[1];
 }
 
-/* Finds the only convolution. Its operands must be inputs; zeros may be added around x. */
+/* Finds the only convolution. Its operands must be inputs; zeros may be added around the first
+ * operand. */
 static bool find_conv(const struct match *x, enum graph_op op, struct conv *c)
 {
     *c = (struct conv){.v = only_one(x, op),
@@ -120,7 +121,7 @@ static const json_t *tensor_of(const struct match *x, size_t i)
     return json_array_get(json_object_get(x->m->facts, "tensors"), i);
 }
 
-/* Sets x->seen to the task in the shapes of "depthwise". */
+/* Sets x->seen to a description of the task in which the tensors have the shapes of "depthwise". */
 static void see_planes(struct match *x, const struct conv *c)
 {
     const json_t *in = tensor_of(x, (size_t)c->x), *w = tensor_of(x, (size_t)c->w);
@@ -198,8 +199,9 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
 /* Binds five numbers about the taps (places of the window) along side i:
  * - "phases": the stride in a transposed convolution, else 1. The outputs whose places are equal
  *   modulo the stride form a phase;
- * - "taps": the most taps that a phase uses. Along the width of a transposed convolution, one
- *   column of taps serves all phases, and "taps" counts the columns;
+ * - "taps": the most taps that a phase uses. Along the width of a transposed convolution it is the
+ *   number of columns instead. The taps whose offsets, divided by the stride and rounded down, are
+ *   equal form a column, which has at most one tap for each phase;
  * - "kinds": how many different remainders the offsets of the taps have modulo the stride. The
  *   places of the input that taps with the same remainder read form a kind;
  * - "reach": the distance from the first tap to the last, counted in places of one kind;
