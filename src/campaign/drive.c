@@ -212,8 +212,8 @@ static int set_share(struct drive *d, struct job *j, struct err *err)
            (b->steps && j->share.steps < 1);
 }
 
-/* Creates the pool, the file in which the author calls of all tasks reserve tokens and money. The
- * store knows how much earlier executions of `hone bench` spent. */
+/* Creates the pool, the file in which the author calls of all tasks reserve tokens and money. At
+ * the start it counts as spent what earlier executions of `hone bench` spent, as the store says. */
 static int open_pool(struct drive *d, struct err *err)
 {
     const struct budget *b = &d->r->budget;

@@ -196,8 +196,9 @@ void measure_times(struct verdict *v, const struct measure_input *in)
     v->speedup = nratio ? exp(log_ratio / nratio) : 0;
 }
 
-/* The cost model may be optimistic, so we multiply the floor by this factor before we compare it
- * with a modelled time. A kernel that leaves out work is far below even this lower floor. */
+/* The floor of a kernel is the least time that its work can take on the GPU. A modelled time may be
+ * too low, so before we compare it with the floor, we multiply the floor by this factor. A kernel
+ * that leaves out work is far below even this lower floor. */
 static const double model_slack = 0.8;
 
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns)

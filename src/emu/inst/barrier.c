@@ -59,8 +59,9 @@ out:
     w->frame = was;
 }
 
-/* If some threads arrive at one barrier instruction, and other threads at a barrier instruction
- * that comes later in the code, the others went around the first instruction. Reports them. */
+/* Threads of one barrier may wait at different instructions. Reports threads that went around an
+ * instruction A at which other threads wait: they wait at an instruction B that comes after A, and
+ * no loop leads from B back to A. */
 static void check_places(struct barrier *b)
 {
     for (uint32_t i = 0; i < b->nplaces; i++)

@@ -98,8 +98,8 @@ static void send_slots(struct gpu_cache *c, const int32_t *order)
         slot[order[i]] = (int32_t)(i < c->rows ? i : c->rows - i - 1);
     c->slot = gpu_alloc(&c->d->base, bytes);
     gpu_upload(&c->d->base, c->slot, slot, bytes);
-    /* After this sync the copy has read `slot`, and we may free it. A later sync reports a
-     * failure. */
+    /* After this sync the copy has read `slot`, and we may free it. If the copy failed, a later
+     * sync reports it. */
     (void)gpu_sync(&c->d->base, NULL);
     free(slot);
 }
