@@ -67,10 +67,10 @@ const char *expr_text(const struct expr *e);
 /*
  * Turns an expression into another representation, from the leaves up. `apply` gets the operator
  * ("+", "min", "neg", "<", ...) and the results of the callbacks for its operands; b is NULL if
- * there is only one operand. Returns the result of the last callback, which stands for the whole
- * expression. Returns NULL if a callback returned NULL, or if the expression needs a callback that
- * is NULL. ?: becomes a call of `choose`. && and || become calls of `apply`, but only if `choose`
- * is not NULL: a caller without `choose` accepts no operator that may skip an operand.
+ * there is only one operand. expr_fold() returns the result of the last callback, which stands for
+ * the whole expression. It returns NULL if a callback returned NULL, or if the expression needs a
+ * callback that is NULL. ?: becomes a call of `choose`. && and || become calls of `apply`, but only
+ * if `choose` is not NULL: a caller without `choose` accepts no operator that may skip an operand.
  * alignof(NAME) becomes a call of `tensor_align`, a real number a call of `real`, and a name in
  * `reals` a call of `real_name`. For operators on real numbers, `apply` gets the names "+", "-",
  * "*", "real/", "fmin", "fmax", "neg", "<", ..., "sqrt", "pow", "double".

@@ -47,8 +47,9 @@ static double written(const struct job_case *jc)
 }
 
 /*
- * Returns how close the time `ns` comes to the ceilings, in percent: the larger of the percentages
- * for memory (`bytes`) and for arithmetic. *limit names the ceiling that decides. The ceilings are
+ * A ceiling is the highest rate of the memory or of arithmetic. Returns, in percent, how close a
+ * kernel that takes `ns` comes to the ceilings: the larger of its percentages for memory (`bytes`)
+ * and for arithmetic. *limit names the ceiling that decides. The ceilings are
  * those measured on the device, or, if none were measured, those of the data sheet. If the task
  * does not allow TF32, the ceiling for float32 products is the rate of the CUDA cores or a third of
  * the TF32 rate, whichever is higher.

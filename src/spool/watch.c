@@ -1,4 +1,5 @@
-/* watch.c - looks at claims, and puts back the bundles of workers that stopped. See watch.h. */
+/* watch.c - looks at the bundles that workers have claimed, and puts back those of workers that
+ * stopped. See watch.h. */
 #include "spool/watch.h"
 
 #include <stdio.h>

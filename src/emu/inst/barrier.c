@@ -15,7 +15,7 @@
 #include "emu/core/mem.h"
 
 /* In struct insn, o[0] is the destination of barrier.red, o[1] the number of the barrier, o[2] the
- * thread count, o[3] the predicate of barrier.red. sub[0] is one of these values; sub[1] says
+ * thread count, o[3] the predicate of barrier.red. sub[0] is one of the values below; sub[1] says
  * whether the predicate is negated, sub[2] whether there is a thread count. */
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 

@@ -1,4 +1,5 @@
-/* gpu_cache.c - rows in a GPU's memory and in pinned host memory. See gpu_cache.h. */
+/* gpu_cache.c - keeps rows of features in a GPU's memory and in pinned host memory. See
+ * gpu_cache.h. */
 #include "gnn/gpu/gpu_cache.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* drawn.c - plans which values get copies with drawn errors, and puts the copies into the graph
- * (drawn.h). */
+/* drawn.c - chooses the values that get copies with random errors, and puts the copies into the
+ * graph (drawn.h). */
 #include "graph/reference/drawn.h"
 
 #include <string.h>
