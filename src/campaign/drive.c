@@ -467,8 +467,8 @@ static void stop_all(struct drive *d)
             child_terminate(&d->jobs[i].child);
 }
 
-/* Ends the tasks that still run when work() has returned, for example after Ctrl-C. The children
- * got that signal too; those that still live are killed. */
+/* Ends the tasks that still run when work() has returned, for example after Ctrl-C. Ctrl-C
+ * reaches the children too. Those that still live are killed. */
 static int give_up(struct drive *d, struct err *err)
 {
     int rc = 0;

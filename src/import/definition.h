@@ -8,8 +8,8 @@
  *
  * A data set is a folder with definitions/, workloads/ and files of tensors.
  * workloads/.../NAME.jsonl has one workload in each line. An input of a workload is a
- * random tensor, a scalar with its value, or a tensor in a safetensors file. All of these files are
- * hostile input.
+ * random tensor, a scalar with its value, or a tensor in a safetensors file. Hone treats all
+ * these files as hostile input.
  */
 #ifndef IMPORT_DEFINITION_H
 #define IMPORT_DEFINITION_H

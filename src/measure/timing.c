@@ -197,7 +197,7 @@ void measure_times(struct verdict *v, const struct measure_input *in)
     v->speedup = nratio ? exp(log_ratio / nratio) : 0;
 }
 
-/* The floor of a kernel is the least time that its work can take on the GPU. A modelled time may be
+/* The floor is the least time that any kernel for the task needs (gpu.h). A modelled time may be
  * too low, so before we compare it with the floor, we multiply the floor by this factor. A kernel
  * that leaves out work is far below even this lower floor. */
 static const double model_slack = 0.8;

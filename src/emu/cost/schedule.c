@@ -155,7 +155,7 @@ void schedule_code(struct code_func *cf)
     struct pass p = {.cf = cf, .regs = xcalloc(cf->src->regs.n + 1, sizeof *p.regs)};
     struct insn_schedule *s = cf->schedule, *first = s;
     uint32_t until = 0; /* the furthest target of the branches so far that become predicates */
-    uint8_t under = 0;  /* the level of the newest such branch's predicate */
+    uint8_t under = 0;  /* the level of the predicate of the newest of these branches */
     find_soft(cf, soft);
     for (uint32_t i = 0; i <= cf->n; i++) {
         s[i] = (struct insn_schedule){.level = 1};

@@ -72,7 +72,8 @@ static void fill_cache(struct gpu_cache *c, struct rows r, struct parallel *pool
         cu_pinned_free(d->cu, stage);
 }
 
-/* Copies the other rows to pinned memory, and then maps this memory for the GPU. */
+/* Copies the rows that are not in the cache to pinned memory, and then maps this memory for the
+ * GPU. */
 static void fill_host(struct gpu_cache *c, struct rows r, struct parallel *pool)
 {
     struct gpu_device *d = c->d;

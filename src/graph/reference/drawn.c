@@ -24,8 +24,8 @@ struct plan {
 /* ---- which values ---------------------------------------------------------------------------- */
 
 /* Returns how many of v's operands are rounded to TF32 with errors that several terms share, and
- * sets *first to the first of them. A recurrent operation has one such operand, its weight: it
- * rounds its state anew in each step. */
+ * sets *first to the index of the first of them. A recurrent operation has one such operand, its
+ * weight: it rounds its state anew in each step. */
 static uint32_t rounded_operands(const struct emit *e, const struct value *v, uint32_t *first)
 {
     enum op_kind kind = op_row(v->op)->kind;
