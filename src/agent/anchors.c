@@ -56,8 +56,8 @@ struct end {
     size_t line;
 };
 
-/* Reads a number, or a line of code in backquotes, at *s. It must end before the end of the line in
- * the reply. */
+/* Reads a number, or a line of code in backquotes, at *s. The closing backquote must be on the same
+ * line of the reply. */
 static bool take_end(const char **s, struct end *out)
 {
     char *after;
@@ -108,7 +108,7 @@ static bool read_anchor(const char *line, struct end *first, struct end *last, c
 
 /* The lines of a file that a quote fits. */
 struct places {
-    size_t n, first, last; /* the number of these lines, the first and the last line */
+    size_t n, first, last; /* how many lines fit; the numbers of the first and the last */
 };
 
 /* Looks in lines [from, to] for lines that equal the quote or, if `part`, contain it. */
@@ -140,7 +140,7 @@ static struct places find_end(const char *source, const struct end *e, size_t fr
 }
 
 /* Finds a place in the source. At least one of the two quotes `first` and `last` must fit only one
- * line. If the other quote fits several lines, the nearest of these counts. */
+ * line. If the other quote fits several lines, we take the one that makes the place shortest. */
 static bool locate(const char *source, const struct end *first, const struct end *last,
                    struct anchor *a, struct strbuf *reason)
 {
@@ -306,7 +306,8 @@ bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
-/* Returns how many lines at the top belong to the launch plan, which may always change. */
+/* Returns how many lines at the top belong to the launch plan. The coder may always change these
+ * lines. */
 static size_t plan_lines(const char *source)
 {
     const char *begin = strstr(source, "hone-plan");

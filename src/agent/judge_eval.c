@@ -6,7 +6,9 @@
 #include "base/util.h"
 
 struct real {
-    struct evaluator *of[2]; /* of[1] gives modelled times; NULL if of[0] is on the emulator */
+    /* of[0] verifies and times candidates. of[1] only computes modelled times; it is NULL if of[0]
+     * is on the emulator. */
+    struct evaluator *of[2];
     bool baselines;
 };
 

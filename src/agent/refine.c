@@ -11,8 +11,9 @@
  * k is cfg->repairs. The parent of a step is the best kernel. A structural move (stage "structure")
  * may make a kernel slower at first, and faster only after further moves. So a kernel that is
  * slower by a factor of at most regress_allow may be the parent for regress_steps steps. If none of
- * its children beats the best kernel by then, the best kernel becomes the parent again. Prompts
- * contain the profiler's counters only after a number of steps, the delay, which depends on the
+ * its children beats the best kernel by then, the best kernel becomes the parent again. Each step
+ * asks for a move of one stage: structure, data movement, pipelining or tuning (stage_of()).
+ * Prompts contain the profiler's counters only after a delay: a number of steps that depends on the
  * class of the task. With `--ablate restore=off` the parent of a step is the last kernel that
  * passed, however slow it is.
  */

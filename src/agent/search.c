@@ -7,15 +7,16 @@
  *         │                                   ├─> child node, judged
  *         └──correct──> plan ─anchors─> code ─┘
  *
- * The root is the starting kernel. If that kernel has no launch plan, the root is its port, to
- * which an author has added a plan. If there is no starting kernel, or no port passes, the coder
+ * The root is the starting kernel. If that kernel has no launch plan, an author adds one, and the
+ * root is the result, the port. If there is no starting kernel, or no port passes, the coder
  * writes the root. Rules:
  *  - once the root has n_root children, it is not selected any more;
  *  - a correct node is pruned (not selected any more) when it has more than n_child children and
  *    all of them failed; a broken node is pruned when it has n_child repairs and all of them
  *    failed;
- *  - with probability eps the search selects a random leaf, each with the same chance; otherwise it
- *    selects the best node by node_cmp. `--ablate select=greedy` always selects the best.
+ *  - with probability eps the search selects a leaf at random (all leaves have the same chance);
+ *    otherwise it selects the best node by node_cmp;
+ *  - `--ablate select=greedy` always selects the best node.
  * A wave selects `wave` different nodes, asks authors about all of them at the same time, and has
  * all children judged at the same time.
  */
@@ -32,7 +33,7 @@
 /* The state of the selection for one wave. */
 struct choice {
     struct agent *a;
-    const struct node *root; /* not always candidate 0, because earlier tries may have failed */
+    const struct node *root; /* not always candidate 0: the first candidates may have failed */
     bool *taken;             /* one flag per node: already selected for this wave */
 };
 

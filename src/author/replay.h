@@ -43,7 +43,7 @@ size_t replay_nodes(const struct replay *r);
  * recording. */
 #define REPLAY_END "the recording ends here, as the run did"
 
-/* Computes the hash by which a recording knows a prompt. */
+/* Computes the hash of a prompt, as "prompt_sha" holds it. */
 void replay_prompt_sha(const char *stable, const char *turn, char hex[65]);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * expr.h - the expressions in tasks and launch plans: 64-bit integers, parsed once, evaluated many
- * times.
+ * expr.h - the expressions in tasks and launch plans. They compute with 64-bit integers. An
+ * expression is parsed once and evaluated many times.
  *
  *     + - * / %  == != < <= > >=  ! && ||  ?:  ( )  min max cdiv align pow2ceil alignof(NAME)
  *
@@ -15,9 +15,10 @@
  * an error. Overflow, division by zero and an unknown name are errors; the message says at which
  * column. Depth and length are capped: 10,000 parentheses are an error, not a crash.
  *
- * expr_parse_real() also accepts real numbers: 0.5, 1e-6, the names in `reals`, and sqrt exp log
- * log2 pow double. As in C, an operator with a real operand converts the other operand and computes
- * in double; an operator with two integers stays an integer operation, so 1/2*0.5 is 0.
+ * expr_parse_real() also accepts real numbers (0.5, 1e-6), the names in expr_names.reals, and the
+ * functions sqrt exp log log2 pow double. As in C, an operator with a real operand converts the
+ * other operand and computes in double; an operator with two integers stays an integer operation,
+ * so 1/2*0.5 is 0.
  */
 #ifndef BASE_EXPR_H
 #define BASE_EXPR_H
@@ -66,10 +67,10 @@ const char *expr_text(const struct expr *e);
 /*
  * Turns an expression into another representation, from the leaves up. `apply` gets the operator
  * ("+", "min", "neg", "<", ...) and the results of the callbacks for its operands; b is NULL if
- * there is only one operand. Returns the result of the last callback, which stands for the whole
- * expression. Returns NULL if a callback returned NULL, or if the expression needs a callback that
- * is NULL. ?: becomes a call of `choose`. && and || become calls of `apply`, but only if `choose`
- * is not NULL: a caller without `choose` accepts no operator that may skip an operand.
+ * there is only one operand. expr_fold() returns the result of the last callback, which stands for
+ * the whole expression. It returns NULL if a callback returned NULL, or if the expression needs a
+ * callback that is NULL. ?: becomes a call of `choose`. && and || become calls of `apply`, but only
+ * if `choose` is not NULL: a caller without `choose` accepts no operator that may skip an operand.
  * alignof(NAME) becomes a call of `tensor_align`, a real number a call of `real`, and a name in
  * `reals` a call of `real_name`. For operators on real numbers, `apply` gets the names "+", "-",
  * "*", "real/", "fmin", "fmax", "neg", "<", ..., "sqrt", "pow", "double".

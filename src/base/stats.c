@@ -91,8 +91,8 @@ struct stats stats_summary(const double *v, size_t n, uint64_t seed)
 
 /*
  * a[i] and b[i] are the times of two calls, one right after the other, so a disturbance slows both.
- * We draw them together. Then a resample has the disturbance in both midmeans or in neither, and
- * the disturbance nearly cancels out in their ratio.
+ * A resample of the bootstrap therefore draws pairs (a[k], b[k]). Then the disturbance is in both
+ * midmeans or in neither, and nearly cancels out in their ratio.
  */
 struct stats stats_ratio(const double *a, const double *b, size_t n, uint64_t seed)
 {

@@ -212,8 +212,8 @@ static int set_share(struct drive *d, struct job *j, struct err *err)
            (b->steps && j->share.steps < 1);
 }
 
-/* Creates the pool, the file in which the author calls of all tasks reserve tokens and money. The
- * store knows how much earlier executions of `hone bench` spent. */
+/* Creates the pool, the file in which the author calls of all tasks reserve tokens and money. At
+ * the start it counts as spent what earlier executions of `hone bench` spent, as the store says. */
 static int open_pool(struct drive *d, struct err *err)
 {
     const struct budget *b = &d->r->budget;
@@ -467,8 +467,8 @@ static void stop_all(struct drive *d)
             child_terminate(&d->jobs[i].child);
 }
 
-/* Ends the tasks that still run when work() has returned, for example after Ctrl-C. The children
- * got that signal too; those that still live are killed. */
+/* Ends the tasks that still run when work() has returned, for example after Ctrl-C. Ctrl-C
+ * reaches the children too. Those that still live are killed. */
 static int give_up(struct drive *d, struct err *err)
 {
     int rc = 0;

@@ -1,8 +1,9 @@
 /*
  * case_order.h - which failing shape to name first, and what failing shapes have in common.
  *
- * If several cases lead to the same kind of verdict, the message of the first one stays
- * (check_blame()). So the rules look at the cases in the order that helps a person most.
+ * If several cases lead to the same kind of verdict, the verdict keeps the message of the case that
+ * was looked at first (check_blame()). So the rules of decide_verdict.h look at the cases in the
+ * order that helps a person most.
  */
 #ifndef CHECK_CASE_ORDER_H
 #define CHECK_CASE_ORDER_H

@@ -25,7 +25,7 @@ static void cell(struct strbuf *sb, double v)
 }
 
 /* Prints a row for each kernel and timed workload: the kernel's time, then for each unit of the GPU
- * the share of its peak rate. */
+ * the share of its peak rate that the kernel reached. */
 static void shares(struct strbuf *sb, const struct verdict *v)
 {
     struct prof_kernel k[MAX_KERNELS];

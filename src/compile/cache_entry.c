@@ -1,5 +1,6 @@
 /*
- * cache_entry.c - the bytes of a cache entry, field by field in the order of cache_entry_write().
+ * cache_entry.c - writes the result of a compile as bytes for the cache, and reads it back. The
+ * functions that read take the fields in the order in which cache_entry_write() writes them.
  */
 #include "compile/cache_entry.h"
 

@@ -49,8 +49,8 @@ struct compile_request {
     /* compile_key() of the candidate from which this one was made, or NULL. If that candidate has a
      * family header (family.h), the compile can use it. */
     const char *parent;
-    /* The source is not a candidate's but Hone's own device code, or that of a task's oracle
-     * (task/oracle.h). It may include Hone's headers. */
+    /* The source is not a candidate. It is Hone's own device code, or the code of a task's oracle
+     * (task/oracle.h), and may include Hone's headers. */
     bool trusted;
     /* Leave line numbers out of the code, and with them the paths of this machine. Hone does so
      * for kernels that it exports. */
@@ -62,8 +62,8 @@ int compiler_open(struct compiler **out, const struct compiler_config *cfg, stru
 void compiler_close(struct compiler *c);
 const char *compiler_version(const struct compiler *c);
 
-/* Computes the key that compile_run would set as compiled.key, without a compile. Use the key to
- * name a parent. */
+/* Computes the key that compile_run would set as compiled.key, without a compile. Use the key as
+ * compile_request.parent. */
 void compile_key(struct compiler *c, const struct compile_request *rq, char key[65]);
 
 /* Waits until the compile has ended. */

@@ -212,8 +212,8 @@ bad:
 }
 
 /*
- * Builds spec->pch unless another process built it first. It compiles the header with an empty
- * source, so that no candidate's macros can change the header.
+ * Builds spec->pch, a precompiled header, unless another process built it first. We compile the
+ * header with an empty source, so that no candidate's macros can change the header.
  */
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec)
 {

@@ -25,7 +25,8 @@ static const char undefs[] =
     "__nv_fp8_e5m2 cutlass half_t bfloat16_t tfloat32_t float_e4m3_t float_e5m2_t T R A F C S N E "
     "V";
 
-/* @ stands for the nonce. The numbers of elem_@ are those of enum dtype. */
+/* @ stands for the nonce, a random number (trailer.h). The numbers of elem_@ are those of enum
+ * dtype. */
 static const char body[] =
     "struct __half; struct __nv_bfloat16; struct __nv_fp8_e4m3; struct __nv_fp8_e5m2;\n"
     "namespace cutlass { struct half_t; struct bfloat16_t; struct float_e4m3_t;\n"

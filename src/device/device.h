@@ -229,8 +229,8 @@ struct device_ops {
      * the four functions are NULL, the worker runs the oracle's shared object on the CPU.
      * - truth_open loads the oracle. All candidate modules must be unloaded before that.
      * - truth_compute generates a call's inputs again and runs the oracle's phases. If the case
-     * asks for a sample of the units, it runs only these units. `got` has the candidate's outputs
-     * of the call; the oracle reads them if several answers are right.
+     * asks for a sample of the units, it runs only the units of the sample. `got` has the
+     * candidate's outputs of the call; the oracle reads them if several answers are right.
      * - truth_compare compares the bytes of a kept output with the truth.
      * - truth_fetch copies the truth and the magnitudes (job/compare_core.h) to the host. */
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,

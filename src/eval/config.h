@@ -23,7 +23,8 @@ struct eval_config {
     enum eval_baselines baselines;
     uint64_t measure_ns; /* how long to time calls; 0 = 2 s */
     bool warm_l2;        /* time with a warm L2 (docs/judge.md); not on the emulator */
-    /* A longer call counts as a hang; 0 = 5 s, with a profiler 20 s, on the emulator 40 s. */
+    /* A call that takes longer than this counts as a hang. 0 = the default: 5 s, with a profiler
+     * 20 s, on the emulator 40 s. */
     uint64_t call_ns;
     /* Run only these workloads: a list of names ("smoke:0,check:1"), of numbers of workloads in the
      * task, or of roles ("time"). NULL = all. */

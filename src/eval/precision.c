@@ -1,5 +1,5 @@
-/* precision.c - chooses the inputs to change for precision data, and how to change them. See
- * precision.h. */
+/* precision.c - chooses which inputs of a task to change, and how, so that the outputs show how
+ * precisely a kernel computes. See precision.h. */
 #include "eval/precision.h"
 
 #include <math.h>

@@ -117,9 +117,9 @@ static struct thin_input *of(const struct graph *g, struct thin *t, const struct
     BUG("an input that the graph does not list");
 }
 
-/* Goes through the n operands, and makes the first input thin that can be thin. An input that is
- * already thin counts if it is thin along the same dimensions. Returns false if no input can be
- * thin. */
+/* Goes through the inputs of the n operands until one can be thin, and makes this one thin. An
+ * input that is already thin counts if it is thin along the same dimensions. Returns false if no
+ * input can be thin. */
 static bool thin_one(const struct graph *g, struct thin *t, const struct source *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

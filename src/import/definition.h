@@ -7,8 +7,9 @@
  *     definition_close(&d);
  *
  * A data set is a folder with definitions/, workloads/ and files of tensors.
- * workloads/.../NAME.jsonl has one workload in each line. An input of a workload is random, a
- * scalar with its value, or a tensor in a safetensors file. All of these files are hostile input.
+ * workloads/.../NAME.jsonl has one workload in each line. An input of a workload is a
+ * random tensor, a scalar with its value, or a tensor in a safetensors file. Hone treats all
+ * these files as hostile input.
  */
 #ifndef IMPORT_DEFINITION_H
 #define IMPORT_DEFINITION_H
@@ -55,9 +56,9 @@ const struct definition_workload *definition_largest(const struct definition *d)
  * the value 1. */
 int definition_scalars(struct definition *d, const char *const *given, size_t n, double *out,
                        json_t *notes, struct err *err);
-/* Returns the key `init` of a task (docs/data.md): how to draw random inputs that are like those of
- * the workloads. For this it reads the safetensors files. Returns a new reference, or NULL after an
- * error. */
+/* Returns the value of the key `init` of a task (docs/data.md), which says how to draw random
+ * inputs that are like those of the workloads. For this it reads the safetensors files. Returns a
+ * new reference, or NULL after an error. */
 json_t *definition_init(const struct definition *d, struct err *err);
 
 #endif

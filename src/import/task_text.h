@@ -17,7 +17,7 @@
 
 struct import_files {
     struct strbuf task, reference;
-    int64_t statistics; /* the member of struct size_choice (sizes.h) */
+    int64_t statistics; /* size_choice.statistics of the sizes that were chosen (sizes.h) */
 };
 /* The description of an imported task; %s is the user's file. */
 #define IMPORT_DESCRIPTION "Imported from %s."
@@ -36,8 +36,8 @@ enum import_precision {
 
 struct import_choice {
     enum import_precision precision;
-    /* As in struct size_limits. `floor` is 1, or 2 if the module refuses sizes of 1. If
-     * `statistics` is 1, there is no condition on variances. */
+    /* `floor` and `statistics` are those of struct size_limits (sizes.h). `floor` is 1, or 2 if the
+     * module refuses sizes of 1. If `statistics` is 1, there is no condition on variances. */
     int64_t floor;
     int64_t statistics;
     bool degenerate; /* the outputs hardly depend on the inputs */

@@ -47,8 +47,9 @@ static double written(const struct job_case *jc)
 }
 
 /*
- * Returns how close the time `ns` comes to the ceilings, in percent: the larger of the percentages
- * for memory (`bytes`) and for arithmetic. *limit names the ceiling that decides. The ceilings are
+ * A ceiling is the highest rate of the memory or of arithmetic. Returns, in percent, how close a
+ * kernel that takes `ns` comes to the ceilings: the larger of its percentages for memory (`bytes`)
+ * and for arithmetic. *limit names the ceiling that decides. The ceilings are
  * those measured on the device, or, if none were measured, those of the data sheet. If the task
  * does not allow TF32, the ceiling for float32 products is the rate of the CUDA cores or a third of
  * the TF32 rate, whichever is higher.
@@ -196,8 +197,9 @@ void measure_times(struct verdict *v, const struct measure_input *in)
     v->speedup = nratio ? exp(log_ratio / nratio) : 0;
 }
 
-/* The cost model may be optimistic, so we multiply the floor by this factor before we compare it
- * with a modelled time. A kernel that leaves out work is far below even this lower floor. */
+/* The floor is the least time that any kernel for the task needs (gpu.h). A modelled time may be
+ * too low, so before we compare it with the floor, we multiply the floor by this factor. A kernel
+ * that leaves out work is far below even this lower floor. */
 static const double model_slack = 0.8;
 
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns)

@@ -1,5 +1,5 @@
-/* answers.c - a small table of answers. New answers take the places of old ones in turn. See
- * answers.h. */
+/* answers.c - keeps answers of the server in a small table. The answer to a new query takes the
+ * next place of the table in turn. See answers.h. */
 #include "serve/answers.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* watch.c - looks at claims, and puts back the bundles of workers that stopped. See watch.h. */
+/* watch.c - looks at the bundles that workers have claimed, and puts back those of workers that
+ * stopped. See watch.h. */
 #include "spool/watch.h"
 
 #include <stdio.h>
@@ -57,7 +58,8 @@ static uint64_t count_of(struct spool_watch *w, const char *claim, const char *w
     return spool_beat_read(w->fs, worker, &b) == 0 && str_eq(b.claim, claim) ? b.count : 0;
 }
 
-/* Reads the beat of the claim's worker. Returns whether it put the bundle back. */
+/* Reads the beat of the claim's worker. If the count has not changed for longer than the lease,
+ * puts the bundle back. Returns whether it was put back. */
 static bool look(struct spool_watch *w, struct spool_watched *x, uint64_t passed)
 {
     struct spool_name n;

@@ -25,9 +25,10 @@ void study_scores_release(struct study_scores *x);
 /* Returns the row of this arm, task and seed, or NULL if the study does not have it yet. */
 const struct study_row *study_find_row(const struct study_scores *x, const char *arm,
                                        const char *task, uint32_t seed);
-/* Returns the score of an arm with a seed after `after` candidates: the mean over all tasks.
- * Returns -1 if the study has no row for one of the tasks yet. A run in which no kernel passed
- * counts as 0. A task on which no kernel of any run passed is left out of the mean. */
+/* Returns the score of an arm with a seed: the mean over all tasks of the scores that the runs had
+ * after `after` candidates. Returns -1 if the study has no row for one of the tasks yet. A run in
+ * which no kernel passed counts as 0. A task on which no kernel of any run passed is left out of
+ * the mean. */
 double study_score(const struct study_scores *x, const char *arm, uint32_t seed, uint32_t after);
 /* Returns the mean of n values, with a 95% interval by bootstrap. n must be above 0. */
 struct study_interval study_mean(const double *v, uint32_t n);

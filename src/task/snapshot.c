@@ -1,5 +1,6 @@
 /*
- * snapshot.c - writes the files of a task as one text, reads such a text, and compares two.
+ * snapshot.c - writes the files of a task as one text, reads such a text, and compares two such
+ * texts.
  *
  * A snapshot is a line "hone-task 1", then for each file a line "NAME BYTES", its bytes and a
  * newline. A file that the task does not have is left out.

@@ -1,4 +1,5 @@
-/* build_values.c - builds elementwise functions, casts, and losses of a difference. */
+/* build_values.c - builders (build.h) of elementwise functions, casts, and losses of a
+ * difference. */
 #include <string.h>
 
 #include "base/util.h"

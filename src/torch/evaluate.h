@@ -1,5 +1,6 @@
 /*
- * evaluate.h - turns a tree into objects: names, operators, fields, subscripts and calls.
+ * evaluate.h - evaluates the syntax tree of a PyTorch expression. A tree consists of names,
+ * operators, fields, subscripts and calls. Its result is an object (object.h).
  */
 #ifndef TORCH_EVALUATE_H
 #define TORCH_EVALUATE_H

@@ -16,7 +16,7 @@
 #include "worker/sidecar.h"
 
 enum {
-    TELL_NS = 50 * 1000 * 1000, /* see job_run_save_progress() */
+    TELL_NS = 50 * 1000 * 1000, /* between two writes of progress.bin */
     TELL_EMULATED_NS = 5 * TELL_NS,
     TRY_LOCK_MS = 10,            /* how often we try to lock a busy GPU */
     TURN_NS = 1000 * 1000 * 1000 /* how often we write TURN_FILE while we wait for the GPU */

@@ -25,7 +25,7 @@ static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.
 enum {
     MAX_ELEMS = 1536,    /* how many elements we draw at random, from all pieces together */
     FEW_PIECES = 8,      /* an output with at most this many pieces may exceed MAX_ELEMS */
-    MAX_PLACES = 1024,   /* how many places of each output we take */
+    MAX_PLACES = 1024,   /* how many places (see choose_places()) of each output we take */
     MAX_ROUNDS = 64,     /* how many elements we draw from each piece */
     MAX_UNITS = 1 << 20, /* units of one phase that one element may need */
     SEEN_SIZE = 1 << 16  /* entries of the hash table `seen` */

@@ -12,8 +12,8 @@
 #include "emu/core/mem.h"
 
 /* in->o[0] is the base of dst, o[1] the base of src, o[2] the src-size or the ignore predicate.
- * sub[0] is the size, sub[1] the kind of o[2], sub[2] the bytes of a dst address, sub[3] those of a
- * src address. imm is the offset of dst, aux points to the offset of src. */
+ * sub[0] is the size, sub[1] the kind of o[2] (EXTRA_...), sub[2] the bytes of a dst address,
+ * sub[3] those of a src address. imm is the offset of dst, aux points to the offset of src. */
 enum { EXTRA_NONE, EXTRA_SIZE, EXTRA_IGNORE, EXTRA_IGNORE_NEG };
 
 static uint32_t source_bytes(struct warp *w, const struct insn *in, uint32_t lane)
@@ -130,8 +130,8 @@ static int exec_cp_wait(struct warp *w, const struct insn *in)
 }
 
 /* Executes cp.async.mbarrier.arrive. The arrival happens when the copies that the thread has issued
- * so far are complete. Without .noinc, the instruction also raises the number of arrivals that the
- * phase expects by one. */
+ * so far are complete. Without .noinc, the instruction also adds one to the number of arrivals
+ * that the phase expects. */
 static int exec_cp_arrive(struct warp *w, const struct insn *in)
 {
     struct warp_async *a = warp_async(w);

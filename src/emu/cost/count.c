@@ -1,11 +1,11 @@
 /*
  * count.c - counts what a kernel executes and moves, for each launch and each source line.
  *
- * During a launch, each host thread adds to one record for each decoded instruction. At the end we
- * add the records up and turn them into named numbers. The decoded instruction already holds its
- * kind, source line and tensor operations. So during the launch we count only what is not known
- * before: how often the instruction executes, how many bytes and sectors it moves, how many
- * conflicts and waits it has.
+ * Each host thread has its own array of records, one record for each decoded instruction, and
+ * counts there during a launch. At the end we add up the arrays and turn the sums into named
+ * numbers. The decoded instruction already holds its kind, source line and tensor operations. So
+ * during the launch we count only what is not known before: how often the instruction executes, how
+ * many bytes and sectors it moves, how many conflicts and waits it has.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -240,8 +240,9 @@ void count_waits(struct warp *w, const struct insn *pc)
     if (s->starts) {
         p->waited[0] = p->waited[1] = 0;
         p->stored = false;
-        /* Here a new pass through the region begins. Loads of earlier passes count as level 1,
-         * because all of them were issued before this pass. */
+        /* Here a new pass through the region begins (schedule.c explains regions and levels).
+         * Loads of earlier passes count as level 1, because all of them were issued before this
+         * pass. */
         for (int k = 0; k < 2; k++)
             p->level[k] = MIN(p->level[k], 1);
     }
@@ -377,9 +378,9 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
     }
 }
 
-/* Adds the clocks and the machine-code instructions of each region, times the number of its runs.
- * Branches that became predicates may skip instructions of a region, so we count the runs of its
- * first instruction. */
+/* Adds the clocks and the machine-code instructions of each region (schedule.c), times the number
+ * of its runs. Branches that became predicates may skip instructions of a region, so we count the
+ * runs of its first instruction. */
 static void add_schedule(struct work *w, const struct code_func *cf, const struct insn_count *c,
                          double scale)
 {
@@ -391,10 +392,10 @@ static void add_schedule(struct work *w, const struct code_func *cf, const struc
     }
 }
 
-/* Finds how much memory the launch touched, and how much of it several blocks read. In memory that
- * several blocks read, it counts the distinct bytes, and the sectors summed over blocks. From these
- * two numbers the model computes how often a block finds data in a cache because another block has
- * read it. */
+/* Finds how much memory the launch touched, and how much of it several blocks read. For memory
+ * that several blocks read, it counts the distinct bytes, and the sectors that each block reads,
+ * summed over the blocks. From these two numbers the model computes how often a block finds data in
+ * a cache because another block has read it. */
 static void footprint(struct launch *l, struct work *w, double scale)
 {
     struct emu_mem *m = &l->emu->mem;

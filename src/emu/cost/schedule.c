@@ -29,7 +29,7 @@ struct pass {
     struct reg_state {
         uint32_t region; /* the region that wrote the register last */
         uint8_t level;   /* highest level of the loads on which the register's value depends */
-        float ready;     /* clock of the region at which the value is ready */
+        float ready;     /* when the value is ready, in clocks since the region began */
     } * regs;
     uint32_t region;
     /* For the instruction being scheduled: the highest level of its operands seen so far, and the
@@ -90,7 +90,7 @@ static float cost_of(const struct insn *in, const struct ptx_insn *p, float *iss
 {
     *issued = 1;
     bool packs = in->kind == CK_MOVE && p->nops == 2 && (p->ops[0].n || p->ops[1].n);
-    if (packs) { /* mov.b32 {lo, hi} is often half of a wider operation */
+    if (packs) { /* a mov of {lo, hi} is often half of a wider operation, so it counts half */
         *issued = 0.5F;
         return 2;
     }
@@ -155,7 +155,7 @@ void schedule_code(struct code_func *cf)
     struct pass p = {.cf = cf, .regs = xcalloc(cf->src->regs.n + 1, sizeof *p.regs)};
     struct insn_schedule *s = cf->schedule, *first = s;
     uint32_t until = 0; /* the furthest target of the branches so far that become predicates */
-    uint8_t under = 0;  /* the level of the newest such branch's predicate */
+    uint8_t under = 0;  /* the level of the predicate of the newest of these branches */
     find_soft(cf, soft);
     for (uint32_t i = 0; i <= cf->n; i++) {
         s[i] = (struct insn_schedule){.level = 1};

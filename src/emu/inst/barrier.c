@@ -15,7 +15,7 @@
 #include "emu/core/mem.h"
 
 /* In struct insn, o[0] is the destination of barrier.red, o[1] the number of the barrier, o[2] the
- * thread count, o[3] the predicate of barrier.red. sub[0] is one of these values; sub[1] says
+ * thread count, o[3] the predicate of barrier.red. sub[0] is one of the values below; sub[1] says
  * whether the predicate is negated, sub[2] whether there is a thread count. */
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 
@@ -59,8 +59,9 @@ out:
     w->frame = was;
 }
 
-/* If some threads arrive at one barrier instruction, and other threads at a barrier instruction
- * that comes later in the code, the others went around the first instruction. Reports them. */
+/* Threads of one barrier may wait at different instructions. Reports threads that went around an
+ * instruction A at which other threads wait: they wait at an instruction B that comes after A, and
+ * no loop leads from B back to A. */
 static void check_places(struct barrier *b)
 {
     for (uint32_t i = 0; i < b->nplaces; i++)

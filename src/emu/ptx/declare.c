@@ -69,7 +69,7 @@ static uint64_t parse_init_list(struct parser *ps, struct ptx_var *v, uint64_t o
             }
         } else {
             uint64_t val = (uint64_t)ps_const(ps, 0);
-            /* 0xff00(symbol) is the byte of the address that the mask selects */
+            /* 0xff00(symbol) is one byte of the symbol's address: the mask 0xff00 selects it */
             if (lex_is(&ps->lx, '(')) {
                 ps_next(ps);
                 struct ptx_reloc r = {.off = off, .size = elem};
@@ -109,8 +109,8 @@ enum ptx_space ps_space(struct parser *ps)
     return SP_GENERIC;
 }
 
-/* Parses the attributes and the type of a declaration; the caller has parsed the space before them.
- * Returns how many elements the vector type has (1, 2 or 4). */
+/* Parses the attributes and the type of a declaration; the caller has parsed the state space
+ * (such as .global) before them. Returns how many elements the vector type has (1, 2 or 4). */
 static uint32_t parse_decl_type(struct parser *ps, enum ptx_type *type, uint32_t *align)
 {
     uint32_t width = 1;
@@ -182,7 +182,7 @@ static void parse_reg_decl(struct parser *ps)
     } while (ps_accept(ps, ','));
 }
 
-/* Parses one variable or parameter; the caller has parsed its space. */
+/* Parses one variable or parameter; the caller has parsed its state space. */
 struct ptx_var *ps_var(struct parser *ps, enum ptx_space sp, bool bind_it)
 {
     enum ptx_type type;

@@ -1,5 +1,6 @@
-/* suspects.c - keeps the cells that are part of races, and reports races with all that the second
- * run found out. See suspects.h. */
+/* suspects.c - keeps the suspects, which are the cells of memory that are part of a race. The
+ * second run of a launch notes the accesses to them, and the reports of races use these notes. See
+ * suspects.h. */
 #include "emu/sanitizer/suspects.h"
 
 #include "base/util.h"
@@ -16,14 +17,14 @@ struct place {
     uint32_t block[3], thread[3];
 };
 
-/* A plain load of a suspect by some lanes of a warp, in one execution of the instruction. */
+/* A plain load of a suspect cell by some lanes of a warp, in one execution of the instruction. */
 struct suspect_read {
     struct place at;       /* the access of the first of these lanes */
     uint32_t block, clock; /* number of the block + 1, and the block's clock (block_order.c) */
     /* lanes: a mask. t: the warp's own clock at the load (state.h). */
     uint32_t warp, lanes, t;
-    /* block_san.base at the load. It differs between blocks that use the same shadow one after
-     * another. */
+    /* block_san.base at the load. It differs between blocks that use the same shadow memory one
+     * after another. */
     uint32_t epoch;
     /* *used becomes true when the kernel first uses the loaded value. If we cannot follow the
      * value, it is true at once. */

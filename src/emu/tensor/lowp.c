@@ -1,5 +1,6 @@
 /*
- * lowp.c - converts elements of matrix operands. See lowp.h.
+ * lowp.c - converts elements of matrices between low-precision types and float or int32. See
+ * lowp.h.
  */
 #include "emu/tensor/lowp.h"
 

@@ -1,5 +1,5 @@
 /*
- * infer.c - `hone-gnn infer`: predicts the classes of a split with a trained model.
+ * infer.c - `hone-gnn infer`: predicts the classes of the nodes of a split with a trained model.
  */
 #include <inttypes.h>
 #include <stdio.h>

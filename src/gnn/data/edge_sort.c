@@ -1,4 +1,4 @@
-/* edge_sort.c - sorts edges by ranges of nodes, through files if they exceed memory. */
+/* edge_sort.c - sorts edges by ranges of nodes, through files if memory is too small. */
 #include "gnn/data/edge_sort.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* writer.c - writes the files of a dataset into a partial directory, then renames it. */
+/* writer.c - writes the files of a dataset into the directory DIR.PID.partial, then renames this
+ * directory to DIR. */
 #include "gnn/data/writer.h"
 
 #include <errno.h>

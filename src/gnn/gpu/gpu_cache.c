@@ -1,4 +1,5 @@
-/* gpu_cache.c - rows in a GPU's memory and in pinned host memory. See gpu_cache.h. */
+/* gpu_cache.c - keeps rows of features in a GPU's memory and in pinned host memory. See
+ * gpu_cache.h. */
 #include "gnn/gpu/gpu_cache.h"
 
 #include <inttypes.h>
@@ -71,7 +72,8 @@ static void fill_cache(struct gpu_cache *c, struct rows r, struct parallel *pool
         cu_pinned_free(d->cu, stage);
 }
 
-/* Copies the other rows to pinned memory, and then maps this memory for the GPU. */
+/* Copies the rows that are not in the cache to pinned memory, and then maps this memory for the
+ * GPU. */
 static void fill_host(struct gpu_cache *c, struct rows r, struct parallel *pool)
 {
     struct gpu_device *d = c->d;
@@ -98,8 +100,8 @@ static void send_slots(struct gpu_cache *c, const int32_t *order)
         slot[order[i]] = (int32_t)(i < c->rows ? i : c->rows - i - 1);
     c->slot = gpu_alloc(&c->d->base, bytes);
     gpu_upload(&c->d->base, c->slot, slot, bytes);
-    /* After this sync the copy has read `slot`, and we may free it. A later sync reports a
-     * failure. */
+    /* After this sync the copy has read `slot`, and we may free it. If the copy failed, a later
+     * sync reports it. */
     (void)gpu_sync(&c->d->base, NULL);
     free(slot);
 }

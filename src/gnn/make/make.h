@@ -34,9 +34,9 @@ struct made {
     struct writer_counts counts;
 };
 
-/* R-MAT draws an edge by choosing a quadrant of the adjacency matrix with these probabilities, then
- * a quadrant of that quadrant, and so on. The ids are scrambled afterwards. Features and labels are
- * random. */
+/* R-MAT draws an edge by choosing a quadrant of the adjacency matrix with the probabilities below,
+ * then a quadrant of that quadrant, and so on. The ids are scrambled afterwards. Features and
+ * labels are random. */
 struct rmat_options {
     double a, b, c;   /* the probability of the fourth quadrant is 1 - a - b - c */
     bool no_isolated; /* if a node has no edge, add one from it to a random node */

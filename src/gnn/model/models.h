@@ -6,8 +6,9 @@
  *     struct gnn_program p;
  *     if (model_build(&c, &p, err) < 0) ...
  *
- * x is the matrix of the layer's inputs, x' its first rows: those of the targets. mean(x) and
- * sum(x) have one row for each target, from the rows of its sampled neighbours. Capital letters,
+ * The targets of a layer are the nodes for which it computes results. x is the matrix of the
+ * layer's inputs. The first rows of x belong to the targets; x' is these rows. mean(x) and sum(x)
+ * have one row for each target, from the rows of its sampled neighbours. Capital letters,
  * a_src and a_dst are weights; a, b, c, d and r are biases. norm is batch norm. LeakyReLU_0.2 has
  * the slope 0.2.
  *
@@ -19,8 +20,9 @@
  *              result is z, comes dropout_0.5(relu(z C + c)) D + d
  *     sage-ri  x' R + r + dropout(LeakyReLU_0.01(norm(mean(dropout(x)) A + dropout(x') B))), with
  *              dropout 0.1. The x of the first layer is dropout(features). The other layers have
- *              x' in place of x' R + r. After the last layer come two products with bias, without
- *              activation, over the first x and the results of all layers side by side.
+ *              x' in place of x' R + r. After the last layer comes the head: two products with
+ *              bias, without activation, over the first x and the results of all layers side by
+ *              side.
  *
  * Attention has exactly one edge from a target to itself, as in PyG's GATConv, whether or not the
  * graph has a self loop there. The other models take a self loop like any other edge.
@@ -31,9 +33,9 @@
  * in place of the sum needs no scaling.
  *
  * The sizes, activations and dropouts are those of the public code of SALIENT, a system for
- * training such models. In that code, an in-place addition of the residual also changes the results
- * that were put side by side for the head of sage-ri. So the head sees results with the residual
- * added, here as in that code.
+ * training such models. The head of sage-ri reads the results of the layers after the residual
+ * (x' R + r, or x') was added to them. That code does the same: it adds the residual in place,
+ * which also changes the results that were put side by side.
  */
 #ifndef GNN_MODEL_MODELS_H
 #define GNN_MODEL_MODELS_H

@@ -1,4 +1,4 @@
-/* id_table.c - memory of the hash table from node to position. See id_table.h. */
+/* id_table.c - allocates the hash table that maps a node to its position. See id_table.h. */
 #include "gnn/sample/id_table.h"
 
 #include <string.h>

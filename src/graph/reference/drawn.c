@@ -1,5 +1,5 @@
-/* drawn.c - plans which values get copies with drawn errors, and puts the copies into the graph
- * (drawn.h). */
+/* drawn.c - chooses the values that get copies with random errors, and puts the copies into the
+ * graph (drawn.h). */
 #include "graph/reference/drawn.h"
 
 #include <string.h>
@@ -23,9 +23,9 @@ struct plan {
 
 /* ---- which values ---------------------------------------------------------------------------- */
 
-/* Returns how many of v's operands are rounded to TF32, and sets *first to the first of them. A
- * recurrent operation rounds its state anew in each step, so only the error of its weight is
- * shared. */
+/* Returns how many of v's operands are rounded to TF32 with errors that several terms share, and
+ * sets *first to the index of the first of them. A recurrent operation has one such operand, its
+ * weight: it rounds its state anew in each step. */
 static uint32_t rounded_operands(const struct emit *e, const struct value *v, uint32_t *first)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -218,8 +218,8 @@ bool drawn_plan(struct emit *e)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* The rounding error of a copy is nearly normally distributed. Its standard deviation is that of
- * the model: 2^-11/sqrt(3) times the number that is rounded. Errors with only two values, +x and
+/* The rounding error of a copy is nearly normally distributed. Its standard deviation is
+ * 2^-11/sqrt(3) times the number that is rounded. Errors with only two values, +x and
  * -x, would not be good enough: two such errors cancel in half of the samples, so a sum of few
  * products would seem to have no error. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p)

@@ -1,6 +1,7 @@
 /*
- * emit_line.c - writes scans (one unit makes a line along the axis) and index_add (one unit makes
- * all elements along the axes after `dim`). emit_attention.c has attention, emit_recurrent.c has
+ * emit_line.c - writes scans and index_add. One unit (line.h) of a scan makes all elements along
+ * the scanned axis. One unit of index_add makes all elements along the axes after `dim`.
+ * emit_attention.c has attention, emit_recurrent.c has
  * lstm, gru and rnn.
  */
 #include <math.h>

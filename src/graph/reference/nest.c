@@ -3,7 +3,7 @@
 
 #include "base/util.h"
 
-/* Lanes do not share a loop of at most this many terms. */
+/* Lanes share only loops that have more terms than this. */
 enum { FEW_TERMS = 32 };
 
 /* Is the sum added up in chains? Only sums of floats in kernels are. */

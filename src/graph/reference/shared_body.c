@@ -3,8 +3,8 @@
  * (shared_body.h).
  *
  * The form of a text is the text with every region, tensor and local name replaced by its number in
- * the order of first appearance, and with every integer left out. Phases of the same form share a
- * function.
+ * the order of first appearance, and with every integer left out. Phases of the same form are of
+ * one kind, and share a function.
  */
 #include "graph/reference/shared_body.h"
 
@@ -49,8 +49,9 @@ static const char *tensor_dtype(const struct shared_bodies *s, const char *name)
 }
 
 /* Returns the number of a local name such as v3, counted from 1 in the order of first appearance.
- * It depends only on the digits of the name: no two names have the same digits, except pairs such
- * as v6 and s6 (sampled_body.h), and the form keeps the letters. */
+ * The number depends only on the digits of the name. Two names have the same digits only if they
+ * are a pair such as v6 and s6 (sampled_body.h). Such names get the same number, but the form keeps
+ * their letters. */
 static size_t local_number(struct local_vec *locals, size_t *known, const struct body_token *t)
 {
     size_t i = strtoul(t->at + 1, NULL, 10);
@@ -118,7 +119,8 @@ static uint64_t hash_of(const char *s)
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-/* Are integers number i and k equal in each phase of the kind that begins with phase `first`? */
+/* `first` is the first phase of a kind. Are integers number i and k equal in each phase of this
+ * kind? */
 static bool same_column(const struct shared_bodies *s, size_t first, size_t i, size_t k)
 {
     for (size_t p = first; p < s->n; p++)
@@ -137,7 +139,8 @@ static bool varies(const struct shared_bodies *s, size_t first, size_t i)
     return false;
 }
 
-/* Decides which integers of a kind's text become parameters. Integers that are always equal share
+/* Decides which integers in the text of phase `first` become parameters of the function: those that
+ * differ between the phases of the kind. Integers that are equal to each other in every phase share
  * a parameter. */
 static void number_integers(const struct shared_bodies *s, size_t first)
 {

@@ -1,5 +1,6 @@
 /*
- * part.h - a launch of a generated kernel as a task of its own, for which a template may exist.
+ * part.h - describes one launch of a generated plan as a task of its own: a part of the whole task.
+ * If a template fits the part, the template's kernels replace the launch (generate.h).
  *
  *     json_t *task = part_task(&part);
  *     ...                                        a template writes the kernel file `source`

@@ -3,7 +3,8 @@
 #include "base/util.h"
 #include "playbook/match/match.h"
 
-/* Returns 0 or 1 if v is the first or second half of the input's rows, else -1. */
+/* Returns 0 if v is the first half of each row of the input, 1 if it is the second half, else -1.
+ */
 static int half_of(const struct match *x, const struct value *v)
 {
     if (v->op != OP_SLICE || meaning_input(x->m, v->args[0]) != 0 || value_attr(v, "step")->i != 1)
@@ -26,7 +27,7 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
     return half >= 0;
 }
 
-/* Does the task use a half of the input's rows? */
+/* Does the task use the first or the second half of each row? */
 static bool has_half(const struct match *x)
 {
     const bool *needed = graph_needed(&x->m->g, x->v, NULL, &x->m->mem);
