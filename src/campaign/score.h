@@ -31,7 +31,8 @@ struct campaign_score {
      * tasks (kind.h). */
     struct score all, without_collapsed;
     VEC(struct kind_score) kinds; /* in the order in which the kinds first appear in the rows */
-    /* How many rows there are, and how many of them are of these sorts. */
+    /* `rows` is the number of all rows. The other numbers say how many of them are of each sort;
+     * `old` counts the rows that another version of Hone made. */
     unsigned rows, degenerate, collapsed, unfinished, left_out, old;
 };
 

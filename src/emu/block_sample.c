@@ -210,8 +210,8 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  * includes the counted sample, but not the clusters at the edges. If 1% of the blocks are bad, a
  * sample of 500 blocks holds a bad block with a probability of 99.3%. */
 #define VERIFY_CLUSTERS 500u
-/* If a kernel is heavy, step 2 may exceed VERIFY_COST. It may then cost half as much as the counted
- * sample, but at most VERIFY_COST_MOST. */
+/* VERIFY_COST (block_sample.h) limits the host work of step 2. For a heavy kernel the limit is
+ * higher: half the work of the counted sample, but at most VERIFY_COST_MOST. */
 #define VERIFY_COST_MOST 6e7
 #define WHOLE_COST 2e8 /* limit of step 2, if it must run all blocks or none */
 #define DOUBT_COST 4e8 /* limit of step 3 */
@@ -552,6 +552,7 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
     if (a->share.mean > 0 || !e->ran_in_part)
         out->most = a->share.most * (e->ran_in_part ? e->in_part_scale : 1);
     else if (a->lazy->patches.n && e->blocks_ran)
-        /* if the blocks wrote a larger share, we would have seen a written element */
+        /* If the whole grid wrote a larger share of the buffer than this, we would almost surely
+         * have seen a written element. */
         out->most = 5.0 / (double)e->blocks_ran;
 }

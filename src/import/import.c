@@ -54,8 +54,9 @@ static int write_files(const char *dir, const struct import_files *f, struct err
     return rc;
 }
 
-/* Runs the oracle with random rounding, at the first shape and at two more that take little time.
- * The errors must be within the tolerance, and the largest error must not be far below it. */
+/* Runs the oracle (the compiled reference) with random rounding, at the first shape and at two more
+ * that take little time. The errors must be within the tolerance, and the largest error must not be
+ * far below it. */
 static int prove_tolerance(const struct task *t, const char *oracle_so, struct import_report *r,
                            struct err *err)
 {
@@ -257,9 +258,10 @@ static void add_note(struct import_report *r, char *text)
 }
 
 /* Refuses to write over a task that somebody else made. Hone may replace only a task that it
- * imported from the same file before. It recognises such a task by the description. But a task
- * whose reference stays in Python has the definition's own description; Hone recognises that task
- * by its tolerance, which a definition does not have. */
+ * imported from the same file before. It recognises such a task by the description. But a task that
+ * was imported from a definition (definition.h) may keep its reference in Python and the
+ * definition's own description. Hone recognises that task by its tolerance, which a definition does
+ * not have. */
 static int check_folder(const char *dir, const struct trace_request *rq, bool *replaces,
                         struct err *err)
 {

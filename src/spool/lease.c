@@ -53,8 +53,9 @@ int spool_worker_begin(struct spool_worker *w, struct spool_fs *fs, const char *
     snprintf(w->who, sizeof w->who, "%s", who);
     w->watch = (struct spool_watch){
         .fs = fs, .lease_ns = lease_ns, .most = WATCH_MOST, .first = rng_below(&w->rng, 1 << 20)};
-    /* The file may exist although `make` reports a failure, so we try to overwrite it then. Its
-     * name is random, so no other worker's file has this name. */
+    /* The file system may report a failure although it has made the file of the beats. So after a
+     * failure we try to overwrite the file. Its name is random, so no other worker's file has this
+     * name. */
     int rc = write_beat(w, true);
     for (int i = 0; rc < 0 && i < MOVE_TRIES; i++)
         rc = write_beat(w, rc == -ENOENT);

@@ -22,8 +22,9 @@ extern pthread_mutex_t mem_wide_lock;
 /* The value of insn.o[4] in ld.nc. No store may change the data that ld.nc reads, so this load may
  * move before stores. */
 #define LD_CONST OPND_NUMBER(1)
-/* The value of insn.o[4] in a shared access that merge_shared.c merged with others: the bytes of
- * the merged access, and whether this access is its first part. */
+/* merge_shared.c merges accesses to shared memory into wider ones. MERGED() is the value of
+ * insn.o[4] in each part of a merged access. `bytes` is the size of the whole merged access, and
+ * `first` says whether this part is its first. */
 #define MERGED(bytes, first) OPND_NUMBER((bytes) | ((first) ? 0x100u : 0))
 #define MERGED_BYTES(code) ((code)&0xff)
 #define MERGED_FIRST(code) ((code) >> 8 & 1)

@@ -51,7 +51,8 @@ struct phase_body {
 
 struct shared_bodies {
     const struct body_names *names;
-    /* One entry per value: true if its VAL and PART hold a number for each sample (drawn.h). */
+    /* One entry per value: true if its regions VAL and PART hold a number for each sample
+     * (drawn.h). */
     const bool *sampled;
     const struct graph *g;
     struct arena *arena;
