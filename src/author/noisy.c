@@ -1,6 +1,6 @@
 /*
- * noisy.c - an author for studies of strategies without a language model: the built-in author, made
- * to err as often as a model did in recorded runs.
+ * noisy.c - an author that needs no language model, for studies of strategies. It is the built-in
+ * author, made to err as often as models did in recorded runs.
  *
  * It differs from `playbook`, the built-in author, in two ways.
  *  1. It knows only what its prompt says. The built-in author reads all candidates from the facts,

@@ -38,8 +38,8 @@ enum ptx_space mem_space(const struct ptx_insn *p);
 
 /* Finds the host memory of a whole warp's access and writes it to *out. Returns false if the active
  * lanes are not all in one object (such as one buffer), or if something must be reported. The
- * caller then calls mem_at() for each lane. If it returns true, generic addresses in addr[] have
- * become offsets in their space. */
+ * caller then calls mem_at() for each lane. After mem_lanes() has returned true, addr[] holds no
+ * generic addresses any more: they have become offsets in their space. */
 bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_t *addr, uint32_t n,
                uint32_t access, struct lanes *out);
 

@@ -1,5 +1,6 @@
 /*
- * vip.c - inclusion probabilities by a recursion over the hops. See vip.h.
+ * vip.c - computes the probability of each node that a batch contains it, by a recursion over the
+ * hops. See vip.h.
  *
  * Each node has a sum of logarithms, which is an integer in fixed point. Threads add to the sums
  * with atomic integer additions. So the probabilities do not depend on the order of the additions.
