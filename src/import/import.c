@@ -152,9 +152,9 @@ static bool names(const char *message, const char *axis, bool divided)
     return false;
 }
 
-/* Adds to `fixed` the axes that an error message names beside a division sign. If there are none,
- * adds all axes that the message names. A size that Hone cannot follow nearly always has a
- * division. Returns false if it adds no axis. */
+/* Adds to `fixed` the axes that an error message names beside a division sign, because a size that
+ * Hone cannot follow nearly always has a division. If there are none, adds all axes that the
+ * message names. Returns false if it adds no axis. */
 static bool fix_named(const json_t *found, const char *message, json_t *fixed)
 {
     const json_t *axes = json_object_get(json_object_get(found, "graph"), "axes");
@@ -169,8 +169,9 @@ static bool fix_named(const json_t *found, const char *message, json_t *fixed)
     return json_array_size(fixed) > before;
 }
 
-/* Traces the module and writes its task. If Hone's rules cannot follow a size, that size is fixed,
- * and the module is traced again. An example is a reshape whose sizes Hone cannot prove equal. */
+/* Traces the module and writes its task. Hone's rules may be unable to follow a size: for example,
+ * they cannot prove that a reshape keeps the number of elements. Then Hone makes the axes of this
+ * size constant, and traces the module again. */
 static json_t *trace_and_write(const struct trace_request *rq, const char *name,
                                const struct import_choice *how, struct import_files *f,
                                struct err *err)
@@ -194,7 +195,8 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
     return found;
 }
 
-/* Changes the choice after a failed proof. Returns false if there is nothing to change. */
+/* Changes *how after a failed proof, as write_and_prove() says. Returns false if there is nothing
+ * to change. */
 static bool change_choice(const struct importer *im, const struct import_files *f,
                           const struct import_report *r, struct import_choice *how)
 {
