@@ -342,9 +342,9 @@ static enum result_status run_some(struct launch *run, uint32_t n, struct err *e
 }
 
 /* Statistics of the bytes that clusters stored. The first four numbers cover only the clusters that
- * were drawn at random: `n` is their number, `idle` how many of them stored nothing, `sum` the sum
- * of the bytes that they stored, and `squares` the sum of the squares of these bytes. `all` is the
- * sum of the bytes over all clusters that ran. */
+ * were drawn at random: `n` is their number, and `idle` says how many of them stored nothing. With
+ * x as the number of bytes that a cluster stored, `sum` is the sum of x over these clusters, and
+ * `squares` is the sum of x * x. `all` is the sum of x over all clusters that ran. */
 struct stored {
     double n, idle, sum, squares, all;
 };
