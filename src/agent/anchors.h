@@ -19,8 +19,8 @@
 #include "base/vec.h"
 
 struct anchor {
-    /* The first and last line of the place in the parent, counted from 1. If first is last + 1, the
-     * place is empty: it lies between the lines `last` and `first`. */
+    /* The first and last line of the place, counted from 1, in the file before the change. If first
+     * is last + 1, the place is empty: it lies between the lines `last` and `first`. */
     size_t first, last;
     char what[400]; /* what the coder should do there */
 };

@@ -4,8 +4,8 @@
  *
  *     plan   sees  the fastest nodes (cfg->leaders of them), and how the fastest file differs
  *                  from the node's file
- *     code   sees  the node's children, the children of its siblings
- *     debug  sees  the root, the node's siblings
+ *     code   sees  the node's children, and the children of the node's siblings
+ *     debug  sees  the root, and the node's siblings
  *
  * "The node" is the candidate that the prompt is about; the prompt shows it in any case. With
  * `--ablate context=flat` every role sees all candidates.

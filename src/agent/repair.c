@@ -44,8 +44,8 @@ static int diagnose(struct agent *a, const struct situation *s, char **out, stru
     return rc;
 }
 
-/* Asks for an edit of a failed candidate; *out is the new candidate. An edit follows a diagnosis,
- * but the first edit of a simple error needs none. */
+/* Asks for an edit of a failed candidate; *out is the new candidate. Asks for a diagnosis before
+ * that, except if this is the first edit and the error is simple (is_simple()). */
 static int repair_once(struct agent *a, struct node *failed, struct strbuf *earlier,
                        struct node **out, struct err *err)
 {

@@ -1,4 +1,5 @@
-/* shown_file.c - chooses the file to show and describes changes. See shown_file.h. */
+/* shown_file.c - decides whether a prompt shows a candidate's file, or an older file and the
+ * changes since. See shown_file.h. */
 #include "agent/shown_file.h"
 
 #include <stdio.h>

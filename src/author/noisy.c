@@ -1,10 +1,11 @@
 /*
- * noisy.c - an author for studies of strategies without a language model: the built-in author, made
- * to err as often as a model did in recorded runs.
+ * noisy.c - an author that needs no language model, for studies of strategies. It is the built-in
+ * author, made to err as often as models did in recorded runs.
  *
- * It differs from `playbook` in two ways.
- *  1. It knows only what its prompt says. The built-in author reads all candidates from the author
- *     facts. This author forgets each candidate whose label is not in the prompt, as a model would.
+ * It differs from `playbook`, the built-in author, in two ways.
+ *  1. It knows only what its prompt says. The built-in author reads all candidates from the facts,
+ *     the content of the prompt as JSON. This author forgets each candidate whose label is not in
+ *     the prompt, as a model would.
  *  2. At the rates of prompts/noisy.json, which tools/noisy-rates takes from recorded runs of
  *     models, a reply is spoilt:
  *
@@ -185,7 +186,8 @@ static bool is_passing(const json_t *node)
     return str_eq(facts_text(json_object_get(node, "verdict"), "kind"), "pass");
 }
 
-/* Replies with the candidate in question, and one comment more at its end. */
+/* Replies with the file of the node in the facts, and adds one comment at its end. Returns false if
+ * there is no such file, or if it did not pass. */
 static bool reply_idle(struct author_call *c)
 {
     const json_t *node = json_object_get(c->facts, "node");
@@ -229,8 +231,8 @@ static void ask_playbook(struct author_call *c)
     c->author = self;
 }
 
-/* If the author must repair a spoilt candidate, makes the candidate's point the advice, so that the
- * built-in author writes this point again. */
+/* If the author must repair a spoilt candidate, adds the label of the candidate's point to the
+ * facts as "advice". Then the built-in author writes this point again. */
 static void advise_repair(struct author_call *c)
 {
     char label[160];

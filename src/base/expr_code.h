@@ -1,5 +1,6 @@
 /*
- * expr_code.h - the code of an expression, for the files expr*.c alone.
+ * expr_code.h - the code of a stack machine, to which expr_parse() translates an expression. Only
+ * the files expr*.c include this header.
  */
 #ifndef BASE_EXPR_CODE_H
 #define BASE_EXPR_CODE_H

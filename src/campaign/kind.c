@@ -5,7 +5,8 @@
 #include "graph/cost.h"
 #include "torch/task.h"
 
-/* From the heaviest to the lightest. */
+/* The kinds of work, from the heaviest to the lightest. As a rule, a task has the heaviest kind
+ * that occurs in its graph. */
 enum kind {
     K_ATTENTION,
     K_CONVOLUTION,
@@ -40,8 +41,8 @@ static const char *const names[KINDS][2] = {
     [K_ELEMENTWISE] = {"elementwise", "elementwise"},
 };
 
-/* Does v take windows of a tensor, with only views and paddings in between? Then a reduction of v
- * is a pooling. */
+/* Is v made of windows of a tensor, and does nothing but views and paddings come after the windows?
+ * Then a reduction of v is a pooling. */
 static bool takes_windows(const struct value *v)
 {
     while (v && v->nargs && op_row(v->op)->kind == OPK_VIEW && v->op != OP_CAT) {
@@ -60,13 +61,13 @@ static bool is_leaf(const struct value *v)
 /* Facts about the values of a graph, by their ids. */
 struct facts {
     const uint32_t *uses;
-    /* The value is linear in the result of a product or convolution, and nothing else uses that
-     * result. */
+    /* The value is linear in the result of a product or convolution. This result, the value itself
+     * and all values between them are used only once. */
     bool *linear;
     bool *heavy; /* the value depends on a product or convolution */
 };
 
-/* Whether the fact holds for v. An operand that is absent has no facts. */
+/* Whether the fact holds for v. It does not if v is NULL, an operand that is absent. */
 static bool holds(const bool *fact, const struct value *v)
 {
     return v && fact[v->id];

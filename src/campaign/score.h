@@ -1,12 +1,13 @@
 /*
- * score.h - computes the means of a campaign, and counts wins, losses and failures.
+ * score.h - computes the means of a campaign's ratios, and counts wins, losses and failures. row.h
+ * explains rows and ratios.
  *
  * Rules:
  *  1. A row counts when it is done and its task is not degenerate (kind.h).
  *  2. In `mean` a failure counts as 1.0. `mean_passes` is the mean over the passes alone.
  *  3. A pass without a ratio (no baseline ran) is counted in `no_ratio` and is in no mean.
- *  4. Measured and modelled rows are never mixed. If any row is measured, the modelled rows are
- *     left out and counted in `left_out`.
+ *  4. Measured and modelled ratios are never mixed. If any row is measured, the modelled rows that
+ *     pass are left out and counted in `left_out`.
  */
 #ifndef CAMPAIGN_SCORE_H
 #define CAMPAIGN_SCORE_H
@@ -31,7 +32,8 @@ struct campaign_score {
      * tasks (kind.h). */
     struct score all, without_collapsed;
     VEC(struct kind_score) kinds; /* in the order in which the kinds first appear in the rows */
-    /* How many rows there are, and how many of them are of these sorts. */
+    /* `rows` is the number of all rows. The other numbers say how many of them are of each sort;
+     * `old` counts the rows that another version of Hone made. */
     unsigned rows, degenerate, collapsed, unfinished, left_out, old;
 };
 

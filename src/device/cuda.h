@@ -34,8 +34,8 @@
 
 #define CUDA_GUARD_BYTES 65536u /* the size of each of a buffer's two guard zones */
 
-/* The names of Hone's own kernels. cuda_service holds their handles, which are looked up when the
- * service cubin is loaded. */
+/* The names of Hone's own kernels (service.cu). struct cuda_service holds their handles, which are
+ * looked up when the cubin with these kernels is loaded. */
 #define CUDA_SERVICE(X) \
     X(fill)             \
     X(poison)           \

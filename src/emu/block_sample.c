@@ -187,14 +187,14 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  * A sampled launch runs in up to three steps.
  *
  * 1. It runs a sample of about SAMPLE_CLUSTERS clusters (fewer if they are long) and counts their
- *    work for the cost model. These clusters are the counted sample. If blocks do not depend on
- *    each other, we split the grid into equal parts and draw one cluster from each, so that a block
- *    cannot know whether it is in the sample. If blocks may wait for earlier blocks, the sample is
- *    the first clusters of the grid, or all clusters if there are at most 2 * SAMPLE_CLUSTERS. If
- *    the code has a loop in which a block may depend on other blocks, and there are at most two
- *    clusters for each SM, the blocks may divide the work among themselves at run time. Then a
- *    sample of the blocks would do the work of all, so all blocks run. In a cooperative launch all
- *    blocks run too.
+ *    work for the cost model. These clusters are the counted sample. If the grid has at most
+ *    2 * SAMPLE_CLUSTERS clusters, the sample is all of them. In a larger grid, if blocks do not
+ *    depend on each other, we split the grid into equal parts and draw one cluster from each, so
+ *    that a block cannot know whether it is in the sample. If blocks may wait for earlier blocks,
+ *    the sample is the first clusters of the grid. If the code has a loop in which a block may
+ *    depend on other blocks, and there are at most two clusters for each SM, the blocks may divide
+ *    the work among themselves at run time. Then a sample of the blocks would do the work of all,
+ *    so all blocks run. In a cooperative launch all blocks run too.
  * 2. If the worker will verify the call, more clusters run; their work is not counted. If the
  *    limit on host work allows it, all other clusters run. If not, we split the grid into parts
  *    again and run one cluster of each part, and the clusters at the grid's edges. If blocks depend
@@ -210,8 +210,8 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  * includes the counted sample, but not the clusters at the edges. If 1% of the blocks are bad, a
  * sample of 500 blocks holds a bad block with a probability of 99.3%. */
 #define VERIFY_CLUSTERS 500u
-/* If a kernel is heavy, step 2 may exceed VERIFY_COST. It may then cost half as much as the counted
- * sample, but at most VERIFY_COST_MOST. */
+/* VERIFY_COST (block_sample.h) limits the host work of step 2. For a heavy kernel the limit is
+ * higher: half the work of the counted sample, but at most VERIFY_COST_MOST. */
 #define VERIFY_COST_MOST 6e7
 #define WHOLE_COST 2e8 /* limit of step 2, if it must run all blocks or none */
 #define DOUBT_COST 4e8 /* limit of step 3 */
@@ -342,9 +342,9 @@ static enum result_status run_some(struct launch *run, uint32_t n, struct err *e
 }
 
 /* Statistics of the bytes that clusters stored. The first four numbers cover only the clusters that
- * were drawn at random: `n` is their number, `idle` how many of them stored nothing, `sum` the sum
- * of the bytes that they stored, and `squares` the sum of the squares of these bytes. `all` is the
- * sum of the bytes over all clusters that ran. */
+ * were drawn at random: `n` is their number, and `idle` says how many of them stored nothing. With
+ * x as the number of bytes that a cluster stored, `sum` is the sum of x over these clusters, and
+ * `squares` is the sum of x * x. `all` is the sum of x over all clusters that ran. */
 struct stored {
     double n, idle, sum, squares, all;
 };
@@ -552,6 +552,7 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
     if (a->share.mean > 0 || !e->ran_in_part)
         out->most = a->share.most * (e->ran_in_part ? e->in_part_scale : 1);
     else if (a->lazy->patches.n && e->blocks_ran)
-        /* if the blocks wrote a larger share, we would have seen a written element */
+        /* If the whole grid wrote a larger share of the buffer than this, we would almost surely
+         * have seen a written element. */
         out->most = 5.0 / (double)e->blocks_ran;
 }

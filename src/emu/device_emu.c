@@ -35,8 +35,9 @@ static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct 
     return a;
 }
 
-/* Returns the host memory of a buffer. In a sampled call, first fills the pieces (1024 bytes each)
- * of [addr, addr + n) that are not filled yet. */
+/* Returns the host memory of a buffer. In a sampled call (one that runs only a sample of its
+ * blocks; see block_sample.h), first fills the pieces (1024 bytes each) of [addr, addr + n) that
+ * are not filled yet. */
 static uint8_t *bytes_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
 {
     struct alloc *a = buffer_at(e, addr, n, err);

@@ -98,7 +98,7 @@ static void reject(struct bundle_files *p, const char *name, bool failed, char *
     log_info("eval", "baseline '%s' left out: %s", name, text);
 }
 
-/* Returns false, and rejects the baseline, if the kernel's own verdict is not `pass`. */
+/* Returns false, and rejects the baseline, if its verdict in rq->judged is not `pass`. */
 static bool is_right(struct bundle_files *p, const struct bundle_files_request *rq,
                      const char *name, const char *source)
 {

@@ -1,4 +1,5 @@
-/* origin.c - reads "origin" of an imported task, and writes its module as Python text. */
+/* origin.c - reads the key "origin" of an imported task, and writes the module that the task came
+ * from as Python text. See origin.h. */
 #include "export/origin.h"
 
 #include <ctype.h>
@@ -31,7 +32,7 @@ static int check_map(const struct task *t, const json_t *map, bool output, const
     return 0;
 }
 
-/* Returns how often "arguments" and "state" name the input. */
+/* Returns how often the input occurs in the parts "arguments" and "state" of "origin". */
 static unsigned count_uses(const json_t *origin, const char *name)
 {
     unsigned n = 0;

@@ -1,4 +1,5 @@
-/* smem_limit.c - bounds of shared memory under the condition of a launch. See smem_limit.h. */
+/* smem_limit.c - checks whether the shared memory of a launch stays within the limit at all sizes
+ * that the launch's condition allows. See smem_limit.h. */
 #include "export/smem_limit.h"
 
 #include <string.h>

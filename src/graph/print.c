@@ -12,7 +12,9 @@
 struct printer {
     struct strbuf *out;
     const struct graph *g;
-    const uint32_t *uses, *numbers; /* one for each id */
+    /* For each value, by its id: how often it is used, and its number in the text (3 for "%3"). The
+     * number is 0 if the value has none. */
+    const uint32_t *uses, *numbers;
 };
 
 /* ---- types and numbers ----------------------------------------------------------------------- */

@@ -54,8 +54,9 @@ static int write_files(const char *dir, const struct import_files *f, struct err
     return rc;
 }
 
-/* Runs the oracle with random rounding, at the first shape and at two more that take little time.
- * The errors must be within the tolerance, and the largest error must not be far below it. */
+/* Runs the oracle (the compiled reference) with random rounding, at the first shape and at two more
+ * that take little time. The errors must be within the tolerance, and the largest error must not be
+ * far below it. */
 static int prove_tolerance(const struct task *t, const char *oracle_so, struct import_report *r,
                            struct err *err)
 {
@@ -151,9 +152,9 @@ static bool names(const char *message, const char *axis, bool divided)
     return false;
 }
 
-/* Adds to `fixed` the axes that an error message names beside a division sign. If there are none,
- * adds all axes that the message names. A size that Hone cannot follow nearly always has a
- * division. Returns false if it adds no axis. */
+/* Adds to `fixed` the axes that an error message names beside a division sign, because a size that
+ * Hone cannot follow nearly always has a division. If there are none, adds all axes that the
+ * message names. Returns false if it adds no axis. */
 static bool fix_named(const json_t *found, const char *message, json_t *fixed)
 {
     const json_t *axes = json_object_get(json_object_get(found, "graph"), "axes");
@@ -168,8 +169,9 @@ static bool fix_named(const json_t *found, const char *message, json_t *fixed)
     return json_array_size(fixed) > before;
 }
 
-/* Traces the module and writes its task. If Hone's rules cannot follow a size, that size is fixed,
- * and the module is traced again. An example is a reshape whose sizes Hone cannot prove equal. */
+/* Traces the module and writes its task. Hone's rules may be unable to follow a size: for example,
+ * they cannot prove that a reshape keeps the number of elements. Then Hone makes the axes of this
+ * size constant, and traces the module again. */
 static json_t *trace_and_write(const struct trace_request *rq, const char *name,
                                const struct import_choice *how, struct import_files *f,
                                struct err *err)
@@ -193,7 +195,8 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
     return found;
 }
 
-/* Changes the choice after a failed proof. Returns false if there is nothing to change. */
+/* Changes *how after a failed proof, as write_and_prove() says. Returns false if there is nothing
+ * to change. */
 static bool change_choice(const struct importer *im, const struct import_files *f,
                           const struct import_report *r, struct import_choice *how)
 {
@@ -257,9 +260,10 @@ static void add_note(struct import_report *r, char *text)
 }
 
 /* Refuses to write over a task that somebody else made. Hone may replace only a task that it
- * imported from the same file before. It recognises such a task by the description. But a task
- * whose reference stays in Python has the definition's own description; Hone recognises that task
- * by its tolerance, which a definition does not have. */
+ * imported from the same file before. It recognises such a task by the description. But a task that
+ * was imported from a definition (definition.h) may keep its reference in Python and the
+ * definition's own description. Hone recognises that task by its tolerance, which a definition does
+ * not have. */
 static int check_folder(const char *dir, const struct trace_request *rq, bool *replaces,
                         struct err *err)
 {

@@ -374,8 +374,9 @@ GEN_FN uint64_t gen_perturbed(const struct gen_plan *p, uint64_t i)
 
 /*
  * A hash of a buffer's bytes: the sum of gen_hash_word() over its 8-byte little-endian words. Zeros
- * pad the last word. So parts of a buffer can be hashed separately, in any order, and added up. The
- * hash detects accidental and careless changes. A forger who knows how it works can defeat it.
+ * pad the last word. Because the hash is a sum, parts of a buffer can be hashed separately, in any
+ * order, and added up. The hash detects accidental and careless changes. A forger who knows how it
+ * works can defeat it.
  */
 GEN_FN uint64_t gen_hash_word(uint64_t word, uint64_t index)
 {

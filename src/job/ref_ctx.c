@@ -1,6 +1,6 @@
 /*
- * ref_ctx.c - clears the argument of an oracle, and says which access of a reference.c was out of
- * bounds.
+ * ref_ctx.c - clears the argument of an oracle (a compiled reference.c), and says which access of
+ * the oracle was out of bounds.
  */
 #include "job/ref_ctx.h"
 

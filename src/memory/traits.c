@@ -17,6 +17,7 @@ _Static_assert(TRAITS_MAX_MARKS *(TRAITS_MARK + 1) <= LESSON_MARKS, "marks fit a
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 
+/* A hash of what a value, or the whole graph, computes at one shape (traits.h). */
 struct mark {
     char hex[HASH_HEX];
 };

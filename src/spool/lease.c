@@ -53,8 +53,9 @@ int spool_worker_begin(struct spool_worker *w, struct spool_fs *fs, const char *
     snprintf(w->who, sizeof w->who, "%s", who);
     w->watch = (struct spool_watch){
         .fs = fs, .lease_ns = lease_ns, .most = WATCH_MOST, .first = rng_below(&w->rng, 1 << 20)};
-    /* The file may exist although `make` reports a failure, so we try to overwrite it then. Its
-     * name is random, so no other worker's file has this name. */
+    /* The file system may report a failure although it has made the file of the beats. So after a
+     * failure we try to overwrite the file. Its name is random, so no other worker's file has this
+     * name. */
     int rc = write_beat(w, true);
     for (int i = 0; rc < 0 && i < MOVE_TRIES; i++)
         rc = write_beat(w, rc == -ENOENT);
@@ -131,15 +132,15 @@ static void list_todo(struct spool_worker *w)
 /* Returns the rank of a bundle: workers prefer bundles of a higher rank. A run with slow bundles
  * goes first, because it would otherwise end long after the others: most runs have only one bundle
  * in the spool at a time. The first bundle of a run goes before all others, because nobody knows
- * yet how slow it is. */
+ * yet how slow the run's bundles are. */
 static unsigned rank_of(const char *name)
 {
     return spool_name_seconds(name) - 1; /* so the rank of a first bundle is UINT_MAX */
 }
 
-/* Chooses a name of w->todo. Every second time it takes a random bundle, so that workers seldom
- * want the same bundle, and no run that shares the spool always comes last. The other times it
- * takes the bundle with the highest rank among LOOK_MOST bundles. */
+/* Chooses a name of w->todo. Every second time it takes a random bundle. So workers seldom want the
+ * same bundle, and each run in the spool has its turn. The other times it takes the bundle with the
+ * highest rank among LOOK_MOST bundles. */
 static size_t choose(struct spool_worker *w)
 {
     size_t n = w->todo.n, first = (size_t)rng_below(&w->rng, n), best = first;

@@ -4,15 +4,14 @@
  * that took it (name.h).
  *
  *     struct spool_watch w = {.fs = fs, .lease_ns = 30 s, .most = 8, .first = 5};
- *     spool_watch_step(&w, "");          now and then, at least four times in a lease
+ *     spool_watch_step(&w, "");          now and then, at least four times in lease_ns
  *     spool_watch_release(&w);
  *
  * A worker writes a counter and the name of its claim into workers/W (lease.h). A watcher uses its
  * own clock alone: it puts a bundle back if the counter of the claim's worker did not change for
- * the time of a lease. The watcher counts only time in which it looked. So a watcher that was
- * suspended does not take everybody's claims when it wakes. If the worker lives but says that it
- * holds another bundle, the claim is orphaned, and the watcher puts its bundle back after the same
- * time.
+ * lease_ns. The watcher counts only time in which it looked. So a watcher that was suspended does
+ * not take everybody's claims when it wakes. If the worker lives but says that it holds another
+ * bundle, the claim is orphaned, and the watcher puts its bundle back after the same time.
  */
 #ifndef SPOOL_WATCH_H
 #define SPOOL_WATCH_H

@@ -261,7 +261,7 @@ VALUE_BUILDER(build_flip)
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
 
-/* Returns whether low <= high for all values of the names, if each value is at least 1. This
+/* Returns whether low <= high, whatever values from 1 on the names in these two sizes have. This
  * function tries many values, which is not a proof. */
 static bool at_most(struct build *b, const struct dim *low, const struct dim *high)
 {

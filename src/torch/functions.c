@@ -12,11 +12,12 @@
 enum { BOTH = IN_TORCH | IN_METHODS };
 
 /* These macros make rows of the table. ELEMENTWISE, UNARY and BINARY are for functions that are
- * exactly one operation, with the same operands in the same order. VALUE and OBJECT are for other
- * functions, by the kind of their builder. VIEW is for functions whose result may share memory with
- * the input, VIEW_OF for those of them that also accept separate integers, and PIECES for those
- * that return a tuple. METHOD and QUESTION are for functions that are only methods; a QUESTION does
- * not return a tensor. LINALG is for functions of torch.linalg. */
+ * exactly one operation, with the same operands in the same order. VALUE is for other functions
+ * that return a tensor, and OBJECT for functions that may return a tuple. VIEW is for functions
+ * whose result may share memory with the input. VIEW_OF is for views that also accept separate
+ * integers, as in x.permute(0, 2, 1), and PIECES for views that return a tuple. METHOD and QUESTION
+ * are for functions that are only methods; a QUESTION does not return a tensor. LINALG is for
+ * functions of torch.linalg. */
 #define ELEMENTWISE(names, takes, op)                                 \
     {                                                                 \
         names, takes, op, build_elementwise, NULL, BOTH, false, false \

@@ -1,4 +1,5 @@
-/* headers.c - reads limits and pauses from the headers of an answer (headers.h). */
+/* headers.c - reads from the HTTP headers of an answer how much the provider still allows, and how
+ * long to pause (headers.h). */
 #include "author/limits/headers.h"
 
 #include <math.h>
@@ -121,8 +122,8 @@ unsigned limit_headers_read(struct limit_told told[LIMIT_KINDS], header_get get,
         char name[96], text[64];
         if (t->limit > 0)
             continue;
-        /* Anthropic's header for "tokens" only repeats the tighter of its two limits, for input and
-         * for output. */
+        /* Anthropic has one limit for input tokens and one for output tokens. Its header for
+         * "tokens" only repeats the tighter of the two. */
         if (names[i].kind == LIMIT_TOKENS && told[LIMIT_INPUT].limit > 0)
             continue;
         snprintf(name, sizeof name, "%slimit%s", names[i].prefix, names[i].suffix);

@@ -22,8 +22,9 @@ extern pthread_mutex_t mem_wide_lock;
 /* The value of insn.o[4] in ld.nc. No store may change the data that ld.nc reads, so this load may
  * move before stores. */
 #define LD_CONST OPND_NUMBER(1)
-/* The value of insn.o[4] in a shared access that merge_shared.c merged with others: the bytes of
- * the merged access, and whether this access is its first part. */
+/* merge_shared.c merges accesses to shared memory into wider ones. MERGED() is the value of
+ * insn.o[4] in each part of a merged access. `bytes` is the size of the whole merged access, and
+ * `first` says whether this part is its first. */
 #define MERGED(bytes, first) OPND_NUMBER((bytes) | ((first) ? 0x100u : 0))
 #define MERGED_BYTES(code) ((code)&0xff)
 #define MERGED_FIRST(code) ((code) >> 8 & 1)
@@ -37,8 +38,8 @@ enum ptx_space mem_space(const struct ptx_insn *p);
 
 /* Finds the host memory of a whole warp's access and writes it to *out. Returns false if the active
  * lanes are not all in one object (such as one buffer), or if something must be reported. The
- * caller then calls mem_at() for each lane. If it returns true, generic addresses in addr[] have
- * become offsets in their space. */
+ * caller then calls mem_at() for each lane. After mem_lanes() has returned true, addr[] holds no
+ * generic addresses any more: they have become offsets in their space. */
 bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_t *addr, uint32_t n,
                uint32_t access, struct lanes *out);
 

@@ -10,7 +10,7 @@
 #include "emu/core/machine.h"
 
 #define SLOTS 65536u
-#define PROBES 16 /* a place gets no slot if this many slots in a row are taken */
+#define PROBES 16 /* how many slots we try for a place; if all are taken, it gets none */
 #define PIECE_SHIFT 9
 
 /* A place is a word or a piece. Some places may get no slot in the table. Atomics seldom meet at

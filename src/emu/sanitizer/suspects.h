@@ -2,9 +2,10 @@
  * suspects.h - repeats a launch that has races, to say more about each race.
  *
  * The canonical run of a launch (one host thread; see settle.c) reports each race when it sees the
- * second of the two accesses. It also collects the cells that are part of a race: the suspects.
- * settle.c then repeats the run, which takes exactly the same steps. In this second run the
- * sanitizer knows the suspects from the start:
+ * second of the two accesses. It also collects the suspects: the cells that are part of a race.
+ * (The sanitizer divides memory into cells of 1 to 4 bytes; see state.h.) settle.c then repeats the
+ * run, which takes exactly the same steps. In this second run the sanitizer knows the suspects from
+ * the start:
  *
  * - It notes the line and thread of accesses to a suspect, so that a finding names both sides.
  * - It follows values that are loaded from a suspect (undefined.c). If a race is between a read and

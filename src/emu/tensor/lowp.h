@@ -3,8 +3,8 @@
  * and a float to f16.
  *
  * Operands of matrix instructions are packed little-endian into 32-bit words, element 0 in the low
- * bits. The conversions to float and int32 are exact: a float has all values of the float types
- * here (except f64, which is not converted), and an int32 has all values of the integer types.
+ * bits. The conversions to float and int32 are exact: a float can hold every value of the float
+ * types here (except f64, which is not converted), and an int32 every value of the integer types.
  * Loops are branch-free so that they vectorise.
  */
 #ifndef EMU_TENSOR_LOWP_H

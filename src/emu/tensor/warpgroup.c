@@ -105,7 +105,8 @@ static const uint32_t *decoded_b(struct warp *w, const struct wgmma_op *op,
 /* ---- watching registers --------------------------------------------------------------------- */
 
 struct warp_watch {
-    /* bitmaps with one bit for each 32 bytes of the frame: accumulators, registers that hold A */
+    /* Bitmaps with one bit for each 32 bytes of the frame. `d` marks the accumulators, and `a`
+     * marks the registers that hold A. */
     uint64_t *d, *a;
     uint32_t granules; /* bits in each bitmap */
 };
@@ -225,8 +226,8 @@ static void product(struct warp *w, struct wg_pending *p, uint32_t *const *regs,
     }
 }
 
-/* Computes the first n pending products. Between products with the same accumulator, the
- * accumulator stays in its dense form. */
+/* Computes the first n pending products. If a product has the same accumulator as the one before
+ * it, the accumulator stays in `acc` between them, and is not written to its registers. */
 static void run_pending(struct warp *w, size_t n)
 {
     static _Thread_local uint32_t acc[16 * WGMMA_MAX_N];

@@ -150,7 +150,8 @@ struct hone_gnn_batch_info {
 HONE_GNN_EXPORT struct hone_gnn_batch_info hone_gnn_batch_info(const struct hone_gnn_batch *b);
 
 /* The arrays of a batch, with their types and shapes. The local id of a node is its index in
- * HONE_GNN_NODES. */
+ * HONE_GNN_NODES. The targets of hop h are the first n_nodes[h] nodes: the hop samples neighbours
+ * of each of them. */
 enum hone_gnn_array {
     HONE_GNN_NODES,    /* int32 [nodes]: the ids of the nodes in the graph, the seeds first */
     HONE_GNN_FEATURES, /* float16 or float32 [nodes][feature_dim] */

@@ -58,8 +58,8 @@ struct slurm_comm {
     int *fd; /* the connection to each rank; -1 = this rank, or not connected yet */
     struct hello own;
     int listener;
-    float *parts;              /* this rank's chunk of every rank's array */
-    size_t part_reals;         /* how many floats `parts` has room for */
+    float *parts;      /* for scatter(): the chunks that this rank received, one of each rank */
+    size_t part_reals; /* how many floats `parts` has room for */
     struct transfer *out, *in; /* what to send to each rank, and what to receive from it */
 };
 

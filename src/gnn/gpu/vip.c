@@ -1,5 +1,6 @@
 /*
- * vip.c - inclusion probabilities by a recursion over the hops. See vip.h.
+ * vip.c - computes, for each node, the probability that a batch contains it. The computation goes
+ * from hop to hop. See vip.h.
  *
  * Each node has a sum of logarithms, which is an integer in fixed point. Threads add to the sums
  * with atomic integer additions. So the probabilities do not depend on the order of the additions.

@@ -1,5 +1,6 @@
 /*
- * network.h - runs a program with its weights on a device: forwards, backwards, updates.
+ * network.h - runs a program (a model as a list of steps; see program.h) with its weights on a
+ * device: forwards, backwards, updates.
  *
  *     struct gnn_network *n = network_new(&program, device, seed);
  *     network_batch(n, &batch);                       one training step:
@@ -49,8 +50,8 @@ bool network_reads_degrees(const struct gnn_network *n, enum gnn_mode mode);
  * reduction to use for it. */
 bool network_reduces_input(const struct gnn_network *n, enum gnn_mode mode, enum gnn_segment *kind);
 
-/* Sets levels, hops and labels from a batch and loads its features. The batch must stay as it is
- * until the next network_sync. */
+/* Sets the levels (program.h), hops and labels from a batch and loads its features. The batch must
+ * stay as it is until the next network_sync. */
 void network_batch(struct gnn_network *n, const struct gnn_batch *b);
 void network_forward(struct gnn_network *n, enum gnn_mode mode);
 /* Computes the loss. If the mode of network_forward was GNN_TRAIN, also computes the gradient of

@@ -31,8 +31,11 @@
 #include "gnn/batch.h"
 
 /*
- * One hop of a batch. Target i has the edges row[i]..row[i+1]-1, and col[e] is the source of edge
- * e. Targets are the first n_dst sources. The transposed form lists the edges of each source j:
+ * One hop of a batch. The hop has n_src nodes, the sources. The first n_dst of them are also its
+ * targets: the nodes whose neighbours were sampled. Each edge leads from a source to a target.
+ * Target i has the edges row[i]..row[i+1]-1, and col[e] is the source of edge e.
+ *
+ * The transposed form lists the edges of each source j:
  * t_edge[t_row[j]..t_row[j+1]-1], in ascending order. t_dst holds the targets of these edges, at
  * the same places. Only gradients read the transposed form; transpose() makes it.
  */
@@ -52,10 +55,10 @@ enum gnn_act { GNN_LINEAR, GNN_RELU, GNN_LEAKY };
 
 /*
  * The last part of an operation: out = dropout(act(value + bias)). Whether dropout drops an element
- * depends only on `drop`, `seed`, `step`, `place`, the width, the node of its row and its column
- * (gnn/ops/dropout.h). So the gradient can compute again which elements were dropped, and needs no
- * mask. The gradient does not need the input of the activation either: the sign of `out` says which
- * slope applies.
+ * depends only on `drop`, `seed`, `step`, `place`, the width, the element's column and the node of
+ * its row (gnn/ops/dropout.h). So the gradient can compute again which elements were dropped, and
+ * needs no mask. The gradient does not need the input of the activation either: the sign of `out`
+ * says which slope applies.
  */
 struct gnn_epilogue {
     const void *bias; /* NULL if there is none */

@@ -3,7 +3,7 @@
  *
  *     "div(exp($a), sum(exp($a), $axes, true))"
  *
- * An operation lists all its operands, then all its attributes, in the order of its row. A $name
+ * An operation lists all its operands, then all its attributes, in the order of ops.def. A $name
  * stands for any value or any attribute. If it occurs twice, it stands for the same value or
  * attribute both times. A number (`inf` is one) matches an equal number, an attribute that is an
  * equal number or size, or a list with this single entry. `true` and `false` match bool attributes;

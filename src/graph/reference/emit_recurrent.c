@@ -1,5 +1,6 @@
 /*
  * emit_recurrent.c - writes lstm, gru and rnn: one unit makes all steps of one row of the batch.
+ * emit.h explains phases, units, VAL and MAG.
  *
  * A step needs every element of the step before. If several units made the elements of a step, each
  * step would need a phase of its own. Instead one unit makes all steps. It stores each step in VAL,
@@ -30,7 +31,7 @@ struct cell {
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-/* A number for the next rounding of this element. */
+/* Returns the random key of the next rounding of this element. */
 static struct index next_key(struct emit *e, struct cell *c)
 {
     struct unit_text *u = &e->u;
@@ -73,7 +74,8 @@ static struct term apply1(struct emit *e, struct cell *c, enum graph_op op, stru
     return apply_to(e, c, op, &a);
 }
 
-/* A result that implementations store in memory. A narrow type rounds it. */
+/* Returns the result t as it is after an implementation has stored it in memory: rounded, if v has
+ * a narrow type. */
 static struct term stored(struct emit *e, struct cell *c, struct term t)
 {
     return emit_rounded(e, c->v, t, next_key(e, c));
@@ -116,7 +118,7 @@ static struct index gate_row(struct emit *e, const struct cell *c, uint32_t gate
     return index_add(u, index_mul(u, index_number(u, gate), index_dim(u, c->hidden)), c->j);
 }
 
-/* The product of h, element k of the hidden state, and w, an element of the weight. */
+/* Returns h * w, where h is element k of the hidden state and w is an element of the weight. */
 static struct term product(struct emit *e, struct cell *c, struct term h, struct term w,
                            struct index k)
 {

@@ -1,5 +1,6 @@
 /*
- * shared_body.h - lets similar phases of a reference share one function.
+ * shared_body.h - lets similar phases of a reference share one function. emit.h explains phases,
+ * and scratch, the array through which phases pass values on.
  *
  * A deep network has the same layer many times. The phases of such layers have the same text,
  * except for the regions of scratch that they use, the tensors, and some integers, such as the ids
@@ -51,7 +52,8 @@ struct phase_body {
 
 struct shared_bodies {
     const struct body_names *names;
-    /* One entry per value: true if its VAL and PART hold a number for each sample (drawn.h). */
+    /* One entry per value: true if its regions VAL and PART hold a number for each sample
+     * (drawn.h). */
     const bool *sampled;
     const struct graph *g;
     struct arena *arena;

@@ -7,8 +7,9 @@
  *
  * A point has one value for each setting. The label of a point, such as "[softmax 1.0.2]", gives,
  * for each setting, the index of the point's value in the setting's list of values. In a run, each
- * kernel that is tried has a move, a text that says what was changed. The move ends with the label,
- * so the author can later read from the run which points were tried.
+ * kernel that is tried has a move, a text that says what was changed. The move ends with the label.
+ * So the built-in author, which writes kernels from playbooks, can later read from the run which
+ * points were tried.
  */
 #ifndef PLAYBOOK_BOOK_BOOK_H
 #define PLAYBOOK_BOOK_BOOK_H

@@ -163,7 +163,7 @@ static json_t *shape_of(const struct value *v)
     return shape;
 }
 
-/* Is `other` the shape with its axes [from, to) removed or set to 1? */
+/* Is `other` equal to `shape` without the axes [from, to), or with size 1 along these axes? */
 static bool keeps_others(const json_t *shape, const struct along *a, const json_t *other)
 {
     size_t n = json_array_size(shape), axes = a->to - a->from, k = 0;

@@ -17,14 +17,17 @@
 struct epilogue {
     /* The product or convolution, which the template's expression calls `v`. */
     const struct value *product;
-    int operands[2]; /* numbers of the product's inputs; the expression need not use these again */
+    /* The numbers of the two inputs that the product multiplies. The expression must use all other
+     * inputs of the task; it may use these two. */
+    int operands[2];
     /* If true, n is the index along the last axis of the result, else along the second one. */
     bool rows;
     /* How many rows the product has; the template's m is the index of a row. NULL if the template
      * has no m. */
     const struct dim *m;
-    int bias; /* number of an input that is added to the product, with one value for each n; the
-                 expression must not use this input again. -1 if there is none */
+    /* The number of an input that is added to the product, with one value for each n. The
+     * expression must not use this input elsewhere. -1 if there is no such input. */
+    int bias;
 };
 /* Returns false, with the reason in x->why, if the epilogue cannot be written. */
 bool bind_epilogue(struct match *x, const struct epilogue *e);

@@ -63,8 +63,9 @@ const struct pb_op *match_nested(struct match *x);
 /* "torch pool": pooling of the only input. The windows lie along its last one, two or three axes.
  * Binds size:d, step:h, dilation:w, pad:d and so on, fill and post. */
 const struct pb_op *match_pool(struct match *x);
-/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, the band of keys that
- * count for a query, and empty, the result for a query that has no such key. */
+/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain and scale. Also binds the band of
+ * keys that count for a query (band.h), and `empty`: the result for a query for which no key
+ * counts. */
 const struct pb_op *match_attention(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the two halves of each row of the only
  * input. */
