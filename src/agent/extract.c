@@ -14,7 +14,7 @@ struct span {
     size_t n;
 };
 
-/* Returns the line at *p without its newline and the white space before that. Moves *p past the
+/* Returns the line at *p without its newline and without trailing white space. Moves *p past the
  * line. */
 static struct span next_line(const char **p, const char *end)
 {

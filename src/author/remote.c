@@ -421,7 +421,7 @@ static uint32_t token_limit_in(const char *m, uint32_t asked)
         }
         uint64_t n = 0;
         for (; isdigit((unsigned char)*p) || (*p == ',' && isdigit((unsigned char)p[1])); p++)
-            if (*p != ',' && n <= UINT32_MAX) /* 16,384 */
+            if (*p != ',' && n <= UINT32_MAX) /* skips the comma of 16,384 */
                 n = n * 10 + (uint64_t)(*p - '0');
         if (n < asked && n > most)
             most = (uint32_t)n;

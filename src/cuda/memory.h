@@ -13,8 +13,8 @@
  *
  * Copies and cu_mem_set() are put on the stream and return before they are done. The caller must
  * not change the host's memory until the stream has done the copy (stream.h). Copies from and to
- * pinned memory run at the same time as kernels. In copies of other host memory, the call may wait
- * until the copy is done.
+ * pinned memory run at the same time as kernels. A call that copies from or to other host memory
+ * may wait until the copy is done.
  */
 #ifndef CUDA_MEMORY_H
 #define CUDA_MEMORY_H

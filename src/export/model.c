@@ -1,4 +1,5 @@
-/* model.c - derives from a task how an exported call learns its axes, and their bounds. */
+/* model.c - derives from a task how an exported call finds the sizes of its axes, and which sizes
+ * it accepts. */
 #include "export/model.h"
 
 #include <string.h>
@@ -147,8 +148,8 @@ static bool find_axis(struct export_model *m, const struct formula_scope *s, siz
 }
 
 /* Finds a rule for each axis. First looks for axes that are by themselves a dimension of an input,
- * then for axes that follow from a dimension and the axes known so far. The caller must give the
- * rest. */
+ * then for axes that follow from a dimension and the axes known so far. The caller of the
+ * exported function must give the rest. */
 static void find_axes(struct export_model *m)
 {
     const struct task *t = m->in.task;

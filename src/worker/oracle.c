@@ -1,4 +1,5 @@
-/* oracle.c - computes truths on the CPU, with the compiled reference or with PyTorch. */
+/* oracle.c - computes the truth (the right outputs of a call) on the CPU, with the compiled
+ * reference or with PyTorch. */
 #include "worker/oracle.h"
 
 #include <dlfcn.h>

@@ -42,7 +42,8 @@ static int finish_setp(struct warp *w, const struct insn *in, uint32_t bits)
     LANES(w, i, d[i] = r >> i & 1 ? one : 0);
 }
 
-/* Defines an exec function that writes f(a, b) to the predicate's bits of the active lanes. */
+/* Defines an exec function that compares the operands a and b, of C type A, in each lane. The last
+ * argument of the macro is the comparison, such as a < b. */
 #define COMPARE(name, A, ...)                                     \
     static int name(struct warp *w, const struct insn *in)        \
     {                                                             \

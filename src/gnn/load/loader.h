@@ -47,7 +47,8 @@ struct loader_options {
     bool as_ready;   /* deliver batches as they are ready, in any order */
     bool no_slice;   /* leave features and labels out */
     bool seeds_only; /* batches of 0 hops: only the seeds and their labels */
-    /* If set, each batch with hops lies in one piece of this memory: gnn_batch.packed. Borrowed. */
+    /* If set, each batch with hops lies in one piece of this memory: gnn_batch.packed. The loader
+     * borrows the allocator. */
     const struct batch_memory *memory;
     /* If set, a thread calls this function before it prepares a batch. If the function returns -1,
      * the epoch fails. */

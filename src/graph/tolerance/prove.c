@@ -1,4 +1,5 @@
-/* prove.c - compares noisy runs of a graph with the tolerance of its SIGMA reference (prove.h). */
+/* prove.c - tests the tolerance that a graph's SIGMA reference gives: compares it with the errors
+ * of runs that round at random. See prove.h. */
 #include "graph/tolerance/prove.h"
 
 #include <math.h>
@@ -64,7 +65,7 @@ static int build(struct proof *p, struct built *b, const struct graph *g,
         b->so = arena_strdup(&p->arena, p->oracle_so);
         return 0;
     }
-    /* If the graph has no branches, both references have the same text. */
+    /* If the graph has no branches, `sigma` and `plain` have the same text. */
     if (b == &p->plain && same_text(b, p->sigma.ref.source.buf)) {
         b->so = p->sigma.so;
         return 0;
