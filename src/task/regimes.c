@@ -418,8 +418,8 @@ static void cover(struct builder *b, struct goal *g)
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 /* Sets the axes to a shape whose innermost extents are multiples of every vector width: `v` along
- * the inner axes, `rows` along the others. An axis that is both inner and outer gets just one
- * vector if another axis can be long, because many rows are expensive. */
+ * the inner axes, `rows` along the others. An axis that is both inner and outer (regime_axes.h)
+ * gets just one vector if another axis can be long, because many rows are expensive. */
 static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, int64_t *x)
 {
     axes_fill_scalars(b->t, x);

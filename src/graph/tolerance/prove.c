@@ -268,10 +268,11 @@ void tolerance_report_release(struct tolerance_report *r)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Returns a ratio of an error to its allowance. If the errors had only half the model's sigma, the
- * largest of `samples` errors would still exceed this ratio with a probability of 99%. To find the
- * ratio, we search for z: the largest absolute value of `samples` standard normal numbers is below
- * z with a probability of 1%. So the largest error is below z/2 sigma with a probability of 1%. */
+/* Returns a ratio of an error to its allowance, at most TOLERANCE_LEAST. If the errors had only
+ * half the model's sigma, the largest of `samples` errors would still exceed this ratio with a
+ * probability of at least 99%. To find the ratio, we search for z: the largest absolute value of
+ * `samples` standard normal numbers is below z with a probability of 1%. So the largest error is
+ * below z/2 sigma with a probability of 1%. */
 double tolerance_least(uint64_t samples)
 {
     double lo = 0, hi = 10, below = pow(0.01, 1 / (double)MAX(samples, 1u));

@@ -28,7 +28,7 @@ struct nested {
     const struct value *outer;            /* the reduction over the rows */
     const struct value *pass[MAX_PASSES]; /* sums and extremes along the rows */
     size_t n;
-    const struct value *space; /* the operand of the first pass; the others have its shape */
+    const struct value *space; /* the operand of a pass; all passes have operands of its shape */
     /* The space's number of elements along the axes before the reduced ones (rows), and along the
      * reduced axes (cols). */
     const struct dim *rows, *cols;
