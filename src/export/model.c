@@ -112,8 +112,8 @@ static void find_bounds(struct export_model *m)
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
-/* Whether the formula can be solved for `axis`: it uses `axis` once, applies only + - * and neg to
- * it, and all other axes in it are known. */
+/* Whether the formula can be solved for `axis`: it applies only + - * and neg to `axis`,
+ * multiplies it only by factors of at least 1, and all its other axes are known. */
 static bool solvable(const struct export_model *m, const struct formula *f, size_t axis,
                      const bool *known)
 {

@@ -176,8 +176,8 @@ FLOAT_COMPARE(cmp_f16, uint16_t, half)
 FLOAT_COMPARE(cmp_f16_ftz, uint16_t, halfz)
 FLOAT_COMPARE(cmp_bf16, uint16_t, brain)
 
-/* Returns one half of a packed operand. Packed forms compare twice in each lane: o[0] gets the
- * result of the low half, o[4] that of the high half. */
+/* Returns one half of a packed operand. Packed forms compare twice in each lane. In setp, o[0]
+ * gets the result of the low half and o[4] the result of the high half. In set, o[0] gets both. */
 static float half_of(const struct insn *in, uint32_t v, int hi)
 {
     uint16_t h = (uint16_t)(hi ? v >> 16 : v);
