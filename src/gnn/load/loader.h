@@ -13,7 +13,8 @@
  *     loader_close(l);
  *
  * Each thread takes a free slot and the next batch number together, samples the batch into the
- * slot, copies the features and labels of its nodes there (slices them), and marks the slot ready.
+ * slot, copies (slices) the features of its nodes and the labels of its seeds there, and marks the
+ * slot ready.
  * If no slot is free, threads sleep: memory is bounded by the slots. The consumer gets batches in
  * order, or as they are ready. A thread that fails ends the epoch: loader_next then returns -1 with
  * the thread's error. No thread polls, except that loader_next wakes a few times a second to notice
