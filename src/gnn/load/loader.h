@@ -14,11 +14,10 @@
  *
  * Each thread takes a free slot and the next batch number together, samples the batch into the
  * slot, copies (slices) the features of its nodes and the labels of its seeds there, and marks the
- * slot ready.
- * If no slot is free, threads sleep: memory is bounded by the slots. The consumer gets batches in
- * order, or as they are ready. A thread that fails ends the epoch: loader_next then returns -1 with
- * the thread's error. No thread polls, except that loader_next wakes a few times a second to notice
- * Ctrl-C.
+ * slot ready. If no slot is free, threads sleep: memory is bounded by the slots. The consumer gets
+ * batches in order, or as they are ready. A thread that fails ends the epoch: loader_next then
+ * returns -1 with the thread's error. No thread polls, except that loader_next wakes a few times a
+ * second to notice Ctrl-C.
  *
  * A batch depends only on the data, the options, its epoch and its number. With `ranks` processes,
  * each of them prepares a part of every batch: an equal share of its seeds, and their sampled
