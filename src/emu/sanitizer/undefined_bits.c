@@ -8,7 +8,7 @@
  *   place of a field or the predicate of selp is undefined, the whole result is undefined.
  * - Integer add, sub, mul, mad and neg, if they have neither .hi nor .sat: the result is undefined
  *   from the lowest undefined bit of an operand upwards. If an operand of a signed .wide product
- * has an undefined bit, the product is undefined as a whole.
+ *   has an undefined bit, the product is undefined as a whole.
  * - Packed floats (.f16x2, .bf16x2, .f32x2): each part of the result is undefined as a whole if the
  *   same part of an operand has an undefined bit. If cvt packs two floats, each part of the result
  *   depends in this way on one of the floats.
