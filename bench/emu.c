@@ -5,13 +5,14 @@
  *
  * bench/emu.sh writes the PTX of three kernels to DIR: an elementwise GELU over 4M floats, and two
  * products of 1024 x 1024 matrices in half precision, one with mma.sync and one with TMA and wgmma.
- * Each kernel runs with and without the emulator's sanitizer, on one host thread and on two. The
- * program launches the kernel three times and prints the least wall time and the least processor
- * time. Other work on the machine disturbs the processor time less.
+ * Each kernel runs with and without the emulator's sanitizer, on one host thread and on two. In
+ * each of these four ways, the program launches the kernel three times and prints the least wall
+ * time and the least processor time. Other work on the machine disturbs the processor time less
+ * than the wall time.
  *
- * Then it measures memory with larger tensors. Each kernel runs in a process of its own. The peak
- * memory of that process may be at most 64 MB more than 1.2 times the size of the tensors. With the
- * sanitizer it may be at most five times the size of the tensors.
+ * Then the program measures memory, with larger tensors. Each kernel runs in a process of its own,
+ * with and without the sanitizer. Without it, the peak memory of the process may be at most
+ * 64 MB plus 1.2 times the size of the tensors. With it, the limit is five times their size.
  */
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -21,9 +22,11 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-static uint64_t elements = 1 << 22; /* floats of the GELU; the memory test has more */
-static uint32_t gemm_side = 1024, gemm_depth = 1024; /* rows and columns of C; columns of A */
-static uint64_t tensor_bytes;                        /* size of all tensors of the latest run */
+static uint64_t elements = 1 << 22; /* of the GELU's input; the memory test has more */
+/* The matrix product has gemm_side rows and columns. Each of its elements is a sum of gemm_depth
+ * products. */
+static uint32_t gemm_side = 1024, gemm_depth = 1024;
+static uint64_t tensor_bytes; /* size of all tensors of the latest run */
 
 struct run {
     struct job job;

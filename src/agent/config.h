@@ -97,8 +97,8 @@ struct run_config {
     /* The first step in which prompts may show the profiler's counters; -1 means the default of the
      * task's class. */
     int32_t profile_delay;
-    /* refine: a kernel that a structural step made slower may still be the next parent, if it is
-     * slower by at most this factor. */
+    /* refine: a step of the stage "structure" may make the kernel slower. The slower kernel may
+     * still be the next parent, if it is slower by at most this factor (refine.c). */
     double regress_allow;
     uint32_t regress_steps; /* refine: for how many steps the slower kernel may be the parent */
     double stop_pct;        /* the run stops at this percentage of the roofline; 0 means never */
@@ -107,7 +107,7 @@ struct run_config {
     double stop_ns;
     double eps;               /* search: the probability that it selects a random leaf */
     uint32_t proposals;       /* refine: how many moves a step asks for; the cost model picks one */
-    uint32_t n_root, n_child; /* search: the limits on children that search.c explains */
+    uint32_t n_root, n_child; /* search: limits on a node's children; see search.c */
     uint32_t leaders;         /* search: how many of the fastest candidates a plan prompt lists */
     uint32_t wave;            /* search, sample: how many candidates to ask for at the same time */
     struct budget budget;
@@ -120,8 +120,8 @@ struct run_config {
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
-/* Sets whole_files if some author of the run is a person or a program. A person or a program wants
- * to read the kernel itself, and gains nothing from two prompts that begin alike. */
+/* Sets whole_files if some author of the run is a person or a program. Such an author wants to read
+ * the kernel itself, and has no prompt cache that would gain from prompts that begin alike. */
 void run_config_set_whole_files(struct run_config *c);
 /* Sets one ablation, "KEY=VALUE". With ablations a study switches off or varies single ideas of the
  * published strategies. ABLATIONS lists the keys. */

@@ -14,7 +14,7 @@ struct span {
     size_t n;
 };
 
-/* Returns the line at *p without its newline and the white space before that. Moves *p past the
+/* Returns the line at *p without its newline and without trailing white space. Moves *p past the
  * line. */
 static struct span next_line(const char **p, const char *end)
 {
@@ -154,7 +154,7 @@ static size_t equal_bytes(struct span a, struct span b)
 /* The first line at which a place of the file differs from the SEARCH text of an edit. */
 struct difference {
     size_t equal_lines;    /* how many lines before it are equal */
-    size_t equal_bytes;    /* how many of its first bytes are equal, without leading white space */
+    size_t equal_bytes;    /* how many of its first bytes are equal, not counting leading blanks */
     size_t line;           /* its number in the file */
     struct span has, want; /* the line in the file, and in SEARCH */
 };

@@ -238,8 +238,8 @@ static void pause_and_retry(struct author_call *c, const char *why, double asked
     rc->resume_ns = now_ns() + pause;
 }
 
-/* The server is overloaded. Makes all processes that use it wait, so that they need not find that
- * out one by one. */
+/* Called when the server is overloaded. Makes all processes that use the server wait, so that not
+ * each of them has to find out by itself. */
 static void share_pause(struct author_call *c, double asked)
 {
     struct remote *r = c->author->priv;
@@ -294,8 +294,8 @@ static struct turn_used tokens_of(const struct author_reply *r)
                               .out = r->out_tokens};
 }
 
-/* Ends the turn and reports the tokens that this answer used: the tokens of the whole call now,
- * minus those `before` the answer. */
+/* Ends the turn and reports the tokens that this answer used. `before` holds the tokens that the
+ * call had used before this answer. */
 static void give_turn_back(struct author_call *c, const struct turn_used *before)
 {
     struct remote_call *rc = c->priv;
@@ -421,7 +421,7 @@ static uint32_t token_limit_in(const char *m, uint32_t asked)
         }
         uint64_t n = 0;
         for (; isdigit((unsigned char)*p) || (*p == ',' && isdigit((unsigned char)p[1])); p++)
-            if (*p != ',' && n <= UINT32_MAX) /* 16,384 */
+            if (*p != ',' && n <= UINT32_MAX) /* skips the comma of 16,384 */
                 n = n * 10 + (uint64_t)(*p - '0');
         if (n < asked && n > most)
             most = (uint32_t)n;

@@ -36,9 +36,9 @@ static int start_detached(const char *program, const char *argument)
     return pid < 0 || waitpid(pid, &status, 0) != pid ? -1 : 0;
 }
 
-/* Opens the page in a browser. Other users can read the command lines of processes, so the token
- * must not be in one. The browser gets the path of a file instead. The file holds the link, and
- * only its owner can read it. */
+/* Opens the page in a browser. The link to the page contains a secret token, and other users can
+ * read the command lines of processes. So the browser's command line does not contain the link, but
+ * the path of a file. The file holds the link, and only its owner can read it. */
 static int open_browser(const struct server *v, struct temp_dir *dir, struct err *err)
 {
     const struct asset *page = asset_find("web/open.html");

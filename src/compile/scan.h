@@ -8,9 +8,9 @@
  *  1. Every #include names a literal header below the include path: relative, without "..". There
  *     is no #include_next, #import, #embed, #line or computed include. __has_include obeys the same
  *     rule.
- *  2. No pragma but `unroll` and `nounroll` reaches the compiler. The scan rejects pragmas that
- *     have effects beyond the candidate's own code, such as push_macro. It overwrites all others
- *     with blanks.
+ *  2. No pragma but `unroll` and `nounroll` reaches the compiler. The scan rejects a source with a
+ *     pragma that has effects beyond the candidate's own code, such as push_macro. It overwrites
+ *     the remaining pragmas with blanks.
  *  3. Comments, strings and #if groups are closed at the end of the source. So the trailer
  *     (trailer.h), which Hone appends to the source, is compiled.
  *  4. The source has none of the bytes about which compilers disagree or which deceive a reader:
@@ -36,7 +36,8 @@ struct source_scan {
     struct strbuf text; /* the text to compile: the source, with blanks in place of some pragmas */
     VEC(const char *) includes;
     VEC(const char *) kernels; /* extern "C" __global__ functions, in order */
-    /* The source includes cute/tensor.hpp outside of any #if, and defines no macro before that. */
+    /* The compiler may use the precompiled header: the source includes cute/tensor.hpp outside of
+     * any #if, and defines no macro before that. */
     bool pch_ok;
     /* why and where the source was rejected */
     const char *failure; /* NULL = accepted; "forbidden include", "forbidden directive", ... */

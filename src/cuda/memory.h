@@ -11,10 +11,10 @@
  *     cu_pinned_free(cu, host);
  *     cu_mem_free(cu, dev);
  *
- * Copies and cu_mem_set() are put on the stream and return before they are done. The caller must
- * not change the host's memory until the stream has done the copy (stream.h). Copies from and to
- * pinned memory run at the same time as kernels. In copies of other host memory, the call may wait
- * until the copy is done.
+ * Copies, cu_mem_fill() and cu_mem_set() are put on the stream and return before they are done. The
+ * caller must not change the host's memory until the stream has done the copy (stream.h). Copies
+ * from and to pinned memory run at the same time as kernels. A call that copies from or to other
+ * host memory may wait until the copy is done.
  */
 #ifndef CUDA_MEMORY_H
 #define CUDA_MEMORY_H

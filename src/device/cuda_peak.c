@@ -14,8 +14,8 @@ struct peak {
     void **args;
 };
 
-/* Returns the median time of one launch in nanoseconds, or < 0 on failure. The launches are timed
- * behind the gate (cuda_run.c), after a warm-up. */
+/* Returns the median time of one launch in nanoseconds, or < 0 on failure. Times the launches after
+ * a warm-up, each queued behind a gate kernel (cuda_run.c). */
 static double time_of(struct peak *p, struct err *err)
 {
     double v[SAMPLES];
@@ -69,7 +69,8 @@ out:
 
 /* Returns the rate of a kernel, in 1e12 operations per second. The kernel repeats a loop *iters
  * times. In each iteration, one block does `ops_per_block_iter` operations. Returns 0 if the
- * service cubin does not have the kernel, or if the measurement fails. */
+ * service cubin (Hone's own kernels, service.cu) does not have the kernel, or if the measurement
+ * fails. */
 static double rate(struct cuda *d, const char *name, unsigned blocks_per_sm, unsigned block,
                    unsigned smem, double ops_per_block_iter, void **args, uint32_t *iters,
                    struct err *err)

@@ -1,9 +1,9 @@
 /*
- * cases.h - chooses the workloads that a candidate runs, and the calls it makes on each.
+ * cases.h - chooses the workloads at which a candidate runs, and the calls at each workload.
  *
  * A case is a workload at one shape, with its calls. A workload's role says what it is for. Smoke
  * and check workloads have the shapes that the task gives. Held-out workloads have shapes that are
- * drawn from the evaluation's seed. Time workloads are timed. A case of the other three roles has
+ * drawn from the evaluation's seed. Time workloads are timed. A smoke, check or held-out case has
  * one call if Hone added its workload by a rule (task/regimes.h), or if its inputs are precision
  * data (precision.h). Otherwise it has these four calls, and the worker verifies each:
  *   1. some data;

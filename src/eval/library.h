@@ -5,8 +5,8 @@
  *
  * The task must be of class gemm, without scalars, with two inputs of one dtype and one output. All
  * three must be matrices whose extents are axes: out[m,n] from a[m,k] or a[k,m] and b[k,n] or
- * b[n,k]. Only one epilogue is recognised: a third input bias[n], in a task whose `torch` begins
- * with torch.relu(torch.nn.functional.linear(.
+ * b[n,k]. Only one epilogue is recognised: a third input bias[n], in a task whose key `torch`
+ * begins with torch.relu(torch.nn.functional.linear(.
  */
 #ifndef EVAL_LIBRARY_H
 #define EVAL_LIBRARY_H

@@ -1,4 +1,5 @@
-/* model.c - derives from a task how an exported call learns its axes, and their bounds. */
+/* model.c - derives from a task how an exported call finds the sizes of its axes, and which sizes
+ * it accepts. */
 #include "export/model.h"
 
 #include <string.h>
@@ -111,8 +112,8 @@ static void find_bounds(struct export_model *m)
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
-/* Whether the formula can be solved for `axis`: it uses `axis` once, applies only + - * and neg to
- * it, and all other axes in it are known. */
+/* Whether the formula can be solved for `axis`: it applies only + - * and neg to `axis`,
+ * multiplies it only by factors of at least 1, and all its other axes are known. */
 static bool solvable(const struct export_model *m, const struct formula *f, size_t axis,
                      const bool *known)
 {
@@ -147,8 +148,8 @@ static bool find_axis(struct export_model *m, const struct formula_scope *s, siz
 }
 
 /* Finds a rule for each axis. First looks for axes that are by themselves a dimension of an input,
- * then for axes that follow from a dimension and the axes known so far. The caller must give the
- * rest. */
+ * then for axes that follow from a dimension and the axes known so far. The caller of the
+ * exported function must give the rest. */
 static void find_axes(struct export_model *m)
 {
     const struct task *t = m->in.task;

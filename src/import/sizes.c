@@ -177,9 +177,9 @@ static int64_t draw_size(const struct search *s, size_t i, struct rng *r)
     return MIN(v, top);
 }
 
-/* Returns how likely a shape is to show errors of kernels: more likely with odd sizes, with sizes
- * above 8, and without sizes of 1. A norm or softmax of one element is a constant, which hides all
- * errors before it. */
+/* Returns a score that says how well a shape shows errors of kernels. Odd sizes and sizes above 8
+ * raise the score; sizes of 1 lower it. A norm or softmax of one element lowers it most: it is a
+ * constant, which hides all errors before it. */
 static double merit(const struct search *s, const int64_t *axes)
 {
     double sum = 0;
@@ -254,7 +254,7 @@ static void widen_cheapest(const struct search *s, struct size_range *out)
 
 /* Chooses the ranges of sizes from which Hone draws held-out shapes, which test kernels in secret.
  * The ranges go from the least sizes up to sizes whose cost is within a limit. To find the upper
- * sizes, it shrinks all original sizes in the same ratio. */
+ * sizes, it shrinks all original sizes in the same ratio, but none below its least size. */
 static void choose_heldout(struct size_choice *c, const struct search *s)
 {
     struct size_range *out = arena_alloc(&c->arena, (s->n + 1) * sizeof *out);
@@ -365,9 +365,9 @@ static uint32_t stacked_variances(struct search *s, struct size_choice *c)
     return most;
 }
 
-/* Requires of each shape that every variance is taken over at least limits.statistics elements. A
- * variance of two or three elements amplifies errors so much that a network of such layers has no
- * useful tolerance. */
+/* Requires of each shape that every variance is taken over at least limits.statistics elements, or
+ * over as many as in the original shape if these are fewer. A variance of two or three elements
+ * amplifies errors so much that a network of such layers has no useful tolerance. */
 static void note_statistics(struct search *s, struct size_choice *c)
 {
     if (s->limits.statistics < DEEP_STATISTICS && stacked_variances(s, c) >= DEEP)

@@ -28,7 +28,7 @@
 #define RESULT_MAX_CALLS (2 * 65536) /* per case: the job's calls and those of the timed rounds */
 #define RESULT_MAX_EXAMPLES 64       /* examples of bad elements, for each compared output */
 
-/* How a call ended. A job ends in the same way as the call that ended it. */
+/* How a call ended. A job has the status of the call that ended it. */
 enum result_status {
     RESULT_OK,
     RESULT_NOT_RUN,

@@ -66,7 +66,7 @@ size_t lesson_read_move(const char *text, struct lesson_setting out[LESSON_SETTI
 
 bool lesson_is_kind(const char *kind)
 {
-    /* The kinds of agent/extract.c that a move can have, and "point". */
+    /* "point", and those kinds from the list in agent/extract.c that a move can have. */
     static const char *const kinds[] = {
         LESSON_POINT, "tiling",   "layout",    "vectorize",  "tensor-core", "pipeline",
         "tma",        "fusion",   "reduction", "mapping",    "occupancy",   "intrinsics",

@@ -195,7 +195,8 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
     }
 }
 
-/* Returns false if every kernel that gets the output takes it as a pointer to const. */
+/* Returns whether some launch can write the output: a memset or copy to it, or a kernel that gets a
+ * tensor map of it or a pointer to it that is not a pointer to const. */
 static bool can_be_written(const struct plan *p, size_t tensor, const struct sig_vec *sigs)
 {
     vec_each (struct plan_launch, l, &p->launches) {

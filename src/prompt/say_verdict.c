@@ -47,7 +47,7 @@ static bool heldout(const struct verdict_workload *w)
     return verdict_hidden(w->role) || str_starts(w->name, "heldout");
 }
 
-/* True if the note of this failure says more than that it failed. */
+/* True if the note of this failure says more than that the candidate failed. */
 static bool has_reason(const struct verdict_workload *w)
 {
     return *w->note && !str_eq(w->note, VERDICT_FAILED);
@@ -112,8 +112,8 @@ static bool has_number(const char *s)
     return false;
 }
 
-/* The author gets FAILURES_TOLD failures in full. Of the other shapes with a failure, it gets the
- * names of the first FAILURES_NAMED, and how many there are. */
+/* The author gets up to FAILURES_TOLD failures in full. Of the other shapes that failed, it gets
+ * the names of the first FAILURES_NAMED, and the number of the rest. */
 enum { FAILURES_TOLD = 3, FAILURES_NAMED = 6 };
 
 static void say_workload(const struct verdict_workload *w, struct strbuf *out)

@@ -30,8 +30,8 @@ struct server_config {
 };
 
 int server_start(struct server **out, const struct server_config *c, struct err *err);
-/* Returns the address with the token. Show it only to the user. Do not put it on a command line,
- * where other users of the machine could read it. */
+/* Returns the address with the secret token that the server asks for. Show it only to the user. Do
+ * not put it on a command line, where other users of the machine could read it. */
 const char *server_link(const struct server *v);
 /* Returns the address without the token. */
 const char *server_address(const struct server *v);

@@ -16,11 +16,12 @@ struct loader {
     bool draft; /* read only the keys that say what the task computes: see task_find_draft() */
 };
 
-/* load_init.c: "init" of inputs, "tolerance" of outputs. */
+/* load_init.c: these read the key "init" of inputs and the key "tolerance" of outputs. */
 void load_init(struct loader *l);
 void load_tolerance(struct loader *l);
 
-/* load_work.c: "oracle", "align" and "workloads", and the checks over all workloads. */
+/* load_work.c: these read the keys "oracle", "align" and "workloads". load_verify() checks that
+ * every workload has a valid shape. */
 void load_oracle(struct loader *l);
 void load_align(struct loader *l);
 void load_workloads(struct loader *l);

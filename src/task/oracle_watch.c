@@ -1,6 +1,6 @@
 /*
- * oracle_watch.c - remembers which unit last used each element, and reports accesses that depend on
- * the order of units.
+ * oracle_watch.c - remembers which unit last used each element, and reports accesses whose outcome
+ * may depend on the order of units. oracle_watch.h says what a unit is.
  */
 #include "task/oracle_watch.h"
 

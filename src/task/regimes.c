@@ -5,7 +5,8 @@
  * It takes the first goal that no workload covers yet, tries some shapes that cover it, and adds
  * the shape that covers the most goals for its cost. So one workload serves several goals.
  *
- * Workloads with a displaced address are separate. A kernel that gets such an address usually takes
+ * In some workloads a tensor has a displaced address: it begins a few elements after an aligned
+ * address. These workloads are separate. A kernel that gets a displaced address usually takes
  * its plain path, which would hide a mistake of the vectorised path. So these workloads cover no
  * goal about sizes. Most of them have sizes that are multiples of every vector width.
  *
@@ -417,8 +418,8 @@ static void cover(struct builder *b, struct goal *g)
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 /* Sets the axes to a shape whose innermost extents are multiples of every vector width: `v` along
- * the inner axes, `rows` along the others. An axis that is both inner and outer gets just one
- * vector if another axis can be long, because many rows are expensive. */
+ * the inner axes, `rows` along the others. An axis that is both inner and outer (regime_axes.h)
+ * gets just one vector if another axis can be long, because many rows are expensive. */
 static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, int64_t *x)
 {
     axes_fill_scalars(b->t, x);

@@ -1,6 +1,6 @@
 /*
- * check.c - checks a task's PyTorch expression: reads it into a graph, and compares graph, PyTorch
- * and oracle.
+ * check.c - checks a task's PyTorch expression: reads it into a graph, and compares the results of
+ * the graph, PyTorch and the oracle with each other.
  */
 #include "torch/check.h"
 
@@ -27,13 +27,14 @@
 #define DRAWS 2              /* how many shapes of each held-out workload are checked */
 #define MAX_FLOPS 500000000  /* we check shapes with more flops only if they are smoke shapes */
 
-/* Two ways to compute a value in double may differ by this factor times the magnitude. */
+/* If a value is computed in double in two ways, the results may differ by at most this factor times
+ * the value's magnitude. */
 static const double SAME = 1e-9;
 /* PyTorch rounds after every operation. If a person wrote the tolerance, the error of a result that
  * PyTorch computes in the task's own dtypes may be up to this many times the tolerance. */
 static const double NARROW_SLACK = 64;
-/* The error of a result that PyTorch computes in double may be at most this fraction of a derived
- * tolerance. */
+/* If Hone derived the tolerance, the error of a result that PyTorch computes in double may be at
+ * most this fraction of the tolerance. */
 static const double DERIVED_SLACK = 1e-3;
 
 struct expression_check {

@@ -1,4 +1,5 @@
-/* oracle.c - computes truths on the CPU, with the compiled reference or with PyTorch. */
+/* oracle.c - computes the truth (the right outputs of a call) on the CPU, with the compiled
+ * reference or with PyTorch. */
 #include "worker/oracle.h"
 
 #include <dlfcn.h>
@@ -78,7 +79,7 @@ struct crew {
     void (*work)(struct crew *w, uint64_t first, uint64_t count);
     uint64_t units, grain; /* a thread takes `grain` units at a time */
     atomic_uint_fast64_t next;
-    /* these describe a phase to run */
+    /* these describe a phase of the reference to run (task/hone_ref.h explains phases and units) */
     ref_phase_fn fn;
     const struct ref_ctx *ctx;
     const struct unit_sample *sample;

@@ -1,5 +1,5 @@
 /*
- * limiter.h - decides when requests may be sent. A provider's limits count for one model and one
+ * limiter.h - decides when requests may be sent. A provider's limits apply to one model and one
  * key. All processes of a user that use this model and key share the limits and keep to them
  * together.
  *
@@ -21,15 +21,16 @@
  *    minute on the clock, over the last sixty seconds, or by a bucket that fills steadily. Until a
  *    request ends, we count its prompt and its longest possible reply. Some providers count the
  *    longest possible reply even after the request has ended. So we do that too, until a later
- *    answer says that more is left.
+ *    answer says that more is left than we think.
  *  - Each answer says how much is left. If that is less than we think, other machines use the key
  *    too, and we count what they took.
- *  - Requests are spread over the minute: a burst of them may take an eighth of a limit.
- *    Otherwise runs with many calls would use up the limit while a run that makes one call at a
- *    time waits for its answer.
- *  - Among the waiting runs the one that got least so far is next. A run is a process.
- *  - After an answer such as 429, no request is sent until the pause is over. Then one request is
- *    sent at a time, until an answer is good.
+ *  - Requests are spread over the minute: a burst of them takes about an eighth of a limit at
+ *    most. (A single request may take more.) Otherwise runs with many calls would use up the limit
+ *    while a run that makes one call at a time waits for its answer.
+ *  - Among the waiting runs the one that got least so far is next. A run is a process, or all
+ *    processes with the same limiter_config.run.
+ *  - After an answer such as 429, the caller calls limiter_pause(). No request is sent until the
+ *    pause is over. Then one request is sent at a time, until an answer is good.
  *
  * The state is in an owner-only file in the cache directory (sys/shared_state.h). Its name is a
  * hash of a random secret of the user, the address, the model and the key. The file does not hold

@@ -3,14 +3,14 @@
  *
  * When a thread issues an asynchronous operation, we only record it, with the warp, lane and
  * instruction that issued it. We complete it at the last legal moment:
- *   - with an mbarrier: when a thread waits for that mbarrier (async_settle), or when every warp of
- *     the cluster is stuck (async_idle);
- *   - in a group (cp.async, bulk stores, wgmma): when its thread waits for the group;
+ *   - an operation that completes on an mbarrier: when a thread waits for that mbarrier
+ *     (async_settle), or when every warp of the cluster is stuck (async_idle);
+ *   - an operation in a group (cp.async, bulk stores, wgmma): when its thread waits for the group;
  *   - a bulk store that no thread waits for: when the block ends.
  * A cp.async or a wgmma that no thread waits for never completes. So a kernel that forgets a wait
- * reads old data. While the operation is in flight, the sanitizer knows which bytes the operation
- * reads or writes. If the sanitizer is off and the launch has a seed, some operations other than
- * bulk stores complete at once, at random.
+ * reads old data. While an operation is in flight, the sanitizer knows which bytes the operation
+ * reads or writes. If the sanitizer is off and the launch has a seed, we complete some operations,
+ * chosen at random, as soon as they are issued. We never do this with bulk stores.
  *
  * The host thread that runs the cluster owns these structures, so they need no locks.
  */
@@ -105,7 +105,7 @@ struct warp_async {
     /* The members from here on are for wgmma. A product is one wgmma. */
     VEC(struct wg_pending) wg;
     uint32_t wg_committed, wg_seq; /* how many groups are committed; number of the next product */
-    uint32_t wg_clock[WG_CLOCKS];  /* entry i % WG_CLOCKS: san_product() of product i */
+    uint32_t wg_clock[WG_CLOCKS];  /* what san_product() returned for product i, at i % WG_CLOCKS */
     /* wg_fenced: wgmma.fence was executed since the last commit. wg_ever: the warp has issued a
      * product. */
     bool wg_fenced, wg_ever;
@@ -134,9 +134,9 @@ struct async_op *async_new(struct warp *w, const struct insn *pc, uint32_t lane,
                            const char *what);
 struct async_run *async_add_run(struct async_op *op);
 void async_free(struct async_op *op);
-/* Starts the operation. A store is added to the bulk group of its thread that is not committed yet.
- * Any other operation is added to the list of the mbarrier's block, or completed at once if
- * async_eager() says so. */
+/* Starts the operation. A store is added to its thread's open bulk group, the one that is not
+ * committed yet. Any other operation is added to the list of the mbarrier's block, or completed at
+ * once if async_eager() says so. */
 void async_start(struct async_op *op);
 /* Completes all operations in flight that complete on this mbarrier. Returns their number. */
 int async_settle(struct block *b, uint32_t mbar_off);

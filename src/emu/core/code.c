@@ -107,14 +107,15 @@ static int place_all_shared(struct code *c, struct err *err)
     return common ? 0 : -1;
 }
 
-/* Returns whether v is dynamic shared memory: `extern .shared x[]`. Each kernel could have its own
- * address for x. But the decoder decodes each device function (.func) once for all kernels. So if
- * such a function uses x, all kernels get the same address for x. */
+/* Returns whether v is dynamic shared memory: `extern .shared x[]`. */
 static bool is_dynamic(const struct ptx_var *v)
 {
     return v->space == SP_SHARED && (v->is_extern || !v->bytes);
 }
 
+/* Returns whether a device function (.func) uses dynamic shared memory. Then all kernels must have
+ * it at the same address, because the decoder decodes a device function once for all kernels.
+ * Otherwise each kernel has it at an address of its own. */
 static bool funcs_use_dynamic(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {

@@ -172,7 +172,8 @@ static bool insn_depends_on_order(const struct code_func *f, const struct insn *
 }
 
 /* Returns whether a block's results may depend on when other blocks run, even without a race. The
- * reason may be atomics, strong accesses, the heap, or the order of printed lines. */
+ * reason may be a cooperative launch, the heap, printed lines, atomics, bulk reductions or strong
+ * accesses. */
 static bool order_matters(const struct launch *l)
 {
     const struct code *c = l->code;

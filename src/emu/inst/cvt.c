@@ -4,9 +4,9 @@
  * The frequent conversions have loops of their own. All others convert each lane to an exact
  * intermediate value (sign, 64-bit magnitude, exponent) and round it once.
  *
- * In the general form sub[0] is the destination type, sub[1] the source type, sub[2] the rounding
- * and sub[3] the flags. o[4] holds the widths in bytes of a destination register and of a source
- * register: dst << 8 | src.
+ * In the struct insn of cvt_general(), sub[0] is the destination type, sub[1] the source type,
+ * sub[2] the rounding and sub[3] the flags. o[4] holds the widths in bytes of a destination
+ * register and of a source register: dst << 8 | src.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"

@@ -42,7 +42,8 @@ static int finish_setp(struct warp *w, const struct insn *in, uint32_t bits)
     LANES(w, i, d[i] = r >> i & 1 ? one : 0);
 }
 
-/* Defines an exec function that writes f(a, b) to the predicate's bits of the active lanes. */
+/* Defines an exec function that compares the operands a and b, of C type A, in each lane. The last
+ * argument of the macro is the comparison, such as a < b. */
 #define COMPARE(name, A, ...)                                     \
     static int name(struct warp *w, const struct insn *in)        \
     {                                                             \
@@ -175,8 +176,8 @@ FLOAT_COMPARE(cmp_f16, uint16_t, half)
 FLOAT_COMPARE(cmp_f16_ftz, uint16_t, halfz)
 FLOAT_COMPARE(cmp_bf16, uint16_t, brain)
 
-/* Returns one half of a packed operand. Packed forms compare twice in each lane: o[0] gets the
- * result of the low half, o[4] that of the high half. */
+/* Returns one half of a packed operand. Packed forms compare twice in each lane. In setp, o[0]
+ * gets the result of the low half and o[4] the result of the high half. In set, o[0] gets both. */
 static float half_of(const struct insn *in, uint32_t v, int hi)
 {
     uint16_t h = (uint16_t)(hi ? v >> 16 : v);

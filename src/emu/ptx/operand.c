@@ -201,8 +201,8 @@ static bool is_special(const char *s)
 
 void ps_operand(struct parser *ps, struct ptx_opnd *o);
 
-/* Copies parsed operands to the arena. Label uses that were added after `mark` may point to the old
- * copies, so ps_keep() makes them point to the new ones. */
+/* Copies the operands in `tmp` to the arena. Label uses that were added after `mark` may point into
+ * `tmp`, so ps_keep() makes them point to the copies. */
 struct ptx_opnd *ps_keep(struct parser *ps, struct ptx_opnd *tmp, uint32_t n,
                          struct label_use *mark)
 {

@@ -3,15 +3,18 @@
  * undefined bits of its operands.
  *
  * - Instructions that move, select or combine single bits (mov, selp, shifts, bit fields, prmt,
- *   and, or, xor, not, lop3, conversions between integers without .sat): a bit of the result is
- *   undefined if it depends on an undefined bit. If the number of bits to shift, the place of a
- *   field or the predicate of selp is undefined, the whole result is undefined.
+ *   and, or, xor, not, neg of floats, lop3, conversions between integers without .sat): a bit of
+ *   the result is undefined if it depends on an undefined bit. If the number of bits to shift, the
+ *   place of a field or the predicate of selp is undefined, the whole result is undefined.
  * - Integer add, sub, mul, mad and neg, if they have neither .hi nor .sat: the result is undefined
- *   from the lowest undefined bit of an operand upwards. A signed .wide product is undefined as a
- *   whole.
+ *   from the lowest undefined bit of an operand upwards. If an operand of a signed .wide product
+ *   has an undefined bit, the product is undefined as a whole.
  * - Packed floats (.f16x2, .bf16x2, .f32x2): each part of the result is undefined as a whole if the
- *   same part of an operand has an undefined bit.
- * - setp: the result is defined if defined bits alone decide it.
+ *   same part of an operand has an undefined bit. If cvt packs two floats, each part of the result
+ *   depends in this way on one of the floats.
+ * - setp: the result is defined in two cases in which defined bits decide it. The operands of eq or
+ *   ne differ in a bit that is defined in both. Or the result is combined with a predicate that
+ *   alone decides it: .and with false, .or with true.
  * - Any other result is undefined as a whole if any bit of an operand is undefined.
  */
 #include "base/util.h"

@@ -24,7 +24,7 @@ enum { MAX_MEMBERS = 1 << 20, MAX_THREADS = 64 };
 
 struct papers_options {
     double scale, local;
-    double members, dim, classes, seed, train; /* whole numbers; train is 0 if the scale decides */
+    double members, dim, classes, seed, train; /* whole numbers; if train is 0, `scale` sets it */
 };
 
 /* ---- the options ----------------------------------------------------------------------------- */
@@ -84,8 +84,8 @@ static int options_parse(struct papers_options *o, const char *spec, struct err 
 
 /* ---- the shape ------------------------------------------------------------------------------- */
 
-/* Gives the members of a community degrees that are quantiles of a Pareto distribution, with the
- * smallest value `smallest`. Writes the running sums of the degrees to `prefix`, and returns the
+/* Gives the members of a community degrees that are quantiles of a Pareto distribution, whose
+ * smallest value is `smallest`. Writes the running sums of the degrees to `prefix`, and returns the
  * sum of all. */
 static int64_t set_degrees(int32_t *prefix, int32_t members, double smallest)
 {

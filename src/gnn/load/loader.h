@@ -13,11 +13,11 @@
  *     loader_close(l);
  *
  * Each thread takes a free slot and the next batch number together, samples the batch into the
- * slot, copies the features and labels of its nodes there (slices them), and marks the slot ready.
- * If no slot is free, threads sleep: memory is bounded by the slots. The consumer gets batches in
- * order, or as they are ready. A thread that fails ends the epoch: loader_next then returns -1 with
- * the thread's error. No thread polls, except that loader_next wakes a few times a second to notice
- * Ctrl-C.
+ * slot, copies (slices) the features of its nodes and the labels of its seeds there, and marks the
+ * slot ready. If no slot is free, threads sleep: memory is bounded by the slots. The consumer gets
+ * batches in order, or as they are ready. A thread that fails ends the epoch: loader_next then
+ * returns -1 with the thread's error. No thread polls, except that loader_next wakes a few times a
+ * second to notice Ctrl-C.
  *
  * A batch depends only on the data, the options, its epoch and its number. With `ranks` processes,
  * each of them prepares a part of every batch: an equal share of its seeds, and their sampled
@@ -47,7 +47,8 @@ struct loader_options {
     bool as_ready;   /* deliver batches as they are ready, in any order */
     bool no_slice;   /* leave features and labels out */
     bool seeds_only; /* batches of 0 hops: only the seeds and their labels */
-    /* If set, each batch with hops lies in one piece of this memory: gnn_batch.packed. Borrowed. */
+    /* If set, each batch with hops lies in one piece of this memory: gnn_batch.packed. The loader
+     * borrows the allocator. */
     const struct batch_memory *memory;
     /* If set, a thread calls this function before it prepares a batch. If the function returns -1,
      * the epoch fails. */

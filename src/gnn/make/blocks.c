@@ -11,7 +11,7 @@
 enum { STREAM_CLASS = 1, STREAM_WEIGHT, STREAM_EDGE, STREAM_MEAN, STREAM_NOISE };
 
 /* The nodes, sorted by class, with running sums of their weights. A search in the sums draws a node
- * by weight, from all nodes or from one class. */
+ * with a probability proportional to its weight, from all nodes or from one class. */
 struct model {
     int32_t *label;
     int32_t *sorted;    /* nodes by class */

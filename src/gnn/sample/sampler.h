@@ -16,7 +16,8 @@
  *   2. Edge e gets the flag 1 if it is the first edge to its neighbour v: first[v] == e. Other
  *      edges get the flag 0. An exclusive scan over the flags numbers the new nodes.
  *   3. Every edge reads the number of its neighbour.
- * The neighbours of a target are in the order of its slots, which pick_core.h defines.
+ * A target is a node whose neighbours a hop samples. Its neighbours are in the order of its slots;
+ * pick_core.h says what a slot is.
  */
 #ifndef GNN_SAMPLE_SAMPLER_H
 #define GNN_SAMPLE_SAMPLER_H

@@ -53,7 +53,8 @@ void feed_options(const struct feed *f, struct loader_options *o);
 int feed_batch(const struct feed *f, const struct sample_options *o, const struct gnn_batch *b,
                struct gnn_batch *own, const struct gnn_batch **use, struct err *err);
 /* Call it after all work on the batch was queued. Gives back to the loader the batches that the
- * device does not read any more. Waits if all of the loader's `slots` would stay in use. */
+ * device does not read any more. Waits for copies if otherwise all of the loader's `slots` would
+ * stay in use, or more batches than feed_open()'s `ahead` would be on their way. */
 void feed_give_back(const struct feed *f, struct loader *l, int slots, const struct gnn_batch *b);
 /* Waits for all copies and gives back all batches. */
 void feed_end(const struct feed *f, struct loader *l);

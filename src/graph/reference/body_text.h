@@ -1,5 +1,6 @@
 /*
- * body_text.h - reads the text of a phase's body token by token.
+ * body_text.h - reads the text of a phase's body token by token. A phase is a function of a
+ * reference (emit.h).
  *
  *     struct body_scan s = {.names = &names, .text = body};
  *     struct body_token t;
@@ -42,7 +43,8 @@ struct body_token {
 struct body_names {
     size_t nvalues;
     /* One entry per value: the output that the value is written to directly, or NULL. If it is not
-     * NULL, the VAL and MAG of the value are not in scratch, so they are not regions. */
+     * NULL, the macros VAL and MAG of the value do not access scratch, so their names are not names
+     * of regions. */
     const struct graph_output *const *direct;
 };
 

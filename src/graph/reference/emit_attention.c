@@ -1,6 +1,7 @@
 /*
- * emit_attention.c - writes attention: one unit makes a row of the result, in two passes over the
- * keys. In a SIGMA reference a third pass adds the errors of the weights.
+ * emit_attention.c - writes the C text of attention. A unit (one run of the text, emit.h) makes a
+ * row of the result, in two passes over the keys. reference_mode.h lists the kinds of references.
+ * In a reference of the kind SIGMA, a third pass adds the errors of the weights.
  */
 #include <math.h>
 #include <string.h>
@@ -58,10 +59,10 @@ static struct term dot(struct emit *e, struct attention *a, struct index j)
     return collect_now(e, &c);
 }
 
-/* The result `text` of a float32 operation, with the variance `m` from its operands. A SIGMA
- * reference adds the variance of the rounding. A NOISY reference adds an error that is uniform in
- * +-spread, and rounds at random. `pair` is the number of the pair of query and key, and `salt` is
- * different for each rounding of one pair. */
+/* Returns `text`, the result of a float32 operation, as a term. `m` is the variance that the errors
+ * of its operands give it. A SIGMA reference adds the variance of the rounding. A NOISY reference
+ * adds an error that is uniform in +-spread, and rounds at random. `pair` is the number of the pair
+ * of query and key, and `salt` is different for each rounding of one pair. */
 static struct term rounded(struct emit *e, struct attention *a, const char *text, const char *m,
                            const char *spread, struct index pair, int salt)
 {
@@ -202,8 +203,8 @@ static struct weight weight_of(struct emit *e, struct attention *a, struct index
 
 struct errors {
     struct attention a;
-    /* The largest score, the sum of the weights, and the sum of the squares of that sum's partial
-     * sums. */
+    /* `most` is the largest score, `sum` the sum of the weights, and `sum_squares` the sum of the
+     * squares of the partial sums of `sum`. */
     const char *most, *sum, *sum_squares;
     const char *chain; /* the variance of a rounding of a sum, divided by the sum's square */
     struct index zero, size;

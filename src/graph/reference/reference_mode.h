@@ -15,8 +15,8 @@ enum reference_kind {
 
 struct reference_mode {
     enum reference_kind kind;
-    /* tf32_products says that the operands of float32 matrix products are rounded to TF32, and
-     * tf32_convs that those of float32 convolutions are. */
+    /* tf32_products: the operands of float32 matrix products are rounded to TF32. tf32_convs: the
+     * operands of float32 convolutions are rounded to TF32. */
     bool tf32_products, tf32_convs;
     /* For SIGMA references. A small error of an operand can make the result of some operations
      * jump: a comparison or a floor, for example. With this flag, jumps add no variance. Elements

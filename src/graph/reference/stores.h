@@ -1,6 +1,6 @@
 /*
- * stores.h - decides which values of a lowered graph are stored, and in which order they are
- * computed. A reference stores values in scratch, a generated kernel stores them in workspaces.
+ * stores.h - decides which values of a lowered graph (lower.h) are stored, and in which order they
+ * are computed. A reference stores values in scratch, a generated kernel stores them in workspaces.
  *
  * A phase is one function of the reference, and a unit one run of its body. A sink is one thing
  * that some phase computes: a stored value, the partial results of a reduction in two steps, a

@@ -1,4 +1,5 @@
-/* prove.c - compares noisy runs of a graph with the tolerance of its SIGMA reference (prove.h). */
+/* prove.c - tests the tolerance that a graph's SIGMA reference gives: compares it with the errors
+ * of runs that round at random. See prove.h. */
 #include "graph/tolerance/prove.h"
 
 #include <math.h>
@@ -64,7 +65,7 @@ static int build(struct proof *p, struct built *b, const struct graph *g,
         b->so = arena_strdup(&p->arena, p->oracle_so);
         return 0;
     }
-    /* If the graph has no branches, both references have the same text. */
+    /* If the graph has no branches, `sigma` and `plain` have the same text. */
     if (b == &p->plain && same_text(b, p->sigma.ref.source.buf)) {
         b->so = p->sigma.so;
         return 0;
@@ -267,10 +268,11 @@ void tolerance_report_release(struct tolerance_report *r)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Returns a ratio of an error to its allowance. If the errors had only half the model's sigma, the
- * largest of `samples` errors would still exceed this ratio with a probability of 99%. To find the
- * ratio, we search for z: the largest absolute value of `samples` standard normal numbers is below
- * z with a probability of 1%. So the largest error is below z/2 sigma with a probability of 1%. */
+/* Returns a ratio of an error to its allowance, at most TOLERANCE_LEAST. If the errors had only
+ * half the model's sigma, the largest of `samples` errors would still exceed this ratio with a
+ * probability of at least 99%. To find the ratio, we search for z: the largest absolute value of
+ * `samples` standard normal numbers is below z with a probability of 1%. So the largest error is
+ * below z/2 sigma with a probability of 1%. */
 double tolerance_least(uint64_t samples)
 {
     double lo = 0, hi = 10, below = pow(0.01, 1 / (double)MAX(samples, 1u));

@@ -1,5 +1,5 @@
-/* settings.c - chooses values for the settings of a playbook: the point to begin with, and the
- * points to try next. */
+/* settings.c - chooses values for the settings of a playbook. A point has one value for each
+ * setting. This file chooses the point to begin with, and the points to try next. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@ bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
         if (expr_eval(*x, &(struct expr_env){.values = values}, &v, NULL) < 0 || !v)
             return false;
     }
-    /* load.c checks starting values with a binding that has no texts: then `fits` cannot be
-     * computed. */
+    /* load.c checks starting values with a binding that has no texts. Then the playbook's condition
+     * `fits` cannot be computed. */
     return !b->texts.n || playbook_fits(pb, b, p);
 }
 

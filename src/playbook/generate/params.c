@@ -1,5 +1,5 @@
 /* params.c - finds the parameters of a generated kernel in its text, and gives workspaces to stored
- * values. */
+ * values. graph/reference/stores.h explains stored values and sinks. */
 #include "playbook/generate/params.h"
 
 #include <ctype.h>

@@ -5,7 +5,7 @@
  *
  * A form is a PyTorch expression whose names are the roles of the op; $last is the last axis. Hone
  * assigns the task's inputs to the roles in every possible order, reads the form, and compares it
- * with what the task computes. Both are in normal form, so a playbook lists only one spelling.
+ * with what the task computes. It brings both into normal form, so a playbook lists one spelling.
  * Three differences do not matter: the order of factors and terms, casts between floats, and a
  * quotient that is written as a product. The task may have a number where the form has a scalar.
  */
@@ -181,7 +181,8 @@ static bool takes_form(struct form *f)
     return assign(f, 0);
 }
 
-/* The task with its inputs and scalars in the order of the op's roles. A new reference. */
+/* Returns a copy of the task with its inputs and scalars in the order of the op's roles. The caller
+ * owns the copy. */
 static json_t *in_order(const struct form *f)
 {
     json_t *copy = json_deep_copy(f->m->facts), *tensors = json_array(), *scalars = json_object();

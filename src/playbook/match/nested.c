@@ -3,8 +3,9 @@
  * computed from the results, and its values for all rows are reduced to one. match.h explains ops
  * and binding.
  *
- *     (x - y).norm(dim=1).mean()     a pass sums the squares of a row, p[0]; then the sum over the
- *                                    rows of sqrt(p[0]), and post "(v0 / n)"
+ *     (x - y).norm(dim=1).mean()     p[0]: a pass, the sum of the squares of a row
+ *                                    v0: the outer reduction, the sum of sqrt(p[0]) over n rows
+ *                                    post: the result, "(v0 / n)"
  *
  * graph_unfolded() (graph/normal/normal.h) rewrites operations along axes as sums and extremes. An
  * extreme is a maximum or a minimum. Each sum or extreme along the rows is one pass. No pass may
@@ -27,9 +28,11 @@ struct nested {
     const struct value *outer;            /* the reduction over the rows */
     const struct value *pass[MAX_PASSES]; /* sums and extremes along the rows */
     size_t n;
-    const struct value *space;      /* the operand of the first pass; the others have its shape */
-    const struct dim *rows, *cols;  /* the sizes of the space before and along the reduced axes */
-    bool seen[GRAPH_MAX_VALUES][2]; /* values that were looked at, outside and inside of passes */
+    const struct value *space; /* the operand of a pass; all passes have operands of its shape */
+    /* The space's number of elements along the axes before the reduced ones (rows), and along the
+     * reduced axes (cols). */
+    const struct dim *rows, *cols;
+    bool seen[GRAPH_MAX_VALUES][2]; /* values that were looked at: [0] outside, [1] in a pass */
     bool in_row[PB_MAX_TENSORS];    /* inputs that the expression of the row reads */
     bool in_pass[PB_MAX_TENSORS];   /* inputs that a pass reads */
 };
