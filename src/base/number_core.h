@@ -42,7 +42,7 @@ struct gen_block {
     uint32_t w[4];
 };
 
-/* One of the ten rounds. */
+/* One of the ten rounds of Philox4x32-10. */
 GEN_FN void gen_philox_round(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, uint32_t k0,
                              uint32_t k1)
 {
@@ -128,7 +128,8 @@ GEN_FN double gen_cut(double d)
 /*
  * Rounds |d| to a float with `mant` explicit mantissa bits and exponents emin..emax; d must be
  * finite. Returns the bits of exponent and mantissa, without the sign. On overflow it returns the
- * bit pattern after that of the largest value. In a type with infinity, that pattern is infinity.
+ * bit pattern after that of the largest finite value. In a type with infinity, that pattern is
+ * infinity.
  */
 GEN_FN uint64_t gen_round(double d, int mant, int emin, int emax)
 {

@@ -330,7 +330,7 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
     const struct check_input *in = x->in;
     const struct result_call *r = x->r;
     if (r->status != RESULT_OK)
-        return; /* check_status() reports it */
+        return; /* check_status() reports a call that failed */
     const char *damage = hidden(in, x->c) ? without_numbers(v, r->damage)
                          : r->damage      ? r->damage
                                           : "";
@@ -694,7 +694,8 @@ static void check_unverified(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* True if a checked case launches the kernel, or if there are no checked cases (times only). */
+/* True if a checked case launches the kernel, or if the job has no checked cases because it only
+ * measures times. */
 static bool launched_where_checked(const struct check_input *in, const char *kernel)
 {
     bool any = false;

@@ -1,6 +1,6 @@
 /*
- * regime_axes.c - finds out what the axes of a task allow, and chooses the sizes at which kernels
- * go wrong.
+ * regime_axes.c - finds out which sizes the axes of a task allow, and chooses those at which
+ * kernels often go wrong.
  */
 #include "task/regime_axes.h"
 
@@ -176,9 +176,10 @@ static void read_axes(struct regime_axes *b)
             b->axis[i].least = axes_allow(b, i, v) ? v : 0;
 }
 
-/* Finds the vector axes: the inner axes along which a kernel uses vectors. An inner axis that never
- * counts rows is one. An inner axis that also counts the rows of some tensor is one in two cases:
- * the task is heavy, or all inner axes count rows. */
+/* Finds the vector axes: the inner axes along which a kernel uses vectors. A vector axis must be
+ * free, and at least one of the sizes 16, 32, 48 and 64 must be allowed for it. If it also counts
+ * the rows of some tensor, it is a vector axis only in two cases: the task is heavy, or all inner
+ * axes count rows. */
 static void find_vector_axes(struct regime_axes *b)
 {
     bool any = false;

@@ -128,7 +128,8 @@ GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degr
     }
 }
 
-/* `fanout` independent positions below `degree` (> 0). `at` has room for PICK_ROOM(fanout). */
+/* Draws `fanout` independent positions below `degree` (> 0), so a position may come more than once.
+ * `at` has room for PICK_ROOM(fanout). */
 GEN_FN void pick_repeated(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)
 {

@@ -611,8 +611,8 @@ static bool is_before(struct writer *w, const struct sink *s, const bool *below)
     return below[s->v->id] || (centre && below[centre->args[0]->id]);
 }
 
-/* Notes that sink number `reader` reads the values that w->tail stores and from which v is
- * computed. */
+/* Sink number `reader` computes v from values that w->tail stores. Notes that the sink reads these
+ * values. */
 static void note_tail(struct writer *w, const struct value *v, size_t reader, bool *seen)
 {
     if (seen[v->id])

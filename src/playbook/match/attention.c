@@ -6,8 +6,8 @@
  *
  * The op's tensors are Q[Z, M, D], K[Z, N, D], V[Z, N, E] and O[Z, M, E], where Z is the batch.
  * Each operand is an input, or a view (view.h) that keeps the order of an input's elements. The
- * score is a CUDA expression in which v is the product, m the query and n the key. It may read
- * inputs that broadcast to the scores, and use m and n as numbers.
+ * score is a CUDA expression in which v is the product, m the index of the query and n the index of
+ * the key. It may read inputs that broadcast to the scores, and compute with m and n.
  *
  * If the score is only the product times a number, `plain` is "true" and `scale` is this number. A
  * causal mask is a band of keys around each query: keep_from <= n - m <= keep_to. Keys outside of
