@@ -211,7 +211,7 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
             p = &list[i];
     if (!p) {
         verdict_release(v);
-        return 0; /* the verdict belongs to a wave that was given up */
+        return 0; /* the verdict of a candidate that we no longer wait for */
     }
     p->waiting = false;
     if (v->kind == V_UNJUDGED) {
@@ -363,7 +363,7 @@ static int wait_for_confirmation(struct agent *a, const struct pending *p, struc
         if (got > 0 && ticket == p->ticket)
             return 1;
         if (got > 0)
-            verdict_release(out); /* the verdict belongs to a wave that was given up */
+            verdict_release(out); /* the verdict of a candidate that we no longer wait for */
         else if (got < 0 || interrupted()) {
             strbuf_adds(why, got < 0 ? err.msg : "interrupted");
             return 0;

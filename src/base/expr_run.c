@@ -386,9 +386,9 @@ static void *fold_value(struct folder *r, const struct insn *in)
     return f->apply(f->ctx, name, a, b);
 }
 
-/* Whether folding leaves out `op`. Callers turn expressions into C or Python, whose operators do
- * this work themselves: they convert an integer operand to a real number, and && and || give 0 or
- * 1. */
+/* Whether folding leaves out `op`, because it only converts: an integer operand to a real number,
+ * or an operand of && or || to 0 or 1. Callers turn expressions into C or Python, whose operators
+ * convert integers themselves. The caller must see to it that && and || give 0 or 1. */
 static bool is_implicit(uint8_t op)
 {
     return op == OP_BOOL || op == OP_TO_REAL || op == OP_BELOW_TO_REAL || op == OP_NOTHING;

@@ -1,6 +1,6 @@
 /*
- * ref_ctx.h - the struct that a program gives to a task's oracle when it calls the oracle's
- * functions.
+ * ref_ctx.h - the struct that a program gives to a task's oracle, the compiled reference.c, when it
+ * calls the oracle's functions.
  *
  * The oracle knows this struct as struct hone_ref_ctx of task/hone_ref.h, which describes the
  * members. t/unit/poison.c checks that the two structs agree.

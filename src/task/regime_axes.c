@@ -176,10 +176,10 @@ static void read_axes(struct regime_axes *b)
             b->axis[i].least = axes_allow(b, i, v) ? v : 0;
 }
 
-/* Finds the vector axes: the inner axes along which a kernel uses vectors. A vector axis must be
- * free, and at least one of the sizes 16, 32, 48 and 64 must be allowed for it. If it also counts
- * the rows of some tensor, it is a vector axis only in two cases: the task is heavy, or all inner
- * axes count rows. */
+/* Finds the vector axes: the inner axes (those of a tensor's innermost extent) along which a kernel
+ * uses vectors. A vector axis must be free, and at least one of the sizes 16, 32, 48 and 64 must be
+ * allowed for it. If it also counts the rows of some tensor, it is a vector axis only in two cases:
+ * the task is heavy, or all inner axes count rows. */
 static void find_vector_axes(struct regime_axes *b)
 {
     bool any = false;

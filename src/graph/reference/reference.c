@@ -1,8 +1,9 @@
 /*
  * reference.c - writes the text of a reference: phases, scratch and helper functions (reference.h).
  *
- * Phases are written from the last to the first. So when we write a phase, we know which magnitudes
- * the later phases read, and store only those.
+ * A phase is one function of the reference. It computes a few sinks: things that it stores, such as
+ * a value or an output (stores.h). Phases are written from the last to the first. So when we write
+ * a phase, we know which magnitudes the later phases read, and store only those.
  */
 #include "graph/reference/reference.h"
 

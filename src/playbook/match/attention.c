@@ -10,8 +10,8 @@
  * the key. It may read inputs that broadcast to the scores, and compute with m and n.
  *
  * If the score is only the product times a number, `plain` is "true" and `scale` is this number. A
- * causal mask is a band of keys around each query: keep_from <= n - m <= keep_to. Keys outside of
- * the band have the weight 0.
+ * mask such as the causal one keeps a band of keys for each query: keep_from <= n - m <= keep_to.
+ * Keys outside of the band have the weight 0.
  */
 #include <math.h>
 
