@@ -4,7 +4,8 @@
  *
  * This text is compiled into `hone`, into `hone-worker` and, by NVRTC, into Hone's device code. All
  * of them produce the same bits: random words come from Philox4x32-10, and converting a double to a
- * narrower type rounds once, to nearest even. job/gen_core.h uses both to make the data of tensors.
+ * narrower type rounds once, to nearest even. job/gen_core.h makes the data of tensors from random
+ * words and rounding.
  */
 #ifndef BASE_NUMBER_CORE_H
 #define BASE_NUMBER_CORE_H

@@ -6,7 +6,8 @@
  * process that runs the job) will verify the call's outputs, more blocks run, as many as a limit on
  * the host's work allows. We choose whole clusters; without clusters, each block is a cluster of
  * its own. Each cluster that runs leaves a trace (struct cluster_trace): how many bytes it stored,
- * and the addresses of up to TRACE_PLACES output elements that it wrote, drawn at random.
+ * and the addresses of up to TRACE_PLACES output elements, drawn at random from those that it
+ * wrote.
  *
  *     block_sample_choose(code, run);        call it before launch_run(); it sets run->order
  *     block_sample_run_more(run, err);       call it after launch_run() if the call is verified

@@ -254,9 +254,9 @@ static bool has_bytes(const struct task *t)
 
 /* Chooses the values of an axis. An axis that only counts rows gets fewer values, because many
  * kernels give each row a block, which makes rows expensive to emulate. Such an axis gets the sizes
- * around 32 and 64, and 129, 256 and 257. 256 is a multiple of the usual tile sizes 64, 128 and
- * 256. 257 is just above such a multiple, and 129 is just above a tile of 128. 63, one of the sizes
- * around 64, is below all these tiles. */
+ * around 32 and 64, and 129, 256 and 257. The usual tile sizes are 64, 128 and 256. The size 256 is
+ * a multiple of all of them, and 257 is just above it. The size 129 is just above a tile of 128.
+ * The size 63, which is around 64, is below all these tiles. */
 static void choose_values(struct regime_axes *b, size_t axis)
 {
     static const int64_t steps[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};

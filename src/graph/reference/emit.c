@@ -349,8 +349,8 @@ static struct term emit_source(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* Does scratch hold the values of v for which one of its sources is wrong by 4 sigma (OFF0_, ...),
- * and are all these sources also sources of the current sum (e->shared)? */
+/* Does scratch hold what v becomes if one of its sources is wrong by 4 sigma (OFF0_, ...)? And are
+ * all sources of v also sources of the current sum (e->shared)? Returns true if both hold. */
 static bool has_offs(const struct emit *e, const struct value *v)
 {
     const struct shared_error *own = e->store[v->id].offs;
@@ -377,8 +377,9 @@ static struct term emit_offs(struct emit *e, const struct value *v, struct place
 }
 
 /* v is a source of shared errors, or lies between a source and the sum. In the second case we
- * compute v again even if it is stored, because the stored value does not show the effect of one
- * source. Only if has_offs() is true, scratch holds what is needed here. */
+ * compute v again even if it is stored, because the stored value does not show how v changes if one
+ * source is wrong. But if has_offs() is true, scratch holds these changed values, and we read
+ * them. */
 static struct term emit_on_path(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

@@ -81,8 +81,8 @@ static bool are_same_matrices(struct match *x, const struct value *a, const stru
 
 /* ---- the operands ---------------------------------------------------------------------------- */
 
-/* If v is a view of an input times single numbers, returns the view without these numbers, and puts
- * the multiplications and divisions by them into the list. */
+/* If v is a view of an input that is multiplied or divided by single numbers, returns the view
+ * without these operations, and puts the operations into the list. */
 static const struct value *without_factors(struct match *x, const struct value *v,
                                            struct factors *out)
 {
