@@ -77,7 +77,7 @@ static const char *where(struct verdict *v, const struct check_input *in, uint32
 
 struct call_ctx {
     const struct check_input *in;
-    uint32_t c, k; /* case, call */
+    uint32_t c, k; /* the index of the case, and of the call in it */
     const struct result_call *r;
     const struct job_case *jc;
     const struct result_case *rc;

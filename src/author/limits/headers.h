@@ -21,8 +21,8 @@ extern const char *const limit_kind_names[LIMIT_KINDS]; /* "requests", "tokens",
 
 /* One limit of the provider, as an answer of its server describes it. */
 struct limit_told {
-    double limit;     /* for each minute; 0 = the answer does not tell */
-    double remaining; /* <0 = the answer does not tell */
+    double limit;     /* how much is allowed each minute; 0 = not told */
+    double remaining; /* how much of it is left; <0 = not told */
     double reset_s;   /* how long until the whole limit is free again; <0 = not told */
 };
 
