@@ -136,8 +136,8 @@ double axes_flops(const struct regime_axes *b, const struct shape *s)
 }
 
 /* A task is heavy if it computes more than 16 flops for each element of its tensors. Counts the
- * flops at a shape in which every axis is 64 (the size of a tile). An axis whose maximum is below
- * 64 has its maximum. */
+ * flops at a shape in which every axis that is not constant is 64 (the size of a tile). If an axis
+ * is smaller than that in all workloads of the task, it has the largest size that it has there. */
 static bool is_heavy(struct regime_axes *b)
 {
     int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};
