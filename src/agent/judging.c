@@ -211,7 +211,7 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
             p = &list[i];
     if (!p) {
         verdict_release(v);
-        return 0; /* the verdict belongs to a wave that was given up */
+        return 0; /* the verdict of a candidate that we no longer wait for */
     }
     p->waiting = false;
     if (v->kind == V_UNJUDGED) {
@@ -234,7 +234,8 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
     return store_verdict(a, p->n, err);
 }
 
-/* Tells the watcher how many candidates are being judged, and what is done for the first. */
+/* Tells the watcher how many candidates the judge has, and what the judge now does with the first
+ * of them. */
 static void tell_judging(struct agent *a, const struct pending *list, size_t n)
 {
     struct strbuf what = STRBUF_INIT(512);
@@ -248,8 +249,8 @@ static void tell_judging(struct agent *a, const struct pending *list, size_t n)
 }
 
 /* Gets the verdicts of all nodes, from the store or from the judge. PyTorch's time does not depend
- * on the candidate. So only the first node of each call is timed together with PyTorch, until one
- * of these first nodes has passed. */
+ * on the candidate. So each call of this function asks the judge for PyTorch's time only with the
+ * first node. After such a node has passed with a measured time, later calls do not ask again. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);
@@ -331,7 +332,8 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     return rc;
 }
 
-/* Returns a copy of the node, unjudged, with the verdict index of its confirmation. */
+/* Returns a copy of the node without its verdict. Its verdict_index is that of the node's
+ * confirmation, a second evaluation of the same source. */
 static struct node copy_to_confirm(const struct node *n)
 {
     struct node s = *n;
@@ -361,7 +363,7 @@ static int wait_for_confirmation(struct agent *a, const struct pending *p, struc
         if (got > 0 && ticket == p->ticket)
             return 1;
         if (got > 0)
-            verdict_release(out); /* the verdict belongs to a wave that was given up */
+            verdict_release(out); /* the verdict of a candidate that we no longer wait for */
         else if (got < 0 || interrupted()) {
             strbuf_adds(why, got < 0 ? err.msg : "interrupted");
             return 0;

@@ -454,7 +454,8 @@ static void refuse(struct writing *w, enum verdict_kind kind, const char *detect
     snprintf(w->reason, sizeof w->reason, "%s", reason);
 }
 
-/* Finds a node with the same source. Its verdict is known, so we need not evaluate it again. */
+/* Finds a judged node with this source, or returns NULL. If there is one, the source need not be
+ * evaluated again. */
 static const struct node *judged_before(const struct agent *a, const char *source)
 {
     vec_each (struct node *, n, &a->nodes)

@@ -51,14 +51,15 @@ struct author_config {
     uint32_t continues;   /* how often to ask for the rest of a cut-off reply [6] */
     uint32_t max_tokens;  /* the most tokens of a reply, if the request sets none [32000] */
     uint64_t jitter_seed; /* the seed for random changes of the pauses [from the clock] */
-    uint64_t minute_ns;   /* the "minute" of limits such as tokens per minute [60 s] */
+    uint64_t minute_ns; /* how long the minute of a limit such as tokens per minute lasts [60 s] */
 };
 
 struct author_request {
     const char *run;  /* the run's name, for people who read a mailbox; may be "" */
     const char *role; /* what the author is asked for: "code", "plan", ... */
     uint64_t index;   /* the number of the call among the calls of this role in this run */
-    /* The part that stays the same in the role's next calls, so that providers can cache it. */
+    /* The part of the prompt that stays the same in the role's next calls, so that providers can
+     * cache it. */
     const char *stable;
     const char *turn;    /* the rest of the prompt */
     double temperature;  /* negative means the provider's default */

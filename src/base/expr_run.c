@@ -1,5 +1,6 @@
 /*
- * expr_run.c - evaluates and folds the code of an expression.
+ * expr_run.c - evaluates the code of an expression, and folds it: turns it into another form, such
+ * as C text, by calling a function for each operator.
  *
  * Evaluation does not recurse. && || ?: jump over the branch that they do not need, so an error in
  * that branch does not matter.
@@ -286,7 +287,8 @@ bool expr_is_real(const struct expr *e)
     return e->is_real;
 }
 
-/* Returns the operator's name, or NULL if it is not a plain operator. */
+/* Returns the name that callbacks get for an operator; NULL for any other instruction, such as a
+ * jump. */
 static const char *operator_name(enum op op, bool real)
 {
     static const char *const names[] = {
@@ -303,11 +305,12 @@ static const char *operator_name(enum op op, bool real)
     return (size_t)op < ARRAY_LEN(names) ? names[op] : NULL;
 }
 
-/* An operator && || ?: whose last operand is not folded yet. `end` is the index of the first
- * instruction after that operand. */
+/* One of the operators && || ?: whose last operand is not folded yet. `first` is its first operand.
+ * `end` is the index of the first instruction after the last operand. */
 struct open_operator {
     const char *op;
-    void *first, *then; /* `then`: only for ?:; until the ':' it is NULL, and `end` is SIZE_MAX */
+    void *first, *then; /* for ?: only, `then` is the second operand; until it is folded, `end` is
+                           SIZE_MAX */
     size_t end;
 };
 
@@ -383,9 +386,9 @@ static void *fold_value(struct folder *r, const struct insn *in)
     return f->apply(f->ctx, name, a, b);
 }
 
-/* Whether folding leaves out `op`. Callers turn expressions into C or Python, whose operators do
- * this work themselves: they convert an integer operand to a real number, and && and || give 0 or
- * 1. */
+/* Whether folding leaves out `op`, because it only converts: an integer operand to a real number,
+ * or an operand of && or || to 0 or 1. Callers turn expressions into C or Python, whose operators
+ * convert integers themselves. The caller must see to it that && and || give 0 or 1. */
 static bool is_implicit(uint8_t op)
 {
     return op == OP_BOOL || op == OP_TO_REAL || op == OP_BELOW_TO_REAL || op == OP_NOTHING;

@@ -4,7 +4,8 @@
  *
  * This text is compiled into `hone`, into `hone-worker` and, by NVRTC, into Hone's device code. All
  * of them produce the same bits: random words come from Philox4x32-10, and converting a double to a
- * narrower type rounds once, to nearest even. job/gen_core.h uses both to make the data of tensors.
+ * narrower type rounds once, to nearest even. job/gen_core.h makes the data of tensors from random
+ * words and rounding.
  */
 #ifndef BASE_NUMBER_CORE_H
 #define BASE_NUMBER_CORE_H
@@ -42,7 +43,7 @@ struct gen_block {
     uint32_t w[4];
 };
 
-/* One of the ten rounds. */
+/* One of the ten rounds of Philox4x32-10. */
 GEN_FN void gen_philox_round(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, uint32_t k0,
                              uint32_t k1)
 {
@@ -128,7 +129,8 @@ GEN_FN double gen_cut(double d)
 /*
  * Rounds |d| to a float with `mant` explicit mantissa bits and exponents emin..emax; d must be
  * finite. Returns the bits of exponent and mantissa, without the sign. On overflow it returns the
- * bit pattern after that of the largest value. In a type with infinity, that pattern is infinity.
+ * bit pattern after that of the largest finite value. In a type with infinity, that pattern is
+ * infinity.
  */
 GEN_FN uint64_t gen_round(double d, int mant, int emin, int emax)
 {

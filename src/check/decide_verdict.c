@@ -40,8 +40,8 @@ static bool hidden(const struct check_input *in, uint32_t c)
     return in->cases[c].role == ROLE_HELDOUT;
 }
 
-/* Replaces each number in a text about a held-out shape by '#', because indices and counts would
- * reveal the shape. Names that contain digits stay. */
+/* Replaces each number in a text about a held-out shape by '#'. Authors must not know held-out
+ * shapes, and indices and counts would reveal them. Names that contain digits stay. */
 static const char *without_numbers(struct verdict *v, const char *text)
 {
     char *out = arena_strdup(&v->arena, text ? text : ""), *w = out;
@@ -77,7 +77,7 @@ static const char *where(struct verdict *v, const struct check_input *in, uint32
 
 struct call_ctx {
     const struct check_input *in;
-    uint32_t c, k; /* case, call */
+    uint32_t c, k; /* the index of the case, and of the call in it */
     const struct result_call *r;
     const struct job_case *jc;
     const struct result_case *rc;
@@ -93,12 +93,12 @@ enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
 /* The value result_call.most_written is a generous estimate of the share of an output that all
  * blocks together write. If it is below this limit, we conclude that the kernel leaves a part of
- * the output unwritten. Even if the blocks write everything, the estimate may be below 1. Before a
- * call the output is filled with a pattern, the poison, and an element that still holds the poison
- * looks unwritten. A right element of one byte equals the poison by chance once in 256 times. If
- * all blocks ran, the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is more exact then: it
- * is uncertain only because we look at some pieces (of 1024 bytes) of the output, not at all of
- * it. */
+ * the output unwritten. Even if the blocks write everything, the estimate may be below 1, for this
+ * reason: before a call the output is filled with a pattern, the poison, and an element that still
+ * holds the poison looks unwritten. A right element of one byte equals the poison by chance once in
+ * 256 times. If all blocks ran, the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is more
+ * exact then: it is uncertain only because we look at some pieces (of 1024 bytes) of the output,
+ * not at all of it. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
@@ -330,7 +330,7 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
     const struct check_input *in = x->in;
     const struct result_call *r = x->r;
     if (r->status != RESULT_OK)
-        return; /* check_status() reports it */
+        return; /* check_status() reports a call that failed */
     const char *damage = hidden(in, x->c) ? without_numbers(v, r->damage)
                          : r->damage      ? r->damage
                                           : "";
@@ -694,7 +694,8 @@ static void check_unverified(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* True if a checked case launches the kernel, or if there are no checked cases (times only). */
+/* True if a checked case launches the kernel, or if the job has no checked cases because it only
+ * measures times. */
 static bool launched_where_checked(const struct check_input *in, const char *kernel)
 {
     bool any = false;

@@ -34,7 +34,7 @@ enum {
     CHILD_PCH_UNUSED = 12,
     CHILD_NO_MEMORY = 13,
     CHILD_CRASHED = 14,
-    CHILD_PCH_FULL = 15 /* the heap of a precompiled header was too small */
+    CHILD_PCH_FULL = 15 /* NVRTC's heap was too small for a precompiled header */
 };
 
 enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING };

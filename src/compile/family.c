@@ -1,6 +1,6 @@
 /*
- * family.c - rewrites a kernel's source as a header of template instances, and keeps records of
- * slow compiles.
+ * family.c - turns the source of a kernel into the text of a family header (family.h), and keeps
+ * records of slow compiles.
  */
 #include "compile/family.h"
 

@@ -6,13 +6,14 @@
  * process that runs the job) will verify the call's outputs, more blocks run, as many as a limit on
  * the host's work allows. We choose whole clusters; without clusters, each block is a cluster of
  * its own. Each cluster that runs leaves a trace (struct cluster_trace): how many bytes it stored,
- * and the addresses of up to TRACE_PLACES output elements that it wrote, drawn at random.
+ * and the addresses of up to TRACE_PLACES output elements, drawn at random from those that it
+ * wrote.
  *
  *     block_sample_choose(code, run);        call it before launch_run(); it sets run->order
  *     block_sample_run_more(run, err);       call it after launch_run() if the call is verified
  *     block_sample_note(run);                call it after the launch; it adds to the call's totals
- *     block_sample_written(e, alloc, ...);   call it after the call; it returns pieces (1024 bytes)
- *                                            of a buffer that the blocks wrote
+ *     block_sample_written(e, alloc, ...);   call it after the call; it returns some of the
+ *                                            pieces (1024 bytes each) that the blocks wrote
  */
 #ifndef EMU_BLOCK_SAMPLE_H
 #define EMU_BLOCK_SAMPLE_H

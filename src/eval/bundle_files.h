@@ -5,8 +5,8 @@
  *
  * Each file of device code is compiled once; later evaluations find it in the compile cache. These
  * baselines are left out:
- *   - those that Hone cannot make for the task (no PyTorch form, not a plain matrix product); they
- *     get a note;
+ *   - those that Hone cannot make for the task: PyTorch if the task has no PyTorch form, a library
+ *     if the task is not a plain matrix product; they get a note;
  *   - kernels that are wrong or do not compile, and baselines that failed in an earlier job of this
  *     evaluation; they are listed in `rejected`;
  *   - on the emulator, baselines that are not kernels.

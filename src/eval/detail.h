@@ -18,9 +18,9 @@ char *detail_diags(struct arena *a, const struct compiled *c, const char *source
                    unsigned max_lines);
 /* Returns the problems of a plan or a task, one per line. */
 char *detail_problems(struct arena *a, const struct problem_vec *p);
-/* Returns a text. It has the findings with their source lines. Then it has the wrong workloads, the
- * first VERDICT_TOLD_WORKLOADS in the given order (check/case_order.h), and the number of those
- * left out. */
+/* Returns a text with three parts: the findings with their source lines; the first
+ * VERDICT_TOLD_WORKLOADS wrong workloads in the given order (check/case_order.h); how many wrong
+ * workloads are left out. */
 char *detail_findings(struct verdict *v, const char *source, const uint32_t *order);
 
 #endif

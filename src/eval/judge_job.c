@@ -1,5 +1,5 @@
-/* judge_job.c - fills the verdict from the worker's result of one job: checks the outputs and the
- * least possible time, judges the baselines, adds the times. */
+/* judge_job.c - fills the verdict from the worker's result of one job: checks that the outputs are
+ * right and that no time is below the least possible one, judges the baselines, adds the times. */
 #include "base/util.h"
 #include "check/case_order.h"
 #include "check/decide_verdict.h"

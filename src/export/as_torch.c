@@ -13,7 +13,8 @@
 
 /* Where the gradient of the operator comes from. EAGER: from PyTorch, which differentiates the
  * task's PyTorch expression. KERNEL: from a second kernel. IN_PLACE: there is no gradient, because
- * the operator updates tensors in place. */
+ * the operator updates tensors in place. NONE: there is no gradient, because the exported file can
+ * have no PyTorch expression. */
 enum gradient { GRADIENT_NONE, GRADIENT_IN_PLACE, GRADIENT_EAGER, GRADIENT_KERNEL };
 
 /* ---- --backward ------------------------------------------------------------------------------ */

@@ -42,12 +42,12 @@ static inline size_t gnn_type_bytes(enum gnn_type t)
     return t == GNN_F16 ? 2 : 4;
 }
 
-enum { GNN_UNLABELLED = -1 }; /* in place of the class of a node whose class is unknown */
+enum { GNN_UNLABELLED = -1 }; /* the label of a node whose class is unknown */
 
 struct gnn_batch {
     int hops;                          /* L, 1..GNN_MAX_HOPS; 0 = only seeds and labels */
-    int64_t n_nodes[GNN_MAX_HOPS + 1]; /* nodes before hop h; [0]: seeds, [L]: all, the inputs */
-    int64_t n_edges[GNN_MAX_HOPS];     /* sampled in hop h */
+    int64_t n_nodes[GNN_MAX_HOPS + 1]; /* nodes before hop h; [0]: the seeds; [L]: all nodes */
+    int64_t n_edges[GNN_MAX_HOPS];     /* edges that hop h sampled */
     const int32_t *row[GNN_MAX_HOPS];  /* n_nodes[h] + 1 offsets into col[h] */
     const int32_t *col[GNN_MAX_HOPS];  /* n_edges[h] local ids, below n_nodes[h + 1] */
     const int32_t *node;               /* n_nodes[L] global ids */

@@ -3,8 +3,8 @@
  *
  * graph_add() calls infer_value() once the value has its operands and attributes. infer_value()
  * sets dtype, weak, rank and shape, and brings the attributes into one form. Axes count from 0, and
- * they ascend, except in a permute. A reduction lists all axes that it reduces. If a convolution
- * has no strides, paddings, dilations or groups, they are filled in.
+ * they ascend, except in a permute. A reduction lists all axes that it reduces. If a convolution is
+ * written without strides, paddings, dilations or groups, they get their defaults.
  */
 #ifndef GRAPH_INFER_H
 #define GRAPH_INFER_H

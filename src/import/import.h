@@ -12,8 +12,8 @@
  *
  * The steps of an import:
  *  1. trace.py records the module's operations as a graph.
- *  2. Hone writes the graph's reference as C code, whose compiled form is the oracle, computes a
- *     tolerance from a model of rounding errors, and chooses sizes (task_text.h).
+ *  2. Hone writes the graph's reference as C code. The compiled reference is the oracle. Hone also
+ *     computes a tolerance from a model of rounding errors, and chooses sizes (task_text.h).
  *  3. Hone checks the task as `hone task check` does. If the caller gave no file of an earlier
  *     trace, Hone also runs the module in PyTorch, at the small smoke shapes and at two held-out
  *     shapes. (Later, Hone tests kernels at held-out shapes that it keeps secret.) The module's

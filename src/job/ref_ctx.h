@@ -1,6 +1,6 @@
 /*
- * ref_ctx.h - the struct that a program gives to a task's oracle when it calls the oracle's
- * functions.
+ * ref_ctx.h - the struct that a program gives to a task's oracle, the compiled reference.c, when it
+ * calls the oracle's functions.
  *
  * The oracle knows this struct as struct hone_ref_ctx of task/hone_ref.h, which describes the
  * members. t/unit/poison.c checks that the two structs agree.
@@ -32,8 +32,8 @@ struct ref_ctx {
 
 #define REF_NO_FAULT UINT64_MAX
 
-/* Clears the context. Of its arrays it clears only the first `ntensors` entries: an oracle reads no
- * other entries, and to clear all of them would take longer than many oracles run. */
+/* Clears the context, but only the first `ntensors` entries of each of its arrays. An oracle reads
+ * no other entries, and clearing all of them would take longer than many oracles run. */
 void ref_ctx_init(struct ref_ctx *ctx, uint32_t ntensors);
 
 /* Returns 0 if `fault` is REF_NO_FAULT. Otherwise sets err to the line of reference.c, the tensor

@@ -95,8 +95,9 @@ static void add_folder_above(struct path_vec *v, struct arena *mem, const char *
     add_path(v, mem, path);
 }
 
-/* Adds the Python environment, which is the folder above the folder of the program. The program is
- * often a symbolic link to a program of another environment. Then adds that environment too. */
+/* Adds the Python environment, which is the folder above the folder of the program. If the program
+ * is a symbolic link to a program of another environment, as it often is, adds that environment
+ * too. */
 static void add_python(struct path_vec *v, struct arena *mem)
 {
     struct strbuf program = STRBUF_INIT(4096);

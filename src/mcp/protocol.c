@@ -1,4 +1,4 @@
-/* protocol.c - chooses revisions and makes messages. See protocol.h. */
+/* protocol.c - chooses the revision of MCP for a request, and makes messages. See protocol.h. */
 #include "mcp/protocol.h"
 
 #include "base/util.h"
@@ -7,7 +7,7 @@
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_SERVER "io.modelcontextprotocol/serverInfo"
 
-/* The revisions, the newest first. */
+/* The revisions of MCP, the newest first. */
 enum { R2026_07, R2025_11, R2025_06 };
 static const struct revision revisions[] = {[R2026_07] = {"2026-07-28", true},
                                             [R2025_11] = {"2025-11-25", false},

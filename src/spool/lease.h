@@ -53,7 +53,7 @@ struct spool_worker {
     uint64_t lease_ns;
     bool gpu;                   /* takes bundles for a GPU */
     bool only_gpu;              /* takes only bundles for a GPU */
-    const char *machine;        /* "x86_64": takes emulator bundles for such machines; NULL = any */
+    const char *machine;        /* takes emulator bundles for this machine ("x86_64"); NULL = any */
     struct spool_name name;     /* the name of the bundle that the worker holds */
     char claim[SPOOL_NAME_MAX]; /* the bundle's path; "" = the worker holds none */
     struct spool_beat beat;

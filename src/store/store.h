@@ -25,7 +25,8 @@
  *     already did. Three kinds of records can be written again with other contents: nodes, ideas,
  *     and calls that have not ended.
  *  3. Texts (prompts, replies, sources, verdicts) are blobs named by their SHA-256 and stored once.
- *  4. Several processes may open the store; only one of them works on a run (store_run_lock).
+ *  4. Several processes may open the store. At most one of them works on a given run
+ *     (store_run_lock).
  *  5. The store never holds an API key of a model's server.
  */
 #ifndef STORE_STORE_H

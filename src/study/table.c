@@ -273,7 +273,8 @@ int study_table(const struct study *s, struct strbuf *out, struct err *err)
 
 /* ---- the table of memory --------------------------------------------------------------------- */
 
-/* After how many candidates the run was as fast as `goal`; one more than the budget if never. */
+/* Returns after how many candidates the run reached `goal` (STUDY_REACHED). If it never did,
+ * returns one more than the number of its candidates. */
 static uint32_t candidates_to(const struct study_row *r, double goal)
 {
     for (uint32_t i = 0; i < r->n; i++)
@@ -285,9 +286,11 @@ static uint32_t candidates_to(const struct study_row *r, double goal)
 /* How many candidates the built-in author needs for one task, without and with memory, until it
  * reaches the goal: the best time without memory. */
 struct memory_row {
-    uint32_t without, seeds, never; /* `never` counts the seeds that did not reach the goal */
-    double with;                    /* the mean over seeds */
-    struct study_interval share;    /* candidates with memory / candidates without */
+    /* `without`: the candidates without memory. `seeds`: how many seeds have a run with memory.
+     * `never`: how many of these runs did not reach the goal. */
+    uint32_t without, seeds, never;
+    double with;                 /* the candidates with memory: the mean over these runs */
+    struct study_interval share; /* candidates with memory / candidates without */
 };
 
 /* Fills in the row of a task. Returns false if the study has no runs for it yet. */

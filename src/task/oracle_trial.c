@@ -1,5 +1,6 @@
 /*
- * oracle_trial.c - runs an oracle in a child process with limits, and finds out how it ended.
+ * oracle_trial.c - runs an oracle (the compiled reference of a task) in a child process with
+ * limits, and finds out how the process ended.
  */
 #include "task/oracle_trial.h"
 
@@ -32,7 +33,8 @@ enum { CPU_SECONDS = 10, WALL_SECONDS = 600, IMPORTED_PATIENCE = 6 };
 static const double FLOPS_PER_SECOND = 1e8;
 /* With more operations than this, an imported task's units run on all cores. */
 static const double ONE_THREAD_OPS = 2e7;
-/* The results of an imported task's run with at least this many operations stay in a file. */
+/* If a run of an imported task's oracle has at least this many operations, a file keeps its
+ * results, so that later runs with the same data need not compute them again. */
 static const double LONG_OPS = 1e8;
 #define MEMORY_BYTES (UINT64_C(16) << 30)
 

@@ -32,7 +32,7 @@ enum tree_kind {
     TREE_TUPLE,
     TREE_UNARY,  /* text: the operator */
     TREE_BINARY, /* text: the operator */
-    TREE_FIELD,  /* part[0].text */
+    TREE_FIELD,  /* PART.NAME: part[0] is PART, text is NAME */
     TREE_CALL,   /* part[0](part[1], ...) */
     TREE_KEY,    /* text=part[0], an argument */
     TREE_INDEX,  /* part[0][part[1]] */

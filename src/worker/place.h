@@ -2,7 +2,7 @@
  * place.h - the GPU and the threads that a worker was given with --gpu, --pretend-gpu, --threads.
  *
  *     worker_place_set(&p);              in the process that serves a spool
- *     worker_place_apply(&job);          in the process of each bundle: changes the job's values
+ *     worker_place_apply(&job);          in the process of each bundle: sets them in the job
  *
  * The first process passes these values to the processes of the bundles in the environment variable
  * HONE_WORKER_PLACE.

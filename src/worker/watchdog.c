@@ -1,4 +1,5 @@
-/* watchdog.c - the watchdog's thread, and the handler that saves a snapshot in a crash. */
+/* watchdog.c - the watchdog's thread, and the handler that saves the newest snapshot of the result
+ * when the process crashes. */
 #include "worker/watchdog.h"
 
 #include <fcntl.h>

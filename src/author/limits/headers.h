@@ -13,16 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Providers count requests and tokens. If a provider has separate limits for input and output,
- * LIMIT_TOKENS is not used. */
+/* Providers count requests and tokens. If a provider has separate limits for input tokens and
+ * output tokens, LIMIT_TOKENS is not used. */
 enum limit_kind { LIMIT_REQUESTS, LIMIT_TOKENS, LIMIT_INPUT, LIMIT_OUTPUT, LIMIT_KINDS };
 
 extern const char *const limit_kind_names[LIMIT_KINDS]; /* "requests", "tokens", ... */
 
 /* One limit of the provider, as an answer of its server describes it. */
 struct limit_told {
-    double limit;     /* for each minute; 0 = the answer does not tell */
-    double remaining; /* <0 = the answer does not tell */
+    double limit;     /* how much is allowed each minute; 0 = not told */
+    double remaining; /* how much of it is left; <0 = not told */
     double reset_s;   /* how long until the whole limit is free again; <0 = not told */
 };
 
@@ -33,8 +33,8 @@ typedef bool (*header_get)(const void *ctx, const char *name, char *out, size_t 
 unsigned limit_headers_read(struct limit_told told[LIMIT_KINDS], header_get get, const void *ctx);
 
 /* Reads "1s", "6m0s", "20ms", "12.5" (seconds), "2026-11-16T22:50:00Z", a Unix time in seconds or
- * milliseconds, or an HTTP date. Returns the seconds from now on, at least 0; -1 if the text is
- * none of these. */
+ * milliseconds, or an HTTP date. Returns how many seconds from now that is, at least 0; -1 if the
+ * text is none of these. */
 double limit_seconds(const char *text);
 /* The pause that an answer asks for by retry-after-ms or retry-after, in seconds; -1 = none. */
 double limit_retry_after(header_get get, const void *ctx);

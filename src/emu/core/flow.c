@@ -366,7 +366,7 @@ bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t sin
         uint32_t from = g->block_of[since];
         reach(g, from, true, NONE, after);
         if (from == here ? since >= at : !after[here]) {
-            /* `since` does not come before `at`. */
+            /* No forward path leads from `since` to `at`. */
             past = flow_is_beyond(g, since, at);
             goto out;
         }

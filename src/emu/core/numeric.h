@@ -162,13 +162,15 @@ static inline uint16_t brain_of32(float x)
  * The result of fma.oob is 0 if a factor is this NaN. */
 #define OOB_NAN 0x7ff7
 
-/* Rounds m * 2^e (m has up to 64 bits) to a binary format. `neg` says whether the number is
- * negative. Returns the bits without a sign. RM_RN rounds ties to even, RM_RNA away from zero. */
+/* How fp_round() rounds. RM_RN and RM_RNA round to nearest: RM_RN rounds ties to even, RM_RNA away
+ * from zero. */
 enum round_mode { RM_RN, RM_RZ, RM_DOWN, RM_UP, RM_RNA };
 struct fp_format {
     /* number of explicit mantissa bits; least and greatest exponent of normal numbers */
     int mant, emin, emax;
 };
+/* Rounds m * 2^e (m has up to 64 bits) to a binary format. `neg` says whether the number is
+ * negative. Returns the bits without a sign. */
 uint64_t fp_round(const struct fp_format *f, bool neg, uint64_t m, int e, enum round_mode mode);
 
 /* ---- decode helpers shared by the arithmetic files ------------------------------------------ */

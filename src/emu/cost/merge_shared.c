@@ -1,11 +1,13 @@
 /*
- * merge_shared.c - finds the shared accesses that the GPU's assembler merges into one.
+ * merge_shared.c - finds the accesses to shared memory that the GPU's assembler, ptxas, merges into
+ * one.
  *
  * PTX may have four `ld.shared.f32` where the machine code has one LDS.128: ptxas merges accesses
  * of one basic block to neighbouring addresses, if they are aligned and no instruction between them
- * prevents it. We use the result only to count wavefronts and bank conflicts. In each of the merged
- * instructions, o[4] gets the number of bytes of the merged access, and whether this instruction is
- * its first part. count.c checks at run time that the base is aligned.
+ * prevents it. We merge only to count wavefronts and bank conflicts; the emulator executes each
+ * access alone. In each merged instruction, o[4] gets the number of bytes of the merged access, and
+ * a flag that says whether this instruction is its first part. count.c checks at run time that the
+ * merged access is aligned.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"

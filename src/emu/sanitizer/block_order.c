@@ -191,8 +191,8 @@ static void depend(struct gsync *g, uint32_t block, uint32_t obj)
     d->objs[d->n++] = obj;
 }
 
-/* Returns whether block `from` depends on an object that has an entry of `block` with at least this
- * clock, directly or through at most `depth` other blocks. Each look at an object takes 1 from
+/* Returns whether block `from` depends, directly or through at most `depth` other blocks, on an
+ * object that has an entry of `block` with at least this clock. Each look at an object takes 1 from
  * *budget. If *budget is used up, also returns true. */
 static bool reaches(struct gsync *g, uint32_t from, uint32_t block, uint32_t clock, int depth,
                     uint32_t *budget)

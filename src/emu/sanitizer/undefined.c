@@ -8,7 +8,8 @@
  * result gets marks too (undefined_bits.c says which). When an instruction uses a marked bit, we
  * report the load or shuffle that made the bit undefined, not the instruction that uses it. A use
  * is one of these:
- * - A store writes the value to global memory that is not a workspace.
+ * - A store writes the value to global memory that is not a workspace (a buffer for a kernel's own
+ *   intermediate values).
  * - The value decides a branch or a predicated instruction, or is part of an address.
  * - The value is an operand of an instruction that this file does not follow, for example an
  *   atomic, an asynchronous copy, a wgmma or a call.

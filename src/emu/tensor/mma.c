@@ -1,11 +1,12 @@
 /*
  * mma.c - matrix products of a warp: opcodes, fragment layouts, sparsity, arithmetic. See mma.h.
  *
- * A register of an A or B fragment holds a block of 8 lines by 16 bytes; a line is a row of A or a
- * column of B. Lane 4g+t (g = 0..7, t = 0..3) holds bytes 4t..4t+3 of line g. So the words of lanes
- * 0 to 31, in this order, are the block's lines one after the other. A block of accumulators has 8
- * rows by 8 columns: lane 4g+t holds columns 2t and 2t+1 of row g, in one register for f16 and in
- * two for 32-bit types. A matrix is a grid of blocks. The f64 forms and Volta's m8n8k4 differ.
+ * One register of an A or B fragment, in all 32 lanes together, holds a block of 8 lines by 16
+ * bytes. A line is a row of A or a column of B. Lane 4g+t (g = 0..7, t = 0..3) holds bytes 4t..4t+3
+ * of line g. So the words of lanes 0 to 31, in this order, are the block's lines one after the
+ * other. A block of accumulators has 8 rows by 8 columns: lane 4g+t holds columns 2t and 2t+1 of
+ * row g, in one register for f16 and in two for 32-bit types. A matrix is a grid of blocks. The f64
+ * forms and Volta's m8n8k4 differ.
  */
 #include "emu/tensor/mma.h"
 
@@ -32,7 +33,7 @@ struct form {
 
 /* The shapes (m, n, k) that each type of operand allows. The last three numbers say whether mma,
  * mma.sp and wmma.mma have the shape. The type of b has the same width as that of a. In sparse
- * forms, k counts logical elements. */
+ * forms, k counts logical elements, which include the zeros that A does not store. */
 static const struct form forms[] = {
     {8, 8, 4, TC_F16, 1, 0, 0},    {16, 8, 8, TC_F16, 1, 0, 0},    {16, 8, 16, TC_F16, 1, 1, 0},
     {16, 8, 32, TC_F16, 0, 1, 0},  {16, 8, 8, TC_BF16, 1, 0, 0},   {16, 8, 16, TC_BF16, 1, 1, 0},

@@ -122,7 +122,7 @@ struct wgmma_desc wgmma_desc(uint64_t bits)
 
 uint32_t wgmma_chunk(const struct wgmma_desc *d, bool mn, unsigned line, unsigned chunk)
 {
-    unsigned per_row = 1u << d->swizzle; /* chunks of one line inside a swizzle atom */
+    unsigned per_row = 1u << d->swizzle; /* chunks (16 bytes) of a line in a swizzle atom */
     uint32_t addr = d->start;
     if (d->swizzle == 0 && mn)
         addr += line % 8 * 16 + line / 8 * d->lbo + chunk * d->sbo;

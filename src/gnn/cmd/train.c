@@ -167,7 +167,7 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
 
 /* Returns the feed (the source of batches) for the evaluation: a copy of the training's feed. If
  * the GPU cannot sample with the options of the evaluation, the copy has no `store`, which is the
- * data in the GPU's memory. Then the host samples. */
+ * data in the GPU's memory. Then the host does the sampling. */
 static struct feed feed_for(const struct evaluation *v, const struct trainer *t)
 {
     struct feed f = *trainer_feed(t);

@@ -73,7 +73,8 @@ static int get_sum(const json_t *o, const char *where, const char *name, uint64_
     return 0;
 }
 
-/* Returns the bytes that a file must have, or -1 for a split, whose size is not fixed. */
+/* Returns the bytes that a file must have, or -1 for a split (train, valid or test), whose size is
+ * not fixed. */
 static int64_t wanted_bytes(const struct manifest *m, enum data_file f)
 {
     switch (f) {

@@ -113,8 +113,8 @@ struct gpu_lane {
 
 /* The results of a batch on their way to the host, and the parameters of its update. */
 struct gpu_step {
-    /* True when all work on the batch has been queued, and `done` after it. False again when the
-     * results have been copied to `loss` and `classes`. */
+    /* Becomes true when all work on the batch has been queued, and the event `done` after that
+     * work. Becomes false when the results have been copied to `loss` and `classes`. */
     bool running;
     cu_event done;         /* occurs when the work on the batch is done */
     struct gpu_mail sums;  /* the results of `loss` */

@@ -2,11 +2,11 @@
  * pick_core.h - decides at random which neighbours of a node a hop takes. The code is in the common
  * subset of C17 and C++17, so that a GPU computes the same picks bit for bit.
  *
- * A node has one slot for each neighbour that it takes. Every random word is a function of (seed,
- * epoch, batch, hop, node, slot, attempt): the seed is the key of Philox, and the other values make
- * its counter. Nothing is drawn from a shared stream, so picks depend neither on the order in which
- * nodes are sampled nor on threads, ranks or the device. An implementation on a GPU can give each
- * node a thread, or each slot a lane.
+ * A node has one slot for every neighbour that the hop takes. Every random word is a function of
+ * (seed, epoch, batch, hop, node, slot, attempt): the seed is the key of Philox, and the other
+ * values make its counter. Nothing is drawn from a shared stream, so picks depend neither on the
+ * order in which nodes are sampled nor on threads, ranks or the device. An implementation on a GPU
+ * can give each node a thread, or each slot a lane.
  *
  * A random number below n is the high half of word * n (Lemire). If the low half is below
  * 2^w mod n, for words of w bits, the word is rejected and the slot tries its next word. So all
@@ -128,7 +128,8 @@ GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degr
     }
 }
 
-/* `fanout` independent positions below `degree` (> 0). `at` has room for PICK_ROOM(fanout). */
+/* Draws `fanout` independent positions below `degree` (> 0), so a position may come more than once.
+ * `at` has room for PICK_ROOM(fanout). */
 GEN_FN void pick_repeated(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)
 {

@@ -42,7 +42,8 @@ static const struct rule spellings[] = {
     {"mul($a, tanh(softplus($a, 1, 20)))", "mish($a)"},
 };
 
-/* For comparisons only, because kernels compute the two sides in different ways. */
+/* These rules serve only to compare two graphs, because a kernel would compute the two sides in
+ * different ways. */
 static const struct rule comparisons[] = {
     {"div(1, $a)", "reciprocal($a)"},
     {"div($a, $b)", "mul($a, reciprocal($b))"},
@@ -201,7 +202,8 @@ static const struct value *apply(struct graph *g, const struct parsed_rules *rul
 const struct value *rules_apply_spellings(struct graph *g, const struct value *v)
 {
     parse_once();
-    /* Python itself, not PyTorch, computes weak values, and Python has other rules. */
+    /* A weak value is a Python number. Python computes it, not PyTorch, so these rules do not hold
+     * for it. */
     return v->weak ? NULL : apply(g, &all.spellings, v, NULL, NULL);
 }
 

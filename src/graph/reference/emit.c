@@ -315,8 +315,9 @@ static int source_number(const struct shared_error *s, const struct value *v)
 }
 
 /* v is source k, a value with one-sided errors. Writes v as the terms of the sum read it: with its
- * variance, and increased by 4 times the one-sided error if s->off is k. Places with the same
- * column of the weight are wrong in the same direction. */
+ * variance, and increased by 4 times the one-sided error if s->off is k. Stores in s->at[k] the
+ * place along bias_axis: all elements of v that share this place are wrong in the same
+ * direction. */
 static struct term emit_biased(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;
@@ -348,8 +349,8 @@ static struct term emit_source(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* Does scratch hold the values of v for which one of its sources is wrong by 4 sigma (OFF0_, ...),
- * and are all these sources also sources of the current sum (e->shared)? */
+/* Does scratch hold what v becomes if one of its sources is wrong by 4 sigma (OFF0_, ...)? And are
+ * all sources of v also sources of the current sum (e->shared)? Returns true if both hold. */
 static bool has_offs(const struct emit *e, const struct value *v)
 {
     const struct shared_error *own = e->store[v->id].offs;
@@ -375,8 +376,10 @@ static struct term emit_offs(struct emit *e, const struct value *v, struct place
     return t;
 }
 
-/* v is on the path of the shared errors. It is computed again, even if it is stored, unless
- * has_offs() says that scratch also holds what is needed here. */
+/* v is a source of shared errors, or lies between a source and the sum. In the second case we
+ * compute v again even if it is stored, because the stored value does not show how v changes if one
+ * source is wrong. But if has_offs() is true, scratch holds these changed values, and we read
+ * them. */
 static struct term emit_on_path(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

@@ -178,8 +178,8 @@ const struct dim *emit_parts(struct emit *e, const struct value *v)
                    dim_number(p, EMIT_CHUNK));
 }
 
-/* The elements that this unit's part combines into element `row` of the result: those from `first`
- * to before `end` along the reduced axes. */
+/* In the first of two phases, a unit computes one part: for element `row` of the result, it
+ * combines the elements from `first` to before `end` along the reduced axes. */
 struct part_range {
     struct index row, first, end;
 };

@@ -1,8 +1,9 @@
 /*
  * reference.c - writes the text of a reference: phases, scratch and helper functions (reference.h).
  *
- * Phases are written from the last to the first. So when we write a phase, we know which magnitudes
- * the later phases read, and store only those.
+ * A phase is one function of the reference. It computes a few sinks: things that it stores, such as
+ * a value or an output (stores.h). Phases are written from the last to the first. So when we write
+ * a phase, we know which magnitudes the later phases read, and store only those.
  */
 #include "graph/reference/reference.h"
 
@@ -30,7 +31,7 @@ struct region_class {
 struct region {
     const char *name;  /* such as VAL12 */
     size_t in, number; /* the index of its class, and its number in the class */
-    bool sampled;      /* it holds a number for each sample */
+    bool sampled;      /* it holds a number for each sample of drawn errors (drawn.h) */
     size_t next;       /* the next region of the same value, counted from 1; 0 = none */
 };
 
@@ -68,10 +69,11 @@ static const struct value *index_of(const struct sink *s)
     return is_index && !dtype_is_float(s->output->dtype) && s->output->dtype != DT_BOOL ? v : NULL;
 }
 
-/* Replaces the variance of t by twice the mean square of the drawn errors, if the latter is larger.
- * In a deep network (DRAWN_DEEP) the variance may have grown far too large, because the model does
- * not know which errors cancel. So there hone_limit() first limits the variance by the drawn
- * errors. */
+/* Compares the variance of the output's element t with the errors of its copies, whose operands
+ * were rounded at random (drawn.h). If twice the mean square of these errors is larger than the
+ * variance, replaces the variance by it. In a deep network (DRAWN_DEEP) the variance may have grown
+ * far too large, because variances do not show which errors cancel. So there hone_limit() first
+ * limits the variance by the drawn errors. */
 static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
 {
     size_t i = (size_t)(s->output - e->g->outputs.items);

@@ -1,5 +1,6 @@
-/* guess.c - from the sizes of a task, guesses good first values for settings. Also evaluates the
- * condition `fits` of a playbook. */
+/* guess.c - guesses good first values for the settings of a playbook, from the sizes of a task.
+ * Also evaluates the condition `fits` of a playbook. A point (book.h) has one value for each
+ * setting. */
 #include <string.h>
 
 #include "base/util.h"

@@ -4,8 +4,9 @@
  * A sink is one thing that a launch computes, for example a stored value
  * (graph/reference/stores.h). A unit is one run of a kernel's body: it computes one element of the
  * launch's value, or one line of it (all elements along one axis). An anchor is a convolution or a
- * product of matrices. There are three ways to map units to threads (@{items} is a setting of the
- * playbook `generate`):
+ * product of matrices. A template is the hand-written kernel of a playbook, which may take the
+ * place of generated kernels. There are three ways to map units to threads (@{items} is a setting
+ * of the playbook `generate`):
  *
  *   MAP_THREADS   a thread computes @{items} units
  *   MAP_LANES     a group of threads ("lanes") computes one unit, and they share its loop
@@ -611,8 +612,8 @@ static bool is_before(struct writer *w, const struct sink *s, const bool *below)
     return below[s->v->id] || (centre && below[centre->args[0]->id]);
 }
 
-/* Notes that sink number `reader` reads the values that w->tail stores and from which v is
- * computed. */
+/* Sink number `reader` computes v from values that w->tail stores. Notes that the sink reads these
+ * values. */
 static void note_tail(struct writer *w, const struct value *v, size_t reader, bool *seen)
 {
     if (seen[v->id])

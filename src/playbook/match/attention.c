@@ -6,12 +6,12 @@
  *
  * The op's tensors are Q[Z, M, D], K[Z, N, D], V[Z, N, E] and O[Z, M, E], where Z is the batch.
  * Each operand is an input, or a view (view.h) that keeps the order of an input's elements. The
- * score is a CUDA expression in which v is the product, m the query and n the key. It may read
- * inputs that broadcast to the scores, and use m and n as numbers.
+ * score is a CUDA expression in which v is the product, m the index of the query and n the index of
+ * the key. It may read inputs that broadcast to the scores, and compute with m and n.
  *
  * If the score is only the product times a number, `plain` is "true" and `scale` is this number. A
- * causal mask is a band of keys around each query: keep_from <= n - m <= keep_to. Keys outside of
- * the band have the weight 0.
+ * mask such as the causal one keeps a band of keys for each query: keep_from <= n - m <= keep_to.
+ * Keys outside of the band have the weight 0.
  */
 #include <math.h>
 
@@ -81,8 +81,8 @@ static bool are_same_matrices(struct match *x, const struct value *a, const stru
 
 /* ---- the operands ---------------------------------------------------------------------------- */
 
-/* If v is a view of an input times single numbers, returns the view without these numbers, and puts
- * the multiplications and divisions by them into the list. */
+/* If v is a view of an input that is multiplied or divided by single numbers, returns the view
+ * without these operations, and puts the operations into the list. */
 static const struct value *without_factors(struct match *x, const struct value *v,
                                            struct factors *out)
 {

@@ -92,7 +92,7 @@ static bool find_sizes(struct meaning *m, struct product *p)
 
 /* ---- the tensors ----------------------------------------------------------------------------- */
 
-/* Sets x->seen to the task with its tensors in the shapes of the op's roles. */
+/* Sets x->seen to the task's tensors, with the shapes that A, B and C have in the op. */
 static void see_matrices(struct match *x, const struct product *p)
 {
     const struct meaning *m = x->m;
