@@ -297,14 +297,22 @@ static int logic_level(const struct formula *operand, const struct formula *in, 
     return and_in_or && !python ? 3 : level;
 }
 
+/* Is the formula True or False in Python? `3 and 5` is 5 there. */
+static bool is_bool(const struct formula *f)
+{
+    int level = precedence(f);
+    return level == 4 || level == 5 ||
+           ((level == 2 || level == 3) && is_bool(f->a) && is_bool(f->b));
+}
+
 static void print_logic(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
                         enum formula_use use)
 {
     bool python = s->lang == LANG_PYTHON;
-    bool to_number = python && use == FORMULA_VALUE; /* Python's `3 and 5` is 5, and C's is 1 */
+    bool to_number = python && use == FORMULA_VALUE;
     int level = precedence(f);
     if (to_number)
-        strbuf_adds(out, "int(");
+        strbuf_adds(out, is_bool(f) ? "int(" : "int(bool(");
     if (str_eq(f->op, "!")) {
         strbuf_adds(out, python ? "not " : "!");
         operand(out, f->a, s, FORMULA_CONDITION, python ? level - 1 : 8);
@@ -315,7 +323,7 @@ static void print_logic(struct strbuf *out, const struct formula *f, const struc
         operand(out, f->b, s, FORMULA_CONDITION, logic_level(f->b, f, python, level));
     }
     if (to_number)
-        strbuf_addc(out, ')');
+        strbuf_adds(out, is_bool(f) ? ")" : "))");
 }
 
 static void print_operator(struct strbuf *out, const struct formula *f,

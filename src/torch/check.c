@@ -137,8 +137,10 @@ static void start_python(struct torch_check *c)
         c->version =
             python_ask(c->python, json_pack("{s:s, s:s, s:n}", "op", "open", "source", "0", "gpu"),
                        START_NS, &err);
-    if (!c->version)
+    if (!c->version) {
+        free(c->why_not); /* of an earlier python3 */
         c->why_not = xstrdup(err.msg);
+    }
     /* We keep a python3 without PyTorch, because it can still check the syntax. */
     if (!c->version && err.kind != ERR_INPUT) {
         python_stop(c->python);
