@@ -270,6 +270,41 @@ static void dense_networks_stay_short(void **state)
     strbuf_release(&sb);
 }
 
+/* Each layer adds its result to a common value, and every sum over this value shares the errors of
+ * the first norm. No sum computes the products of the layers again. */
+static void residual_layers_do_not_nest(void **state)
+{
+    enum { LAYERS = 6 };
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct graph g;
+    struct graph_reference r;
+    struct err err = ERR_INIT;
+    strbuf_adds(&sb, "{\"version\": 1, \"axes\": [\"B\"], \"scalars\": [], \"inputs\": ["
+                     "{\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [32, 32]},"
+                     "{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", 32]}],"
+                     "\"values\": [{\"id\": \"%x0\", \"op\": \"layer_norm\","
+                     "\"args\": [\"x\", null, null, 1e-05]}");
+    for (int k = 0; k < LAYERS; k++)
+        strbuf_addf(&sb,
+                    ", {\"id\": \"%%n%d\", \"op\": \"layer_norm\","
+                    " \"args\": [\"%%x%d\", null, null, 1e-05]},"
+                    "{\"id\": \"%%p%d\", \"op\": \"matmul\", \"args\": [\"%%n%d\", \"w\"]},"
+                    "{\"id\": \"%%x%d\", \"op\": \"add\", \"args\": [\"%%x%d\", \"%%p%d\"]}",
+                    k, k, k, k, k + 1, k, k);
+    strbuf_addf(&sb,
+                "], \"outputs\": [{\"name\": \"y\", \"dtype\": \"float32\","
+                " \"shape\": [\"B\", 32], \"value\": \"%%x%d\"}], \"guards\": []}",
+                LAYERS);
+    read_graph(&g, sb.buf);
+    must(graph_write_reference_as(&g, (struct reference_mode){.kind = REFERENCE_SIGMA}, &r, &err),
+         &err);
+    assert_non_null(strstr(r.source.buf, "\n    for ("));
+    assert_null(strstr(r.source.buf, "\n        for ("));
+    graph_reference_release(&r);
+    graph_release(&g);
+    strbuf_release(&sb);
+}
+
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 static int64_t fewest(const struct size_points *p)
@@ -542,3 +577,4 @@ int main(void)
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        cmocka_unit_test(residual_layers_do_not_nest),

@@ -52,6 +52,7 @@ struct planner {
     bool *operand;   /* the launch of an anchor reads the value from memory */
     bool *long_cat;  /* the value is a cat of more than MAX_PARTS parts that is worth storing */
     bool *part;      /* the value is a part of a cat of more than MAX_PARTS parts */
+    bool *again;     /* sums would compute the value again (find_again) */
     /* Elementwise work on an anchor may end with this value (mark_ends). If it ends here, a kernel
      * stores this value, and not the anchor. NULL for references. */
     bool *ends_anchor;
@@ -242,6 +243,8 @@ static bool must_store(const struct planner *p, const struct value *v)
     /* The launch of an anchor reads its operands from memory. */
     if (p->operand[v->id] || (p->e->keep && p->e->keep[v->id]))
         return true;
+    if (p->again[v->id])
+        return true;
     if (kind == OPK_VIEW)
         return reads > 1 && p->long_cat[v->id];
     if (p->part[v->id] && w > CHEAP)
@@ -363,7 +366,7 @@ static void mark_offs(struct planner *p, const struct value *v)
     if (!s->is_stored || s->is_exact || s->offs || op_row(v->op)->kind != OPK_ELEMENTWISE)
         return;
     struct shared_error *found = arena_alloc(&p->e->g->arena, sizeof *found);
-    shared_of_value(p->e, v, found);
+    shared_of_value(p->e, v, false, found);
     if (found->n)
         s->offs = found;
 }
@@ -577,6 +580,44 @@ static void mark_replaced(struct planner *p)
     arena_release(&mem);
 }
 
+/* Marks the values that need a loop and that v reads without a store between. Returns whether there
+ * are any. */
+static bool mark_again(struct planner *p, const struct value *v)
+{
+    bool found = false;
+    for (uint32_t k = 0; k < v->nargs; k++) {
+        const struct value *a = v->args[k];
+        if (!a || p->s->store[a->id].is_stored)
+            continue;
+        if (is_heavy(a))
+            found = p->again[a->id] = true;
+        else
+            found |= mark_again(p, a);
+    }
+    return found;
+}
+
+/* If the elements of a stored value share errors, each sum that reads the value computes it again
+ * (emit_on_path). The sum must not also repeat the loops of the value's operands: in a network that
+ * adds the result of each layer to a common value, these loops would nest as deep as the network.
+ * So such operands are stored too. Returns whether there are any. */
+static bool find_again(struct planner *p)
+{
+    const struct graph *g = p->e->g;
+    bool found = false;
+    for (size_t i = 0; i < g->values.n; i++) {
+        const struct value *v = g->values.items[i];
+        const struct store *s = &p->s->store[i];
+        struct shared_error errors;
+        if (!s->is_stored || s->is_exact || op_row(v->op)->kind != OPK_ELEMENTWISE)
+            continue;
+        shared_of_value(p->e, v, true, &errors);
+        bool is_source = errors.n == 1 && errors.source[0] == v; /* then sums read the store */
+        found |= errors.n && !is_source && mark_again(p, v);
+    }
+    return found;
+}
+
 /* Counts all reads, and chooses the values to store. */
 static void choose_stored(struct planner *p)
 {
@@ -598,6 +639,18 @@ static void choose_stored(struct planner *p)
     }
 }
 
+/* Chooses again, now that it is known which values are stored. Elementwise work on these values
+ * costs little, so that the results of this work perhaps need not be stored. */
+static void choose_again(struct planner *p)
+{
+    size_t n = p->e->g->values.n;
+    for (size_t i = 0; i < n; i++)
+        weigh(p, p->e->g->values.items[i]);
+    memset(p->reads, 0, n * sizeof *p->reads);
+    memset(p->site, 0, n * sizeof *p->site);
+    choose_stored(p);
+}
+
 void stores_plan(struct stores *s, struct emit *e)
 {
     const struct graph *g = e->g;
@@ -612,6 +665,7 @@ void stores_plan(struct stores *s, struct emit *e)
     p.operand = xcalloc(n + 1, sizeof *p.operand);
     p.long_cat = xcalloc(n + 1, sizeof *p.long_cat);
     p.part = xcalloc(n + 1, sizeof *p.part);
+    p.again = xcalloc(n + 1, sizeof *p.again);
     e->store = s->store;
     for (size_t i = 0; i < n; i++) {
         weigh(&p, g->values.items[i]);
@@ -627,17 +681,15 @@ void stores_plan(struct stores *s, struct emit *e)
         find_long_cats(&p);
     }
     choose_stored(&p);
-    if (!e->mode.kernel) {
-        /* Now that it is known which values are stored, elementwise work on these values costs
-         * little. So the second pass may find that the results of this work need not be stored. */
-        for (size_t i = 0; i < n; i++)
-            weigh(&p, g->values.items[i]);
-        memset(p.reads, 0, n * sizeof *p.reads);
-        memset(p.site, 0, n * sizeof *p.site);
-        choose_stored(&p);
-    }
+    if (!e->mode.kernel)
+        choose_again(&p);
     for (size_t i = 0; i < n; i++)
         s->store[i].bias_axis = bias_axis(&p, g->values.items[i]);
+    if (e->mode.kind == REFERENCE_SIGMA && find_again(&p)) {
+        choose_again(&p);
+        for (size_t i = 0; i < n; i++)
+            s->store[i].bias_axis = bias_axis(&p, g->values.items[i]);
+    }
     for (size_t i = 0; e->mode.kind == REFERENCE_SIGMA && i < n; i++) {
         const struct value *v = g->values.items[i];
         enum op_kind kind = op_row(v->op)->kind;
@@ -674,6 +726,7 @@ void stores_plan(struct stores *s, struct emit *e)
     free(p.operand);
     free(p.long_cat);
     free(p.part);
+    free(p.again);
     free(p.ends_anchor);
     free(p.replaces);
 }
