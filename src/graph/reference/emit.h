@@ -109,7 +109,10 @@ struct emit {
     const uint8_t *notes;        /* one entry per value: a set of enum lowered_note (lower.h) */
     struct shared_error *shared; /* see struct shared_error; NULL if it is not in use */
     unsigned sums;               /* how many sums with shared errors were written so far */
-    const uint8_t *drawn;        /* one entry per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
+    /* While it is true, a term's variance counts only the roundings that elementwise operations of
+     * this unit make. Values in scratch, sums and products count as exact. */
+    bool only_own;
+    const uint8_t *drawn; /* one entry per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
     /* One entry per output: its copy with drawn errors, or NULL if it has none. */
     const struct value **drawn_outputs;
     /* One entry per value: the largest number of products with rounded operands on a path from an

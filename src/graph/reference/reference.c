@@ -69,7 +69,9 @@ static const struct value *index_of(const struct sink *s)
 
 /* Replaces the variance of t by twice the mean square of the drawn errors, if the latter is larger.
  * In a deep network the variance may have grown far too large, because the model does not know
- * which errors cancel. There, hone_limit() limits the variance by the drawn errors. */
+ * which errors cancel. There, hone_limit() limits the variance by the drawn errors. The roundings
+ * of the output's own phase are not drawn, and count in full: running statistics often change so
+ * little that these roundings are all of their error. */
 static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
 {
     size_t i = (size_t)(s->output - e->g->outputs.items);
@@ -88,8 +90,13 @@ static struct term with_drawn_errors(struct emit *e, const struct sink *s, struc
     unit_set(&e->u, squares, "+= hone_finite(%s * %s)", off, off);
     unit_set(&e->u, all, "+= %s * %s", off, off);
     unit_close(&e->u, was);
-    if (e->drawn_depth[copy->id] >= DRAWN_DEEP)
-        t.m = unit_let(&e->u, "hone_limit(%s, %s * %.9g)", t.m, all, 1.0 / DRAWN_SAMPLES);
+    if (e->drawn_depth[copy->id] >= DRAWN_DEEP) {
+        e->only_own = true;
+        struct term own = emit_value(e, s->v, &p);
+        e->only_own = false;
+        t.m =
+            unit_let(&e->u, "hone_limit(%s, %s * %.9g, %s)", t.m, all, 1.0 / DRAWN_SAMPLES, own.m);
+    }
     t.m = unit_let(&e->u, "fmax(%s, %s * %.9g)", t.m, squares, 2.0 / DRAWN_SAMPLES);
     return t;
 }
@@ -546,11 +553,12 @@ static const struct {
                     "{\n    return variance > 0 && variance < INFINITY ? sqrt(variance) : 0.0;\n"
                     "}\n"},
     {"hone_limit(",
-     "/* The variance m, but at most 16 times the mean square of the drawn errors, and a part of "
-     "m\n"
-     " * for the roundings to float32, which are not drawn. */\n"
-     "HONE_FN double hone_limit(double m, double drawn)\n"
-     "{\n    double most = 16 * drawn + m / 65536;\n    return most < m ? most : m;\n}\n"},
+     "/* The variance m, but at most 16 times the mean square of the drawn errors, the variance\n"
+     " * `own` of the last roundings, and a part of m for the other roundings to float32, which\n"
+     " * are not drawn. */\n"
+     "HONE_FN double hone_limit(double m, double drawn, double own)\n"
+     "{\n    double most = 16 * drawn + own + m / 65536;\n"
+     "    return most < m ? most : m;\n}\n"},
     {"hone_index(", "/* Returns i if it is an index below n, else `otherwise`. */\n"
                     "HONE_FN int64_t hone_index(double i, double otherwise, int64_t n)\n"
                     "{\n    return (int64_t)(i >= 0 && i < (double)n ? i : otherwise);\n}\n"},
