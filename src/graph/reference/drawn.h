@@ -22,7 +22,7 @@
 #define DRAWN_DEEP 4
 
 /* Adds the rounded operands and the copies to e->g, and gives all values of e->g new ids. Sets
- * e->drawn and e->drawn_outputs. Returns true if there are copies. */
+ * e->drawn, e->drawn_outputs and e->drawn_copies. Returns true if there are copies. */
 bool drawn_plan(struct emit *e);
 
 #endif

@@ -74,6 +74,9 @@ struct store {
      * one-sided errors. */
     int bias_axis;
     bool needs_bias, part_needs_bias; /* BIAS is in scratch; PBIAS is in scratch */
+    /* The value is a product deep in the network. The drawn errors of its copy, which is stored
+     * too, limit its variance. */
+    bool is_limited;
 };
 
 /* The sources of the errors that many terms of a sum share. A source is an operand that is
@@ -115,6 +118,8 @@ struct emit {
     const uint8_t *drawn; /* one entry per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
     /* One entry per output: its copy with drawn errors, or NULL if it has none. */
     const struct value **drawn_outputs;
+    /* The same with one entry per value. */
+    const struct value **drawn_copies;
     /* One entry per value: the largest number of products with rounded operands on a path from an
      * input to the value. */
     const uint32_t *drawn_depth;

@@ -440,11 +440,24 @@ static const struct dim *elements(struct planner *p, const struct value *v)
     return dim_product(&p->e->g->dims, v->shape, v->rank);
 }
 
+/* Sets the member is_limited of each struct store (emit.h). */
+static void mark_limited(struct planner *p)
+{
+    const struct emit *e = p->e;
+    for (size_t i = 0; e->drawn_copies && i < e->g->values.n; i++) {
+        const struct value *copy = e->drawn_copies[i];
+        enum op_kind kind = op_row(e->g->values.items[i]->op)->kind;
+        p->s->store[i].is_limited = copy && (kind == OPK_CONV || kind == OPK_PRODUCT) &&
+                                    e->drawn_depth[copy->id] >= DRAWN_DEEP &&
+                                    p->s->store[i].is_stored && p->s->store[copy->id].is_stored;
+    }
+}
+
 /* Adds the sinks of v; the sinks of its operands have been added before. */
 static void add_sinks(struct planner *p, const struct value *v)
 {
     const struct store *s = &p->s->store[v->id];
-    unsigned level = 0;
+    unsigned level = s->is_limited ? p->ready[p->e->drawn_copies[v->id]->id] : 0;
     for (uint32_t k = 0; k < v->nargs; k++)
         if (v->args[k])
             level = MAX(level, p->ready[v->args[k]->id]);
@@ -459,6 +472,22 @@ static void add_sinks(struct planner *p, const struct value *v)
     else if (s->is_stored)
         add_sink(p, SINK_VALUE, v, NULL, level++, elements(p, v));
     p->ready[v->id] = level;
+}
+
+/* Adds the sinks of all values in their order. But a value whose variance is limited comes after
+ * its copy. No value between the two reads it. */
+static void add_all_sinks(struct planner *p)
+{
+    const struct graph *g = p->e->g;
+    for (size_t i = 0, end; i < g->values.n; i = end) {
+        bool late = p->s->store[i].is_limited;
+        end = late ? p->e->drawn_copies[i]->id + 1 : i + 1;
+        for (size_t k = i + late; k < end; k++)
+            if (p->reads[k])
+                add_sinks(p, g->values.items[k]);
+        if (late)
+            add_sinks(p, g->values.items[i]);
+    }
 }
 
 static int by_level(const void *pa, const void *pb)
@@ -690,6 +719,8 @@ void stores_plan(struct stores *s, struct emit *e)
         for (size_t i = 0; i < n; i++)
             s->store[i].bias_axis = bias_axis(&p, g->values.items[i]);
     }
+    if (e->mode.kind == REFERENCE_SIGMA)
+        mark_limited(&p);
     for (size_t i = 0; e->mode.kind == REFERENCE_SIGMA && i < n; i++) {
         const struct value *v = g->values.items[i];
         enum op_kind kind = op_row(v->op)->kind;
@@ -707,9 +738,7 @@ void stores_plan(struct stores *s, struct emit *e)
     }
     for (size_t i = 0; e->mode.kernel && i < n; i++)
         join_parts(&p, g->values.items[i]);
-    for (size_t i = 0; i < n; i++)
-        if (p.reads[i])
-            add_sinks(&p, g->values.items[i]);
+    add_all_sinks(&p);
     unsigned last = 0;
     vec_each (const struct sink, k, &s->sinks)
         last = MAX(last, k->level + 1);
