@@ -634,6 +634,39 @@ static void last_roundings_count_in_full(void **state)
     unmake(&m);
 }
 
+/* Elements that depend on no product have no drawn errors, so these do not limit their variance. In
+ * a dense network such elements are the channels of the input. Here the product counts 0 times. */
+static void elements_without_products_keep_their_variance(void **state)
+{
+    static const char *const find = "r * 0.9 + (x @ w @ w @ w @ w @ w).mean(0) * 1e-9",
+                             *const put = "(x * r).sum(0) + (x @ w @ w @ w @ w @ w).sum(0) * 0.0";
+    struct made m[2];
+    struct oracle_trial x[2];
+    struct err err = ERR_INIT;
+    const char *at = strstr(running_task, find);
+    assert_non_null(at);
+    char *text =
+        xasprintf("%.*s%s%s", (int)(at - running_task), running_task, put, at + strlen(find));
+    for (int tf32 = 0; tf32 < 2; tf32++) {
+        struct shape s;
+        make(&m[tf32], text,
+             (struct reference_mode){.kind = REFERENCE_SIGMA, .tf32_products = tf32 != 0});
+        must(shape_resolve(&s, m[tf32].t, &m[tf32].t->workloads.items[0], 1, &m[tf32].arena, &err),
+             &err);
+        s.task = &m[tf32].copy;
+        assert_int_equal(run(&x[tf32], &s, 1, m[tf32].so, ORACLE_IN_ORDER), 0);
+    }
+    assert_non_null(strstr(m[1].ref.source.buf, "hone_limit("));
+    size_t z = (size_t)task_tensor_index(m[0].t, "z");
+    for (uint64_t k = 0; k < 8; k++)
+        assert_true(x[1].mag[z][k] > 0.99 * x[0].mag[z][k]);
+    for (int tf32 = 0; tf32 < 2; tf32++) {
+        oracle_trial_release(&x[tf32]);
+        unmake(&m[tf32]);
+    }
+    free(text);
+}
+
 /* Each output is one element with one rounding. With one set of data, random rounding gives only
  * two results, and in about half of the outputs both are too near the truth. */
 static const char single_task[] =
@@ -689,6 +722,7 @@ int main(void)
         cmocka_unit_test(long_runs_are_shared),
         cmocka_unit_test(attempts_share_objects),
         cmocka_unit_test(last_roundings_count_in_full),
+        cmocka_unit_test(elements_without_products_keep_their_variance),
         cmocka_unit_test(further_runs_have_other_data),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

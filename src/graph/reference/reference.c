@@ -573,10 +573,10 @@ static const struct {
     {"hone_limit(",
      "/* The variance m, but at most 16 times the mean square of the drawn errors, the variance\n"
      " * `own` of the last roundings, and a part of m for the other roundings to float32, which\n"
-     " * are not drawn. */\n"
+     " * are not drawn. If there are no drawn errors, m has no error of a product. */\n"
      "HONE_FN double hone_limit(double m, double drawn, double own)\n"
      "{\n    double most = 16 * drawn + own + m / 65536;\n"
-     "    return most < m ? most : m;\n}\n"},
+     "    return drawn > 0 && most < m ? most : m;\n}\n"},
     {"hone_index(", "/* Returns i if it is an index below n, else `otherwise`. */\n"
                     "HONE_FN int64_t hone_index(double i, double otherwise, int64_t n)\n"
                     "{\n    return (int64_t)(i >= 0 && i < (double)n ? i : otherwise);\n}\n"},
