@@ -147,8 +147,9 @@ struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
  * afterwards. */
 struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s);
 /* Finds the shared errors in terms that read the value v. If `biased` is true, values with
- * one-sided errors are sources too. Leaves e->shared as it is. */
-void shared_of_value(struct emit *e, const struct value *v, bool biased, struct shared_error *s);
+ * one-sided errors are sources too. s->path is allocated from `a`. Leaves e->shared as it is. */
+void shared_of_value(struct emit *e, const struct value *v, bool biased, struct arena *a,
+                     struct shared_error *s);
 /* Finds the values with one-sided errors from which v is computed. Leaves e->shared as it is. */
 void shared_bias(struct emit *e, const struct value *v, struct shared_error *s);
 /* Like emit_value(), but writes the statements that compute the element even if v is stored. */

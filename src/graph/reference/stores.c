@@ -366,7 +366,7 @@ static void mark_offs(struct planner *p, const struct value *v)
     if (!s->is_stored || s->is_exact || s->offs || op_row(v->op)->kind != OPK_ELEMENTWISE)
         return;
     struct shared_error *found = arena_alloc(&p->e->g->arena, sizeof *found);
-    shared_of_value(p->e, v, false, found);
+    shared_of_value(p->e, v, false, &p->e->g->arena, found);
     if (found->n)
         s->offs = found;
 }
@@ -609,19 +609,20 @@ static void mark_replaced(struct planner *p)
     arena_release(&mem);
 }
 
-/* Marks the values that need a loop and that v reads without a store between. Returns whether there
- * are any. */
-static bool mark_again(struct planner *p, const struct value *v)
+/* Marks the values that need a loop and that v reads without a store between. Returns whether it
+ * marks any. seen[id] is true for each value that was visited before. */
+static bool mark_again(struct planner *p, const struct value *v, bool *seen)
 {
     bool found = false;
     for (uint32_t k = 0; k < v->nargs; k++) {
         const struct value *a = v->args[k];
-        if (!a || p->s->store[a->id].is_stored)
+        if (!a || p->s->store[a->id].is_stored || seen[a->id])
             continue;
+        seen[a->id] = true;
         if (is_heavy(a))
             found = p->again[a->id] = true;
         else
-            found |= mark_again(p, a);
+            found |= mark_again(p, a, seen);
     }
     return found;
 }
@@ -633,17 +634,20 @@ static bool mark_again(struct planner *p, const struct value *v)
 static bool find_again(struct planner *p)
 {
     const struct graph *g = p->e->g;
-    bool found = false;
+    bool found = false, *seen = xcalloc(g->values.n + 1, sizeof *seen);
     for (size_t i = 0; i < g->values.n; i++) {
         const struct value *v = g->values.items[i];
         const struct store *s = &p->s->store[i];
         struct shared_error errors;
+        struct arena a = ARENA_INIT;
         if (!s->is_stored || s->is_exact || op_row(v->op)->kind != OPK_ELEMENTWISE)
             continue;
-        shared_of_value(p->e, v, true, &errors);
+        shared_of_value(p->e, v, true, &a, &errors);
         bool is_source = errors.n == 1 && errors.source[0] == v; /* then sums read the store */
-        found |= errors.n && !is_source && mark_again(p, v);
+        found |= errors.n && !is_source && mark_again(p, v, seen);
+        arena_release(&a);
     }
+    free(seen);
     return found;
 }
 
