@@ -109,7 +109,7 @@ int agent_may_go_on(struct agent *a)
 
 /* ---- knowledge ------------------------------------------------------------------------------ */
 
-/* Returns the ledger's entry for the move that candidate `n` tries; NULL if there is none yet. */
+/* Returns the idea (agent.h) for the move that candidate `n` tries; NULL if there is none yet. */
 static struct idea *find_idea(struct agent *a, const struct node *n)
 {
     vec_each (struct idea, i, &a->ideas)

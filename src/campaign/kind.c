@@ -41,7 +41,7 @@ static const char *const names[KINDS][2] = {
     [K_ELEMENTWISE] = {"elementwise", "elementwise"},
 };
 
-/* Is v made of windows of a tensor, and does nothing but views and paddings come after the windows?
+/* Is v made of windows of a tensor? Views and paddings may follow the windows, but nothing else.
  * Then a reduction of v is a pooling. */
 static bool takes_windows(const struct value *v)
 {
@@ -73,10 +73,11 @@ static bool holds(const bool *fact, const struct value *v)
     return v && fact[v->id];
 }
 
-/* Sets the facts of v. v stays linear in the result of a product through views, casts, sums, and
- * factors that do not depend on a product. If something else uses the result of the product too, as
- * in a batch norm, the kernel must compute the whole result; then v is not `linear`. Arguments have
- * smaller ids than v, so their facts are known. */
+/* Sets the facts of v. The result of a matrix product or a convolution is `linear`. Views, casts
+ * and sums of a linear value are linear too, and so is a linear value times a factor that depends
+ * on no such product. A sum of a linear value can be moved into the product, which then has less
+ * work. That is not so if something else needs the whole result of the product, as in a batch norm;
+ * then v is not `linear`. Arguments have smaller ids than v, so their facts are known. */
 static void find_facts(const struct value *v, struct facts *f)
 {
     enum op_kind k = op_row(v->op)->kind;

@@ -6,8 +6,8 @@
  *  1. A row counts when it is done and its task is not degenerate (kind.h).
  *  2. In `mean` a failure counts as 1.0. `mean_passes` is the mean over the passes alone.
  *  3. A pass without a ratio (no baseline ran) is counted in `no_ratio` and is in no mean.
- *  4. Measured and modelled ratios are never mixed. If any row is measured, the modelled rows that
- *     pass are left out and counted in `left_out`.
+ *  4. Measured and modelled ratios are never mixed. If any row is measured, passes with a modelled
+ *     time are left out and counted in `left_out`. Failures have no time; they stay (rule 2).
  */
 #ifndef CAMPAIGN_SCORE_H
 #define CAMPAIGN_SCORE_H

@@ -270,6 +270,41 @@ static void dense_networks_stay_short(void **state)
     strbuf_release(&sb);
 }
 
+/* Each layer adds its result to a common value, and every sum over this value shares the errors of
+ * the first norm. No sum computes the products of the layers again. */
+static void residual_layers_do_not_nest(void **state)
+{
+    enum { LAYERS = 6 };
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct graph g;
+    struct graph_reference r;
+    struct err err = ERR_INIT;
+    strbuf_adds(&sb, "{\"version\": 1, \"axes\": [\"B\"], \"scalars\": [], \"inputs\": ["
+                     "{\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [32, 32]},"
+                     "{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", 32]}],"
+                     "\"values\": [{\"id\": \"%x0\", \"op\": \"layer_norm\","
+                     "\"args\": [\"x\", null, null, 1e-05]}");
+    for (int k = 0; k < LAYERS; k++)
+        strbuf_addf(&sb,
+                    ", {\"id\": \"%%n%d\", \"op\": \"layer_norm\","
+                    " \"args\": [\"%%x%d\", null, null, 1e-05]},"
+                    "{\"id\": \"%%p%d\", \"op\": \"matmul\", \"args\": [\"%%n%d\", \"w\"]},"
+                    "{\"id\": \"%%x%d\", \"op\": \"add\", \"args\": [\"%%x%d\", \"%%p%d\"]}",
+                    k, k, k, k, k + 1, k, k);
+    strbuf_addf(&sb,
+                "], \"outputs\": [{\"name\": \"y\", \"dtype\": \"float32\","
+                " \"shape\": [\"B\", 32], \"value\": \"%%x%d\"}], \"guards\": []}",
+                LAYERS);
+    read_graph(&g, sb.buf);
+    must(graph_write_reference_as(&g, (struct reference_mode){.kind = REFERENCE_SIGMA}, &r, &err),
+         &err);
+    assert_non_null(strstr(r.source.buf, "\n    for ("));
+    assert_null(strstr(r.source.buf, "\n        for ("));
+    graph_reference_release(&r);
+    graph_release(&g);
+    strbuf_release(&sb);
+}
+
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 static int64_t fewest(const struct size_points *p)
@@ -524,6 +559,153 @@ static void attempts_share_objects(void **state)
     temp_dir_release(&dir);
 }
 
+/* A reference in SIGMA mode, and all that it needs to run. */
+struct made {
+    struct temp_dir dir;
+    struct arena arena;
+    struct task *t, copy;
+    struct graph g;
+    struct graph_reference ref;
+    char *so;
+};
+
+static void make(struct made *m, const char *text, struct reference_mode mode)
+{
+    struct err err = ERR_INIT;
+    *m = (struct made){.dir = TEMP_DIR_INIT, .arena = ARENA_INIT};
+    must(temp_dir_make(&m->dir, &err), &err);
+    m->t = load_text(m->dir.path, text);
+    m->so = xasprintf("%s/sigma.so", m->dir.path);
+    must(torch_read_task(&m->g, m->t, &err), &err);
+    must(graph_write_reference_as(&m->g, mode, &m->ref, &err), &err);
+    must(generated_task_init(&m->copy, m->t, &m->ref, &m->arena, &err), &err);
+    must(oracle_build(&m->copy, m->so, &err), &err);
+}
+
+static void unmake(struct made *m)
+{
+    generated_task_release(&m->copy);
+    graph_reference_release(&m->ref);
+    graph_release(&m->g);
+    task_free(m->t);
+    free(m->so);
+    arena_release(&m->arena);
+    temp_dir_release(&m->dir);
+}
+
+/* A running statistic behind four TF32 products, on which these hardly depend. */
+static const char running_task[] =
+    "{\"name\": \"t\", \"description\": \"A task of a test.\", \"class\": \"elementwise\","
+    "\"axes\": {\"R\": {\"type\": \"var\"}, \"C\": {\"type\": \"var\"}},"
+    "\"inputs\": {\"x\": {\"shape\": [\"R\", \"C\"], \"dtype\": \"float32\"},"
+    "             \"w\": {\"shape\": [\"C\", \"C\"], \"dtype\": \"float32\"},"
+    "             \"r\": {\"shape\": [\"C\"], \"dtype\": \"float32\"}},"
+    "\"outputs\": {\"z\": {\"shape\": [\"C\"], \"dtype\": \"float32\"}},"
+    "\"constraints\": [\"R >= 1\"], \"compute\": \"float32\", \"flops\": \"R*C\", \"bytes\": \"4\","
+    "\"tolerance\": {\"z\": {\"sigmas\": 8, \"why\": \"by the model\"}},"
+    "\"init\": {\"x\": {\"dist\": \"normal\", \"mean\": 0, \"std\": 1},"
+    "           \"w\": {\"dist\": \"normal\", \"mean\": 0, \"std\": 0.3},"
+    "           \"r\": {\"dist\": \"uniform\", \"min\": 1, \"max\": 2}},"
+    "\"oracle\": {\"phases\": [{\"fn\": \"reference\", \"units\": \"C\"}]},"
+    "\"baselines\": [], \"torch\": \"r * 0.9 + (x @ w @ w @ w @ w @ w).mean(0) * 1e-9\","
+    "\"workloads\": [{\"role\": \"smoke\", \"axes\": {\"R\": 4, \"C\": 8}},"
+    "                {\"role\": \"check\", \"axes\": {\"R\": 5, \"C\": 7}},"
+    "                {\"role\": \"heldout\", \"axes\": {\"R\": [1, 9], \"C\": 4}},"
+    "                {\"role\": \"time\", \"axes\": {\"R\": 64, \"C\": 64}}]}";
+
+/* The last roundings count in full, although drawn errors limit the variance. */
+static void last_roundings_count_in_full(void **state)
+{
+    struct made m;
+    struct shape s;
+    struct oracle_trial x;
+    struct err err = ERR_INIT;
+    make(&m, running_task, (struct reference_mode){.kind = REFERENCE_SIGMA, .tf32_products = true});
+    assert_non_null(strstr(m.ref.source.buf, "hone_limit("));
+    must(shape_resolve(&s, m.t, &m.t->workloads.items[0], 1, &m.arena, &err), &err);
+    s.task = &m.copy;
+    assert_int_equal(run(&x, &s, 1, m.so, ORACLE_IN_ORDER), 0);
+    size_t z = (size_t)task_tensor_index(m.t, "z");
+    for (uint64_t k = 0; k < s.elems[z]; k++) {
+        double once = fabs(x.value[z][k]) * 0x1p-24 / sqrt(3); /* the sigma of one rounding */
+        assert_true(x.mag[z][k] > 1.4 * once && x.mag[z][k] < 1.5 * once);
+    }
+    oracle_trial_release(&x);
+    unmake(&m);
+}
+
+/* Elements that depend on no product have no drawn errors, so these do not limit their variance. In
+ * a dense network such elements are the channels of the input. Here the product counts 0 times. */
+static void elements_without_products_keep_their_variance(void **state)
+{
+    static const char *const find = "r * 0.9 + (x @ w @ w @ w @ w @ w).mean(0) * 1e-9",
+                             *const put = "(x * r).sum(0) + (x @ w @ w @ w @ w @ w).sum(0) * 0.0";
+    struct made m[2];
+    struct oracle_trial x[2];
+    struct err err = ERR_INIT;
+    const char *at = strstr(running_task, find);
+    assert_non_null(at);
+    char *text =
+        xasprintf("%.*s%s%s", (int)(at - running_task), running_task, put, at + strlen(find));
+    for (int tf32 = 0; tf32 < 2; tf32++) {
+        struct shape s;
+        make(&m[tf32], text,
+             (struct reference_mode){.kind = REFERENCE_SIGMA, .tf32_products = tf32 != 0});
+        must(shape_resolve(&s, m[tf32].t, &m[tf32].t->workloads.items[0], 1, &m[tf32].arena, &err),
+             &err);
+        s.task = &m[tf32].copy;
+        assert_int_equal(run(&x[tf32], &s, 1, m[tf32].so, ORACLE_IN_ORDER), 0);
+    }
+    assert_non_null(strstr(m[1].ref.source.buf, "hone_limit("));
+    size_t z = (size_t)task_tensor_index(m[0].t, "z");
+    for (uint64_t k = 0; k < 8; k++)
+        assert_true(x[1].mag[z][k] > 0.99 * x[0].mag[z][k]);
+    for (int tf32 = 0; tf32 < 2; tf32++) {
+        oracle_trial_release(&x[tf32]);
+        unmake(&m[tf32]);
+    }
+    free(text);
+}
+
+/* Each output is one element with one rounding. With one set of data, random rounding gives only
+ * two results, and in about half of the outputs both are too near the truth. */
+static const char single_task[] =
+    "{\"name\": \"t\", \"description\": \"A task of a test.\", \"class\": \"elementwise\","
+    "\"axes\": {\"R\": {\"type\": \"var\"}},"
+    "\"inputs\": {\"x\": {\"shape\": [\"R\"], \"dtype\": \"float32\"}},"
+    "\"outputs\": {\"a\": {\"shape\": [\"R\"], \"dtype\": \"float32\"},"
+    "              \"b\": {\"shape\": [\"R\"], \"dtype\": \"float32\"},"
+    "              \"c\": {\"shape\": [\"R\"], \"dtype\": \"float32\"},"
+    "              \"d\": {\"shape\": [\"R\"], \"dtype\": \"float32\"}},"
+    "\"constraints\": [\"R >= 1\"], \"compute\": \"float32\", \"flops\": \"R\", \"bytes\": \"4\","
+    "\"tolerance\": {\"a\": {\"sigmas\": 8, \"why\": \"by the model\"},"
+    "                \"b\": {\"sigmas\": 8, \"why\": \"by the model\"},"
+    "                \"c\": {\"sigmas\": 8, \"why\": \"by the model\"},"
+    "                \"d\": {\"sigmas\": 8, \"why\": \"by the model\"}},"
+    "\"init\": {\"x\": {\"dist\": \"uniform\", \"min\": 1.95, \"max\": 2}},"
+    "\"oracle\": {\"phases\": [{\"fn\": \"reference\", \"units\": \"R\"}]}, \"baselines\": [],"
+    "\"torch\": \"(x * 0.99, x * 0.991, x * 0.993, x * 0.997)\","
+    "\"workloads\": [{\"role\": \"smoke\", \"axes\": {\"R\": 1}},"
+    "                {\"role\": \"check\", \"axes\": {\"R\": 2}},"
+    "                {\"role\": \"heldout\", \"axes\": {\"R\": [1, 9]}},"
+    "                {\"role\": \"time\", \"axes\": {\"R\": 64}}]}";
+
+static void further_runs_have_other_data(void **state)
+{
+    struct made m;
+    struct shape s;
+    struct tolerance_report r;
+    struct err err = ERR_INIT;
+    struct reference_mode mode = {.kind = REFERENCE_SIGMA};
+    make(&m, single_task, mode);
+    must(shape_resolve(&s, m.t, &m.t->workloads.items[0], 1, &m.arena, &err), &err);
+    must(tolerance_prove(&m.g, mode, m.t, NULL, &s, 1, &r, &err), &err);
+    must(tolerance_accept(&r, &err), &err);
+    assert_int_equal(r.runs, TOLERANCE_MORE_RUNS);
+    tolerance_report_release(&r);
+    unmake(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,12 +714,16 @@ int main(void)
         cmocka_unit_test(unrolled_loops_stay_short),
         cmocka_unit_test(products_of_unrolled_loops_are_alike),
         cmocka_unit_test(dense_networks_stay_short),
+        cmocka_unit_test(residual_layers_do_not_nest),
         cmocka_unit_test(variances_get_enough_elements),
         cmocka_unit_test(deep_networks_get_more_elements),
         cmocka_unit_test(softmaxes_get_several_elements),
         cmocka_unit_test(few_runs_still_refuse),
         cmocka_unit_test(long_runs_are_shared),
         cmocka_unit_test(attempts_share_objects),
+        cmocka_unit_test(last_roundings_count_in_full),
+        cmocka_unit_test(elements_without_products_keep_their_variance),
+        cmocka_unit_test(further_runs_have_other_data),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

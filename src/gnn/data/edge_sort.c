@@ -172,7 +172,7 @@ static int read_range(struct edge_sort *s, int r, struct err *err)
             return err_errno(err, "cannot read %s/edges.%d", s->dir, r);
         done += (size_t)n;
     }
-    /* Give back the disk space: the file of neighbours needs it now. */
+    /* Give back the disk space: the caller now writes these edges to a file of its own. */
     return ftruncate(g->fd, 0) < 0 ? err_errno(err, "cannot shorten %s/edges.%d", s->dir, r) : 0;
 }
 

@@ -165,6 +165,7 @@ static void install(struct plan *p)
     struct graph *g = p->e->g;
     size_t n = p->values.n;
     const struct value **outputs = arena_alloc(&g->arena, (g->outputs.n + 1) * sizeof *outputs);
+    const struct value **copies = arena_alloc(&g->arena, (n + 1) * sizeof *copies);
     uint8_t *notes = arena_alloc(&g->arena, n + 1), *kinds = arena_alloc(&g->arena, n + 1);
     for (size_t i = 0; i < g->outputs.n; i++)
         outputs[i] = p->copy[g->outputs.items[i].value->id];
@@ -172,8 +173,10 @@ static void install(struct plan *p)
     memcpy(kinds, p->kinds.items, n);
     g->values.n = 0;
     for (size_t i = 0; i < n; i++) {
-        p->values.items[i]->id = (uint32_t)i;
-        *vec_push(&g->values) = p->values.items[i];
+        struct value *v = p->values.items[i];
+        copies[i] = kinds[i] ? NULL : p->copy[v->id];
+        v->id = (uint32_t)i;
+        *vec_push(&g->values) = v;
     }
     uint32_t *depth = arena_alloc(&g->arena, (n + 1) * sizeof *depth);
     for (size_t i = 0; i < n; i++) {
@@ -189,6 +192,7 @@ static void install(struct plan *p)
     p->e->drawn_depth = depth;
     p->e->drawn = kinds;
     p->e->drawn_outputs = outputs;
+    p->e->drawn_copies = copies;
 }
 
 bool drawn_plan(struct emit *e)

@@ -25,8 +25,8 @@
 #define DRAWN_DEEP 4
 
 /* Adds the rounded operands and the copies to e->g, and gives all values of e->g new ids. Sets
- * e->notes, e->drawn, e->drawn_outputs and e->drawn_depth. Does nothing for a MAGNITUDE reference,
- * which does not model rounding. Returns true if there are copies. */
+ * e->notes, e->drawn, e->drawn_outputs, e->drawn_copies and e->drawn_depth. Does nothing for a
+ * MAGNITUDE reference, which does not model rounding. Returns true if there are copies. */
 bool drawn_plan(struct emit *e);
 
 #endif

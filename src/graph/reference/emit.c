@@ -396,8 +396,33 @@ static struct term emit_on_path(struct emit *e, const struct value *v, struct pl
     return t;
 }
 
+/* emit_value() while e->only_own is true. */
+static struct term emit_only_own(struct emit *e, const struct value *v, struct place *p)
+{
+    enum op_kind kind = op_row(v->op)->kind;
+    struct index i = place_number(&e->u, p);
+    const char *key = arena_printf(e->u.arena, "%u@%s#own", v->id, i.text);
+    struct term t;
+    if ((kind != OPK_ELEMENTWISE && kind != OPK_VIEW) || e->store[v->id].is_stored) {
+        e->only_own = false;
+        t = emit_value(e, v, p);
+        e->only_own = true;
+        t.m = TERM_NO_ERROR;
+        return t;
+    }
+    if (unit_recall(&e->u, key, &t))
+        return t;
+    struct scope *was = unit_enter(&e->u, MAX(i.depth, e->least_depth));
+    t = emit_op(e, v, p);
+    unit_remember(&e->u, e->u.at, key, t);
+    e->u.at = was;
+    return t;
+}
+
 struct term emit_value(struct emit *e, const struct value *v, struct place *p)
 {
+    if (e->only_own)
+        return emit_only_own(e, v, p);
     if (e->shared && e->shared->path[v->id])
         return emit_on_path(e, v, p);
     if (e->known == v)

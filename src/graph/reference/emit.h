@@ -77,6 +77,9 @@ struct store {
      * one-sided errors. */
     int bias_axis;
     bool needs_bias, part_needs_bias; /* BIAS is in scratch; PBIAS is in scratch */
+    /* The value is a product deep in the network. The drawn errors of its copy, which is stored
+     * too, limit its variance. */
+    bool is_limited;
 };
 
 /* The sources of the errors that many terms of a sum share. A source is an operand that is
@@ -112,9 +115,14 @@ struct emit {
     const uint8_t *notes;        /* one entry per value: a set of enum lowered_note (lower.h) */
     struct shared_error *shared; /* see struct shared_error; NULL if it is not in use */
     unsigned sums;               /* how many sums with shared errors were written so far */
-    const uint8_t *drawn;        /* one entry per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
+    /* While it is true, a term's variance counts only the roundings that elementwise operations of
+     * this unit make. Values in scratch, sums and products count as exact. */
+    bool only_own;
+    const uint8_t *drawn; /* one entry per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
     /* One entry per output: its copy with drawn errors, or NULL if it has none. */
     const struct value **drawn_outputs;
+    /* The same with one entry per value. */
+    const struct value **drawn_copies;
     /* One entry per value: the largest number of products with rounded operands on a path from an
      * input to the value. */
     const uint32_t *drawn_depth;
@@ -141,8 +149,10 @@ struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
  * or to NULL if there are none. Returns the old e->shared, which the caller puts back
  * afterwards. */
 struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s);
-/* Finds the shared errors in terms that read the value v. Leaves e->shared as it is. */
-void shared_of_value(struct emit *e, const struct value *v, struct shared_error *s);
+/* Finds the shared errors in terms that read the value v. If `biased` is true, values with
+ * one-sided errors are sources too. s->path is allocated from `a`. Leaves e->shared as it is. */
+void shared_of_value(struct emit *e, const struct value *v, bool biased, struct arena *a,
+                     struct shared_error *s);
 /* Finds the values with one-sided errors from which v is computed. Leaves e->shared as it is. */
 void shared_bias(struct emit *e, const struct value *v, struct shared_error *s);
 /* Like emit_value(), but writes the statements that compute the element even if v is stored. */

@@ -69,18 +69,14 @@ static const struct value *index_of(const struct sink *s)
     return is_index && !dtype_is_float(s->output->dtype) && s->output->dtype != DT_BOOL ? v : NULL;
 }
 
-/* Compares the variance of the output's element t with the errors of its copies, whose operands
- * were rounded at random (drawn.h). If twice the mean square of these errors is larger than the
- * variance, replaces the variance by it. In a deep network (DRAWN_DEEP) the variance may have grown
- * far too large, because variances do not show which errors cancel. So there hone_limit() first
- * limits the variance by the drawn errors. */
-static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
+/* The term t is the unit's element of a value, and `copy` is the copy of that value whose operands
+ * were rounded at random (drawn.h). Writes the loop over the samples of the copy. Returns the mean
+ * square of their distances from t. *finite becomes the same mean without samples that are not
+ * finite. */
+static const char *drawn_square(struct emit *e, const struct value *copy, struct term t,
+                                const char **finite)
 {
-    size_t i = (size_t)(s->output - e->g->outputs.items);
-    const struct value *copy = e->drawn_outputs ? e->drawn_outputs[i] : NULL;
-    struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
-    if (!copy || e->mode.kind != REFERENCE_SIGMA)
-        return t;
+    struct place p = place_linear(copy->rank, copy->shape, unit_index());
     const char *squares = unit_var(&e->u, "0"), *all = unit_var(&e->u, "0");
     struct scope *was = unit_loop_named(&e->u, "sample", DRAWN_SAMPLES);
     e->least_depth = scope_depth(e->u.at);
@@ -92,9 +88,31 @@ static struct term with_drawn_errors(struct emit *e, const struct sink *s, struc
     unit_set(&e->u, squares, "+= hone_finite(%s * %s)", off, off);
     unit_set(&e->u, all, "+= %s * %s", off, off);
     unit_close(&e->u, was);
-    if (e->drawn_depth[copy->id] >= DRAWN_DEEP)
-        t.m = unit_let(&e->u, "hone_limit(%s, %s * %.9g)", t.m, all, 1.0 / DRAWN_SAMPLES);
-    t.m = unit_let(&e->u, "fmax(%s, %s * %.9g)", t.m, squares, 2.0 / DRAWN_SAMPLES);
+    *finite = arena_printf(e->u.arena, "%s * %.9g", squares, 1.0 / DRAWN_SAMPLES);
+    return arena_printf(e->u.arena, "%s * %.9g", all, 1.0 / DRAWN_SAMPLES);
+}
+
+/* Replaces the variance of t by twice the mean square of the drawn errors, if the latter is larger.
+ * In a deep network the variance may have grown far too large, because the model does not know
+ * which errors cancel. There, hone_limit() limits the variance by the drawn errors. The roundings
+ * of the output's own phase are not drawn, and count in full: running statistics often change so
+ * little that these roundings are all of their error. */
+static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
+{
+    size_t i = (size_t)(s->output - e->g->outputs.items);
+    const struct value *copy = e->drawn_outputs ? e->drawn_outputs[i] : NULL;
+    struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
+    const char *finite;
+    if (!copy || e->mode.kind != REFERENCE_SIGMA)
+        return t;
+    const char *all = drawn_square(e, copy, t, &finite);
+    if (e->drawn_depth[copy->id] >= DRAWN_DEEP) {
+        e->only_own = true;
+        struct term own = emit_value(e, s->v, &p);
+        e->only_own = false;
+        t.m = unit_let(&e->u, "hone_limit(%s, %s, %s)", t.m, all, own.m);
+    }
+    t.m = unit_let(&e->u, "fmax(%s, 2 * %s)", t.m, finite);
     return t;
 }
 
@@ -162,7 +180,13 @@ static void write_value(struct emit *e, const struct sink *s)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
     struct term t = emit_computed(e, s->v, &p);
+    const char *finite;
     unit_do(&e->u, "VAL%u(unit) = %s", s->v->id, t.v);
+    /* hone_limit() allows 16 times the mean square, for single elements. Later sums combine many
+     * elements, so here 4 times is enough. */
+    if (e->store[s->v->id].is_limited)
+        t.m = unit_let(&e->u, "hone_limit(%s, %s * 0.25, 0)", t.m,
+                       drawn_square(e, e->drawn_copies[s->v->id], t, &finite));
     if (e->store[s->v->id].needs_mag)
         unit_do(&e->u, "MAG%u(unit) = %s", s->v->id, t.m);
     if (e->store[s->v->id].needs_bias)
@@ -550,11 +574,12 @@ static const struct {
                     "{\n    return variance > 0 && variance < INFINITY ? sqrt(variance) : 0.0;\n"
                     "}\n"},
     {"hone_limit(",
-     "/* The variance m, but at most 16 times the mean square of the drawn errors, and a part of "
-     "m\n"
-     " * for the roundings to float32, which are not drawn. */\n"
-     "HONE_FN double hone_limit(double m, double drawn)\n"
-     "{\n    double most = 16 * drawn + m / 65536;\n    return most < m ? most : m;\n}\n"},
+     "/* The variance m, but at most 16 times the mean square of the drawn errors, the variance\n"
+     " * `own` of the last roundings, and a part of m for the other roundings to float32, which\n"
+     " * are not drawn. If there are no drawn errors, m has no error of a product. */\n"
+     "HONE_FN double hone_limit(double m, double drawn, double own)\n"
+     "{\n    double most = 16 * drawn + own + m / 65536;\n"
+     "    return drawn > 0 && most < m ? most : m;\n}\n"},
     {"hone_index(", "/* Returns i if it is an index below n, else `otherwise`. */\n"
                     "HONE_FN int64_t hone_index(double i, double otherwise, int64_t n)\n"
                     "{\n    return (int64_t)(i >= 0 && i < (double)n ? i : otherwise);\n}\n"},

@@ -73,9 +73,10 @@ static void find_all(struct emit *e, const struct value *const *v, uint32_t n, b
         path[i] &= ON_PATH;
 }
 
-void shared_of_value(struct emit *e, const struct value *v, struct shared_error *s)
+void shared_of_value(struct emit *e, const struct value *v, bool biased, struct arena *a,
+                     struct shared_error *s)
 {
-    find_all(e, &v, 1, false, &e->g->arena, s);
+    find_all(e, &v, 1, biased, a, s);
 }
 
 void shared_bias(struct emit *e, const struct value *v, struct shared_error *s)

@@ -52,6 +52,7 @@ struct planner {
     bool *operand;   /* the launch of an anchor reads the value from memory */
     bool *long_cat;  /* the value is a cat of more than MAX_PARTS parts that is worth storing */
     bool *part;      /* the value is a part of a cat of more than MAX_PARTS parts */
+    bool *again;     /* sums would compute the value again (find_again) */
     /* Elementwise work on an anchor may end with this value (mark_ends). If it ends here, a kernel
      * stores this value, and not the anchor. NULL for references. */
     bool *ends_anchor;
@@ -242,6 +243,8 @@ static bool must_store(const struct planner *p, const struct value *v)
     /* The launch of an anchor reads its operands from memory. */
     if (p->operand[v->id] || (p->e->keep && p->e->keep[v->id]))
         return true;
+    if (p->again[v->id])
+        return true;
     if (kind == OPK_VIEW)
         return reads > 1 && p->long_cat[v->id];
     if (p->part[v->id] && w > CHEAP)
@@ -364,7 +367,7 @@ static void mark_offs(struct planner *p, const struct value *v)
     if (!s->is_stored || s->is_exact || s->offs || op_row(v->op)->kind != OPK_ELEMENTWISE)
         return;
     struct shared_error *found = arena_alloc(&p->e->g->arena, sizeof *found);
-    shared_of_value(p->e, v, found);
+    shared_of_value(p->e, v, false, &p->e->g->arena, found);
     if (found->n)
         s->offs = found;
 }
@@ -438,11 +441,24 @@ static const struct dim *elements(struct planner *p, const struct value *v)
     return dim_product(&p->e->g->dims, v->shape, v->rank);
 }
 
+/* Sets the member is_limited of each struct store (emit.h). */
+static void mark_limited(struct planner *p)
+{
+    const struct emit *e = p->e;
+    for (size_t i = 0; e->drawn_copies && i < e->g->values.n; i++) {
+        const struct value *copy = e->drawn_copies[i];
+        enum op_kind kind = op_row(e->g->values.items[i]->op)->kind;
+        p->s->store[i].is_limited = copy && (kind == OPK_CONV || kind == OPK_PRODUCT) &&
+                                    e->drawn_depth[copy->id] >= DRAWN_DEEP &&
+                                    p->s->store[i].is_stored && p->s->store[copy->id].is_stored;
+    }
+}
+
 /* Adds the sinks of v; the sinks of its operands have been added before. */
 static void add_sinks(struct planner *p, const struct value *v)
 {
     const struct store *s = &p->s->store[v->id];
-    unsigned level = 0;
+    unsigned level = s->is_limited ? p->ready[p->e->drawn_copies[v->id]->id] : 0;
     for (uint32_t k = 0; k < v->nargs; k++)
         if (v->args[k])
             level = MAX(level, p->ready[v->args[k]->id]);
@@ -457,6 +473,22 @@ static void add_sinks(struct planner *p, const struct value *v)
     else if (s->is_stored)
         add_sink(p, SINK_VALUE, v, NULL, level++, elements(p, v));
     p->ready[v->id] = level;
+}
+
+/* Adds the sinks of all values in their order. But a value whose variance is limited comes after
+ * its copy. No value between the two reads it. */
+static void add_all_sinks(struct planner *p)
+{
+    const struct graph *g = p->e->g;
+    for (size_t i = 0, end; i < g->values.n; i = end) {
+        bool late = p->s->store[i].is_limited;
+        end = late ? p->e->drawn_copies[i]->id + 1 : i + 1;
+        for (size_t k = i + late; k < end; k++)
+            if (p->reads[k])
+                add_sinks(p, g->values.items[k]);
+        if (late)
+            add_sinks(p, g->values.items[i]);
+    }
 }
 
 static int by_level(const void *pa, const void *pb)
@@ -578,6 +610,48 @@ static void mark_replaced(struct planner *p)
     arena_release(&mem);
 }
 
+/* Marks the values that need a loop and that v reads without a store between. Returns whether it
+ * marks any. seen[id] is true for each value that was visited before. */
+static bool mark_again(struct planner *p, const struct value *v, bool *seen)
+{
+    bool found = false;
+    for (uint32_t k = 0; k < v->nargs; k++) {
+        const struct value *a = v->args[k];
+        if (!a || p->s->store[a->id].is_stored || seen[a->id])
+            continue;
+        seen[a->id] = true;
+        if (is_heavy(a))
+            found = p->again[a->id] = true;
+        else
+            found |= mark_again(p, a, seen);
+    }
+    return found;
+}
+
+/* If the elements of a stored value share errors, each sum that reads the value computes it again
+ * (emit_on_path). The sum must not also repeat the loops of the value's operands: in a network that
+ * adds the result of each layer to a common value, these loops would nest as deep as the network.
+ * So such operands are stored too. Returns whether there are any. */
+static bool find_again(struct planner *p)
+{
+    const struct graph *g = p->e->g;
+    bool found = false, *seen = xcalloc(g->values.n + 1, sizeof *seen);
+    for (size_t i = 0; i < g->values.n; i++) {
+        const struct value *v = g->values.items[i];
+        const struct store *s = &p->s->store[i];
+        struct shared_error errors;
+        struct arena a = ARENA_INIT;
+        if (!s->is_stored || s->is_exact || op_row(v->op)->kind != OPK_ELEMENTWISE)
+            continue;
+        shared_of_value(p->e, v, true, &a, &errors);
+        bool is_source = errors.n == 1 && errors.source[0] == v; /* then sums read the store */
+        found |= errors.n && !is_source && mark_again(p, v, seen);
+        arena_release(&a);
+    }
+    free(seen);
+    return found;
+}
+
 /* Counts all reads, and chooses the values to store. */
 static void choose_stored(struct planner *p)
 {
@@ -599,6 +673,18 @@ static void choose_stored(struct planner *p)
     }
 }
 
+/* Chooses again, now that it is known which values are stored. Elementwise work on these values
+ * costs little, so that the results of this work perhaps need not be stored. */
+static void choose_again(struct planner *p)
+{
+    size_t n = p->e->g->values.n;
+    for (size_t i = 0; i < n; i++)
+        weigh(p, p->e->g->values.items[i]);
+    memset(p->reads, 0, n * sizeof *p->reads);
+    memset(p->site, 0, n * sizeof *p->site);
+    choose_stored(p);
+}
+
 void stores_plan(struct stores *s, struct emit *e)
 {
     const struct graph *g = e->g;
@@ -613,6 +699,7 @@ void stores_plan(struct stores *s, struct emit *e)
     p.operand = xcalloc(n + 1, sizeof *p.operand);
     p.long_cat = xcalloc(n + 1, sizeof *p.long_cat);
     p.part = xcalloc(n + 1, sizeof *p.part);
+    p.again = xcalloc(n + 1, sizeof *p.again);
     e->store = s->store;
     for (size_t i = 0; i < n; i++) {
         weigh(&p, g->values.items[i]);
@@ -628,17 +715,17 @@ void stores_plan(struct stores *s, struct emit *e)
         find_long_cats(&p);
     }
     choose_stored(&p);
-    if (!e->mode.kernel) {
-        /* Now that it is known which values are stored, elementwise work on these values costs
-         * little. So the second pass may find that the results of this work need not be stored. */
-        for (size_t i = 0; i < n; i++)
-            weigh(&p, g->values.items[i]);
-        memset(p.reads, 0, n * sizeof *p.reads);
-        memset(p.site, 0, n * sizeof *p.site);
-        choose_stored(&p);
-    }
+    if (!e->mode.kernel)
+        choose_again(&p);
     for (size_t i = 0; i < n; i++)
         s->store[i].bias_axis = bias_axis(&p, g->values.items[i]);
+    if (e->mode.kind == REFERENCE_SIGMA && find_again(&p)) {
+        choose_again(&p);
+        for (size_t i = 0; i < n; i++)
+            s->store[i].bias_axis = bias_axis(&p, g->values.items[i]);
+    }
+    if (e->mode.kind == REFERENCE_SIGMA)
+        mark_limited(&p);
     for (size_t i = 0; e->mode.kind == REFERENCE_SIGMA && i < n; i++) {
         const struct value *v = g->values.items[i];
         enum op_kind kind = op_row(v->op)->kind;
@@ -656,9 +743,7 @@ void stores_plan(struct stores *s, struct emit *e)
     }
     for (size_t i = 0; e->mode.kernel && i < n; i++)
         join_parts(&p, g->values.items[i]);
-    for (size_t i = 0; i < n; i++)
-        if (p.reads[i])
-            add_sinks(&p, g->values.items[i]);
+    add_all_sinks(&p);
     unsigned last = 0;
     vec_each (const struct sink, k, &s->sinks)
         last = MAX(last, k->level + 1);
@@ -675,6 +760,7 @@ void stores_plan(struct stores *s, struct emit *e)
     free(p.operand);
     free(p.long_cat);
     free(p.part);
+    free(p.again);
     free(p.ends_anchor);
     free(p.replaces);
 }

@@ -157,21 +157,13 @@ static void note_undecided(struct proof *p, size_t i, const struct oracle_trial 
         p->undecided[i] += x->mag[i][k] > UNDECIDED_FACTOR * plain->mag[i][k];
 }
 
-static int run(struct oracle_trial *x, struct shape *s, const struct built *b, struct err *err)
+static int run(struct oracle_trial *x, struct shape *s, const struct built *b, uint64_t data,
+               struct err *err)
 {
     s->task = &b->task;
-    return oracle_trial_init(x, s, 1, err) < 0 ? -1
-                                               : oracle_trial_run(x, b->so, ORACLE_IN_ORDER, err);
-}
-
-/* Should there be another run? TOLERANCE_RUNS runs may be too few: if all elements of an output
- * share one error, eight runs give only eight independent errors. */
-static bool wants_more(const struct proof *p, uint64_t seed, uint64_t most)
-{
-    bool low = false;
-    for (size_t i = 0; i < p->r->n; i++)
-        low |= p->r->outputs[i].worst > 0 && p->r->outputs[i].worst < TOLERANCE_LEAST;
-    return low && seed <= most;
+    return oracle_trial_init(x, s, data, err) < 0
+               ? -1
+               : oracle_trial_run(x, b->so, ORACLE_IN_ORDER, err);
 }
 
 uint64_t tolerance_runs(double operations)
@@ -180,13 +172,12 @@ uint64_t tolerance_runs(double operations)
     return n < TOLERANCE_FEW_RUNS ? TOLERANCE_FEW_RUNS : (uint64_t)MIN(n, TOLERANCE_MORE_RUNS);
 }
 
-static int run_noisy(struct proof *p, struct oracle_trial *x, struct oracle_trial *y,
-                     struct err *err)
+/* Makes the noisy runs `first` to `last` and compares them with x. */
+static int run_noisy(struct proof *p, const struct oracle_trial *x, struct oracle_trial *y,
+                     uint64_t first, uint64_t last, struct err *err)
 {
-    uint64_t most = tolerance_runs(oracle_operations(x->shape)), first = MIN(TOLERANCE_RUNS, most);
-    p->r->fewest = p->r->fewest ? MIN(p->r->fewest, first) : first;
-    for (uint64_t seed = 1; seed <= first || wants_more(p, seed, most); seed++) {
-        y->noise_seed = seed * 0x9e3779b97f4a7c15u;
+    for (uint64_t run = first; run <= last; run++) {
+        y->noise_seed = run * 0x9e3779b97f4a7c15u;
         if (oracle_trial_run(y, p->noisy.so, ORACLE_IN_ORDER, err) < 0)
             return -1;
         for (size_t i = 0, n = 0; i < p->t->tensors.n; i++)
@@ -197,27 +188,66 @@ static int run_noisy(struct proof *p, struct oracle_trial *x, struct oracle_tria
     return 0;
 }
 
-static int prove_at(struct proof *p, const struct shape *shape, struct err *err)
+/* Notes how large the sigmas of x are, and in how many elements undecided branches enlarge them. */
+static int note_sigmas(struct proof *p, const struct shape *shape, const struct oracle_trial *x,
+                       struct err *err)
 {
-    struct shape s = *shape, s2 = *shape, s3 = *shape;
-    struct oracle_trial x = {.shape = NULL}, plain = {.shape = NULL}, y = {.shape = NULL};
-    int rc = run(&x, &s, &p->sigma, err);
-    if (rc == 0 && p->has_branches)
-        rc = run(&plain, &s2, &p->plain, err);
+    struct shape s = *shape;
+    struct oracle_trial plain = {.shape = NULL};
+    int rc = p->has_branches ? run(&plain, &s, &p->plain, x->seed, err) : 0;
     for (size_t i = 0; rc == 0 && i < p->t->tensors.n; i++) {
-        if (!x.value[i])
+        if (!x->value[i])
             continue;
-        note_noise(p, i, &x);
+        note_noise(p, i, x);
         p->elems[i] += (double)s.elems[i];
         if (p->has_branches)
-            note_undecided(p, i, &x, &plain);
+            note_undecided(p, i, x, &plain);
     }
-    s3.task = &p->noisy.task;
-    rc = rc < 0 ? rc : oracle_trial_init(&y, &s3, 1, err);
-    rc = rc < 0 ? rc : run_noisy(p, &x, &y, err);
-    oracle_trial_release(&x);
     oracle_trial_release(&plain);
+    return rc;
+}
+
+/* Makes the noisy runs `first` to `last` with the data of the seed `data`. */
+static int prove_with(struct proof *p, const struct shape *shape, uint64_t data, uint64_t first,
+                      uint64_t last, struct err *err)
+{
+    struct shape s = *shape, s2 = *shape;
+    struct oracle_trial x = {.shape = NULL}, y = {.shape = NULL};
+    int rc = run(&x, &s, &p->sigma, data, err);
+    if (rc == 0 && data == 1)
+        rc = note_sigmas(p, shape, &x, err);
+    s2.task = &p->noisy.task;
+    rc = rc < 0 ? rc : oracle_trial_init(&y, &s2, data, err);
+    rc = rc < 0 ? rc : run_noisy(p, &x, &y, first, last, err);
+    oracle_trial_release(&x);
     oracle_trial_release(&y);
+    return rc;
+}
+
+/* Are the largest errors of an output so small that there should be more runs? */
+static bool wants_more(const struct proof *p)
+{
+    bool low = false;
+    for (size_t i = 0; i < p->r->n; i++)
+        low |= p->r->outputs[i].worst > 0 && p->r->outputs[i].worst < TOLERANCE_LEAST;
+    return low;
+}
+
+/* TOLERANCE_RUNS runs may be too few: if all elements of an output share one error, eight runs give
+ * only eight independent errors. So there are more runs, with other data. With the same data, the
+ * result of a single rounding has only two values, and both may be near the truth. */
+static int prove_at(struct proof *p, const struct shape *shape, struct err *err)
+{
+    struct shape s = *shape;
+    s.task = &p->sigma.task;
+    uint64_t most = tolerance_runs(oracle_operations(&s)), first = MIN(TOLERANCE_RUNS, most);
+    p->r->fewest = p->r->fewest ? MIN(p->r->fewest, first) : first;
+    int rc = prove_with(p, shape, 1, 1, first, err);
+    for (uint64_t data = 2, done = first; rc == 0 && done < most && wants_more(p); data++) {
+        uint64_t last = MIN(done + TOLERANCE_RUNS, most);
+        rc = prove_with(p, shape, data, done + 1, last, err);
+        done = last;
+    }
     return rc;
 }
 
