@@ -67,10 +67,10 @@ is "a killed rank leaves no other rank running" "$(pgrep -c -f "train.*--ranks 3
 # shellcheck disable=SC2086
 "$gnn" train $small --ranks 2 -e 80 --eval none -c whole.ckpt data >"$T/out" 2>&1
 # shellcheck disable=SC2086
-"$gnn" train $small --ranks 2 -e 80 --eval none -c parts.ckpt data >"$T/out" 2>"$T/err" &
+"$gnn" train $small --ranks 2 -e 80 --eval none -c parts.ckpt data >parts.out 2>"$T/err" &
 pid=$!
 for _ in {1..500}; do
-    grep -q '^    1 ' "$T/out" && break
+    grep -qs '^    1 ' parts.out && break
     sleep 0.02
 done
 kill -TERM $pid # not SIGINT, which bash lets its background jobs ignore

@@ -28,7 +28,7 @@
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 HONE=${HONE:-$ROOT/build/${MODE:-release}/hone}
 T=$(mktemp -d "${TMPDIR:-/tmp}/hone-test.XXXXXX")
-trap 'cd /; rm -rf "$T"' EXIT
+trap '[ $BASHPID != $$ ] || { cd /; rm -rf "$T"; }' EXIT # a child that dies before exec may run it too
 mkdir "$T/cwd" && cd "$T/cwd" || exit 1
 export HONE_CACHE_DIR=$T/cache
 tests=0 failures=0
