@@ -11,7 +11,7 @@
 #include "sys/file.h"
 #include "task/oracle.h"
 
-enum { MAX_SOURCE = 1 << 20, MAX_ORACLE = 16 << 20 };
+enum { MAX_SOURCE = 1 << 20 };
 
 static void note(struct bundle_files *p, const char *name, const char *why)
 {
@@ -268,7 +268,7 @@ static int add_cubin(const struct bundle_files_request *rq, const char *dir, con
 static int add_oracle(struct bundle_files *p, const struct bundle_files_request *rq,
                       const char *dir, struct err *err)
 {
-    struct strbuf src = STRBUF_INIT(MAX_ORACLE);
+    struct strbuf src = STRBUF_INIT(ORACLE_MAX_BYTES);
     char *path = xasprintf("%s/oracle.so", dir);
     int rc;
     if (task_needs_python(rq->task)) {

@@ -722,7 +722,7 @@ const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, c
 int eval_compile_oracle(struct evaluator *e, const struct task *t, char **log, struct err *err)
 {
     struct bundle_files_request rq = {.task = t, .compiler = e->compiler, .arch = e->arch};
-    struct strbuf source = STRBUF_INIT(16 << 20);
+    struct strbuf source = STRBUF_INIT(ORACLE_MAX_BYTES);
     struct compiled out;
     *log = NULL;
     int rc = oracle_source(t, &source, err);

@@ -210,7 +210,7 @@ enum { QUICK_BYTES = 200000 };
 
 static bool check_source(const struct task *t, const char *dir, struct task_check_result *r)
 {
-    struct strbuf text = STRBUF_INIT(16u << 20);
+    struct strbuf text = STRBUF_INIT(ORACLE_MAX_BYTES);
     struct err err = ERR_INIT;
     char *path = xasprintf("%s/oracle.c", dir);
     size_t before = r->problems.n;

@@ -23,7 +23,6 @@
 #include "sys/file.h"
 #include "sys/proc.h"
 
-#define SOURCE_MAX_BYTES (16u << 20)
 #define LONG_SOURCE_BYTES (400u << 10) /* a longer text is compiled with fewer optimizations */
 #define COMPILE_LIMIT_BYTES (2ull << 30)
 #define SO_MAX_BYTES (64ull << 20)
@@ -218,7 +217,7 @@ static int compile_checked(const char *c_path, const char *so_path, const char *
 
 static int build(const struct task *t, bool checked, const char *so_path, struct err *err)
 {
-    struct strbuf text = STRBUF_INIT(SOURCE_MAX_BYTES);
+    struct strbuf text = STRBUF_INIT(ORACLE_MAX_BYTES);
     struct temp_dir dir = TEMP_DIR_INIT;
     char *c_path = NULL;
     int rc = add_source(t, checked, &text, err);

@@ -22,6 +22,8 @@
 #define ORACLE_COMPILE_CPU_NS (900ull * 1000 * 1000 * 1000)
 #define ORACLE_COMPILE_NS (4 * ORACLE_COMPILE_CPU_NS)
 
+/* The most bytes of the text that oracle_source() writes. */
+#define ORACLE_MAX_BYTES (16u << 20)
 /* Writes the whole text to `out`, in the common subset of C17 and C++17. A reference.c may include
  * only hone_ref.h and must have a PHASE for each of the task's phases. */
 int oracle_source(const struct task *t, struct strbuf *out, struct err *err);

@@ -108,7 +108,8 @@ static bool parse_shape(struct mma_op *op, const char *s)
     return true;
 }
 
-/* What take_part() has found in an opcode so far. `shape` is true if it has found a shape. */
+/* take_part() reads an opcode part by part, and notes here the parts that it has read so far.
+ * `shape` is true if a shape is among them. */
 struct parts {
     enum tc_type types[4];
     unsigned ntypes, nlayouts;
