@@ -16,18 +16,17 @@ tester=$(dirname "$HONE")/hone-test
 field() { sed -n 's/^  "'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$1" | head -1; }
 
 # judge NAME PROGRAM SCOPE TASK FILE OPTION...: writes the verdict to $T/NAME.json; SCOPE is smoke, check, time or one timed
-# workload, and selects the checks that can see the attack; with @N behind it, N is the seed of the data
+# workload, and selects the checks that can see the attack
 judge() {
     local out=$T/$1 program=$2 scope=() task=$4 file=$5
-    case $3 in smoke) scope=(--smoke) ;; check*) scope=(--skip-time) ;; time*) scope=(--workload "$3") ;; esac
-    case $3 in *@*) scope+=(--seed "${3#*@}") ;; esac
+    case $3 in smoke) scope=(--smoke) ;; check) scope=(--skip-time) ;; time*) scope=(--workload "$3") ;; esac
     "$program" eval --json --device "$device" --skip-baselines --call-limit 20s --measure-time 400ms "${scope[@]}" \
         "${@:6}" "$task" "$file" >"$out.json" 2>"$out.err"
 }
 # judge_row NAME SCOPE TASK FILE [DETECTOR]: judges a kernel, and once more without the detector. Rows without times may
 # use the GPU at the same time: each slot has a lock of its own.
 judge_row() {
-    case $2 in smoke | check*) export HONE_GPU_LOCK_DIR=$T/locks/$SLOT && mkdir -p "$HONE_GPU_LOCK_DIR" ;; esac
+    case $2 in smoke | check) export HONE_GPU_LOCK_DIR=$T/locks/$SLOT && mkdir -p "$HONE_GPU_LOCK_DIR" ;; esac
     judge "$1" "$HONE" "${@:2:3}"
     [ -z "${5-}" ] || judge "$1.blind" "$tester" "${@:2:3}" --disable-detector "$5"
 }
