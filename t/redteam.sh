@@ -93,5 +93,11 @@ check_rows() { # judges and checks the rows of stdin
 # Rows with times come last. So no other row runs on the GPU while Hone times a kernel.
 check_rows < <(rows | awk -F'\t' '$3 !~ /^time/')
 check_rows < <(rows | awk -F'\t' '$3 ~ /^time/')
+# With this seed, constant_shift gives NaN before and after one input element changes, and the truth is 1 both times. The
+# NaN is wrong, but it does not show that the kernel ignored the change.
+if wanted constant_shift rest; then
+    judge same_nan "$HONE" smoke softmax "$ROOT/t/redteam/constant_shift.cu" --seed 72
+    is "a NaN in both calls is not a stale output" "$(field "$T/same_nan.json" kind)" mismatch
+fi
 runs 2 "hone without test code has no option --disable-detector" "$HONE" eval --disable-detector floor vector_add "$ROOT/kernels/vector_add.cu"
 done_testing

@@ -144,14 +144,16 @@ static const struct kept_call *unperturbed(const struct job_run *r, const struct
 
 /* Estimates from the examples how many wrong elements have the same bits as in the call with the
  * unperturbed input. Only these suggest that the kernel did not read the perturbed element. Other
- * wrong elements have another reason. */
+ * wrong elements have another reason. A NaN is one of them: a NaN of both calls has the same bits,
+ * whatever the kernel read. */
 static uint64_t count_stale(const struct job_buffer *b, const struct result_compare *cmp,
                             const void *got, const void *before)
 {
     uint64_t size = dtype_bytes(b->dtype), same = 0;
     for (uint32_t s = 0; s < cmp->nexamples; s++)
-        same += compare_element_bits(got, size, cmp->example_elem[s]) ==
-                compare_element_bits(before, size, cmp->example_elem[s]);
+        same += !isnan(cmp->example_got[s]) &&
+                compare_element_bits(got, size, cmp->example_elem[s]) ==
+                    compare_element_bits(before, size, cmp->example_elem[s]);
     return cmp->nexamples ? same * (cmp->bad + cmp->unwritten) / cmp->nexamples : 0;
 }
 
