@@ -549,13 +549,14 @@ static const struct {
     {"hone_chain(",
      "/* The sum of the squares of all partial sums that are rounded. Returns the larger of two\n"
      " * numbers: `squares`, for the order in which the terms came, and an estimate for a random\n"
-     " * order. There are n terms with sum s; q is the sum of their squares. */\n"
+     " * order. There are n terms with sum s; q is the sum of their squares. If the terms are\n"
+     " * products, adds 2 q: a tensor core may compute each of them as three products in TF32. */\n"
      "HONE_FN double hone_chain(double squares, double s, double q, double n, int products)\n"
      "{\n    if (!(n > 0))\n        return 0;\n"
      "    double mean = s / n, var = q / n - mean * mean;\n"
      "    double any = n * (n + 1) / 6 * ((2 * n + 1) * mean * mean + (var > 0 ? var : 0));\n"
      "    any -= products ? 0 : q / n;\n"
-     "    return any > squares ? any : squares;\n}\n"},
+     "    return (any > squares ? any : squares) + (products ? 2 * q : 0);\n}\n"},
     {"hone_tree(", "/* The same for a tree over n sums that add up to s; q is the sum of their "
                    "squares. */\n"
                    "HONE_FN double hone_tree(double s, double q, double n)\n"
