@@ -36,9 +36,8 @@ static int add_operands(struct study *s, int argc, const char **argv, struct err
     return rc;
 }
 
-/* An arm is a strategy as it is, without one of its ideas, or with memory. Checks that every name
- * in
- * --arms is the name of an arm. */
+/* Checks that every name in --arms is the name of an arm. An arm is one form of a strategy
+ * (study/study.h), for example "search, greedy". */
 static int check_arms(const struct study *s, struct err *err)
 {
     for (const char *p = s->only; p && *p;) {

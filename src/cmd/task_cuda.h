@@ -8,6 +8,8 @@
 #include "eval/eval.h"
 #include "task/check.h"
 
+/* Both functions open *e at the first use. The caller closes it. */
+
 /* If a person wrote the task's reference.c, compiles it as CUDA C++, as for an evaluation on a GPU.
  * Adds a problem if it does not compile. Adds a note if Hone could not try to compile it. */
 void task_check_cuda(struct evaluator **e, const struct task *t, struct task_check_result *r);
@@ -15,6 +17,5 @@ void task_check_cuda(struct evaluator **e, const struct task *t, struct task_che
  * with file and line if the verdict is not `pass`. Adds a note if the baseline could not be judged,
  * or if the task names it but has no naive.cu. */
 void task_check_naive(struct evaluator **e, const struct task *t, struct task_check_result *r);
-/* Both open *e at the first use. The caller closes it. */
 
 #endif

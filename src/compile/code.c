@@ -90,7 +90,8 @@ static const char *bad_import(const struct compiled *c)
     return NULL;
 }
 
-/* Reads the signatures from PTX without comments, and compares them with the machine code. */
+/* Reads the kernels' signatures from `plain`, which is the PTX without its comments. Compares them
+ * with the machine code. */
 static int read_signatures(const struct code_origin *o, const struct strbuf *plain,
                            struct compiled *out, struct err *e)
 {

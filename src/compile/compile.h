@@ -31,7 +31,8 @@ struct compiler_config {
     uint64_t child_ns;     /* limit on the processor time of a compile; 0 = 120 s */
     uint64_t child_bytes;  /* memory limit per compile; 0 = 6 GiB */
     /* If the compile of a candidate takes at least this much processor time, Hone can build a
-     * family header of it (family.h), with which edited versions compile faster; 0 = 4 s. */
+     * family header of it (family.h). Edited versions of the candidate compile faster with this
+     * header. 0 = 4 s. */
     uint64_t family_min_ns;
     unsigned jobs; /* how many compiles run at the same time; 0 = one per core */
     bool no_cache, no_pch;

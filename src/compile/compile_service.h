@@ -14,8 +14,8 @@
  *     header that was built at another address.
  *  2. When the client's control socket closes, the service kills every child's process group and
  *     exits. Children die with the service (PR_SET_PDEATHSIG).
- *  3. A child holds no lock except on files. Linux releases those when the child ends.
- *  4. A reply socket that closes on the client's side cancels its job.
+ *  3. A child holds no lock except on files. Linux releases file locks when the child ends.
+ *  4. When the client closes the reply socket of a job, the service cancels the job.
  *  5. Every reply is one struct compile_job_reply; if the socket ends without one, the service
  *     died.
  */
@@ -134,9 +134,10 @@ void nvcc_compile(const struct compile_job_request *rq, const struct compile_job
                   struct compile_job_result *out, struct arena *a);
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec);
 
-/* Limits this process with Landlock, if Linux has it: from now on the process can read only files
- * below the directories in `roots` and `rw`, and write only files below those in `rw`. Without
- * Landlock, only the scan of the source (scan.h) keeps the compiler from reading other files. */
+/* Limits this process with Landlock, if Linux has it. From now on the process can read only files
+ * below the directories `roots` and `rw`. It can write only files below the directories `rw`.
+ * Without Landlock, only the scan of the source (scan.h) keeps the compiler from reading other
+ * files. */
 void sandbox_enter(const char *const *roots, size_t n, const char *const *rw, size_t nrw);
 
 #endif

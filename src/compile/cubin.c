@@ -11,8 +11,8 @@
 
 /* Attributes of .nv.info, as found in the cubins of CUDA 12 and 13. */
 enum {
-    /* Attributes of this format have a head of 4 bytes and then a value. Attributes of any other
-     * format are only the 4 bytes. */
+    /* An attribute of this format has a head of 4 bytes and then a value. An attribute of any other
+     * format is only a head. */
     FMT_SVAL = 4,
     ATTR_MAX_THREADS = 0x05,
     ATTR_FRAME_SIZE = 0x11,

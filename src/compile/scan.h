@@ -17,7 +17,8 @@
  *     NUL, control characters, a lone CR, blanks between a backslash and a newline, characters that
  *     reverse the direction of text.
  *  5. __DATE__, __TIME__ and __TIMESTAMP__ do not occur.
- * A source of more than SOURCE_MAX_BYTES is rejected. Trusted source must only satisfy 3 and 4.
+ * A source of more than SOURCE_MAX_BYTES is rejected. For a trusted source, the scan enforces only
+ * 3 and 4.
  */
 #ifndef COMPILE_SCAN_H
 #define COMPILE_SCAN_H
