@@ -269,8 +269,9 @@ struct warp {
     uint32_t cluster_phase;   /* the barrier's phase at that arrival */
     uint64_t barriers, syncwarps; /* how many barriers and warp-wide syncs it has executed */
     uint64_t call_bytes;          /* bytes of the frames of calls that have not returned */
-    /* Counts strong loads and atomics. If a jump follows more than a few of them, the warp may be
-     * waiting in a loop. Then run() in warp.c ends its slice and sets this count to 0. */
+    /* Counts strong loads (MEM_STRONG) and atomics. If a jump follows more than a few of them, the
+     * warp may be waiting in a loop. Then run() in warp.c ends the warp's turn and sets this count
+     * to 0. */
     uint32_t strong;
     /* Set by exits.c if the sanitizer is on. exit_at: where each lane exited. met: where each lane
      * last met other threads. */
