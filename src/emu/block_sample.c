@@ -196,7 +196,8 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  *    - If blocks may wait for earlier blocks, the sample is the first SAMPLE_CLUSTERS clusters.
  *    - Otherwise we split the grid into SAMPLE_CLUSTERS equal parts and draw one cluster from each.
  *      So a block cannot know whether it is in the sample.
- *    If the clusters are long, fewer of them run.
+ *    If blocks do not depend on each other and the clusters are long, fewer of them run
+ *    (SAMPLE_COST in machine.h).
  * 2. If the worker will verify the call, more clusters run; their work is not counted. If the
  *    limit on host work allows it, all other clusters run. If not, we split the grid into parts
  *    again and run one cluster of each part, and the clusters at the grid's edges. If blocks depend

@@ -14,7 +14,7 @@
 #include "emu/core/machine.h"
 
 /* If a warp jumps after more than SPIN_STRONG strong loads and atomics (warp.strong counts them),
- * it may be waiting for another lane, warp or block. So its slice ends. */
+ * it may be waiting for another lane, warp or block. So we end its slice, its turn to run. */
 #define SPIN_STRONG 2u
 #define likely(x) __builtin_expect(!!(x), 1)
 

@@ -22,8 +22,8 @@
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
 #define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
 #define STUCK_ROUNDS 64u  /* rounds in which no warp can go on, before we report a deadlock */
-/* The same for warps that wait in a loop. When no warp of the cluster can go on, each wait returns
- * false, and the waiting warp goes round its loop once more. See polls_in_vain(). */
+/* As STUCK_ROUNDS, but for warps that wait in a loop. When no warp of the cluster can go on, each
+ * wait returns false, and the waiting warp goes round its loop once more. See polls_in_vain(). */
 #define STUCK_POLLS 4096u
 #define ALONE 20000u            /* warp instructions before the first thread starts the others */
 #define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */
