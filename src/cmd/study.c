@@ -59,7 +59,7 @@ static int check_arms(const struct study *s, struct err *err)
     return 0;
 }
 
-/* Checks that --author is the simulated author, with rates that it knows. */
+/* Checks that --author names the simulated author, and that this author knows the rates. */
 static int check_author(const char *spec, struct err *err)
 {
     struct author *a = NULL;

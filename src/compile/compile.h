@@ -63,8 +63,8 @@ int compiler_open(struct compiler **out, const struct compiler_config *cfg, stru
 void compiler_close(struct compiler *c);
 const char *compiler_version(const struct compiler *c);
 
-/* Computes the key that compile_run would set as compiled.key, without a compile. Use the key as
- * compile_request.parent. */
+/* Computes the key that compile_run() would set as compiled.key, but does not compile. Use the key
+ * as compile_request.parent. */
 void compile_key(struct compiler *c, const struct compile_request *rq, char key[65]);
 
 /* Waits until the compile has ended. */

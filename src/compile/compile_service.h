@@ -91,7 +91,8 @@ void compile_job_request_write(const struct compile_job_request *rq, struct strb
 int compile_job_request_read(const void *data, size_t len, struct compile_job_request *rq,
                              struct arena *a, struct err *err);
 
-/* Codes for failures of the compiler other than errors in the source (compile_job_result.code). */
+/* The values of compile_job_result.code if the compiler itself failed. A source with errors gives
+ * another value. */
 enum {
     COMPILE_JOB_TOOL_FAILED = 100,
     COMPILE_JOB_TOOL_CRASHED,

@@ -164,9 +164,9 @@ struct params_ctx {
     bool bad;
 };
 
-/* Reads the attribute of a parameter: index (32 bits), ordinal (16), offset (16), and a word that
- * holds the size from bit 18 on. We read no size from version 2 of the attribute: it stays 0,
- * which means unknown. */
+/* Reads the attribute of a parameter. It consists of an index (32 bits), an ordinal (16 bits), an
+ * offset (16 bits), and a word that holds the size from bit 18 on. We read no size from version 2
+ * of the attribute: it stays 0, which means unknown. */
 static void param_attr(uint8_t attr, const uint8_t *v, size_t n, void *p)
 {
     struct params_ctx *c = p;

@@ -122,8 +122,7 @@ static void on_directive(struct walk *w)
 }
 
 /* Copies a word. Turns kernels into device functions, and leaves out attributes that only kernels
- * have.
- * Returns -1 if the source has something that this pass does not understand. */
+ * have. Returns -1 if the source has something that this pass does not understand. */
 static int on_word(struct walk *w)
 {
     static const char *const dropped[] = {"__launch_bounds__", "__cluster_dims__", "__block_size__",

@@ -30,10 +30,10 @@ void ptx_entries(const char *plain, size_t len, void (*fn)(const char *name, siz
 /*
  * Copies PTX without the module variables that nothing refers to. With the option -default-device
  * there are many of them: one for every static constexpr member of every template. Keeps .visible
- * variables, unless their names begin with `drop`. (The names of the trailer, trailer.h, do.) Drops
- * a line only if the line is one complete declaration outside of every function. So the functions
- * stay as they are. This matters because Hone's emulator reads the copy and must run the code that
- * the GPU runs.
+ * variables, but not those whose names begin with `drop`: these belong to the trailer (trailer.h).
+ * Drops a line only if the line is one complete declaration outside of every function. So the
+ * functions stay as they are. This matters because Hone's emulator reads the copy and must run the
+ * code that the GPU runs.
  */
 void ptx_prune(const char *ptx, const char *plain, size_t len, const char *drop,
                struct strbuf *out);

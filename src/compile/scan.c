@@ -290,9 +290,9 @@ static void find_kernel(struct scanner *s, struct kernel_finder *k, const struct
 
 /* ---- the whole source ------------------------------------------------------------------------ */
 
-/* True for a character that controls a terminal or reverses the direction of text, and for a byte
- * that an old terminal would take for such a character. Letters of other alphabets are harmless in
- * comments. */
+/* True for a character that controls a terminal or reverses the direction of text. Also true for a
+ * byte that an old terminal would take for a control character. Letters of other alphabets are
+ * harmless in comments. */
 static bool is_hostile(const struct scanner *s, size_t i)
 {
     const char *p = s->r.src + i;

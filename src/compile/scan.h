@@ -5,9 +5,8 @@
  * The compiler runs with Hone's rights, and Hone shows the compiler's diagnostics. So without these
  * rules a candidate could show the text of any file that the compiler can open. Invariants that the
  * scan enforces on untrusted source:
- *  1. Every #include names a literal header below the include path: relative, without "..". There
- *     is no #include_next, #import, #embed, #line or computed include. __has_include obeys the same
- *     rule.
+ *  1. Every #include and every __has_include names its header literally, by a path that is relative
+ *     to the include path and has no "..". There is no #include_next, #import, #embed or #line.
  *  2. No pragma but `unroll` and `nounroll` reaches the compiler. The scan rejects a source with a
  *     pragma that has effects beyond the candidate's own code, such as push_macro. It overwrites
  *     the remaining pragmas with blanks.
