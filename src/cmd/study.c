@@ -1,6 +1,7 @@
 /*
- * study.c - `hone study`: compares strategies at an equal budget of candidates, with a simulated
- * author, and prints the tables.
+ * study.c - `hone study`: compares strategies at an equal budget of candidates, and prints the
+ * tables. A strategy decides what a run asks its author next. The author, who writes the kernels,
+ * is simulated.
  */
 #include "study/study.h"
 

@@ -343,8 +343,8 @@ static int show_graph(const struct task *t, bool json)
     return HONE_OK;
 }
 
-/* Returns the entry "oracle" that a task.json needs for the reference: the reference's phases, and
- * the size of its scratch memory. */
+/* Returns the entry "oracle" that a task.json needs for the reference. It lists the phases of the
+ * reference (functions that run one after the other) and gives the size of its scratch memory. */
 static json_t *oracle_json(const struct graph_reference *r)
 {
     json_t *phases = json_array(), *oracle = json_pack("{s:O}", "phases", phases);

@@ -229,8 +229,8 @@ static void on_directive(struct scanner *s, size_t at)
 
 /*
  * Finds extern "C" __global__ functions, marked one by one or in an extern "C" { } block. compile.c
- * uses these names only if no plan names the kernels. A wrong guess is harmless, because the
- * trailer (trailer.h) does not compile for a name that is not a kernel.
+ * uses these names only if no plan (plan/plan.h) names the kernels. A wrong guess is harmless,
+ * because the trailer (trailer.h) does not compile for a name that is not a kernel.
  */
 struct kernel_finder {
     bool extern_c;     /* extern "C" was seen in this declaration */

@@ -1,6 +1,6 @@
 /*
- * scan.h - rejects sources that are dangerous to compile. It reads a candidate's source like the
- * first phases of a compiler, before a compiler sees the source.
+ * scan.h - rejects sources that are dangerous to compile. It reads the source of a candidate (a .cu
+ * file that Hone judges) like the first phases of a compiler, before a compiler sees the source.
  *
  * The compiler runs with Hone's rights, and Hone shows the compiler's diagnostics. So without these
  * rules a candidate could show the text of any file that the compiler can open. Invariants that the

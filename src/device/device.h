@@ -105,7 +105,7 @@ struct device_written {
     double most; /* an upper bound for the share that all blocks would write; may be infinite */
 };
 
-/* The bytes of an output that the worker kept: in the host's memory, or at an address of the
+/* Where the worker kept the bytes of an output: in the host's memory, or at an address of the
  * device. The other member is 0. Both are 0 if the buffer is not an output. */
 struct device_output {
     const void *host;

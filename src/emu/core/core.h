@@ -418,9 +418,9 @@ static inline void set_pred(struct warp *w, uint32_t code, uint32_t bits)
 /* ---- memory --------------------------------------------------------------------------------- */
 
 /* The upper bits of a generic address select a window. cvta.to.X returns the offset in the window.
- * A shared address has 32 bits. Its upper 8 bits are 0 for the executing block's own memory, or
- * rank + 1 for the memory of a block of the cluster, as in the result of mapa. Its lower 24 bits
- * are an offset in that memory. */
+ * A shared address has 32 bits. Its upper 8 bits say whose memory it is in: 0 means the executing
+ * block, and r + 1 means block r of the cluster. Addresses from mapa are of the second kind. The
+ * lower 24 bits are an offset in that memory. */
 #define WIN_SHARED (1ull << 40)
 #define WIN_LOCAL (2ull << 40)
 #define WIN_CONST (3ull << 40)
@@ -472,7 +472,8 @@ static inline uint64_t addr_of(const struct warp *w, uint32_t code, uint32_t bit
 /* ---- reports -------------------------------------------------------------------------------- */
 
 /* Ends the launch with status `st`, which is RESULT_FAULT, RESULT_HANG or RESULT_UNSUPPORTED.
- * Records a message and a finding. Returns EX_FAULT. A `lane` of -1 means the whole warp. */
+ * Records a message and a finding (a mistake of the kernel, with its place). Returns EX_FAULT. A
+ * `lane` of -1 means the whole warp. */
 int emu_fault(struct warp *w, const struct insn *pc, int lane, enum result_status st,
               enum finding_kind kind, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* Records a finding and lets the launch go on. Does nothing when the sanitizer is off. For each

@@ -112,7 +112,7 @@ void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, c
 
 /* ---- memory that is filled when touched ----------------------------------------------------- */
 
-/* Fills the pieces of a lazily filled buffer that overlap [from, to). */
+/* For a buffer that is filled in pieces of 1024 bytes: fills the pieces that overlap [from, to). */
 static void touch(const struct alloc *a, uint64_t from, uint64_t to)
 {
     from = MAX(from, a->addr);

@@ -392,8 +392,8 @@ static bool polls_in_vain(struct cluster *c)
 /* A cluster cycles if its registers and memory return to an earlier state and it wrote no memory
  * outside the cluster in between. If it also read no memory outside the cluster, it repeats this
  * cycle for ever. If it did read such memory, another cluster may end the cycle. Then we report a
- * deadlock only if every running cluster cycles, no further cluster can start, and each cluster has
- * completed one more cycle since the last of them began to cycle. */
+ * deadlock only if three things are true: every running cluster cycles; no further cluster can
+ * start; and each cluster has completed one more cycle since the last of them began to cycle. */
 
 static uint64_t hash_bytes8(uint64_t h, const void *p, size_t n)
 {
