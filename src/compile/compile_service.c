@@ -300,8 +300,9 @@ static bool slot_ready(struct slot *s)
     return true;
 }
 
-/* Returns whether the available memory is enough for one more compile, and also for the memory that
- * the running compiles will probably still allocate. If no compile runs, one may always start. */
+/* Returns whether there is memory for one more compile. The available memory must suffice for this
+ * compile and for all that the running compiles will probably still allocate. If no compile runs,
+ * one may always start. */
 static bool has_memory(void)
 {
     uint64_t need = sv.child_bytes, available = sv.running ? memory_available() : 0;

@@ -675,8 +675,8 @@ static void *worker_main(void *arg)
     bool more = true;
     while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE)) {
         if (more && (n == 0 || (at == 0 && n < l->resident && !l->alone))) {
-            /* We count the cluster before we take it. Otherwise another thread could see that no
-             * cluster is left to take, and not yet see this one among those that are held. */
+            /* We count the cluster as held before we take it. Otherwise another thread could see
+             * that no cluster is left to take, but not yet see that we hold the last one. */
             held_changed(l, 1, NULL);
             if (!(more = take_cluster(ws, &place, &linear))) {
                 held_changed(l, -1, NULL);
