@@ -290,7 +290,8 @@ struct barrier {
     uint32_t threads; /* number of threads that arrived, counted one by one */
     uint32_t phase;   /* how often the barrier has completed */
     /* For barrier.red. red_and, red_or and red_popc combine the predicates of the threads that
-     * arrived in this phase. result[] holds popc, and, or of the phase that completed last. */
+     * arrived in this phase. result[] holds the three results (popc, and, or) of the phase that
+     * completed last. */
     uint32_t red_and, red_or, red_popc, result[3];
     bool red_init;
     /* The arrival of the lowest-numbered warp in this phase. Findings about the barrier name it. */

@@ -754,8 +754,9 @@ struct work {
      * each bucket. */
     double again[REUSE_BUCKETS], since[REUSE_BUCKETS];
     double waits[2]; /* how often warps waited: for global loads, for shared loads and shuffles */
-    /* These three add up to waits[0]. They are the waits for data that nobody had read before, that
-     * another block had read, and that the same block had read. */
+    /* These three add up to waits[0]. waits_first: for data that no block had read before.
+     * waits_common: for data that another block had read. waits_again: for data that the same block
+     * had read. */
     double waits_first, waits_common, waits_again;
     double footprint; /* distinct bytes of global memory that the launch touches */
     /* About memory that several blocks read. common: its bytes. common_sectors: how many sectors of
