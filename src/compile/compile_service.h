@@ -128,7 +128,7 @@ int compile_service_main(const char *nvrtc, unsigned jobs);
 int nvrtc_load(const char *path, struct err *err);
 /* The following functions run in a child. nvrtc_compile() and nvcc_compile() compile and fill the
  * result, even if the compile fails. nvrtc_compile() uses the precompiled header spec->pch, unless
- * its path is "". nvrtc_build_pch() builds the header spec->pch. Returns 0 or -1. */
+ * its path is "". nvrtc_build_pch() builds the header spec->pch, and returns 0 or -1. */
 void nvrtc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
                    struct compile_job_result *out, struct arena *a);
 void nvcc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
