@@ -101,15 +101,16 @@ struct hone_gnn_batch;
 
 struct hone_gnn_options {
     int64_t size; /* sizeof(struct hone_gnn_options) */
-    /* Which nodes are the seeds: "train", "valid" or "test". NULL means those in `ids`. */
+    /* Which nodes are the seeds, from which the batches start: "train", "valid" or "test". NULL
+     * means the nodes in `ids`. */
     const char *split;
     /* The seeds if `split` is NULL: n_ids different nodes. hone_gnn_open copies the array. */
     const int32_t *ids;
-    /* n_ids is the length of `ids`. batch_size is the number of seeds in a batch, the sum over all
-     * ranks. */
+    /* n_ids is the length of `ids`. batch_size is the number of seeds in a batch. If several
+     * processes share the work, it counts the seeds of all of them. */
     int64_t n_ids, batch_size;
     const char *sampler;           /* "uniform", "replace" or "labor" */
-    int32_t fanout[HONE_GNN_HOPS]; /* how many neighbours each hop samples; -1 means all */
+    int32_t fanout[HONE_GNN_HOPS]; /* neighbours that each hop samples for a node; -1 means all */
     int32_t hops;                  /* 1 to HONE_GNN_HOPS */
     uint64_t seed;                 /* the seed of all random choices */
     /* How many threads prepare batches, and how many batches fit in memory at the same time. */

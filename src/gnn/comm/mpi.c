@@ -39,8 +39,8 @@ struct mpi_comm {
     float *parts;      /* this rank's chunk of every rank's array */
     size_t part_reals; /* how many floats `parts` has room for */
     /* Arguments of MPI_Alltoallv, one number for each rank. `counts` and `starts` are the sizes and
-     * beginnings of the ranks' chunks in an array. `own_counts` and `own_starts` are those of the
-     * pieces of `parts`. */
+     * beginnings of the ranks' chunks in an array. `own_counts` and `own_starts` are the sizes and
+     * beginnings of the chunks in `parts`. */
     int *counts, *starts, *own_counts, *own_starts;
 };
 

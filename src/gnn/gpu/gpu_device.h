@@ -113,8 +113,8 @@ struct gpu_lane {
 
 /* The results of a batch on their way to the host, and the parameters of its update. */
 struct gpu_step {
-    /* Becomes true when all work on the batch has been queued, and the event `done` after that
-     * work. Becomes false when the results have been copied to `loss` and `classes`. */
+    /* True after gpu_end_step() has queued the event `done`, which comes after all work on the
+     * batch. False again when the results have been copied to `loss` and `classes`. */
     bool running;
     cu_event done;         /* occurs when the work on the batch is done */
     struct gpu_mail sums;  /* the results of `loss` */

@@ -34,7 +34,9 @@ struct slot {
 struct gpu_store {
     struct gpu_device *d;
     const struct dataset *data;
-    void *offset, *neighbour, *feature, *local; /* local: the local id of each node, -1 = none */
+    /* `local` has an entry for each node of the graph: its local id, or -1 if it is not in the
+     * batch. */
+    void *offset, *neighbour, *feature, *local;
     struct gpu_cache *cache; /* instead of `feature`, if the features are split */
     double choose_s;         /* how long it took to choose the cached rows */
     struct gpu_numbers numbers;

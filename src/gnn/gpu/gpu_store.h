@@ -12,8 +12,8 @@
  * the same local ids. The sampler has a stream of its own, so it prepares a batch while the GPU
  * computes with the previous batch. A hop is sampled in padded form, with room for `fanout`
  * neighbours of each target; a second kernel packs the edges and numbers new nodes in order of
- * first appearance. The store keeps one table with an int32 for each node of the graph, so it needs
- * no hashing.
+ * first appearance. A table with an int32 for each node of the graph gives the node's local id, so
+ * the sampler needs no hashing.
  *
  * With GPU_PLACE_SPLIT, only some rows of the features are in the GPU's memory: those that batches
  * need most often (vip.h). The GPU reads the other rows from host memory (gpu_cache.h). The batches

@@ -155,8 +155,8 @@ static struct slot *next_slot(struct gpu_transfer *t)
     return s;
 }
 
-/* Queues the copy on d->sample, the stream of the GPU's sampler. The stream is free for copies: the
- * CPU makes the samples here. */
+/* Queues the copy on d->sample, the stream of the GPU's sampler. The sampler does not need the
+ * stream, because the CPU samples these batches. */
 static void copy_packed(struct gpu_transfer *t, struct slot *s, const struct gnn_batch *b)
 {
     struct gpu_device *d = t->d;

@@ -15,9 +15,10 @@
  *     program_release(&p);
  *
  * Each step belongs to a layer, 0..layers-1, or to the head, number `layers`. A step of layer l
- * reads the input of its layer, carry[l], or results of the same layer, at the levels layers-l and
- * layers-l-1. A step of the head reads level 0 of any carry. So layer-wise inference can run one
- * layer for all nodes before it starts the next.
+ * reads only carry[l], which is the input of the layer, and results of other steps of the layer.
+ * All these values have the level layers-l or layers-l-1. A step of the head reads the rows of
+ * level 0 of any carry. So layer-wise inference can run one layer for all nodes before it starts
+ * the next layer.
  */
 #ifndef GNN_MODEL_PROGRAM_H
 #define GNN_MODEL_PROGRAM_H
@@ -51,6 +52,8 @@ struct gnn_weight {
     double bound;
 };
 
+/* An epilogue adds a bias, applies an activation and drops elements: struct gnn_epilogue in
+ * gnn/ops/ops.h. */
 enum gnn_step_kind {
     GNN_STEP_PRODUCT, /* epilogue(the sum of in[t] weight[t] over all t) */
     GNN_STEP_SEGMENT, /* in[0], reduced over the neighbours of each target of a hop */

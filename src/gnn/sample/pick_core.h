@@ -8,9 +8,9 @@
  * order in which nodes are sampled nor on threads, ranks or the device. An implementation on a GPU
  * can give each node a thread, or each slot a lane.
  *
- * A random number below n is the high half of word * n (Lemire). If the low half is below
- * 2^w mod n, for words of w bits, the word is rejected and the slot tries its next word. So all
- * numbers are exactly equally likely. The number of the attempt is part of the counter, so a
+ * A random number below n is the high half of word * n (Lemire). Let w be the number of bits of a
+ * word. If the low half is below 2^w mod n, the word is rejected and the slot tries its next word.
+ * So all numbers are exactly equally likely. The number of the attempt is part of the counter, so a
  * rejection in one slot does not change the numbers of the other slots.
  */
 #ifndef GNN_SAMPLE_PICK_CORE_H
