@@ -121,9 +121,9 @@ const struct value *graph_rebuild(struct graph *g, const struct value *v,
 void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t rank,
                       const struct dim *const *shape, const struct value *v);
 /* Checks the whole graph. Every output must have its declared shape; extra or missing axes of size
- * 1 are allowed. No output may store floats as integers, or numbers as bool. A size is
- * an expression, and its text must not be too long for dim.h. Every value must come after its
- * operands. There must be an output. Returns -1 if something is wrong; err says what and where. */
+ * 1 are allowed. No output may store floats as integers, or numbers as bool. No size may be so long
+ * that dim.h gives it no text. Every value must come after its operands. There must be an output.
+ * Returns -1 if something is wrong; err says what and where. */
 int graph_verify(const struct graph *g, struct err *err);
 
 /* Returns an array with one entry per id: how often the value is used by other values or as an

@@ -459,7 +459,8 @@ static int spatial_dims(const struct infer *x, const char *name, uint32_t n)
 }
 
 /* The result's size along spatial axis i is
- * (size + before + after - dilation * (window - 1) - 1) / stride + 1. */
+ * (size + before + after - dilation * (window - 1) - 1) / stride + 1,
+ * where `before` and `after` are the paddings at the two ends of the axis. */
 static const struct dim *conv_size(const struct infer *x, uint32_t i)
 {
     struct dim_pool *p = x->dims;

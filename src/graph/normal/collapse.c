@@ -386,7 +386,8 @@ enum { MAX_SCALES = 4 };
 
 struct pooling {
     const struct value *conv; /* the convolution before the pooling */
-    /* The operations between them, which multiply or divide by one number. */
+    /* The operations between the convolution and the pooling. Each multiplies or divides by one
+     * number. */
     const struct value *scale[MAX_SCALES];
     /* The size and the step of the windows along each axis of `conv`; 0 means that the axis has no
      * windows. */
