@@ -88,15 +88,15 @@ const struct value *graph_find(const struct graph *g, const char *name);
  * absent operand is NULL. An attribute that is ATTR_NONE gets the row's default; if `attrs` is
  * NULL, all attributes get their defaults. An axis may be negative: it then counts from the end. A
  * reduction without axes (ATTR_NONE) reduces all axes. Returns NULL with err set if an operand is
- * missing, an attribute has the wrong kind, the graph is full, or the operation's rule refuses the
- * operands (for example because shapes do not broadcast).
+ * missing, an attribute has the wrong kind, or the graph is full. Does the same if the operation's
+ * rule refuses the operands, for example because shapes do not broadcast.
  */
 const struct value *graph_add(struct graph *g, enum graph_op op, const struct value *const *args,
                               const struct attr *attrs, struct err *err);
 /* Shorter ways to call graph_add(). If an operand is NULL, they return NULL and leave err
  * unchanged, so calls can be nested. graph_add1() to graph_add3() add an operation with that many
  * operands and the default attributes. graph_cast() and graph_reshape() return `a` itself if it
- * already has the dtype or shape; but a Python number is always cast. */
+ * already has the dtype or shape. But graph_cast() always adds a cast of a Python number. */
 const struct value *graph_add1(struct graph *g, enum graph_op op, const struct value *a,
                                struct err *err);
 const struct value *graph_add2(struct graph *g, enum graph_op op, const struct value *a,

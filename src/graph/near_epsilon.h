@@ -7,9 +7,9 @@
  *
  * An epsilon is a number in (0, 1e-3]. It is added to a value, or it is the lower bound of a clamp,
  * or the eps of a norm. For each epsilon, graph_near_epsilon() looks for inputs that control the
- * value to which the epsilon is added, or the value that is clamped. To control a value means: if
- * all these inputs are multiplied by s, the value is multiplied by s^p, for some p > 0. For a
- * variance p is 2. The function estimates how large the value usually is, and chooses s.
+ * value beside the epsilon: the value that is added to it or clamped. If all these inputs are
+ * multiplied by s, this value is multiplied by s^p, for some p > 0. For a variance p is 2. The
+ * function estimates how large the value usually is, and chooses s.
  */
 #ifndef GRAPH_NEAR_EPSILON_H
 #define GRAPH_NEAR_EPSILON_H

@@ -3,9 +3,9 @@
  * libmpi is loaded at run time.
  *
  * Handles of MPI are pointers in Open MPI and ints in MPICH and its relatives. We declare them as
- * uintptr_t. This works because x86-64 and AArch64 pass a pointer in one integer register, and an
- * int too; a callee that expects an int reads the lower half of the register. The values of MPICH's
- * handles are part of its published ABI.
+ * uintptr_t. This works because x86-64 and AArch64 pass a pointer or an int in one integer
+ * register. A callee that expects an int reads the lower half of the register. The values of
+ * MPICH's handles are part of its published ABI.
  */
 #include <inttypes.h>
 #include <stdlib.h>

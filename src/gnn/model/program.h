@@ -113,8 +113,8 @@ int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_
 bool program_head_reads(const struct gnn_program *p, int value);
 
 /* Returns true if the input may be reduced before the program runs, and sets *kind to the
- * reduction. For this, every step that reads all rows of the input must be a GNN_STEP_SEGMENT, and
- * either all these steps use a sum or all use a mean. Any other step may read only the first rows
+ * reduction. For this, every step that reads all rows of the input must be a GNN_STEP_SEGMENT.
+ * Either all these steps use a sum, or all use a mean. Any other step may read only the first rows
  * of the input: those of the next lower level. */
 bool program_reduces_input(const struct gnn_program *p, enum gnn_segment *kind);
 

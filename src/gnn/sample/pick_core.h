@@ -99,8 +99,8 @@ GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first
  *
  * The result depends on the random words alone, so each implementation may find out in its own way
  * whether a position is taken. Here, if the degree is at most 64, each position has a bit of its
- * own. For larger degrees there are 512 bits, and several positions share a bit: if the bit is 0,
- * the position is not taken; if the bit is 1, we search.
+ * own. For larger degrees there are 512 bits, and several positions share a bit. If the bit is 0,
+ * the position is not taken. If the bit is 1, we search.
  */
 GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)
