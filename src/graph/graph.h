@@ -7,7 +7,7 @@
  *     a leaf (an input, scalar, number or size). Every other value has the dtype and shape that its
  *     operation's rule infers; graph_add() refuses operands that do not fit the rule.
  *  3. A graph never has two values with the same operation, arguments and attributes. So two
- *     pointers to values are equal exactly if the values are.
+ *     values are the same computation exactly if their pointers are equal.
  *  4. Sizes are expressions over the task's axes (dim.h).
  *
  *     struct graph g;

@@ -145,8 +145,8 @@ static void *reserve(struct dataset *d, enum data_file f, int64_t bytes, struct 
 
 /* Cuts the nodes into cells of equal size. There are as many cells as the three splits together
  * have nodes. Takes a random node of each cell and gives it to a split. After i cells, a split
- * should have its share of i nodes. The next node goes to the split that lacks most. So each split
- * has nodes from all parts of the graph. */
+ * should have its share of i nodes. The next node goes to the split that lacks the most nodes. So
+ * each split has nodes from all parts of the graph. */
 static int make_splits(struct dataset *d, struct err *err)
 {
     struct papers *p = d->made;

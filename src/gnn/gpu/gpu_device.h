@@ -121,8 +121,8 @@ struct gpu_step {
     struct gpu_mail adam;  /* the parameters of Adam */
     struct gpu_mail best;  /* the results of `predict`; can grow */
     size_t best_bytes;     /* how many bytes `best` has room for */
-    struct gnn_loss *loss; /* where the caller of `loss` wants the results; NULL if no call came */
-    int32_t *classes; /* where the caller of `predict` wants the classes; NULL if no call came */
+    struct gnn_loss *loss; /* where the caller of `loss` wants the results; NULL without a call */
+    int32_t *classes;     /* where the caller of `predict` wants the classes; NULL without a call */
     size_t classes_bytes; /* how many bytes go to `classes` */
 };
 

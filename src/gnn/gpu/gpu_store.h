@@ -10,10 +10,10 @@
  *
  * The batch equals that of sampler_run() (gnn/sample/sampler.h) bit for bit: the same neighbours,
  * the same local ids. The sampler has a stream of its own, so it prepares a batch while the GPU
- * computes with the previous batch. A hop is sampled in padded form: with room for `fanout`
- * neighbours of each target, a node whose neighbours the hop samples. A second kernel packs the
- * edges and numbers new nodes in order of first appearance. A table with an int32 for each node of
- * the graph gives the node's local id, so the sampler needs no hashing.
+ * computes with the previous batch. A target is a node whose neighbours a hop samples. The hop is
+ * sampled in padded form: with room for `fanout` neighbours of each target. A second kernel packs
+ * the edges and numbers new nodes in order of first appearance. A table with an int32 for each node
+ * of the graph gives the node's local id, so the sampler needs no hashing.
  *
  * With GPU_PLACE_SPLIT, only some rows of the features are in the GPU's memory: those that batches
  * need most often (vip.h). The GPU reads the other rows from host memory (gpu_cache.h). The batches

@@ -91,8 +91,8 @@ static size_t feature_row_bytes(const struct loader *l)
     return l->data->feature ? (size_t)m->feature_dim * gnn_type_bytes(m->feature_type) : 0;
 }
 
-/* If the options have `memory`, puts the batch into one piece of it. Sets b->feature and b->label
- * to the memory where slice() will write. */
+/* If the options have `memory`, puts the batch into one piece of that memory. Sets b->feature and
+ * b->label to the memory where slice() will write. */
 static int place(struct loader *l, struct slot *s, struct err *err)
 {
     struct gnn_batch *b = &s->batch;

@@ -82,7 +82,8 @@ void network_get(struct gnn_network *n, int value, int64_t rows, float *out);
 
 /* ---- the whole state, for checkpoints and tests ---- */
 enum gnn_state { GNN_WEIGHTS, GNN_GRADIENTS, GNN_MOMENTS1, GNN_MOMENTS2, GNN_RUNNING, GNN_STATES };
-/* Returns the number of reals of one part of the state. */
+/* Returns the number of reals of one part of the state. A real is a float or a double
+ * (gnn/ops/ops.h). */
 int64_t network_state_reals(const struct gnn_network *n, enum gnn_state part);
 /* Returns the memory of this part on the device. */
 void *network_state(struct gnn_network *n, enum gnn_state part);

@@ -3,8 +3,9 @@
  *
  * A value is a matrix with one row for each node of a level: level h of a batch holds the first
  * n_nodes[h] nodes. A step computes one value from others with one operation of gnn/ops/ops.h. A
- * step may read a value of a higher level than its result: then it reads the first rows of the
- * value, which belong to the same nodes. model/network.h runs a program forwards and backwards.
+ * step may read a value of a higher level than its result. Then segments and attention read the
+ * rows of neighbours. Other steps read only the first rows: those of the result's own nodes.
+ * model/network.h runs a program forwards and backwards.
  *
  *     struct gnn_program p;
  *     program_init(&p, layers, features, classes);
