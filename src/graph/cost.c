@@ -205,8 +205,8 @@ static bool is_constant(const struct value *v)
     return value_is_number(v, &number);
 }
 
-/* If `where` keeps a triangle of a product of matrices, returns the product. Then *flops becomes an
- * estimate of the flops of this triangle. Else returns NULL. */
+/* If `where` keeps a triangle of a product of matrices, returns the product, and sets *flops to an
+ * estimate for this triangle. Else returns NULL. */
 static const struct value *kept_triangle(struct graph *g, const struct value *where,
                                          const uint32_t *uses, const struct dim **flops)
 {

@@ -378,8 +378,7 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
     b->row[h] = room(s, &s->now->row[h], n + 1, sizeof(int32_t));
     b->col[h] = room(s, &s->now->col[h], n * fanout, sizeof(int32_t));
     /* E is the number of edges of the graph. Integer parameters of a kernel are at most INT32_MAX,
-     * so we pass INT32_MAX for a larger E. This does no harm, because the kernel does not read E.
-     */
+     * so we pass INT32_MAX for a larger E. The kernel does not read E. */
     gpu_run_sample_hop(s->d,
                        (struct gnn_sample_hop_args){.offset = s->offset,
                                                     .neighbour = s->neighbour,

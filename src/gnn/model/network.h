@@ -31,7 +31,7 @@ struct gnn_network;
 enum gnn_mode { GNN_EVAL, GNN_TRAIN };
 
 /* Fails if the weights, gradients and moments need more than `available` bytes. If `available` is
- * 0, the memory is not known, and the function never fails. */
+ * 0, the available memory is not known, and the function never fails. */
 int network_check_memory(const struct gnn_program *p, uint64_t available, struct err *err);
 /* Makes a network with random weights, which depend only on the program and the seed. Borrows `p`
  * and `d`. */
