@@ -154,7 +154,8 @@ static bool collect_all(struct search *x, const struct value *v)
 }
 
 /* Chooses inputs with which v probably grows; degree_of() then finds out whether it does. Returns
- * false if an input may not be scaled, or if an operation is not one of those below. */
+ * false if an input may not be scaled, if a number is not 0, or if an operation is not one of those
+ * below. */
 static bool collect(struct search *x, const struct value *v)
 {
     double zero;
