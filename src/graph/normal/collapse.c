@@ -451,8 +451,7 @@ static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, st
     s->step = step;
     s->pad = floor_div(size - 1 + pad, step);
     s->before = step * s->pad - pad;
-    int64_t last =
-        floor_div(window - 1 + s->before, step); /* the last new weight that includes an old one */
+    int64_t last = floor_div(window - 1 + s->before, step); /* the last window with a weight */
     s->after = MAX(0, step * last + size - window - s->before);
     return s->before >= 0;
 }
