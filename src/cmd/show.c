@@ -31,7 +31,8 @@ static int show_run(const struct run_summary *m, bool json)
 
 enum shown { SHOW_AUTO, SHOW_SOURCE, SHOW_VERDICT, SHOW_CONFIRMATION };
 
-/* Reads the verdict that the user asked for. Returns 1, 0 if the candidate has none, or -1. */
+/* Reads the verdict that the user asked for. Returns 1 if it was read, 0 if the candidate has none,
+ * -1 on an error. Sets err in the last two cases. */
 static int read_verdict(struct store *s, const struct run_summary *m, const struct node_rec *n,
                         bool confirmation, struct verdict *v, struct err *err)
 {

@@ -1,6 +1,7 @@
 /*
- * study.c - `hone study`: compares strategies at an equal budget of candidates, with a simulated
- * author, and prints the tables.
+ * study.c - `hone study`: compares strategies at an equal budget of candidates, and prints the
+ * tables. A strategy decides what a run asks its author next. The author, who writes the kernels,
+ * is simulated.
  */
 #include "study/study.h"
 
@@ -36,9 +37,8 @@ static int add_operands(struct study *s, int argc, const char **argv, struct err
     return rc;
 }
 
-/* An arm is a strategy as it is, without one of its ideas, or with memory. Checks that every name
- * in
- * --arms is the name of an arm. */
+/* Checks that every name in --arms is the name of an arm. An arm is one form of a strategy
+ * (study/study.h), for example "search, greedy". */
 static int check_arms(const struct study *s, struct err *err)
 {
     for (const char *p = s->only; p && *p;) {
@@ -60,7 +60,7 @@ static int check_arms(const struct study *s, struct err *err)
     return 0;
 }
 
-/* Checks that --author is the simulated author, with rates that it knows. */
+/* Checks that --author names the simulated author, and that this author knows the rates. */
 static int check_author(const char *spec, struct err *err)
 {
     struct author *a = NULL;

@@ -343,8 +343,8 @@ static int show_graph(const struct task *t, bool json)
     return HONE_OK;
 }
 
-/* Returns the entry "oracle" that a task.json needs for the reference: the reference's phases, and
- * the size of its scratch memory. */
+/* Returns the entry "oracle" that a task.json needs for the reference. It lists the phases of the
+ * reference (functions that run one after the other) and gives the size of its scratch memory. */
 static json_t *oracle_json(const struct graph_reference *r)
 {
     json_t *phases = json_array(), *oracle = json_pack("{s:O}", "phases", phases);
@@ -445,8 +445,9 @@ static json_t *texts_json(const struct problem_vec *v)
 struct check_job {
     const char **names;
     bool json;
-    struct temp_dir dir; /* for task number I it holds the files I.err and I.out (what the check
-                            printed) and I.good or I.bad (how it ended) */
+    /* For each task number I, this directory holds I.err and I.out: the text that the check
+     * printed. It also holds I.good if the check found no problem, else I.bad. */
+    struct temp_dir dir;
     bool *done;
     size_t n, shown; /* n tasks, and `shown` of them were printed */
     size_t good;

@@ -45,8 +45,7 @@ static unsigned line_of(const struct task *t, const struct verdict *v)
     return line;
 }
 
-/* Skips "kernel.cu:3:1: " at the start of a summary, because the problem already begins with the
- * place. */
+/* Skips "kernel.cu:3:1: " at the start of a summary, because report() writes the place itself. */
 static const char *without_place(const char *text)
 {
     int n = 0;

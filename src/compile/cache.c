@@ -1,5 +1,5 @@
 /*
- * cache.c - the compile cache on disk: entries by key, with checksums, and the removal of old
+ * cache.c - the compile cache on disk. It writes and reads entries with checksums, and removes old
  * files.
  */
 #include "compile/cache.h"

@@ -80,7 +80,8 @@ void code_fail(struct compiled *out, const char *file, const char *failure, cons
 
 /* Returns the first external function that the code calls but must not call, or NULL. Only printf
  * and assert are allowed, because they keep no data. malloc() is not: its memory outlives calls and
- * modules, and Hone does not check it. A candidate asks for memory in its plan instead. */
+ * modules, and Hone does not check it. A candidate asks for memory in its plan (plan/plan.h)
+ * instead. */
 static const char *bad_import(const struct compiled *c)
 {
     const char *name;
@@ -90,7 +91,8 @@ static const char *bad_import(const struct compiled *c)
     return NULL;
 }
 
-/* Reads the signatures from PTX without comments, and compares them with the machine code. */
+/* Reads the kernels' signatures from `plain`, which is the PTX without its comments. Compares them
+ * with the machine code. */
 static int read_signatures(const struct code_origin *o, const struct strbuf *plain,
                            struct compiled *out, struct err *e)
 {

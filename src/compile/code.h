@@ -1,6 +1,8 @@
 /*
- * code.h - turns a compiler's output into a struct compiled. It compares the signatures with the
- * code, removes the trailer (trailer.h) and unused variables from the PTX, and reads each kernel's
+ * code.h - turns a compiler's output into a struct compiled. Hone appends a trailer (trailer.h) to
+ * the source of every candidate, a .cu file that Hone judges. The trailer makes the compiler write
+ * the signatures of the kernels into the PTX. The functions here compare the signatures with the
+ * code. They remove the trailer and unused variables from the PTX, and read each kernel's
  * registers, spills and shared memory.
  */
 #ifndef COMPILE_CODE_H

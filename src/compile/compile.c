@@ -35,8 +35,9 @@
 #include "sys/toolchain.h"
 
 #define SEC 1000000000ull
-/* Bytes of address space for NVRTC's heap in a compile with a usual precompiled header, and in a
- * compile with a family header. If a compile needs more, Hone tries it again without the header. */
+/* The size of NVRTC's heap, in bytes of address space. A compile with a usual precompiled header
+ * gets HEADER_HEAP, and one with a family header gets FAMILY_HEAP. If a compile needs more, Hone
+ * tries it again without the header. */
 #define HEADER_HEAP ((uint64_t)2 << 30)
 #define FAMILY_HEAP ((uint64_t)4 << 30)
 /* For a compile that takes less time than this, a family header is not worth its cost. */

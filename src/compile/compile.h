@@ -31,7 +31,8 @@ struct compiler_config {
     uint64_t child_ns;     /* limit on the processor time of a compile; 0 = 120 s */
     uint64_t child_bytes;  /* memory limit per compile; 0 = 6 GiB */
     /* If the compile of a candidate takes at least this much processor time, Hone can build a
-     * family header of it (family.h), with which edited versions compile faster; 0 = 4 s. */
+     * family header of it (family.h). Edited versions of the candidate compile faster with this
+     * header. 0 = 4 s. */
     uint64_t family_min_ns;
     unsigned jobs; /* how many compiles run at the same time; 0 = one per core */
     bool no_cache, no_pch;
@@ -62,8 +63,8 @@ int compiler_open(struct compiler **out, const struct compiler_config *cfg, stru
 void compiler_close(struct compiler *c);
 const char *compiler_version(const struct compiler *c);
 
-/* Computes the key that compile_run would set as compiled.key, without a compile. Use the key as
- * compile_request.parent. */
+/* Computes the key that compile_run() would set as compiled.key, but does not compile. Use the key
+ * as compile_request.parent. */
 void compile_key(struct compiler *c, const struct compile_request *rq, char key[65]);
 
 /* Waits until the compile has ended. */

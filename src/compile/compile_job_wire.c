@@ -1,6 +1,5 @@
 /*
- * compile_job_wire.c - the bytes of the requests that the client sends to compile processes, and of
- * the results that they return.
+ * compile_job_wire.c - writes compile requests and compile results as bytes, and reads them back.
  */
 #include "base/util.h"
 #include "compile/compile_service.h"

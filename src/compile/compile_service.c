@@ -25,7 +25,7 @@
 /* The limit on a child's elapsed time is WALL_FACTOR times the limit on its processor time. If
  * there is too little memory for a compile, the service looks again every LOOK_AGAIN_MS. */
 enum { MAX_SLOTS = 128, MAX_PCHS = 32, WALL_FACTOR = 4, LOOK_AGAIN_MS = 200 };
-/* The lowest value of sv.child_bytes. */
+/* We always expect a compile to need at least this much memory (see sv.child_bytes). */
 #define LEAST_CHILD_BYTES (UINT64_C(512) << 20)
 /* Exit codes of a compile child. */
 enum {
@@ -300,8 +300,9 @@ static bool slot_ready(struct slot *s)
     return true;
 }
 
-/* Returns whether the available memory is enough for one more compile, and also for the memory that
- * the running compiles will probably still allocate. If no compile runs, one may always start. */
+/* Returns whether there is memory for one more compile. The available memory must suffice for this
+ * compile and for all that the running compiles will probably still allocate. If no compile runs,
+ * one may always start. */
 static bool has_memory(void)
 {
     uint64_t need = sv.child_bytes, available = sv.running ? memory_available() : 0;

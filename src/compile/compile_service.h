@@ -14,8 +14,8 @@
  *     header that was built at another address.
  *  2. When the client's control socket closes, the service kills every child's process group and
  *     exits. Children die with the service (PR_SET_PDEATHSIG).
- *  3. A child holds no lock except on files. Linux releases those when the child ends.
- *  4. A reply socket that closes on the client's side cancels its job.
+ *  3. A child holds no lock except on files. Linux releases file locks when the child ends.
+ *  4. When the client closes the reply socket of a job, the service cancels the job.
  *  5. Every reply is one struct compile_job_reply; if the socket ends without one, the service
  *     died.
  */
@@ -91,7 +91,8 @@ void compile_job_request_write(const struct compile_job_request *rq, struct strb
 int compile_job_request_read(const void *data, size_t len, struct compile_job_request *rq,
                              struct arena *a, struct err *err);
 
-/* Codes for failures of the compiler other than errors in the source (compile_job_result.code). */
+/* The values of compile_job_result.code if the compiler itself failed. A source with errors gives
+ * another value. */
 enum {
     COMPILE_JOB_TOOL_FAILED = 100,
     COMPILE_JOB_TOOL_CRASHED,
@@ -126,17 +127,18 @@ int compile_service_main(const char *nvrtc, unsigned jobs);
 /* Loads the NVRTC library. The service calls it once, before it starts children. */
 int nvrtc_load(const char *path, struct err *err);
 /* The following functions run in a child. nvrtc_compile() and nvcc_compile() compile and fill the
- * result, even if the compile fails. nvrtc_compile() uses the precompiled header spec->pch if that
- * is not "". nvrtc_build_pch() builds that header. */
+ * result, even if the compile fails. nvrtc_compile() uses the precompiled header spec->pch, unless
+ * its path is "". nvrtc_build_pch() builds the header spec->pch, and returns 0 or -1. */
 void nvrtc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
                    struct compile_job_result *out, struct arena *a);
 void nvcc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
                   struct compile_job_result *out, struct arena *a);
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec);
 
-/* Limits this process with Landlock, if Linux has it: from now on the process can read only files
- * below the directories in `roots` and `rw`, and write only files below those in `rw`. Without
- * Landlock, only the scan of the source (scan.h) keeps the compiler from reading other files. */
+/* Limits this process with Landlock, if Linux has it. From now on the process can read only files
+ * below the directories `roots` and `rw`. It can write only files below the directories `rw`.
+ * Without Landlock, only the scan of the source (scan.h) keeps the compiler from reading other
+ * files. */
 void sandbox_enter(const char *const *roots, size_t n, const char *const *rw, size_t nrw);
 
 #endif

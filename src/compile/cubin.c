@@ -11,8 +11,8 @@
 
 /* Attributes of .nv.info, as found in the cubins of CUDA 12 and 13. */
 enum {
-    /* Attributes of this format have a head of 4 bytes and then a value. Attributes of any other
-     * format are only the 4 bytes. */
+    /* An attribute of this format has a head of 4 bytes and then a value. An attribute of any other
+     * format is only a head. */
     FMT_SVAL = 4,
     ATTR_MAX_THREADS = 0x05,
     ATTR_FRAME_SIZE = 0x11,
@@ -164,9 +164,9 @@ struct params_ctx {
     bool bad;
 };
 
-/* Reads the attribute of a parameter: index (32 bits), ordinal (16), offset (16), and a word that
- * holds the size from bit 18 on. We read no size from version 2 of the attribute: it stays 0,
- * which means unknown. */
+/* Reads the attribute of a parameter. It consists of an index (32 bits), an ordinal (16 bits), an
+ * offset (16 bits), and a word that holds the size from bit 18 on. We read no size from version 2
+ * of the attribute: it stays 0, which means unknown. */
 static void param_attr(uint8_t attr, const uint8_t *v, size_t n, void *p)
 {
     struct params_ctx *c = p;

@@ -21,7 +21,7 @@ struct cubin_section {
 bool cubin_section(const void *cubin, size_t len, size_t i, struct cubin_section *out);
 
 struct cubin_kernel {
-    /* max_threads is the limit of a block; 0 if the cubin does not say it. */
+    /* max_threads is the most threads that a block may have; 0 if the cubin does not say it. */
     uint32_t registers, static_smem_bytes, stack_bytes, max_threads;
     size_t code_bytes;
 };

@@ -21,7 +21,7 @@ enum {
 };
 
 /*
- * State of reading the log of NVRTC or nvcc, which looks like this:
+ * The state while we read the log of NVRTC or nvcc. The log looks like this:
  *
  *     FILE(LINE): error: MESSAGE
  *         the source line
@@ -30,7 +30,8 @@ enum {
  *                 instantiation of "..." at line 414
  *                 instantiation of "..." at line 7 of kernel.cu
  *
- * "at line N" without a file means the file of the line above. ptxas writes "ptxas ... error   : ".
+ * "at line N" without a file means the file of the line above. A line with an error of ptxas looks
+ * like this: "ptxas ... error   : MESSAGE".
  */
 struct parser {
     const char *name;

@@ -7,8 +7,8 @@
 #include "base/strbuf.h"
 #include "compile/compiled.h"
 
-/* Reads the log of NVRTC or nvcc. `name` is the candidate's file. Frames of template backtraces
- * that are in other files are left out. */
+/* Reads the log of NVRTC or nvcc. `name` is the file name of the candidate, the .cu file that was
+ * compiled. Of a template backtrace, keeps only the frames in this file. */
 void diag_parse(const char *log, const char *name, struct diag_vec *out, struct arena *a);
 
 /* Adds a diagnostic that Hone itself makes. */

@@ -98,7 +98,7 @@ static const char *line_end(const char *p, const char *end)
 }
 
 /* Copies a directive. Leaves out #include, because the header has all includes before the
- * namespace. Records each macro, because the header must #undef it at its end. */
+ * namespace. Records each macro for the #undef lines at the end of the header. */
 static void on_directive(struct walk *w)
 {
     const char *q = w->p + 1, *end = line_end(w->p, w->end);
@@ -121,8 +121,8 @@ static void on_directive(struct walk *w)
     w->p = end;
 }
 
-/* Copies a word. Makes kernels device functions, and leaves out attributes that only kernels have.
- * Returns -1 if the source has something that this pass does not understand. */
+/* Copies a word. Turns kernels into device functions, and leaves out attributes that only kernels
+ * have. Returns -1 if the source has something that this pass does not understand. */
 static int on_word(struct walk *w)
 {
     static const char *const dropped[] = {"__launch_bounds__", "__cluster_dims__", "__block_size__",

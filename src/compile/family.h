@@ -43,7 +43,7 @@ int family_record_read(const void *data, size_t len, struct family_record *r, st
 /* Writes the header's text. Returns -1 if the source cannot be put into a namespace. */
 int family_prelude(const struct family_record *r, struct strbuf *out);
 
-/* True if a source with these includes may be compiled after the family's header. */
+/* True if a source with these includes may be compiled with the family header. */
 bool family_covers(const struct family_record *r, const char *const *includes, size_t n);
 
 #endif

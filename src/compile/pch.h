@@ -17,8 +17,8 @@
 enum { PCH_PATH_MAX = 512 };
 #define PCH_FAMILY "family-"
 
-/* Waits until no other process builds this header. Close the descriptor to let the next process in;
- * the end of the process does so too. Returns -1 if locking fails. */
+/* Waits until no other process builds this header, and locks it. Returns a descriptor, or -1 if
+ * locking fails. The lock lasts until the descriptor is closed or the process ends. */
 int pch_lock(const char *path);
 
 bool pch_valid(const char *path); /* the header exists and matches its checksum */

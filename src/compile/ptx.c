@@ -183,8 +183,9 @@ struct line {
     size_t name_len;
 };
 
-/* Recognises a declaration that is whole on its line, such as `.global .align 4 .b32 x[2] = {1,
- * 2};`. It may begin with .visible, and may have .const instead of .global. */
+/* Finds the variable's name if the line is one complete declaration of a module variable:
+ *     .global .align 4 .b32 x[2] = {1, 2};
+ * The line may begin with .visible, and may have .const instead of .global. */
 static void classify(struct line *l)
 {
     const char *p = l->text, *end = l->text + l->len;
@@ -230,7 +231,7 @@ static void use_names(struct names *used, const char *p, const char *end, const 
     }
 }
 
-/* Returns the number of { less the number of } in the line, outside of strings. */
+/* Returns the number of { minus the number of } in the line. Does not count braces in strings. */
 static int brace_depth(const char *p, size_t n)
 {
     int depth = 0;

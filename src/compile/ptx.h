@@ -14,8 +14,8 @@ struct ptx_param {
 };
 
 /* Copies PTX with blanks in place of comments, so that lines and columns stay. Comments must go,
- * because inline assembly can put any text into them. The functions below read such a copy,
- * `plain`. */
+ * because inline assembly can put any text into them. The argument `plain` of the functions below
+ * is such a copy. */
 void ptx_without_comments(const char *ptx, size_t len, struct strbuf *out);
 
 /* Reads the parameters of `.entry NAME`. Returns how many there are, or -1 if there is no such
@@ -28,11 +28,12 @@ void ptx_entries(const char *plain, size_t len, void (*fn)(const char *name, siz
                  void *ctx);
 
 /*
- * Copies PTX without the module variables that nothing refers to. (With -default-device every
- * static constexpr member of every template becomes such a variable.) Keeps .visible variables,
- * except those of the trailer (trailer.h), whose names begin with `drop`. Drops a line only if the
- * line is one whole declaration outside of every function. So the code stays the same, and Hone's
- * emulator, which reads this copy, runs the code that the GPU runs.
+ * Copies PTX without the module variables that nothing refers to. With the option -default-device
+ * there are many of them: one for every static constexpr member of every template. Keeps .visible
+ * variables, but not those whose names begin with `drop`: these belong to the trailer (trailer.h).
+ * Drops a line only if the line is one complete declaration outside of every function. So the
+ * functions stay as they are. This matters because Hone's emulator reads the copy and must run the
+ * code that the GPU runs.
  */
 void ptx_prune(const char *ptx, const char *plain, size_t len, const char *drop,
                struct strbuf *out);

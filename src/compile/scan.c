@@ -229,8 +229,8 @@ static void on_directive(struct scanner *s, size_t at)
 
 /*
  * Finds extern "C" __global__ functions, marked one by one or in an extern "C" { } block. compile.c
- * uses these names only if no plan names the kernels. A wrong guess is harmless, because the
- * trailer (trailer.h) does not compile for a name that is not a kernel.
+ * uses these names only if no plan (plan/plan.h) names the kernels. A wrong guess is harmless,
+ * because the trailer (trailer.h) does not compile for a name that is not a kernel.
  */
 struct kernel_finder {
     bool extern_c;     /* extern "C" was seen in this declaration */
@@ -290,9 +290,9 @@ static void find_kernel(struct scanner *s, struct kernel_finder *k, const struct
 
 /* ---- the whole source ------------------------------------------------------------------------ */
 
-/* True for a character that controls a terminal or reverses the direction of text, and for a byte
- * that an old terminal would take for such a character. Letters of other alphabets are harmless in
- * comments. */
+/* True for a character that controls a terminal or reverses the direction of text. Also true for a
+ * byte that an old terminal would take for a control character. Letters of other alphabets are
+ * harmless in comments. */
 static bool is_hostile(const struct scanner *s, size_t i)
 {
     const char *p = s->r.src + i;

@@ -1,13 +1,12 @@
 /*
- * scan.h - rejects sources that are dangerous to compile. It reads a candidate's source like the
- * first phases of a compiler, before a compiler sees the source.
+ * scan.h - rejects sources that are dangerous to compile. It reads the source of a candidate (a .cu
+ * file that Hone judges) like the first phases of a compiler, before a compiler sees the source.
  *
  * The compiler runs with Hone's rights, and Hone shows the compiler's diagnostics. So without these
  * rules a candidate could show the text of any file that the compiler can open. Invariants that the
  * scan enforces on untrusted source:
- *  1. Every #include names a literal header below the include path: relative, without "..". There
- *     is no #include_next, #import, #embed, #line or computed include. __has_include obeys the same
- *     rule.
+ *  1. Every #include and every __has_include names its header literally, by a path that is relative
+ *     to the include path and has no "..". There is no #include_next, #import, #embed or #line.
  *  2. No pragma but `unroll` and `nounroll` reaches the compiler. The scan rejects a source with a
  *     pragma that has effects beyond the candidate's own code, such as push_macro. It overwrites
  *     the remaining pragmas with blanks.
@@ -17,7 +16,8 @@
  *     NUL, control characters, a lone CR, blanks between a backslash and a newline, characters that
  *     reverse the direction of text.
  *  5. __DATE__, __TIME__ and __TIMESTAMP__ do not occur.
- * A source of more than SOURCE_MAX_BYTES is rejected. Trusted source must only satisfy 3 and 4.
+ * A source of more than SOURCE_MAX_BYTES is rejected. For a trusted source, the scan enforces only
+ * 3 and 4.
  */
 #ifndef COMPILE_SCAN_H
 #define COMPILE_SCAN_H

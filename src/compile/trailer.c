@@ -149,7 +149,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* Returns whether the name is a plain identifier. Then the kernel must be extern "C". */
+/* Returns whether the name is a plain identifier. A kernel with such a name must be extern "C". */
 static bool is_plain(const char *kernel)
 {
     while (is_word(*kernel))

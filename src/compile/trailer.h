@@ -1,8 +1,10 @@
 /*
- * trailer.h - the trailer: C++ text that Hone appends to a candidate's source. It makes the
- * compiler write the signatures of the candidate's kernels into the PTX, as tables of numbers.
+ * trailer.h - the trailer: C++ text that Hone appends to the source of a candidate, a .cu file that
+ * Hone judges. It makes the compiler write the signatures of the candidate's kernels into the PTX,
+ * as tables of numbers.
  *
- * Invariants (a candidate is hostile and shares a translation unit with the trailer):
+ * The candidate shares a translation unit with the trailer, and an enemy may have written it.
+ * Invariants:
  *  1. Every name that the trailer defines at namespace scope contains a nonce, a random number. So
  *     the candidate can neither define nor specialise such a name.
  *  2. The trailer first #undefs every keyword and builtin that it uses, so that no macro can change

@@ -14,8 +14,9 @@
 #include "base/util.h"
 #include "job/poison.h"
 
-/* Bytes: the largest cubin, the least and the most for the text of kernels' printf, and the heap
- * from which kernels allocate with malloc(). */
+/* All in bytes. CUBIN_MAX is the cap on the size of a cubin. PRINTF_MIN and PRINTF_MAX bound the
+ * driver's buffer for kernels' printf. HEAP_BYTES is the size of the heap from which kernels
+ * allocate with malloc(). */
 enum { CUBIN_MAX = 256 << 20, PRINTF_MIN = 64 << 10, PRINTF_MAX = 4 << 20, HEAP_BYTES = 8 << 20 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */

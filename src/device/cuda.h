@@ -51,8 +51,8 @@ struct cuda_service {
 #undef X
 };
 
-/* A device allocation, which holds at most one buffer. Later calls reuse the slab and put their
- * buffers at other addresses inside it. */
+/* A slab is a device allocation that holds at most one buffer. Later calls reuse the slab and put
+ * their buffers at other addresses inside it. */
 struct cuda_slab {
     cu_ptr base;
     uint64_t size;        /* bytes of the slab */

@@ -73,7 +73,9 @@ struct lt_plan {
     char *spec;
     uint64_t m, n, k, batch;
     void *desc, *a, *b, *d; /* the library's descriptions of the product and its matrices */
-    bool f64, i32, bias;    /* the call: computes in float64; computes in int32; adds a bias */
+    /* f64 or i32: the library computes in float64 or in int32, not in float32. bias: it also adds a
+     * bias. */
+    bool f64, i32, bias;
     struct lt_algo algo;
     bool chosen; /* we have measured the algorithms and chosen one */
 };

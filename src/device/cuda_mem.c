@@ -113,9 +113,9 @@ static unsigned slabs_wanted(uint64_t size)
                          (uint64_t)SLABS_MAX);
 }
 
-/* Returns a random unused slab of about this size. Returns NULL in two cases, in which the caller
- * must allocate a new slab: there is no such slab, or there are fewer than slabs_wanted() of them
- * and all slabs together would still take less than half of the device's memory. */
+/* Returns a random unused slab of about this size. Returns NULL if the caller should allocate a new
+ * slab. That is so if there is no such slab. It is also so if there are fewer than slabs_wanted(),
+ * and all slabs together with the new one would take less than half of the device's memory. */
 static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
 {
     struct cuda_slab *pick = NULL;

@@ -14,8 +14,9 @@ struct peak {
     void **args;
 };
 
-/* Returns the median time of one launch in nanoseconds, or < 0 on failure. Times the launches after
- * a warm-up, each queued behind a gate kernel (cuda_run.c). */
+/* Returns the median time of one launch in nanoseconds, or < 0 on failure. The first two launches
+ * only warm up and do not count. A gate kernel holds back each launch until the host has queued it
+ * (cuda_run.c). */
 static double time_of(struct peak *p, struct err *err)
 {
     double v[SAMPLES];

@@ -18,7 +18,7 @@ enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
 
 struct cuda_truth {
     cu_module mod;
-    const struct job_case *c; /* the case that these buffers are for; NULL = none */
+    const struct job_case *c; /* the case (a shape of the job) of these buffers; NULL = none */
     /* For each buffer of the case: the input, the truth, and the magnitudes that the tolerance
      * refers to (docs/judge.md). */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS];

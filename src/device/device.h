@@ -105,7 +105,7 @@ struct device_written {
     double most; /* an upper bound for the share that all blocks would write; may be infinite */
 };
 
-/* The bytes of an output that the worker kept: in the host's memory, or at an address of the
+/* Where the worker kept the bytes of an output: in the host's memory, or at an address of the
  * device. The other member is 0. Both are 0 if the buffer is not an output. */
 struct device_output {
     const void *host;
@@ -228,9 +228,10 @@ struct device_ops {
      * other. A phase consists of independent units; a unit often computes one output element. If
      * the four functions are NULL, the worker runs the oracle's shared object on the CPU.
      * - truth_open loads the oracle. All candidate modules must be unloaded before that.
-     * - truth_compute generates a call's inputs again and runs the oracle's phases. If the case
-     * asks for a sample of the units, it runs only the units of the sample. `got` has the
-     * candidate's outputs of the call; the oracle reads them if several answers are right.
+     * - truth_compute generates a call's inputs again and runs the oracle's phases. If the case `c`
+     * (one shape of the job) asks for a sample of the units, it runs only the units of the sample.
+     * `got` has the candidate's outputs of the call. The oracle reads them if several answers are
+     * right.
      * - truth_compare compares the bytes of a kept output with the truth.
      * - truth_fetch copies the truth and the magnitudes (job/compare_core.h) to the host. */
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,

@@ -186,15 +186,18 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
 /*
  * A sampled launch runs in up to three steps.
  *
- * 1. It runs a sample of about SAMPLE_CLUSTERS clusters (fewer if they are long) and counts their
- *    work for the cost model. These clusters are the counted sample. If the grid has at most
- *    2 * SAMPLE_CLUSTERS clusters, the sample is all of them. In a larger grid, if blocks do not
- *    depend on each other, we split the grid into equal parts and draw one cluster from each, so
- *    that a block cannot know whether it is in the sample. If blocks may wait for earlier blocks,
- *    the sample is the first clusters of the grid. If the code has a loop in which a block may
- *    depend on other blocks, and there are at most two clusters for each SM, the blocks may divide
- *    the work among themselves at run time. Then a sample of the blocks would do the work of all,
- *    so all blocks run. In a cooperative launch all blocks run too.
+ * 1. It runs a sample of the clusters and counts their work for the cost model. These clusters are
+ *    the counted sample. The first rule that applies decides which clusters they are:
+ *    - In a cooperative launch all clusters run.
+ *    - If the code has a loop in which a block may depend on other blocks, and there are at most
+ *      two clusters for each SM, all clusters run. Such blocks may divide the work among themselves
+ *      at run time, so a sample of them would do the work of all.
+ *    - If the grid has at most 2 * SAMPLE_CLUSTERS clusters, the sample is all of them.
+ *    - If blocks may wait for earlier blocks, the sample is the first SAMPLE_CLUSTERS clusters.
+ *    - Otherwise we split the grid into SAMPLE_CLUSTERS equal parts and draw one cluster from each.
+ *      So a block cannot know whether it is in the sample.
+ *    If blocks do not depend on each other and the clusters are long, fewer of them run
+ *    (SAMPLE_COST in machine.h).
  * 2. If the worker will verify the call, more clusters run; their work is not counted. If the
  *    limit on host work allows it, all other clusters run. If not, we split the grid into parts
  *    again and run one cluster of each part, and the clusters at the grid's edges. If blocks depend

@@ -312,8 +312,9 @@ static int op_globals_intact(struct device *d, struct device_module *m, bool *ok
                              const char **which, struct err *err)
 {
     const struct emu *e = emu_of(d);
-    /* If atomics changed the variables and some blocks did not run, the block that resets a counter
-     * may be one of those that did not run. Then we do not check the variables. */
+    /* A kernel may count with atomics, and one of its blocks resets the counter. If this block did
+     * not run, the counter has changed without a mistake of the kernel. So we do not check the
+     * variables if atomics changed them and some blocks did not run. */
     *ok = true;
     if (e->sampling && e->ran_in_part && m->code->globals && m->code->globals->atomics)
         return 0;
@@ -527,8 +528,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
 
 /* ---- memset and copy ------------------------------------------------------------------------ */
 
-/* Counts a memset or a copy. If the memset or copy comes after a launch of which only a part of the
- * blocks ran, the bytes that it wrote cannot be verified. */
+/* Counts a memset or a copy. If an earlier launch of the call ran only a part of its blocks, the
+ * bytes that the memset or copy wrote cannot be verified. */
 static void note_transfer(struct emu *e, const char *name, uint64_t read, uint64_t written)
 {
     e->stored_after |= e->sampling && e->ran_in_part;

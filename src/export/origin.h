@@ -25,8 +25,9 @@
 int origin_class(struct export_model *m, const char **name, struct err *err);
 /* Whether the input is a buffer of the module that forward() changes. */
 bool origin_is_updated(const struct export_model *m, const char *input);
-/* Appends `class NAME`, whose forward evaluates `call`, a function of the task's inputs. Needs
- * _reference_space() (torch_module_reference.py.in). Call it only if origin_class() gave a name. */
+/* Appends `class NAME`. Its forward() calls the Python function `call` with the task's inputs.
+ * The class needs _reference_space() (torch_module_reference.py.in). Call this function only if
+ * origin_class() gave a name. */
 void origin_module(struct export_model *m, const char *name, const char *call, struct strbuf *out);
 
 #endif

@@ -41,7 +41,7 @@ struct plan_printer {
     void (*transfer)(struct plan_code *c, const struct plan_launch *l); /* memset or copy */
     void (*end_launch)(struct plan_code *c, const struct plan_launch *l);
 };
-/* plan_printer_sizes prints Python, and only the part before the launches: code that finds the axes
+/* plan_printer_sizes prints Python, and only the part before the launches. This code finds the axes
  * in the shapes of the inputs, and checks the sizes and the constraints. */
 extern const struct plan_printer plan_printer_c, plan_printer_python, plan_printer_sizes;
 

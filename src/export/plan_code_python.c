@@ -25,8 +25,9 @@ static void workspace(struct plan_code *c, size_t i)
               w->zero ? "True" : "False");
 }
 
-/* Returns a tuple such as "(64, 128)" or "(64,)" of the expressions in `e`, from index `from` on.
- * If `e` is NULL, they are the map's dimensions. */
+/* Returns the text of a tuple such as "(64, 128)" or "(64,)". Its elements are the expressions in
+ * `e`, from index `from` on. If `e` is NULL, its elements are the map's dimensions, from `from`
+ * on. */
 static const char *list(struct plan_code *c, const struct plan_map *m, struct expr *const *e,
                         uint32_t from)
 {

@@ -192,10 +192,10 @@ static void add_object(struct export_model *m, const char *prefix, struct strbuf
     strbuf_adds(out, "}\n\n\n");
 }
 
-/* Writes _PREFIX_cuda, which runs the kernel, and _PREFIX_fake, which only makes the outputs, for
- * torch.compile. _PREFIX_cuda copies an input that is not contiguous. If the kernel updates the
- * input in place, it raises an error instead. It checks sizes only for combinations of shapes,
- * dtypes and values that it has not seen recently. */
+/* Writes _PREFIX_cuda and _PREFIX_fake. _PREFIX_cuda runs the kernel. For torch.compile,
+ * _PREFIX_fake only makes the outputs. If an input is not contiguous, _PREFIX_cuda copies it, or
+ * raises an error if the kernel updates the input in place. _PREFIX_cuda checks sizes only for
+ * combinations of shapes, dtypes and values that it has not seen recently. */
 static void add_cuda(struct export_model *m, const char *prefix, const char *params,
                      const char *values, struct strbuf *out)
 {

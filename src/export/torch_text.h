@@ -13,8 +13,8 @@
 
 /* The names of the generated functions begin with `_PREFIX_`. torch_text_sizes() appends
  * _PREFIX_sizes(), which checks the inputs and finds the axes in their shapes. torch_text_kernel()
- * appends _PREFIX_sizes() too, and also _PREFIX_plan(), the object _PREFIX of class _Kernel
- * (templates/torch_runtime.py.in), _PREFIX_cuda() and _PREFIX_fake(). */
+ * appends _PREFIX_sizes(), _PREFIX_plan(), _PREFIX_cuda() and _PREFIX_fake(). It also appends the
+ * object _PREFIX of class _Kernel (templates/torch_runtime.py.in). */
 void torch_text_sizes(struct export_model *m, const char *prefix, struct strbuf *out);
 void torch_text_kernel(struct export_model *m, const char *prefix, struct strbuf *out);
 /* Appends machine code, PTX and source, and _PREFIX_code(), from which _Kernel gets them. */
@@ -24,9 +24,9 @@ void torch_text_json(struct strbuf *out, const json_t *j);
 /* Appends the standard headers that NVRTC lacks, as JSON in a string literal. */
 void torch_text_headers(struct strbuf *out);
 /* Appends def reference(...), which computes the task in eager PyTorch. Returns false, and appends
- * nothing, if the task has neither a PyTorch text nor a reference in Python. Also returns false if
- * the text is an expression, and the export changes the name of a tensor or axis (name_suffix()):
- * the expression would still use the old name. */
+ * nothing, if the task has neither a PyTorch text nor a reference in Python. Does the same if the
+ * text is an expression, and the export renames a tensor or an axis (name_suffix()). The expression
+ * would still use the old name. */
 bool torch_text_reference(struct export_model *m, struct strbuf *out);
 /* Appends the text as a Python string literal: as a raw string if that is possible, because it is
  * readable, else with escapes. */

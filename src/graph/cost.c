@@ -206,7 +206,7 @@ static bool is_constant(const struct value *v)
 }
 
 /* If `where` keeps a triangle of a product of matrices, returns the product, and sets *flops to an
- * estimate of the flops of the part that is kept. Else returns NULL. */
+ * estimate for this triangle. Else returns NULL. */
 static const struct value *kept_triangle(struct graph *g, const struct value *where,
                                          const uint32_t *uses, const struct dim **flops)
 {
@@ -219,11 +219,11 @@ static const struct value *kept_triangle(struct graph *g, const struct value *wh
             p = only_product(where->args[i], uses);
     if (!p || !value_same_shape(p, where))
         return NULL;
-    /* If the diagonal that bounds the triangle is the main one or a neighbour of it, the triangle
-     * has about side*side/2 elements, where `side` is the smaller side of the matrix. If the
-     * diagonal is k away from the main one, the triangle's side may be up to k shorter. We take the
-     * shortest side that is possible. Each element takes 2 flops for each pair of factors, so the
-     * triangle takes side*side flops for each pair. */
+    /* `side` is the smaller side of the matrix. If the diagonal that bounds the triangle is the
+     * main one or a neighbour of it, the triangle has about side*side/2 elements. If the diagonal
+     * is k away from the main one, the triangle's side may be up to k shorter. We take the shortest
+     * side that is possible. Each element takes 2 flops for each pair of factors, so the triangle
+     * takes side*side flops for each pair. */
     const struct dim *rows = p->shape[p->rank - 2], *cols = p->shape[p->rank - 1];
     const struct dim *side = dim_min(&g->dims, rows, cols);
     if (fabs(k) > 1) {

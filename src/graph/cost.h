@@ -27,8 +27,8 @@
 
 enum task_class graph_class(const struct graph *g);
 /* The results belong to g's pool of sizes. If triu or tril keeps a triangle of a product of
- * matrices, and nothing else uses the product, graph_flops() does not count the whole product, but
- * only an estimate for the triangle. */
+ * matrices, and nothing else uses the product, graph_flops() counts only an estimate for the
+ * triangle, not the whole product. */
 const struct dim *graph_flops(struct graph *g);
 /* The flops of one value that has operands. */
 const struct dim *value_flops(struct graph *g, const struct value *v);

@@ -1,12 +1,16 @@
 /*
  * dim.c - makes sizes in canonical form, and computes with them.
  *
- * A size is a sum of terms; a term is an integer factor times atoms; an atom is a name, an
- * operation that cannot be written as a sum ("/", "%", "min", ...), an exact division, or a whole
- * expression kept as text. A size's key is its text in canonical form. Atoms of a term are sorted
- * by their keys. Terms of a sum are sorted by their number of atoms, then by the atoms' keys. So
- * sizes with the same terms have the same key. If a sum or product would have too many terms or
- * atoms, or if a factor would not fit in 64 bits, the operation becomes an atom.
+ * A size is a sum of terms. A term is an integer factor times atoms. An atom is one of these:
+ *   - a name
+ *   - an operation that cannot be written as a sum ("/", "%", "min", ...)
+ *   - a division a/b where a constraint says that b divides a
+ *   - a whole expression, kept as text
+ *
+ * A size's key is its text in canonical form. Atoms of a term are sorted by their keys. Terms of a
+ * sum are sorted by their number of atoms, then by the atoms' keys. So sizes with the same terms
+ * have the same key. If a sum or product would have too many terms or atoms, or if a factor would
+ * not fit in 64 bits, the operation becomes an atom.
  */
 #include "graph/dim.h"
 

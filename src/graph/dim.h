@@ -59,8 +59,8 @@ bool dim_define(struct dim_pool *p, size_t i, const struct dim *d);
  * dim_define() refuses the definition. */
 bool dim_define_by(struct dim_pool *p, const char *constraint);
 
-/* Uses a constraint "SIZE % NUMBER == 0" in which SIZE is a name, or a name plus a number, and
- * NUMBER is at least 2. From then on dim_same() knows, for "C % 8 == 0", that 8*(C/8) is C. False
+/* Uses a constraint "SIZE % NUMBER == 0". SIZE is a name, or a name plus a number. NUMBER is at
+ * least 2. From then on dim_same() knows, for "C % 8 == 0", that 8*(C/8) is C. Returns false
  * for a constraint of any other form, or if the name is defined already. */
 bool dim_divide_by(struct dim_pool *p, const char *constraint);
 /* Copies the definitions of all names from `from`, a pool with the same names. */
@@ -75,10 +75,10 @@ const struct dim *dim_add(struct dim_pool *p, const struct dim *a, const struct 
 const struct dim *dim_sub(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mul(struct dim_pool *p, const struct dim *a, const struct dim *b);
 /* Divides as base/expr.h does: the quotient is truncated. If `b` has one term, dim_div() divides
- * those terms of `a` that are multiples of `b`, and only the rest stays in a division: (2*D + 1)/2
- * is D + 1/2, and 1/2 is 0. If `b` is a number, a number in `a` is split into quotient and
- * remainder: (D + 5)/2 is (D + 1)/2 + 2. If the rest would have a negative term, nothing is
- * divided, and the result is a/b as one factor. */
+ * those terms of `a` that are multiples of `b`. Only the rest of `a` stays in a division. For
+ * example, (2*D + 1)/2 is D + 1/2, and 1/2 is 0. If `b` is a number, a number in `a` is split into
+ * quotient and remainder: (D + 5)/2 is (D + 1)/2 + 2. If the rest would have a negative term,
+ * nothing is divided, and the result is a/b as one factor. */
 const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mod(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_min(struct dim_pool *p, const struct dim *a, const struct dim *b);

@@ -1,5 +1,5 @@
-/* graph.c - makes the values of a graph, and checks a finished graph. The same operation with the
- * same operands and attributes is always the same value. */
+/* graph.c - makes the values of a graph, and checks a finished graph. If an operation with the same
+ * operands and attributes is added again, the graph returns the value that it has already. */
 #include "graph/graph.h"
 
 #include <math.h>

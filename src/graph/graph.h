@@ -7,7 +7,7 @@
  *     a leaf (an input, scalar, number or size). Every other value has the dtype and shape that its
  *     operation's rule infers; graph_add() refuses operands that do not fit the rule.
  *  3. A graph never has two values with the same operation, arguments and attributes. So two
- *     pointers to values are equal exactly if the values are.
+ *     values are the same computation exactly if their pointers are equal.
  *  4. Sizes are expressions over the task's axes (dim.h).
  *
  *     struct graph g;
@@ -88,15 +88,15 @@ const struct value *graph_find(const struct graph *g, const char *name);
  * absent operand is NULL. An attribute that is ATTR_NONE gets the row's default; if `attrs` is
  * NULL, all attributes get their defaults. An axis may be negative: it then counts from the end. A
  * reduction without axes (ATTR_NONE) reduces all axes. Returns NULL with err set if an operand is
- * missing, an attribute has the wrong kind, the graph is full, or the operation's rule refuses the
- * operands (for example because shapes do not broadcast).
+ * missing, an attribute has the wrong kind, or the graph is full. Does the same if the operation's
+ * rule refuses the operands, for example because shapes do not broadcast.
  */
 const struct value *graph_add(struct graph *g, enum graph_op op, const struct value *const *args,
                               const struct attr *attrs, struct err *err);
 /* Shorter ways to call graph_add(). If an operand is NULL, they return NULL and leave err
  * unchanged, so calls can be nested. graph_add1() to graph_add3() add an operation with that many
  * operands and the default attributes. graph_cast() and graph_reshape() return `a` itself if it
- * already has the dtype or shape; but a Python number is always cast. */
+ * already has the dtype or shape. But graph_cast() always adds a cast of a Python number. */
 const struct value *graph_add1(struct graph *g, enum graph_op op, const struct value *a,
                                struct err *err);
 const struct value *graph_add2(struct graph *g, enum graph_op op, const struct value *a,
@@ -121,9 +121,9 @@ const struct value *graph_rebuild(struct graph *g, const struct value *v,
 void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t rank,
                       const struct dim *const *shape, const struct value *v);
 /* Checks the whole graph. Every output must have its declared shape; extra or missing axes of size
- * 1 are allowed. No output may store floats as integers, or numbers as bool. A size is
- * an expression, and its text must not be too long for dim.h. Every value must come after its
- * operands. There must be an output. Returns -1 if something is wrong; err says what and where. */
+ * 1 are allowed. No output may store floats as integers, or numbers as bool. No size may be so long
+ * that dim.h gives it no text. Every value must come after its operands. There must be an output.
+ * Returns -1 if something is wrong; err says what and where. */
 int graph_verify(const struct graph *g, struct err *err);
 
 /* Returns an array with one entry per id: how often the value is used by other values or as an

@@ -43,8 +43,8 @@ static enum dtype wider(enum dtype a, enum dtype b)
         return a;
     if (na == nb && dtype_is_float(a))
         return na == 2 ? DT_F32 : na == 1 ? DT_F16 : a;
-    /* One dtype is signed and the other unsigned, so we take the next wider signed dtype; there is
-     * none for 64 bits, so there we take int64. */
+    /* One dtype is signed and the other unsigned, so we take the next wider signed dtype. For 64
+     * bits there is none, so we take int64. */
     if (na == nb)
         return na == 1 ? DT_I16 : na == 2 ? DT_I32 : DT_I64;
     enum dtype large = na > nb ? a : b, small = na > nb ? b : a;
@@ -459,7 +459,8 @@ static int spatial_dims(const struct infer *x, const char *name, uint32_t n)
 }
 
 /* The result's size along spatial axis i is
- * (size + before + after - dilation * (window - 1) - 1) / stride + 1. */
+ * (size + before + after - dilation * (window - 1) - 1) / stride + 1,
+ * where `before` and `after` are the paddings at the two ends of the axis. */
 static const struct dim *conv_size(const struct infer *x, uint32_t i)
 {
     struct dim_pool *p = x->dims;

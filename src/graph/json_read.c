@@ -56,7 +56,7 @@ static int fail_here(struct reader *r)
     return err_prefix(r->err, "%s", r->path.len ? r->path.buf : "graph");
 }
 
-/* Adds a member or an element to the path. Returns the length of the path before; step_out() takes
+/* Adds a member or an element to the path. Returns the old length of the path. step_out() takes
  * this length and undoes the step. */
 static size_t step_in(struct reader *r, const char *key)
 {

@@ -10,8 +10,8 @@
 
 /* The largest number that counts as an epsilon. */
 static const double MOST_EPSILON = 1e-3;
-/* An epsilon needs no scaled inputs if the value beside it is at most this many times as large as
- * the epsilon. */
+/* The value beside an epsilon is the value that the epsilon is added to or limits. If it is at most
+ * this many times as large as the epsilon, no inputs are scaled for the epsilon. */
 static const double NEAR = 16;
 /* An input is multiplied by 2^-k, where k is at least LEAST_BITS and at most MOST_BITS. A smaller k
  * would change too little. With a larger k floats might become subnormal. Float16 has a smaller
@@ -153,8 +153,9 @@ static bool collect_all(struct search *x, const struct value *v)
     return ok;
 }
 
-/* Chooses inputs such that v probably grows with them; degree_of() then finds whether it does.
- * Returns false if an input may not be scaled, or if an operation is not one of those below. */
+/* Chooses inputs with which v probably grows; degree_of() then finds out whether it does. Returns
+ * false if an input may not be scaled, if a number is not 0, or if an operation is not one of those
+ * below. */
 static bool collect(struct search *x, const struct value *v)
 {
     double zero;
@@ -331,10 +332,10 @@ static bool find_epsilon(const struct search *x, const struct value *v, const st
     }
 }
 
-/* Chooses how to scale the inputs from which `beside` is computed, so that the size comes near the
- * epsilon, and stores the choice in x->bits. find_epsilon() gives the size and `power`; `ratio` is
- * the size divided by the epsilon. Returns false if no inputs can do that, or if one of them is
- * already scaled for another epsilon. */
+/* find_epsilon() gives `beside`, its size and `power`; `ratio` is the size divided by the epsilon.
+ * Chooses how to scale the inputs from which `beside` is computed, so that the size comes near the
+ * epsilon. Stores the choice in x->bits. Returns false if scaling inputs cannot bring the size
+ * nearer, or if one of the inputs is already scaled for another epsilon. */
 static bool scale_for(struct search *x, const struct value *beside, double ratio, double power)
 {
     size_t n = x->g->inputs.n;

@@ -3,12 +3,12 @@
  *
  * A norm divides by sqrt(variance + epsilon). On ordinary data the variance can be so large that a
  * kernel with a wrong epsilon is within the tolerance. If the inputs are multiplied by 2^-k,
- * for a suitable k, the variance comes near the epsilon, and the fault is visible.
+ * for a suitable k, the variance comes near the epsilon, and the mistake is visible.
  *
- * An epsilon is a number in (0, 1e-3] that is added to a value, or that is the lower bound of a
- * clamp, or the eps of a norm. For each epsilon, graph_near_epsilon() looks for inputs that control
- * the value to which the epsilon is added, or the value that is clamped: if all these inputs are
- * multiplied by s, the value is multiplied by s^p, for some p > 0 (for a variance p is 2). The
+ * An epsilon is a number in (0, 1e-3]. It is added to a value, or it is the lower bound of a clamp,
+ * or the eps of a norm. For each epsilon, graph_near_epsilon() looks for inputs that control the
+ * value beside the epsilon: the value that is added to it or clamped. If all these inputs are
+ * multiplied by s, this value is multiplied by s^p, for some p > 0. For a variance p is 2. The
  * function estimates how large the value usually is, and chooses s.
  */
 #ifndef GRAPH_NEAR_EPSILON_H

@@ -150,17 +150,18 @@ static inline uint64_t *mbar_word(struct block *b, uint32_t off)
     return (uint64_t *)(void *)(b->smem + off);
 }
 /* mbar_apply() changes an mbarrier in one of four ways: n threads arrive; n threads arrive and drop
- * out; n more bytes are expected; n bytes have come. Misuse is a finding at w, pc and lane. */
+ * out; n more bytes are expected; n bytes have come. It reports misuse at w, pc and lane. Returns
+ * EX_NEXT, or EX_FAULT if there is no mbarrier at `off`. */
 enum mbar_fn { MBAR_FN_ARRIVE, MBAR_FN_DROP, MBAR_FN_EXPECT, MBAR_FN_COMPLETE };
 int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b, uint32_t off,
                enum mbar_fn fn, int32_t n);
 
-/* cpasync.c: completes the copies of the lanes in `mask` whose cp_rec.seq is below `limit`. If
+/* cpasync.c: for the lanes in `mask`, completes the copies with a cp_rec.seq below `limit`. If
  * `all` is false, leaves out copies that are not committed yet, and those of the newest `keep`
  * groups of each lane. */
 void cp_complete(struct warp *w, uint32_t mask, uint32_t limit, bool all, uint32_t keep);
-/* warpgroup.c: wg_release() and wg_cache_free() free memory. wg_check_exit() reports products that
- * the warp has not waited for when it exits. */
+/* warpgroup.c: wg_release() and wg_cache_free() free memory. Call wg_check_exit() when the warp
+ * exits. It reports products that the warp has not waited for. */
 void wg_release(struct warp *w);
 void wg_cache_free(struct wg_cache *c);
 void wg_check_exit(struct warp *w);

@@ -11,9 +11,12 @@
 #include "emu/async/async.h"
 #include "emu/core/mem.h"
 
-/* in->o[0] is the base of dst, o[1] the base of src, o[2] the src-size or the ignore predicate.
- * sub[0] is the size, sub[1] the kind of o[2] (EXTRA_...), sub[2] the bytes of a dst address,
- * sub[3] those of a src address. imm is the offset of dst, aux points to the offset of src. */
+/* The members of struct insn for a copy:
+ *   - o[0] and imm are the base and the offset of the destination address;
+ *   - o[1] and *aux are the base and the offset of the source address;
+ *   - o[2] is the src-size operand or the ignore predicate; sub[1] says which (EXTRA_...);
+ *   - sub[0] is the number of bytes to copy;
+ *   - sub[2] and sub[3] are the widths of the destination and source addresses in bytes. */
 enum { EXTRA_NONE, EXTRA_SIZE, EXTRA_IGNORE, EXTRA_IGNORE_NEG };
 
 static uint32_t source_bytes(struct warp *w, const struct insn *in, uint32_t lane)

@@ -4,8 +4,8 @@
  *
  * Invariants of a valid word:
  *   1. `pending` (arrivals that the phase still waits for) and `expected` (arrivals of each phase)
- *      are below 2^20. A phase is over when `pending` and `tx` are both zero; the next phase then
- *      begins at once: `pending` becomes `expected`, and the phase bit flips.
+ *      are below 2^20. A phase is over when `pending` and `tx` are both zero. Then the next phase
+ *      begins at once: `pending` gets the value of `expected`, and the phase bit flips.
  *   2. `tx` (bytes that copies still have to bring) may be negative for a while, because copies may
  *      complete before a thread announces them with expect_tx.
  *

@@ -16,9 +16,9 @@ struct mbar_insn {
      * that gives the state or the parity. */
     uint32_t state;
     uint32_t count; /* operand code (core.h) */
-    /* has_tx: the transaction count changes; it grows if `expect`, else it shrinks. drop: this is
-     * arrive_drop. parity: `state` is a phase bit, not a state. blocking: this is try_wait, not
-     * test_wait. */
+    /* has_state: this is arrive or arrive_drop. has_tx: the transaction count changes; it grows if
+     * `expect`, else it shrinks. drop: this is arrive_drop. parity: `state` is a phase bit, not a
+     * state. blocking: this is try_wait, not test_wait. */
     bool has_state, has_count, has_tx, drop, no_complete, parity, blocking, expect;
     uint32_t pred; /* the predicate that a wait writes */
 };

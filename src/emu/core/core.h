@@ -269,8 +269,9 @@ struct warp {
     uint32_t cluster_phase;   /* the barrier's phase at that arrival */
     uint64_t barriers, syncwarps; /* how many barriers and warp-wide syncs it has executed */
     uint64_t call_bytes;          /* bytes of the frames of calls that have not returned */
-    /* Counts strong loads and atomics. If a jump follows more than a few of them, the warp may be
-     * waiting in a loop. Then run() in warp.c ends its slice and sets this count to 0. */
+    /* Counts strong loads (MEM_STRONG) and atomics. If a jump follows more than a few of them, the
+     * warp may be waiting in a loop. Then run() in warp.c ends the warp's turn and sets this count
+     * to 0. */
     uint32_t strong;
     /* Set by exits.c if the sanitizer is on. exit_at: where each lane exited. met: where each lane
      * last met other threads. */
@@ -289,7 +290,8 @@ struct barrier {
     uint32_t threads; /* number of threads that arrived, counted one by one */
     uint32_t phase;   /* how often the barrier has completed */
     /* For barrier.red. red_and, red_or and red_popc combine the predicates of the threads that
-     * arrived in this phase. result[] holds popc, and, or of the phase that completed last. */
+     * arrived in this phase. result[] holds the three results (popc, and, or) of the phase that
+     * completed last. */
     uint32_t red_and, red_or, red_popc, result[3];
     bool red_init;
     /* The arrival of the lowest-numbered warp in this phase. Findings about the barrier name it. */
@@ -417,9 +419,9 @@ static inline void set_pred(struct warp *w, uint32_t code, uint32_t bits)
 /* ---- memory --------------------------------------------------------------------------------- */
 
 /* The upper bits of a generic address select a window. cvta.to.X returns the offset in the window.
- * A shared address has 32 bits. Its upper 8 bits are 0 for the executing block's own memory, or
- * rank + 1 for the memory of a block of the cluster, as in the result of mapa. Its lower 24 bits
- * are an offset in that memory. */
+ * A shared address has 32 bits. Its upper 8 bits say whose memory it is in: 0 means the executing
+ * block, and r + 1 means block r of the cluster. Addresses from mapa are of the second kind. The
+ * lower 24 bits are an offset in that memory. */
 #define WIN_SHARED (1ull << 40)
 #define WIN_LOCAL (2ull << 40)
 #define WIN_CONST (3ull << 40)
@@ -471,7 +473,8 @@ static inline uint64_t addr_of(const struct warp *w, uint32_t code, uint32_t bit
 /* ---- reports -------------------------------------------------------------------------------- */
 
 /* Ends the launch with status `st`, which is RESULT_FAULT, RESULT_HANG or RESULT_UNSUPPORTED.
- * Records a message and a finding. Returns EX_FAULT. A `lane` of -1 means the whole warp. */
+ * Records a message and a finding (a mistake of the kernel, with its place). Returns EX_FAULT. A
+ * `lane` of -1 means the whole warp. */
 int emu_fault(struct warp *w, const struct insn *pc, int lane, enum result_status st,
               enum finding_kind kind, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* Records a finding and lets the launch go on. Does nothing when the sanitizer is off. For each

@@ -1,5 +1,7 @@
 /*
- * findings.c - records faults and findings: what happened, where in the source, in which thread.
+ * findings.c - records faults and findings: what happened, where in the source, in which thread. A
+ * fault ends the launch. A finding is the record of a mistake of the kernel. Every fault also makes
+ * a finding.
  *
  * For each kind and source line we record the first finding and only count further ones. Without
  * line information, the text takes the place of the line. Any host thread may report faults and

@@ -3,10 +3,11 @@
  *
  * Ranks are a topological order of the graph without back edges. A depth-first walk finds the back
  * edges, and each back edge belongs to a loop. To find the blocks of each loop, we begin with the
- * innermost loops and collapse each loop into its header. Then we give the ranks one by one: the
- * next rank goes to a block whose predecessors all have ranks. If there are several, we prefer a
- * block of the innermost loop that is not finished yet. In an irreducible graph there may be no
- * such block; then the order is arbitrary.
+ * innermost loops and collapse each loop into its header. Then we give the ranks one by one. A
+ * block is ready when all its predecessors have ranks; back edges do not count. While a loop is not
+ * finished, the next rank goes to a ready block of the innermost such loop. Otherwise it goes to
+ * any ready block. In an irreducible graph that loop may have no ready block. Then we take the
+ * first block without a rank.
  */
 #include "emu/core/flow.h"
 

@@ -27,9 +27,9 @@ int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, stru
 
 /* Returns whether a thread that exited at instruction `exit` went past instruction `at` without
  * executing it. `since` is the last instruction of the same kind as `at` (enum exits_kind) that
- * the thread executed, or FLOW_START. The answer is true in two cases:
- *   - `at` comes after `since`, and there is a basic block after `at` that does work (anything but
- *     branches, returns and moves) and lies on every path to `exit`;
+ * the thread executed. It is FLOW_START if there is none. The answer is true in two cases:
+ *   - `at` comes after `since`, and some basic block after `at` lies on every path from the start
+ *     of the function to `exit` and does work. Work is anything but branches, returns and moves.
  *   - `since` comes after `at`, and no loop leads from `since` back to `at`.
  * So a thread that returns early did not go past `at`, nor did a thread that executed `at` in a
  * loop and then left the loop. */

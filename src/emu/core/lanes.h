@@ -2,9 +2,9 @@
  * lanes.h - loops over the lanes of a warp, for exec functions.
  *
  * When all live lanes are active, the loop runs over all 32 lanes and ignores the mask, so that the
- * compiler vectorises it. The loop may then write registers of lanes that have exited, which
- * nothing reads. Two registers are either the same or do not overlap, so `ivdep` is safe. After the
- * loop, LANES() returns EX_NEXT from the exec function.
+ * compiler vectorises it. The loop may then write registers of lanes that have exited. This is
+ * harmless, because nothing reads them. Two registers are either the same or do not overlap, so
+ * `ivdep` is safe. After the loop, LANES() returns EX_NEXT from the exec function.
  */
 #ifndef EMU_CORE_LANES_H
 #define EMU_CORE_LANES_H

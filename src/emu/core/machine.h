@@ -408,7 +408,7 @@ struct launch {
 enum { TRACE_PLACES = 2 };
 struct cluster_trace {
     uint64_t bytes; /* how many bytes it stored, to all buffers together */
-    /* The addresses of up to TRACE_PLACES elements of outputs that it wrote; 0 if there are fewer.
+    /* The addresses of up to TRACE_PLACES elements of outputs that it wrote. Unused entries are 0.
      * They are chosen at random: each store of a warp to an output has the same chance. */
     uint64_t addr[TRACE_PLACES];
     uint32_t linear; /* number of the cluster in the grid */
@@ -485,7 +485,7 @@ struct emu {
     char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing; /* what the device does in this call */
-    bool turned;                               /* true in a repeated call */
+    bool turned; /* true in a repeated call, which has the same data as the call before it */
     /* True if the worker will verify the outputs of this sampled call. Then more blocks run than
      * those of the counted sample. */
     bool verifying;
@@ -636,7 +636,7 @@ void san_unwritten(struct emu *e);
 /* suspects.c: if a launch has a race, it runs twice (suspects.h says why). Call suspects_open()
  * before the first run. suspects_follow() begins the second run. It returns false if there is no
  * suspect, so that no second run is needed. Call suspects_settle() after the second run: it decides
- * which pending races become findings and which become notes. */
+ * which races become findings and which become notes. */
 void suspects_open(struct launch *l);
 void suspects_close(struct launch *l);
 bool suspects_follow(struct launch *l);
@@ -754,8 +754,9 @@ struct work {
      * each bucket. */
     double again[REUSE_BUCKETS], since[REUSE_BUCKETS];
     double waits[2]; /* how often warps waited: for global loads, for shared loads and shuffles */
-    /* These three add up to waits[0]. They are the waits for data that nobody had read before, that
-     * another block had read, and that the same block had read. */
+    /* These three add up to waits[0]. waits_first: for data that no block had read before.
+     * waits_common: for data that another block had read. waits_again: for data that the same block
+     * had read. */
     double waits_first, waits_common, waits_again;
     double footprint; /* distinct bytes of global memory that the launch touches */
     /* About memory that several blocks read. common: its bytes. common_sectors: how many sectors of

@@ -5,10 +5,9 @@
  * mem_lanes() is the fast way: it looks at a whole warp's addresses at once. If these addresses are
  * all in one object (such as one buffer of global memory, or the block's shared memory), it finds a
  * base such that lane i's bytes are at base + addr[i] + i * stride. The stride is 0 except in local
- * memory, where each lane has its own bytes. mem_at() is the careful way: it
- * looks at one lane at a time, and reports findings and faults. mem_lanes() leaves the reports to
- * mem_at(), with one exception: two lanes of a store that write different values to one shared
- * address.
+ * memory, where each lane has its own bytes. mem_at() is the careful way: it looks at one lane at a
+ * time, and reports findings and faults. mem_lanes() itself reports only one mistake: that two
+ * lanes of a store write different values to one shared address.
  */
 #include "emu/core/mem.h"
 
@@ -113,7 +112,7 @@ void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, c
 
 /* ---- memory that is filled when touched ----------------------------------------------------- */
 
-/* Fills the pieces of a lazily filled buffer that overlap [from, to). */
+/* For a buffer that is filled in pieces of 1024 bytes: fills the pieces that overlap [from, to). */
 static void touch(const struct alloc *a, uint64_t from, uint64_t to)
 {
     from = MAX(from, a->addr);

@@ -39,8 +39,8 @@ struct live {
     uint32_t start, end; /* closed interval of instruction numbers */
     /* its number among the registers that are live in several basic blocks, or UINT32_MAX */
     uint32_t gid;
-    /* The basic block that uses the register, if only one does so far. Otherwise NO_BLOCK or
-     * MANY_BLOCKS. */
+    /* The basic block that uses the register. NO_BLOCK if none does so far. MANY_BLOCKS if several
+     * do, or if the value may come from an earlier iteration of a loop. */
     uint32_t block;
     bool pinned; /* the register shares its place with no other register */
 };

@@ -8,13 +8,15 @@
  * Several host threads are faster, and they give the same outcome if no block touches memory that
  * another block writes in the same launch. So with the sanitizer:
  *
- * 1. If results can depend on the order of blocks even without a race (see order_matters()), or if
- *    a snapshot of the memory would be too large, the launch has only its canonical run.
- * 2. Otherwise several host threads run the launch. The sanitizer notes who reads and who writes
- *    each cell, under a lock (sanitizer/global.c). It sees every conflict between two blocks,
- *    whichever block comes first. The first conflict, finding or fault ends this run. We restore
- *    the memory from a snapshot and do the canonical run.
- * 3. If the canonical run finds races, we restore the memory and repeat the run. The second time
+ * 1. If a snapshot of the memory would be too large, we do only the canonical run, and it is never
+ *    repeated. Otherwise we take a snapshot.
+ * 2. If results can depend on the order of blocks even without a race (see order_matters()), we do
+ *    the canonical run at once.
+ * 3. Otherwise several host threads run the launch. The sanitizer notes who reads and who writes
+ *    each cell of 1, 2 or 4 bytes, under a lock (sanitizer/global.c). It sees every conflict
+ *    between two blocks, whichever block comes first. The first conflict, finding or fault ends
+ *    this run. Then we restore the memory from the snapshot and do the canonical run.
+ * 4. If the canonical run finds races, we restore the memory and repeat the run. The second time
  *    the sanitizer knows which cells are part of a race, and follows them (sanitizer/suspects.c).
  *
  * Without the sanitizer nobody looks for conflicts. The launch then runs once, with one host thread
@@ -23,8 +25,7 @@
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* If a snapshot would have more bytes than this, we make none, and do only the canonical run (step
- * 1 above). */
+/* If a snapshot would have more bytes than this, we take none (step 1 above). */
 #define SNAPSHOT_MOST (UINT64_C(512) << 20)
 
 /* ---- what a launch may change --------------------------------------------------------------- */

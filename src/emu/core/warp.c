@@ -14,7 +14,7 @@
 #include "emu/core/machine.h"
 
 /* If a warp jumps after more than SPIN_STRONG strong loads and atomics (warp.strong counts them),
- * it may be waiting for another lane, warp or block. So its slice ends. */
+ * it may be waiting for another lane, warp or block. So we end its slice, its turn to run. */
 #define SPIN_STRONG 2u
 #define likely(x) __builtin_expect(!!(x), 1)
 
@@ -69,8 +69,8 @@ static bool merge_into(struct warp *w, uint32_t i)
 }
 
 /* Returns the fragment to run next, among those that do not wait. If `fair`, it is the fragment
- * that ran longest ago. Otherwise it is the fragment in the deepest call, and among several of
- * these the one of least rank. */
+ * that ran longest ago. Otherwise it is the fragment in the deepest call. If several are equally
+ * deep, it is the one of least rank (flow.h). */
 static int pick_fragment(struct warp *w, bool fair)
 {
     int best = -1;

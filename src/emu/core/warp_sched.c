@@ -22,8 +22,8 @@
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
 #define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
 #define STUCK_ROUNDS 64u  /* rounds in which no warp can go on, before we report a deadlock */
-/* The same for warps that wait in a loop. When no warp of the cluster can go on, each wait returns
- * false, and the waiting warp goes round its loop once more. See polls_in_vain(). */
+/* As STUCK_ROUNDS, but for warps that wait in a loop. When no warp of the cluster can go on, each
+ * wait returns false, and the waiting warp goes round its loop once more. See polls_in_vain(). */
 #define STUCK_POLLS 4096u
 #define ALONE 20000u            /* warp instructions before the first thread starts the others */
 #define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */
@@ -392,8 +392,8 @@ static bool polls_in_vain(struct cluster *c)
 /* A cluster cycles if its registers and memory return to an earlier state and it wrote no memory
  * outside the cluster in between. If it also read no memory outside the cluster, it repeats this
  * cycle for ever. If it did read such memory, another cluster may end the cycle. Then we report a
- * deadlock only if every running cluster cycles, no further cluster can start, and each cluster has
- * completed one more cycle since the last of them began to cycle. */
+ * deadlock only if three things are true: every running cluster cycles; no further cluster can
+ * start; and each cluster has completed one more cycle since the last of them began to cycle. */
 
 static uint64_t hash_bytes8(uint64_t h, const void *p, size_t n)
 {
@@ -675,8 +675,8 @@ static void *worker_main(void *arg)
     bool more = true;
     while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE)) {
         if (more && (n == 0 || (at == 0 && n < l->resident && !l->alone))) {
-            /* We count the cluster before we take it. Otherwise another thread could see that no
-             * cluster is left to take, and not yet see this one among those that are held. */
+            /* We count the cluster as held before we take it. Otherwise another thread could see
+             * that no cluster is left to take, but not yet see that we hold the last one. */
             held_changed(l, 1, NULL);
             if (!(more = take_cluster(ws, &place, &linear))) {
                 held_changed(l, -1, NULL);

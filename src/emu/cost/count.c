@@ -392,10 +392,10 @@ static void add_schedule(struct work *w, const struct code_func *cf, const struc
     }
 }
 
-/* Finds how much memory the launch touched, and how much of it several blocks read. For memory
- * that several blocks read, it counts the distinct bytes, and the sectors that each block reads,
- * summed over the blocks. From these two numbers the model computes how often a block finds data in
- * a cache because another block has read it. */
+/* Finds how many bytes of memory the launch touched. For the memory that several blocks read, it
+ * finds two numbers: how many bytes there are, and how many sectors of it each block reads, summed
+ * over the blocks. From these two numbers the model computes how often a block finds data in a
+ * cache because another block has read it. */
 static void footprint(struct launch *l, struct work *w, double scale)
 {
     struct emu_mem *m = &l->emu->mem;

@@ -16,9 +16,10 @@
 /* A place is a word or a piece. Some places may get no slot in the table. Atomics seldom meet at
  * such a place, so we count its atomics only in hot_table.all, which counts every atomic. */
 struct place {
-    uint64_t at, n;   /* the place; how many atomics changed it */
-    double own;       /* the sum of the squared lengths of all runs; a run is a series of
-                       * consecutive atomics of one block at this place */
+    uint64_t at, n; /* the place; how many atomics changed it */
+    /* A run is a series of consecutive atomics of one block at this place. `own` is the sum of the
+     * squared lengths of all runs. */
+    double own;
     uint32_t block;   /* the block whose atomic came last */
     uint32_t of_last; /* the length of its run so far */
 };

@@ -62,8 +62,9 @@
 #define CLOCKS_CVT 0.74
 #define WAVEFRONT 0.90 /* clocks of shared memory for a wavefront */
 #define MMA_RATE 0.50  /* the rate of mma (one warp), as a share of the rate of wgmma */
-/* The time from one atomic to the next on the same word (FLOAT_ATOMIC times as long for floats),
- * and on the same piece of 512 bytes. The L2 has SLICES parts that work at the same time. */
+/* WORD_ATOMIC_NS is the time from one atomic to the next on the same word; for floats it is
+ * FLOAT_ATOMIC times as long. PIECE_ATOMIC_NS is the time from one atomic to the next on the same
+ * piece of 512 bytes. The L2 has SLICES parts that work at the same time. */
 #define WORD_ATOMIC_NS 1.0
 #define FLOAT_ATOMIC 1.875
 #define PIECE_ATOMIC_NS 1.0

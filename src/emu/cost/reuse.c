@@ -5,8 +5,8 @@
  * Each block has a set of 32-byte sectors with the time of their last use, a read or a write. The
  * unit of time is one used sector. So the time between two uses of a sector is the amount of other
  * data that a cache must hold to still have this sector. On a GPU all warps of a block run at once;
- * here they take turns. So we assume that between two uses by one warp, each other warp used as
- * many sectors as this one did.
+ * here they take turns. So if one warp uses a sector twice, we assume that between these two uses
+ * every other warp used as many sectors as this warp did.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"

@@ -7,8 +7,8 @@
  * branch form one region, and ptxas moves the loads of a region together. A load whose address
  * comes from another load of the region must wait for that other load. So its level is one higher
  * than the level of the other load. Within a region an instruction can start when its operands are
- * ready. The length of a region is that of its longest chain of dependent instructions, or one
- * clock for each instruction if that is longer.
+ * ready. A region takes as many clocks as its longest chain of dependent instructions, but at least
+ * one clock for each instruction.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"

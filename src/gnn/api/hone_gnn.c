@@ -114,7 +114,7 @@ struct tensor {
     struct hone_gnn_tensor t; /* first, so that a pointer to it also points to the whole struct */
     int64_t shape[2];
     atomic_int refs;
-    /* The owner of the tensor's memory: a batch, or the data. The other pointer is NULL. Both are
+    /* The owner of the tensor's memory: at most one of these two pointers is not NULL. Both are
      * NULL if the tensor has a `copy`. */
     struct hone_gnn_batch *batch;
     struct hone_gnn_data *data;

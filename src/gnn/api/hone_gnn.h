@@ -31,7 +31,7 @@
  * hone_gnn_start and hone_gnn_next fail on a handle of its parent, and dropping or closing does
  * nothing. The arrays of data and batches remain readable.
  *
- * Functions that return a pointer return NULL on an error, functions that return int return -1.
+ * Functions that return a pointer return NULL on an error. Functions that return int return -1.
  * hone_gnn_error() then says what failed, where, and what to do.
  */
 #ifndef HONE_GNN_H
@@ -101,15 +101,16 @@ struct hone_gnn_batch;
 
 struct hone_gnn_options {
     int64_t size; /* sizeof(struct hone_gnn_options) */
-    /* Which nodes are the seeds: "train", "valid" or "test". NULL means those in `ids`. */
+    /* Which nodes are the seeds, from which the batches start: "train", "valid" or "test". NULL
+     * means the nodes in `ids`. */
     const char *split;
     /* The seeds if `split` is NULL: n_ids different nodes. hone_gnn_open copies the array. */
     const int32_t *ids;
-    /* n_ids is the length of `ids`. batch_size is the number of seeds in a batch, the sum over all
-     * ranks. */
+    /* n_ids is the length of `ids`. batch_size is the number of seeds in a batch. If several
+     * processes share the work, it counts the seeds of all of them. */
     int64_t n_ids, batch_size;
     const char *sampler;           /* "uniform", "replace" or "labor" */
-    int32_t fanout[HONE_GNN_HOPS]; /* how many neighbours each hop samples; -1 means all */
+    int32_t fanout[HONE_GNN_HOPS]; /* neighbours that each hop samples for a node; -1 means all */
     int32_t hops;                  /* 1 to HONE_GNN_HOPS */
     uint64_t seed;                 /* the seed of all random choices */
     /* How many threads prepare batches, and how many batches fit in memory at the same time. */
@@ -130,8 +131,8 @@ HONE_GNN_EXPORT int64_t hone_gnn_batches(const struct hone_gnn_loader *l);
 /* Begins an epoch, and leaves out its first `skip` batches. If another epoch still runs, ends it
  * first. */
 HONE_GNN_EXPORT int hone_gnn_start(struct hone_gnn_loader *l, int64_t epoch, int64_t skip);
-/* Returns 1 with the next batch, 0 at the end of the epoch, 2 if no batch is ready after timeout_ms
- * milliseconds, or -1 on an error. Waits without limit if timeout_ms is negative. */
+/* Returns 1 with the next batch, 0 at the end of the epoch, or -1 on an error. Returns 2 if no
+ * batch is ready after timeout_ms milliseconds. Waits without limit if timeout_ms is negative. */
 HONE_GNN_EXPORT int hone_gnn_next(struct hone_gnn_loader *l, int64_t timeout_ms,
                                   struct hone_gnn_batch **out);
 /* Ends the epoch. After that, hone_gnn_next fails. */

@@ -80,8 +80,8 @@ int place_args_parse(const char *place, const char *cache, enum gpu_place *where
                      struct gpu_cache_size *size, struct err *err);
 /* Only checks --place and --cache, before the data is opened. */
 int place_args_check(const char *place, const char *cache, struct err *err);
-/* Whether graph and features of --make belong in host memory: --place is host or split, or it is
- * auto and the GPU cannot sample with the options *o. */
+/* Whether graph and features of --make belong in host memory. They do if --place is host or split.
+ * If --place is auto, they do if the GPU cannot sample with the options *o. */
 bool made_data_on_host(const char *place, const struct sample_options *o);
 /* If *d has no graph and features yet, and made_data_on_host() is true, makes them on the device
  * and copies them to host memory. */

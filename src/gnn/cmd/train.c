@@ -20,7 +20,7 @@
 #include "sys/interrupt.h"
 #include "sys/term.h"
 
-/* While a run goes on, its record is written at most once in this time. */
+/* While a run goes on, its record (train_record.h) is written at most once in this time. */
 #define RECORD_NS 300000000u
 
 struct args {
@@ -165,9 +165,9 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return 0;
 }
 
-/* Returns the feed (the source of batches) for the evaluation: a copy of the training's feed. If
- * the GPU cannot sample with the options of the evaluation, the copy has no `store`, which is the
- * data in the GPU's memory. Then the host does the sampling. */
+/* Returns the feed (the source of batches) for the evaluation: a copy of the training's feed. With
+ * a `store`, the data is in the GPU's memory, and the GPU samples. If the GPU cannot sample with
+ * the options of the evaluation, the copy gets no `store`, and the host samples. */
 static struct feed feed_for(const struct evaluation *v, const struct trainer *t)
 {
     struct feed f = *trainer_feed(t);
@@ -321,7 +321,7 @@ static int run_recorded(const struct job *j, const struct evaluation *v, struct 
 }
 
 /* Sets which GPU a rank uses, and whether NCCL averages the gradients. `local` is the number of the
- * rank on this machine. With HONE_GNN_NCCL=none the ranks average in host memory, with
+ * rank on this machine. With HONE_GNN_NCCL=none the ranks average in host memory. With
  * HONE_GNN_NCCL=always they use NCCL even on the emulator. */
 static void set_gpu_rank(struct job *j, int local)
 {

@@ -69,7 +69,7 @@ static void begin_drawing(struct chart *c, const char *title, const struct serie
                 HEIGHT, title);
 }
 
-/* Draws three lines across, with their values, and the numbers of the first and last epochs. */
+/* Draws three horizontal lines with their values, and the numbers of the first and last epochs. */
 static void draw_axes(const struct chart *c, const char *format, double factor)
 {
     for (int k = 0; k <= 2; k++) {

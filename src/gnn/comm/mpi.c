@@ -3,9 +3,9 @@
  * libmpi is loaded at run time.
  *
  * Handles of MPI are pointers in Open MPI and ints in MPICH and its relatives. We declare them as
- * uintptr_t. This works because x86-64 and AArch64 pass a pointer in one integer register, and an
- * int too; a callee that expects an int reads the lower half of the register. The values of MPICH's
- * handles are part of its published ABI.
+ * uintptr_t. This works because x86-64 and AArch64 pass a pointer or an int in one integer
+ * register. A callee that expects an int reads the lower half of the register. The values of
+ * MPICH's handles are part of its published ABI.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -39,8 +39,8 @@ struct mpi_comm {
     float *parts;      /* this rank's chunk of every rank's array */
     size_t part_reals; /* how many floats `parts` has room for */
     /* Arguments of MPI_Alltoallv, one number for each rank. `counts` and `starts` are the sizes and
-     * beginnings of the ranks' chunks in an array. `own_counts` and `own_starts` are those of the
-     * pieces of `parts`. */
+     * beginnings of the ranks' chunks in an array. `own_counts` and `own_starts` are the sizes and
+     * beginnings of the chunks in `parts`. */
     int *counts, *starts, *own_counts, *own_starts;
 };
 

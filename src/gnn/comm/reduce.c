@@ -35,7 +35,7 @@ static void average(struct comm *c, const float *const *part, const double *all,
     for (int64_t i = 0; i < n; i++) {
         double sum = 0;
         for (int r = 0; r < c->ranks; r++)
-            if (all[r * COMM_MAX_SUMS] != 0) /* without weight, part[r] may hold anything */
+            if (all[r * COMM_MAX_SUMS] != 0) /* if the weight is 0, part[r] may hold anything */
                 sum += all[r * COMM_MAX_SUMS] * (double)part[r][i];
         c->chunk[i] = total != 0 ? (float)(sum / total) : 0;
     }

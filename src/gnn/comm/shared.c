@@ -4,7 +4,7 @@
  *
  *     struct board | sums of each rank | array of each rank | result
  *
- * Rank r alone writes its sums, its array and its chunk of the result. Ranks wait for each other at
+ * Only rank r writes its sums, its array and its chunk of the result. Ranks wait for each other at
  * barriers: each rank writes its memory, waits until all ranks have written, and then reads the
  * memory of the others. The next call of comm_reduce begins with the barriers of gather(). So no
  * rank overwrites its array, or its chunk of the result, before all ranks have read it.

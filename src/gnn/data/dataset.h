@@ -6,10 +6,10 @@
  *     use(&d.graph);
  *     dataset_release(&d);
  *
- * Opening checks everything that later code relies on: that each file has the right size and
- * checksum, that offsets never decrease, that neighbours, labels and ids are within bounds, and
- * that no node is in two splits. If a directory is hostile or damaged, opening fails, and the error
- * names the file and the place in it.
+ * Opening checks everything that later code relies on. Each file must have the right size and
+ * checksum. Offsets must never decrease. Neighbours, labels and ids must be within bounds. No node
+ * may be in two splits. If a directory is hostile or damaged, opening fails, and the error names
+ * the file and the place in it.
  *
  * DATASET_READ copies the files into huge pages: sampling is then up to twice as fast, and the data
  * cannot change while the program runs. DATASET_MAP maps the files, for data that exceeds the

@@ -84,9 +84,9 @@ static int options_parse(struct papers_options *o, const char *spec, struct err 
 
 /* ---- the shape ------------------------------------------------------------------------------- */
 
-/* Gives the members of a community degrees that are quantiles of a Pareto distribution, whose
- * smallest value is `smallest`. Writes the running sums of the degrees to `prefix`, and returns the
- * sum of all. */
+/* Computes the degrees of a community's members. They are quantiles of a Pareto distribution with
+ * the smallest value `smallest`. Writes the running sums of the degrees to `prefix`, and returns
+ * the sum of all degrees. */
 static int64_t set_degrees(int32_t *prefix, int32_t members, double smallest)
 {
     int64_t sum = 0;
@@ -144,8 +144,9 @@ static void *reserve(struct dataset *d, enum data_file f, int64_t bytes, struct 
 }
 
 /* Cuts the nodes into cells of equal size. There are as many cells as the three splits together
- * have nodes. Takes a random node of each cell. The node goes to the split that is furthest behind
- * its share. So each split has nodes from all parts of the graph. */
+ * have nodes. Takes a random node of each cell and gives it to a split. After i cells, a split
+ * should have its share of i nodes. The next node goes to the split that lacks the most nodes. So
+ * each split has nodes from all parts of the graph. */
 static int make_splits(struct dataset *d, struct err *err)
 {
     struct papers *p = d->made;
@@ -250,7 +251,8 @@ static int make_on_host(struct dataset *d, struct err *err)
         part[i].first = nodes * i / n;
         part[i].end = nodes * (i + 1) / n;
         if (i == n - 1 || pthread_create(&thread[i], NULL, make_part, &part[i]) != 0) {
-            part[i].end = nodes; /* the last part, or no thread started: we make all that is left */
+            /* This is the last part, or its thread did not start: we make all that is left. */
+            part[i].end = nodes;
             make_part(&part[i]);
             break;
         }

@@ -13,9 +13,9 @@
  * Degrees follow a Pareto distribution with exponent 1.8 and mean 29.1; the smallest degree is 13.
  * A high share of edges within communities makes the neighbourhoods of a batch's nodes overlap, as
  * they do in graphs of papers. With the default share, a batch of 1024 seeds with fanouts 15,10,5
- * has about 396,000 input nodes, as on papers100M. Labels and features can be learned: three nodes
- * in four have the class of their community, and the features of a node are the mean of its class
- * plus noise.
+ * has about 396,000 input nodes, as on papers100M. A model can learn to predict the labels. Three
+ * nodes in four have the class of their community, and the features of a node are the mean of its
+ * class plus noise.
  */
 #ifndef GNN_DATA_PAPERS_H
 #define GNN_DATA_PAPERS_H

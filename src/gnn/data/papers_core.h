@@ -7,14 +7,15 @@
  * member i has the same degree: prefix[i + 1] - prefix[i], at least 1. An edge has two ends. A node
  * has as many ends as its degree, and a community has `ends` = prefix[members] ends.
  *
- * The neighbour of an end is the node of its partner. A random permutation mixes the ends of a
- * community. Then the ends at places 0 and 1 are partners, the ends at places 2 and 3 are partners,
- * and so on, up to place `local` - 1 (`local` is even). Two such partners are an edge within the
- * community. The other ends of all communities are mixed by a second permutation, and again the
- * ends at places 0 and 1, 2 and 3 and so on are partners. The partner of a partner is the end
- * itself, so the graph is symmetric. If the number of these other ends is odd, one end is its own
- * partner: a self loop. Two nodes may have several edges between them. If both ends of an edge
- * belong to one node, the edge is a self loop too.
+ * Every end has a partner, and the two make an edge. So an end gives its node one neighbour: the
+ * node of the partner. To find partners, a random permutation mixes the ends of a community. Then
+ * the ends at places 0 and 1 are partners, the ends at places 2 and 3 are partners, and so on, up
+ * to place `local` - 1. `local` is even. These are the edges within the community. A second
+ * permutation mixes the other ends of all communities. Again the ends at places 0 and 1 are
+ * partners, the ends at places 2 and 3, and so on. The partner of a partner is the end itself, so
+ * the graph is symmetric. If the number of these other ends is odd, one end is its own partner: a
+ * self loop. Two nodes may have several edges between them. If both ends of an edge belong to one
+ * node, the edge is a self loop too.
  *
  * The kernels in kernels/gnn/make_graph and kernels/gnn/make_features compute the same graph and
  * the same features. The code is in the common subset of C17 and C++17.

@@ -38,8 +38,8 @@ struct writer_options {
 struct writer;
 
 struct writer_counts {
-    /* `given` edges came in, `loops` of them self loops. `duplicates` counts directed edges that
-     * were dropped because they were there already. */
+    /* `given` counts the edges that came in, and `loops` the self loops among them. `duplicates`
+     * counts directed edges that were dropped because they were there already. */
     int64_t given, loops, duplicates;
 };
 

@@ -5,7 +5,8 @@
  *     if (gnn_device_open(&d, "cuda:1", threads, err) < 0) ...
  *
  * Names: "cpu" (NULL means the same), "cuda" or "cuda:N" for GPU N, and "emulator". The emulator is
- * for tests: it runs the GPU's kernels without a GPU, slowly and under the sanitizer.
+ * for tests: it runs the GPU's kernels without a GPU. It is slow, and also looks for races and for
+ * reads of memory that nobody wrote.
  */
 #ifndef GNN_GPU_DEVICES_H
 #define GNN_GPU_DEVICES_H

@@ -4,7 +4,7 @@
 #include "gnn/gpu/gpu_device.h"
 
 /* The kernels need at least one edge. A hop without edges comes from a batch of isolated nodes. For
- * such a hop this function makes the device fail and returns true. */
+ * such a hop this function notes a failure of the device and returns true. */
 static bool no_edges(struct gnn_device *dev, const struct gnn_hop *h)
 {
     if (h->n_edges == 0)

@@ -113,16 +113,16 @@ struct gpu_lane {
 
 /* The results of a batch on their way to the host, and the parameters of its update. */
 struct gpu_step {
-    /* Becomes true when all work on the batch has been queued, and the event `done` after that
-     * work. Becomes false when the results have been copied to `loss` and `classes`. */
+    /* True after gpu_end_step() has queued the event `done`, which comes after all work on the
+     * batch. False again when the results have been copied to `loss` and `classes`. */
     bool running;
     cu_event done;         /* occurs when the work on the batch is done */
     struct gpu_mail sums;  /* the results of `loss` */
     struct gpu_mail adam;  /* the parameters of Adam */
     struct gpu_mail best;  /* the results of `predict`; can grow */
     size_t best_bytes;     /* how many bytes `best` has room for */
-    struct gnn_loss *loss; /* where the caller of `loss` wants the results; NULL if no call came */
-    int32_t *classes; /* where the caller of `predict` wants the classes; NULL if no call came */
+    struct gnn_loss *loss; /* where the caller of `loss` wants the results; NULL without a call */
+    int32_t *classes;     /* where the caller of `predict` wants the classes; NULL without a call */
     size_t classes_bytes; /* how many bytes go to `classes` */
 };
 

@@ -238,7 +238,7 @@ const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes)
     return p;
 }
 
-/* Hands the results of a finished step to the caller; zeros after a failure. */
+/* Hands the results of a finished step to the caller. After a failure the results are zeros. */
 static void deliver(struct gpu_device *d, struct gpu_step *s)
 {
     const double *sums = s->sums.host;

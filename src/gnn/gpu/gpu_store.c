@@ -34,7 +34,9 @@ struct slot {
 struct gpu_store {
     struct gpu_device *d;
     const struct dataset *data;
-    void *offset, *neighbour, *feature, *local; /* local: the local id of each node, -1 = none */
+    /* `local` has an entry for each node of the graph: its local id, or -1 if it is not in the
+     * batch. */
+    void *offset, *neighbour, *feature, *local;
     struct gpu_cache *cache; /* instead of `feature`, if the features are split */
     double choose_s;         /* how long it took to choose the cached rows */
     struct gpu_numbers numbers;
@@ -376,7 +378,7 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
     b->row[h] = room(s, &s->now->row[h], n + 1, sizeof(int32_t));
     b->col[h] = room(s, &s->now->col[h], n * fanout, sizeof(int32_t));
     /* E is the number of edges of the graph. Integer parameters of a kernel are at most INT32_MAX,
-     * so a larger E is cut to that. This does no harm, because the kernel does not read E. */
+     * so we pass INT32_MAX for a larger E. The kernel does not read E. */
     gpu_run_sample_hop(s->d,
                        (struct gnn_sample_hop_args){.offset = s->offset,
                                                     .neighbour = s->neighbour,

@@ -10,10 +10,10 @@
  *
  * The batch equals that of sampler_run() (gnn/sample/sampler.h) bit for bit: the same neighbours,
  * the same local ids. The sampler has a stream of its own, so it prepares a batch while the GPU
- * computes with the previous batch. A hop is sampled in padded form, with room for `fanout`
- * neighbours of each target; a second kernel packs the edges and numbers new nodes in order of
- * first appearance. The store keeps one table with an int32 for each node of the graph, so it needs
- * no hashing.
+ * computes with the previous batch. A target is a node whose neighbours a hop samples. The hop is
+ * sampled in padded form: with room for `fanout` neighbours of each target. A second kernel packs
+ * the edges and numbers new nodes in order of first appearance. A table with an int32 for each node
+ * of the graph gives the node's local id, so the sampler needs no hashing.
  *
  * With GPU_PLACE_SPLIT, only some rows of the features are in the GPU's memory: those that batches
  * need most often (vip.h). The GPU reads the other rows from host memory (gpu_cache.h). The batches
@@ -71,9 +71,9 @@ int gpu_cache_parse(const char *text, struct gpu_cache_size *out, struct err *er
 enum gpu_place gpu_place_choose(const struct gpu_place_sizes *s);
 /* Opens a store if `where` asks for one, else sets *out to NULL. GPU_PLACE_GPU and GPU_PLACE_SPLIT
  * ask for a store; if it cannot be opened, the function fails. GPU_PLACE_AUTO asks for a store if
- * `d` is a GPU, the sampler can run with the options, the graph has an edge, and gpu_place_choose()
- * does not choose the host. If papers.h made the data and its graph is not in host memory, `where`
- * counts as GPU_PLACE_GPU. `data` must outlive the store. */
+ * all of this is true: `d` is a GPU, the sampler can run with the options, the graph has an edge,
+ * and gpu_place_choose() does not choose the host. If papers.h made the data, and its graph is not
+ * in host memory, `where` counts as GPU_PLACE_GPU. `data` must outlive the store. */
 int gpu_store_place(struct gpu_store **out, const struct gpu_placement *where, struct gnn_device *d,
                     const struct dataset *data, const struct sample_options *o, struct err *err);
 void gpu_store_close(struct gpu_store *s);

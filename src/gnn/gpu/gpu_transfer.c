@@ -155,8 +155,8 @@ static struct slot *next_slot(struct gpu_transfer *t)
     return s;
 }
 
-/* Queues the copy on d->sample, the stream of the GPU's sampler. The stream is free for copies: the
- * CPU makes the samples here. */
+/* Queues the copy on d->sample, the stream of the GPU's sampler. The sampler does not need the
+ * stream, because the CPU samples these batches. */
 static void copy_packed(struct gpu_transfer *t, struct slot *s, const struct gnn_batch *b)
 {
     struct gpu_device *d = t->d;
@@ -198,8 +198,8 @@ static void point_to_copies(const struct slot *s, const struct gnn_batch *b, str
     }
 }
 
-/* Computes the array `reduced` of the batch (gnn/batch.h): for each node whose neighbours the last
- * hop sampled, the sum or the mean of the features of these neighbours. */
+/* Computes the array `reduced` of the batch (gnn/batch.h). It has a row for each node whose
+ * neighbours the last hop sampled: the sum or the mean of the features of these neighbours. */
 static void reduce(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
 {
     int last = b->hops - 1;

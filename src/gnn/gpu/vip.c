@@ -126,7 +126,7 @@ static uint32_t bits_of(float p)
 
 /* Returns the bits of the rows-th largest number. A histogram of the high halves of all numbers
  * gives the high half of the result. A second histogram gives the low half. Several nodes may have
- * exactly this number. `*equal` becomes how many of them are among the `rows` nodes to choose. */
+ * exactly this number. Sets *equal to how many of these nodes vip_choose() has to take. */
 static uint32_t least_taken(const float *p, int64_t nodes, int64_t rows, int64_t *equal)
 {
     int64_t *count = xcalloc(BINS, sizeof *count), left = rows;

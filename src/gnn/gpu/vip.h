@@ -19,8 +19,8 @@
  * Here a_h(u) is the probability of this event: the batch has u, and at least one of the hops 1 to
  * h took a given neighbour of u. With one hop, it is p_0(u) * q_1(u). A later hop adds to it only
  * if no hop before took the neighbour. So we need a second probability, n_h(u): the batch has u
- * after hop h, and none of the hops 1 to h took the given neighbour. Both follow from the numbers
- * of hop h-1, and n_h also from p_h, which follows from a_h:
+ * after hop h, and none of the hops 1 to h took the given neighbour. For each hop we compute a_h,
+ * then p_h as above, then n_h:
  *
  *     n_0 = p_0    a_h = p_{h-1} - n_{h-1} * (1 - q_h)    n_h = n_{h-1} * (1 - q_h) + p_h - p_{h-1}
  *

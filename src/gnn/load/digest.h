@@ -2,7 +2,7 @@
  * digest.h - computes one number from the epoch, index, hops, nodes, features and labels of a
  * batch, to tell whether two batches are equal.
  *
- * Digests of several batches may be added. Epoch and number of a batch are part of its digest, so
+ * Digests of several batches may be added. Epoch and index of a batch are part of its digest, so
  * the sum changes if two batches swap their contents.
  */
 #ifndef GNN_LOAD_DIGEST_H

@@ -8,8 +8,8 @@
  *
  * Invariants, whenever the mutex is free:
  *   1. A thread takes a free slot and the batch number `next` together. So the lowest batch that
- *      was not delivered yet has a slot or is the next to get one. Delivery in order cannot
- *      deadlock.
+ *      was not delivered yet has a slot or is the next to get one. Therefore delivery in order
+ *      cannot deadlock.
  *   2. Threads take batch numbers only while `state` is RUNNING. loader_cancel and a failure end
  *      that state; slots that are FILLING then become FREE when their threads are done.
  *   3. `filling` counts the slots that are FILLING. loader_start waits until it is 0.
@@ -91,8 +91,8 @@ static size_t feature_row_bytes(const struct loader *l)
     return l->data->feature ? (size_t)m->feature_dim * gnn_type_bytes(m->feature_type) : 0;
 }
 
-/* If the options have `memory`, puts the batch into one piece of it. Sets b->feature and b->label
- * to the memory where slice() will write. */
+/* If the options have `memory`, puts the batch into one piece of that memory. Sets b->feature and
+ * b->label to the memory where slice() will write. */
 static int place(struct loader *l, struct slot *s, struct err *err)
 {
     struct gnn_batch *b = &s->batch;

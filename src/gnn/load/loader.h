@@ -12,9 +12,9 @@
  *     }
  *     loader_close(l);
  *
- * Each thread takes a free slot and the next batch number together, samples the batch into the
- * slot, copies (slices) the features of its nodes and the labels of its seeds there, and marks the
- * slot ready. If no slot is free, threads sleep: memory is bounded by the slots. The consumer gets
+ * Each thread takes a free slot and the next batch number together, and samples the batch into the
+ * slot. Then it copies (slices) the features of the batch's nodes and the labels of its seeds into
+ * the slot. If no slot is free, threads sleep: memory is bounded by the slots. The consumer gets
  * batches in order, or as they are ready. A thread that fails ends the epoch: loader_next then
  * returns -1 with the thread's error. No thread polls, except that loader_next wakes a few times a
  * second to notice Ctrl-C.
@@ -87,10 +87,10 @@ void loader_cancel(struct loader *l);
 /* Ends the threads and frees everything, in any state. */
 void loader_close(struct loader *l);
 
-/* Nanoseconds of CPU time that the threads spent, in all epochs. */
+/* Sums over all epochs. */
 struct loader_times {
-    uint64_t sample_ns, slice_ns;
-    uint64_t wait_ns; /* wall time that the consumer waited in loader_next */
+    uint64_t sample_ns, slice_ns; /* CPU time of the threads */
+    uint64_t wait_ns;             /* wall time that the consumer waited in loader_next */
 };
 struct loader_times loader_times(struct loader *l);
 

@@ -121,8 +121,9 @@ static int sage_ri_layer(const struct gnn_model_config *c, struct gnn_program *p
     return program_add(p, level, 1, y, x);
 }
 
-/* The head multiplies the input and the results of all layers, put side by side, by one matrix. We
- * compute the same as a sum of products, one for each of these values. */
+/* The head puts the input and the results of all layers side by side, and multiplies them by one
+ * matrix. A sum of products, one for each of these values, gives the same result. So that is what
+ * we compute. */
 static int sage_ri_head(const struct gnn_model_config *c, struct gnn_program *p)
 {
     int w[GNN_MAX_TERMS];

@@ -34,8 +34,8 @@
  *
  * The sizes, activations and dropouts are those of the public code of SALIENT, a system for
  * training such models. The head of sage-ri reads the results of the layers after the residual
- * (x' R + r, or x') was added to them. That code does the same: it adds the residual in place,
- * which also changes the results that were put side by side.
+ * (x' R + r, or x') was added to them. SALIENT's code does the same: it adds the residual in place,
+ * so the results that it puts side by side change too.
  */
 #ifndef GNN_MODEL_MODELS_H
 #define GNN_MODEL_MODELS_H

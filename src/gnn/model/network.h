@@ -30,8 +30,8 @@
 struct gnn_network;
 enum gnn_mode { GNN_EVAL, GNN_TRAIN };
 
-/* Fails if the weights, gradients and moments need more than `available` bytes. 0 means that the
- * available memory is not known; then the function never fails. */
+/* Fails if the weights, gradients and moments need more than `available` bytes. If `available` is
+ * 0, the available memory is not known, and the function never fails. */
 int network_check_memory(const struct gnn_program *p, uint64_t available, struct err *err);
 /* Makes a network with random weights, which depend only on the program and the seed. Borrows `p`
  * and `d`. */
@@ -82,7 +82,8 @@ void network_get(struct gnn_network *n, int value, int64_t rows, float *out);
 
 /* ---- the whole state, for checkpoints and tests ---- */
 enum gnn_state { GNN_WEIGHTS, GNN_GRADIENTS, GNN_MOMENTS1, GNN_MOMENTS2, GNN_RUNNING, GNN_STATES };
-/* Returns the number of reals of one part of the state. */
+/* Returns the number of reals of one part of the state. A real is a float or a double
+ * (gnn/ops/ops.h). */
 int64_t network_state_reals(const struct gnn_network *n, enum gnn_state part);
 /* Returns the memory of this part on the device. */
 void *network_state(struct gnn_network *n, enum gnn_state part);

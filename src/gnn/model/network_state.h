@@ -12,8 +12,8 @@ struct buffer {
     size_t bytes;
 };
 
-/* The buffers that a step of the program keeps for its backward pass. They hold arrays of the
- * operations in gnn/ops/ops.h. No step needs both AUX_SAVED and AUX_ARG. */
+/* The buffers that a step of the program keeps for its backward pass. Each holds an array that is
+ * an argument of an operation in gnn/ops/ops.h. No step needs both AUX_SAVED and AUX_ARG. */
 enum {
     AUX_SAVED,           /* `saved` of batch_norm */
     AUX_ARG = AUX_SAVED, /* `arg` of segment */

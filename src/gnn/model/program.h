@@ -3,8 +3,9 @@
  *
  * A value is a matrix with one row for each node of a level: level h of a batch holds the first
  * n_nodes[h] nodes. A step computes one value from others with one operation of gnn/ops/ops.h. A
- * step may read a value of a higher level than its result: then it reads the first rows of the
- * value, which belong to the same nodes. model/network.h runs a program forwards and backwards.
+ * step may read a value of a higher level than its result. Then segments and attention read the
+ * rows of neighbours. Other steps read only the first rows: those of the result's own nodes.
+ * model/network.h runs a program forwards and backwards.
  *
  *     struct gnn_program p;
  *     program_init(&p, layers, features, classes);
@@ -15,9 +16,10 @@
  *     program_release(&p);
  *
  * Each step belongs to a layer, 0..layers-1, or to the head, number `layers`. A step of layer l
- * reads the input of its layer, carry[l], or results of the same layer, at the levels layers-l and
- * layers-l-1. A step of the head reads level 0 of any carry. So layer-wise inference can run one
- * layer for all nodes before it starts the next.
+ * reads only carry[l], which is the input of the layer, and results of other steps of the layer.
+ * All these values have the level layers-l or layers-l-1. A step of the head reads the rows of
+ * level 0 of any carry. So layer-wise inference can run one layer for all nodes before it starts
+ * the next layer.
  */
 #ifndef GNN_MODEL_PROGRAM_H
 #define GNN_MODEL_PROGRAM_H
@@ -51,6 +53,8 @@ struct gnn_weight {
     double bound;
 };
 
+/* An epilogue adds a bias, applies an activation and drops elements: struct gnn_epilogue in
+ * gnn/ops/ops.h. */
 enum gnn_step_kind {
     GNN_STEP_PRODUCT, /* epilogue(the sum of in[t] weight[t] over all t) */
     GNN_STEP_SEGMENT, /* in[0], reduced over the neighbours of each target of a hop */
@@ -110,8 +114,8 @@ int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_
 bool program_head_reads(const struct gnn_program *p, int value);
 
 /* Returns true if the input may be reduced before the program runs, and sets *kind to the
- * reduction. For this, every step that reads all rows of the input must be a GNN_STEP_SEGMENT, and
- * either all these steps use a sum or all use a mean. Any other step may read only the first rows
+ * reduction. For this, every step that reads all rows of the input must be a GNN_STEP_SEGMENT.
+ * Either all these steps use a sum, or all use a mean. Any other step may read only the first rows
  * of the input: those of the next lower level. */
 bool program_reduces_input(const struct gnn_program *p, enum gnn_segment *kind);
 

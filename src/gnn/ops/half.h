@@ -2,12 +2,14 @@
  * half.h - products in half precision: how operands are rounded, and by how much gradients are
  * scaled before they are rounded. With `--precision fp16`, all devices follow these rules.
  *
- * A product rounds both operands to half precision, to nearest with ties to even, and adds up in
- * float. Half precision has a small range: it ends at 65504, and below 2^-14 it loses bits. So
- *   1. a gradient is multiplied by 2^shift before it is rounded, and the result of the product is
- *      divided by 2^shift;
- *   2. an element of the result is computed again, from the operands without rounding, if rounding
- *      made one of its operands infinite. So a large value costs time, but the result stays right.
+ * A product rounds both operands to half precision, to nearest with ties to even, and computes its
+ * sums in float. Half precision has a small range: it ends at 65504, and below 2^-14 it loses bits.
+ * So there are two more rules:
+ *   1. A gradient is multiplied by 2^shift before it is rounded, and the result of the product is
+ *      divided by 2^shift.
+ *   2. If rounding made an operand infinite, each element of the result that uses this operand is
+ *      computed again, from the operands without rounding. So a large value costs time, but the
+ *      result stays right.
  */
 #ifndef GNN_OPS_HALF_H
 #define GNN_OPS_HALF_H

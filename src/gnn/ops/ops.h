@@ -210,8 +210,8 @@ struct gnn_ops {
     void (*attend)(struct gnn_device *d, const struct gnn_hop *h, const struct gnn_attention *at,
                    const void *weight, const void *z, void *out);
     /* Computes the gradients of the scores from dout. `dscore` has the shape of `weight` and gets
-     * the gradient of src_score + dst_score for each edge. ddst gets the sums of these over the
-     * edges of each target, dsrc the sums over the edges of each source. */
+     * the gradient of src_score + dst_score for each edge. ddst gets the sum of these gradients
+     * over the edges of each target. dsrc gets their sum over the edges of each source. */
     void (*edge_softmax_grad)(struct gnn_device *d, const struct gnn_hop *h,
                               const struct gnn_attention *at, const void *src_score,
                               const void *dst_score, const void *weight, const void *z,

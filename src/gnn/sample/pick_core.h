@@ -8,9 +8,9 @@
  * order in which nodes are sampled nor on threads, ranks or the device. An implementation on a GPU
  * can give each node a thread, or each slot a lane.
  *
- * A random number below n is the high half of word * n (Lemire). If the low half is below
- * 2^w mod n, for words of w bits, the word is rejected and the slot tries its next word. So all
- * numbers are exactly equally likely. The number of the attempt is part of the counter, so a
+ * A random number below n is the high half of word * n (Lemire). Let w be the number of bits of a
+ * word. If the low half is below 2^w mod n, the word is rejected and the slot tries its next word.
+ * So all numbers are exactly equally likely. The number of the attempt is part of the counter, so a
  * rejection in one slot does not change the numbers of the other slots.
  */
 #ifndef GNN_SAMPLE_PICK_CORE_H
@@ -99,8 +99,8 @@ GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first
  *
  * The result depends on the random words alone, so each implementation may find out in its own way
  * whether a position is taken. Here, if the degree is at most 64, each position has a bit of its
- * own. For larger degrees there are 512 bits, and several positions share a bit: if the bit is 0,
- * the position is not taken; if the bit is 1, we search.
+ * own. For larger degrees there are 512 bits, and several positions share a bit. If the bit is 0,
+ * the position is not taken. If the bit is 1, we search.
  */
 GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)

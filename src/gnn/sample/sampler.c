@@ -9,10 +9,10 @@
  *     ids     look neighbours up in the table, number new ones  hits, thanks to the touch
  *
  * The table (id_table.h) holds the local id of each node of the batch. A miss is a read that misses
- * the caches. The misses of one pass do not depend on each other, and a pass does little else, so
- * that the processor overlaps as many as it can. The pass `touch` uses plain reads: a Neoverse-N1
- * drops prefetch instructions as soon as its queue of misses is full, so prefetches did not help.
- * The cache lines of a block fit into the L1 cache.
+ * the caches. The misses of one pass do not depend on each other, and a pass does little else. So
+ * the processor overlaps as many misses as it can. The pass `touch` uses plain reads. Prefetches
+ * did not help: a Neoverse-N1 drops prefetch instructions when its queue of misses is full. The
+ * cache lines of a block fit into the L1 cache.
  */
 #include "gnn/sample/sampler.h"
 

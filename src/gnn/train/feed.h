@@ -14,9 +14,8 @@
  *     feed_close(&f);                                       after loader_close
  *
  * With `store`, the GPU samples the neighbours of the loader's seeds. With `transfer`, the loader
- * prepares batches in pinned memory, and a stream copies them ahead. If both are NULL, the device
- * reads the batch in the loader's memory (the CPU), or copies its arrays when it needs them (a
- * GPU).
+ * prepares batches in pinned memory, and a stream copies them ahead. If both are NULL, the CPU
+ * reads the batch in the loader's memory, and a GPU copies the batch's arrays when it needs them.
  */
 #ifndef GNN_TRAIN_FEED_H
 #define GNN_TRAIN_FEED_H
@@ -53,8 +52,8 @@ void feed_options(const struct feed *f, struct loader_options *o);
 int feed_batch(const struct feed *f, const struct sample_options *o, const struct gnn_batch *b,
                struct gnn_batch *own, const struct gnn_batch **use, struct err *err);
 /* Call it after all work on the batch was queued. Gives back to the loader the batches that the
- * device does not read any more. Waits for copies if otherwise all of the loader's `slots` would
- * stay in use, or more batches than feed_open()'s `ahead` would be on their way. */
+ * device does not read any more. With `transfer`, waits for copies until at most `ahead` batches
+ * (see feed_open) are on their way, and at least one of the loader's `slots` is free. */
 void feed_give_back(const struct feed *f, struct loader *l, int slots, const struct gnn_batch *b);
 /* Waits for all copies and gives back all batches. */
 void feed_end(const struct feed *f, struct loader *l);

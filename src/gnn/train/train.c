@@ -376,9 +376,9 @@ static int save(struct trainer *t, struct epoch_report *r, struct err *err)
     return whole_loss(t, &loss, err) < 0 ? -1 : save_position(t, loss, r, err);
 }
 
-/* Returns 1 with the next batch, 0 at the end of the epoch, -1 if a rank cannot get its batch:
- * after Ctrl-C, or because a thread of its loader failed. Then all ranks stop before the same
- * batch, and leave after rank 0 has saved. So Ctrl-C loses no trained batch. */
+/* Returns 1 with the next batch, 0 at the end of the epoch, or -1 if a rank cannot get its batch.
+ * That happens after Ctrl-C, or if a thread of its loader failed. Then all ranks stop before the
+ * same batch, and leave after rank 0 has saved. So Ctrl-C loses no trained batch. */
 static int next_batch(struct trainer *t, const struct gnn_batch **b, struct epoch_report *r,
                       struct err *err)
 {

@@ -16,9 +16,9 @@
  *
  * With `comm`, several processes (ranks) train one model. Each computes with its share of every
  * batch, and the ranks average their gradients, so all ranks have the same weights after every
- * batch. The losses are those of one process, apart from rounding. Models with batch norm are an
- * exception: each rank normalises with the statistics of its own rows. Rank 0 writes the
- * checkpoints.
+ * batch. The losses are those that one process would get, apart from rounding. Models with batch
+ * norm are an exception: each rank normalises with the statistics of its own rows. Rank 0 writes
+ * the checkpoints.
  */
 #ifndef GNN_TRAIN_TRAIN_H
 #define GNN_TRAIN_TRAIN_H

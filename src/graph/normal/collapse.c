@@ -386,7 +386,8 @@ enum { MAX_SCALES = 4 };
 
 struct pooling {
     const struct value *conv; /* the convolution before the pooling */
-    /* The operations between them, which multiply or divide by one number. */
+    /* The operations between the convolution and the pooling. Each multiplies or divides by one
+     * number. */
     const struct value *scale[MAX_SCALES];
     /* The size and the step of the windows along each axis of `conv`; 0 means that the axis has no
      * windows. */
@@ -435,11 +436,11 @@ struct side {
 
 /* Fills *s for a side with `window` weights. Returns false if `before` would be negative.
  *
- * For a transposed convolution with input x and weights w, the numbers follow from this: it adds
- * x[j] * w[k] to place stride*j + k - padding of its output. Element i of the pooling adds up the
- * places step*i + t, with t from 0 to the window's size - 1. So there x[j] is multiplied by the sum
- * of all w[k] with k = step*i - stride*j + t + padding. If stride == step, this sum depends only on
- * i - j, as in a convolution with stride 1. */
+ * For a transposed convolution, the numbers follow from its definition. Let x be its input and w
+ * its weights. It adds x[j] * w[k] to place stride*j + k - padding of its output. Element i of the
+ * pooling adds up the places step*i + t, with t from 0 to the pooling window's size - 1. So in
+ * element i, x[j] is multiplied by the sum of all w[k] with k = step*i - stride*j + t + padding. If
+ * stride == step, this sum depends only on i - j, as in a convolution with stride 1. */
 static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, struct side *s)
 {
     int64_t size = p->size[axis], step = p->step[axis];
@@ -450,7 +451,7 @@ static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, st
     s->step = step;
     s->pad = floor_div(size - 1 + pad, step);
     s->before = step * s->pad - pad;
-    int64_t last = floor_div(window - 1 + s->before, step); /* the last place with a weight */
+    int64_t last = floor_div(window - 1 + s->before, step); /* the last window with a weight */
     s->after = MAX(0, step * last + size - window - s->before);
     return s->before >= 0;
 }
