@@ -1,6 +1,6 @@
 /*
- * agent.h - a run of `hone optimize`. It asks authors (models, programs or people) for kernels, has
- * these candidates judged, grows a tree of candidates and records everything.
+ * agent.h - a run of `hone optimize`. It asks authors (models, programs or people) for kernels, the
+ * candidates. It has them judged, grows a tree of them and records everything.
  *
  *     struct agent *a;
  *     agent_open(&a, &(struct agent_setup){.store = s, .run = id, .task = t, ...}, err);
@@ -202,9 +202,9 @@ struct node *agent_grow(struct agent *a, struct node *parent, const char *source
 /* Has all `n` nodes judged at the same time, and stores them with their verdicts. Returns 0, 1 if
  * the run must stop, or -1 on an error. */
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
-/* Sets ns[i] to the modelled time of sources[i], or to 0 if that source does not pass. So a
- * strategy can choose among sources. Adds no nodes to the tree, but stores the verdicts. Returns 0,
- * 1 if the run must stop, or -1 on an error. */
+/* Sets ns[i] to the modelled time of sources[i], which the emulator's cost model gives, or to 0 if
+ * that source does not pass. Adds no nodes to the tree, but stores the verdicts. Returns 0, 1 if
+ * the run must stop, or -1 on an error. */
 int agent_estimate(struct agent *a, const char *const *sources, size_t n, double *ns,
                    struct err *err);
 /* Gives a node the verdict no_code or rejected, with a reason, without asking the judge. */
@@ -238,9 +238,9 @@ bool node_passes(const struct node *n);
 int node_cmp(const struct node *a, const struct node *b);
 /* True if the prompts of this step may show the profiler's counters. */
 bool profile_allowed(const struct agent *a, uint32_t step);
-/* If the goal is reached, stops the run and returns true. The goal is a kernel that reaches
- * cfg->stop_pct percent of the roofline or the time cfg->stop_ns. In a run without times (--smoke)
- * the goal is any kernel that passes. */
+/* If the goal is reached, stops the run and returns true. The goal is a kernel that takes at most
+ * cfg->stop_ns, or one that reaches cfg->stop_pct percent of the roofline. In a run without times
+ * (--smoke) the goal is any kernel that passes. */
 bool goal_reached(struct agent *a);
 
 #endif

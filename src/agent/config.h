@@ -121,7 +121,7 @@ struct run_config {
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
 /* Sets whole_files if some author of the run is a person or a program. Such an author wants to read
- * the kernel itself, and has no prompt cache that would gain from prompts that begin alike. */
+ * the whole kernel. It has no prompt cache, so nothing is saved by prompts that begin alike. */
 void run_config_set_whole_files(struct run_config *c);
 /* Sets one ablation, "KEY=VALUE". With ablations a study switches off or varies single ideas of the
  * published strategies. ABLATIONS lists the keys. */

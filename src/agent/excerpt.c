@@ -59,7 +59,7 @@ static char *code_of(const char *source)
 struct block {
     /* pointers into the code: to the block's first character, to its '{', and past its '}' */
     const char *head, *body, *end;
-    size_t first, open, close; /* the lines, from 1, on which the block, '{' and '}' begin */
+    size_t first, open, close; /* line numbers, from 1: of `head`, of '{' and of '}' */
     bool shown;
 };
 VEC_DECL(block_vec, struct block);

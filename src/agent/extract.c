@@ -389,7 +389,8 @@ static void extract_file(struct extract *x, const char *reply, size_t len)
         open = false;
         struct span b = {from, (size_t)(at - from)};
         int r = rank_block(b);
-        if (r >= best_rank && r) { /* the last block counts, because models correct themselves */
+        /* of equal blocks the last counts, because models correct themselves */
+        if (r >= best_rank && r) {
             best = b;
             best_rank = r;
         }

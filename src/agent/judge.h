@@ -35,9 +35,8 @@ struct judge_order {
 
 struct judge_ops {
     /* Returns 0 if the candidate was accepted, -1 on an error. Returns 1 if the judge is a
-     * recording that rightly lacks this verdict: the recorded run was stopped before it, or it is a
-     * confirmation (a second evaluation of the best candidate, confirm.h) and the recorded run made
-     * none. */
+     * recording that lacks this verdict for a good reason. There are two: the recorded run was
+     * stopped, or the verdict is a confirmation (confirm.h) and the recorded run made none. */
     int (*submit)(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err);
     /* Returns 1 with a verdict, 0 if none came within timeout_ns, -1 on an error. */
     int (*wait)(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
@@ -61,7 +60,7 @@ struct judge {
  * borrowed. If `baselines` is false, no order times baselines. */
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines);
 /* Returns a judge that gives the verdicts of a recording. The recording is borrowed. A missing
- * verdict is an error, except in the two cases in which `submit` returns 1. */
+ * verdict is an error, except in the two cases that `submit` names. */
 struct judge *judge_replay(const struct replay *r);
 void judge_close(struct judge *j);
 

@@ -58,7 +58,8 @@ static void say_idea(const struct agent *a, const struct idea *i, struct strbuf 
     strbuf_addc(out, '\n');
 }
 
-/* Returns whether the architecture has WGMMA. Of those with TMA, only sm_90 has it. */
+/* Returns whether the architecture has WGMMA. Only sm_90 has it; later architectures have TMA, but
+ * not WGMMA. */
 static bool has_wgmma(const struct agent *a)
 {
     return str_starts(a->cfg->arch, "sm_9");
