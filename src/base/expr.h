@@ -11,6 +11,7 @@
  *
  * Division truncates as in C. cdiv(a,b) is a/b rounded up; align(a,b) is the least multiple of b
  * that is not below a; both need b > 0. pow2ceil(a) is the least power of 2 that is not below a.
+ * alignof(NAME) is the largest power of 2, in bytes, that divides the address of the tensor NAME.
  * min and max take 2 to 16 arguments. && || ?: evaluate only the operands they need. a < b < c is
  * an error. Overflow, division by zero and an unknown name are errors; the message says at which
  * column. Depth and length are capped: 10,000 parentheses are an error, not a crash.

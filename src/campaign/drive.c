@@ -17,8 +17,8 @@
 /* How long a child may take to end after SIGTERM. A child is `hone` too, and ends within ten
  * seconds (sys/interrupt.h). */
 #define STOP_NS (12 * SEC)
-/* If a campaign was killed, one of its child processes may still hold a run. How long to wait until
- * that process ends. */
+/* A child process of a campaign that was killed may still hold its run. We wait at most this long
+ * for its end. */
 #define LOCK_NS (30 * SEC)
 
 #define NO_PASS "no kernel passes"
@@ -212,8 +212,9 @@ static int set_share(struct drive *d, struct job *j, struct err *err)
            (b->steps && j->share.steps < 1);
 }
 
-/* Creates the pool, the file in which the author calls of all tasks reserve tokens and money. At
- * the start it counts as spent what earlier executions of `hone bench` spent, as the store says. */
+/* Creates the pool, the file in which the author calls of all tasks reserve tokens and money. The
+ * pool starts with the amounts that earlier executions of `hone bench` spent, which the store
+ * knows. */
 static int open_pool(struct drive *d, struct err *err)
 {
     const struct budget *b = &d->r->budget;
