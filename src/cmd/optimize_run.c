@@ -555,9 +555,9 @@ static int recorded_device(const struct optimize_run *s, const char **name, stru
     return rc < 0 ? -1 : 0;
 }
 
-/* Fails if other devices gave the run's recorded times: the best candidate would be chosen by times
- * that cannot be compared. We cannot check the GPUs behind a spool. A campaign has its own check
- * (`hone bench --other-gpu`). */
+/* Fails if another device gave the run's recorded times. Times of different devices cannot be
+ * compared, so they cannot say which candidate is best. We cannot check the GPUs behind a spool. A
+ * campaign has its own check (`hone bench --other-gpu`). */
 static int check_same_device(const struct optimize_run *s, const struct evaluator *e,
                              struct arena *mem, struct err *err)
 {
