@@ -13,9 +13,9 @@
  *
  * Therefore Hone can resume a run by starting its strategy from the beginning. Each author call has
  * a key (role and index), and each verdict has a key (index). If the store has a reply or verdict
- * under the key, the strategy gets it immediately, so Hone repeats nothing that it has recorded.
- * A replay gives the strategy the recorded replies and verdicts of an earlier run, so it makes the
- * same candidates again.
+ * under the key, the strategy gets it immediately, so Hone repeats nothing that it has recorded. A
+ * replay gives the strategy the recorded replies and verdicts of an earlier run, so the strategy
+ * makes the same candidates again.
  *
  *      strategy ──ask(role, prompt)──> store has (role, i)? ──yes──> its reply
  *                                            │no
@@ -202,19 +202,19 @@ struct node *agent_grow(struct agent *a, struct node *parent, const char *source
 /* Has all `n` nodes judged at the same time, and stores them with their verdicts. Returns 0, 1 if
  * the run must stop, or -1 on an error. */
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
-/* Sets ns[i] to the modelled time of sources[i], which the emulator's cost model gives, or to 0 if
- * that source does not pass. Adds no nodes to the tree, but stores the verdicts. Returns 0, 1 if
- * the run must stop, or -1 on an error. */
+/* Sets ns[i] to the modelled time of sources[i], or to 0 if that source does not pass. Modelled
+ * times come from the emulator's cost model. Adds no nodes to the tree, but stores the verdicts.
+ * Returns 0, 1 if the run must stop, or -1 on an error. */
 int agent_estimate(struct agent *a, const char *const *sources, size_t n, double *ns,
                    struct err *err);
 /* Gives a node the verdict no_code or rejected, with a reason, without asking the judge. */
 int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const char *detector,
                  const char *reason, struct err *err);
 int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err *err);
-/* Adds the move of candidate `n` to the ledger as an idea. `result` is `n` or a repair of `n`.
- * Compares the time of `result` with the time of `against`, and sets the idea's outcome and gain;
- * the outcome is "" if `against` is NULL or has no time. If the ledger already has the idea, a
- * better outcome replaces the old one. */
+/* Adds the move of candidate `n` to the ledger as an idea. `result` is `n` or a repair of `n`. If
+ * `result` does not pass, the outcome is "failed". Otherwise the outcome and the gain compare its
+ * time with the time of `against`. If `against` is NULL, or one of the two times is missing, the
+ * outcome is "". If the ledger already has the idea, a better outcome replaces the old one. */
 int agent_add_idea(struct agent *a, const struct node *n, const struct node *result,
                    const struct node *against, struct err *err);
 /* Records an event of this kind in the store. */

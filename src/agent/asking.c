@@ -93,7 +93,7 @@ struct author *agent_author(const struct agent *a, enum author_role r)
 }
 
 /* Returns the name under which the run's records keep the author of this role. We take the name
- * from the configuration: a path in that name is absolute, so the name stays the same after `hone
+ * from the configuration. Paths are absolute there, so the name stays the same after `hone
  * resume`. */
 static const char *author_name(struct agent *a, enum author_role r)
 {

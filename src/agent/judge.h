@@ -55,9 +55,9 @@ struct judge {
     void *priv;
 };
 
-/* Returns a judge that uses the evaluator `e`. `model` is a second evaluator, on the emulator, for
- * orders with `model` set; it is NULL if `e` itself is on the emulator. Both evaluators are
- * borrowed. If `baselines` is false, no order times baselines. */
+/* Returns a judge that uses the evaluator `e`. `model` is a second evaluator, on the emulator. It
+ * gets the orders whose `model` is true. It is NULL if `e` itself is on the emulator. Both
+ * evaluators are borrowed. If `baselines` is false, no order times baselines. */
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines);
 /* Returns a judge that gives the verdicts of a recording. The recording is borrowed. A missing
  * verdict is an error, except in the two cases that `submit` names. */

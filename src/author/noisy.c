@@ -18,8 +18,8 @@
  * candidate is spoilt if its error is "compile" or "wrong". Its label is then in braces, so that
  * its failure does not count as a failure of the point. When asked to repair it, the author writes
  * the same point again, and may err again. Random numbers depend only on the run's seed, the role
- * and the number of the call. If a point is spoilt in the same way twice, the file is the same, so
- * that its verdict can be used again.
+ * and the number of the call. If a point is spoilt in the same way twice, both files are the same,
+ * so that Hone can use the first verdict again.
  *
  * "noisy:compile=0.2,wrong=0.1,slower=0.3,idle=0.1" sets other rates.
  */

@@ -18,7 +18,7 @@
  *
  * expr_parse_real() also accepts real numbers (0.5, 1e-6), the names in expr_names.reals, and the
  * functions sqrt exp log log2 pow double. As in C, an operator with a real operand converts the
- * other operand and computes in double; an operator with two integers stays an integer operation,
+ * other operand and computes in double. An operator with two integer operands computes in integers,
  * so 1/2*0.5 is 0.
  */
 #ifndef BASE_EXPR_H

@@ -67,7 +67,7 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     return 0;
 }
 
-/* With --author replay:FILE, the run goes as it was recorded in FILE. Refuses options whose values
+/* With --author replay:FILE, Hone repeats the run that FILE records. Refuses options whose values
  * come from this recording. */
 static int check_replay(const struct wishes *w, const struct budget *b, struct err *err)
 {

@@ -445,9 +445,9 @@ static int keep_task(struct optimize_run *s, const struct task *t, struct arena 
     return rc;
 }
 
-/* Creates the run. If the run belongs to a campaign, one transaction writes both the run and, in
- * the campaign's entry, the number of the run. So if the process is killed here, a resumed campaign
- * does not begin a second run. */
+/* Creates the run. If the run belongs to a campaign, one transaction creates the run and writes its
+ * number into the campaign's entry. So if the process is killed here, a resumed campaign does not
+ * begin a second run. */
 static int create_run(struct optimize_run *s, const char *task, const char *config, struct err *err)
 {
     const char *author = s->config->authors[AUTHOR_CODE];

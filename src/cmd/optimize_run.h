@@ -50,8 +50,8 @@ struct optimize_run {
     const char *pool; /* the file of the campaign's budget (author/limits/pool.h); NULL = none */
 };
 
-/* Checks before a run exists that the author can be opened, and that its price is known if there is
- * a budget of money. */
+/* Call it before a run exists. Checks that the author can be opened. If there is a budget of money,
+ * also checks that the author's price is known. */
 int cmd_check_author(const char *spec, const struct budget *b, struct err *err);
 
 /* Without the headers of CuTe, no kernel in CuTe compiles. If they are missing, sets *d to plain
