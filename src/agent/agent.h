@@ -91,8 +91,8 @@ struct agent_watch {
     /* Called if a reply cannot be used. If `again` is true, the author is asked once more. */
     void (*refused)(void *ctx, const struct agent *a, const char *role, uint64_t index,
                     const char *why, bool again);
-    /* Called again and again while `n` candidates are judged. `what` says what the judge does
-     * for the first of them at the moment, such as "compiling" or "running". "" if that is not
+    /* Called again and again while `n` candidates are judged. `what` says what the judge does for
+     * the first of them at the moment, such as "compiling" or "running". It is "" if that is not
      * known. */
     void (*judging)(void *ctx, const struct agent *a, size_t n, const char *what);
     void (*judged)(void *ctx, const struct agent *a, const struct node *n);
@@ -127,8 +127,8 @@ struct agent {
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
     struct node *best; /* the fastest node that passes; NULL if there is none */
-    /* The first node that passed on a GPU in an evaluation that timed PyTorch too; NULL if there is
-     * none. */
+    /* The first node that passed on a GPU in an evaluation with all baselines, PyTorch included;
+     * NULL if there is none. */
     struct node *with_torch;
     struct shown_files shown; /* the file that the last prompt of each role showed */
     struct rng rng;

@@ -66,7 +66,7 @@ struct run_config {
     const char *arch;     /* such as "sm_90a" */
     const char *gpu;      /* the GPU whose roofline is used, such as "h200" */
     const char *device;   /* "emu" or "cuda"; "" means a GPU if there is one */
-    const char *on;       /* where bundles run: "local", "spool:DIR", ... (sched/sched.h) */
+    const char *on;       /* where candidates run: "local", "spool:DIR", ... (sched/sched.h) */
     const char *compiler; /* "nvrtc" or "nvcc"; "" means the one that is found */
     /* The author of each role, as the user wrote it. NULL means the author of the role "code". */
     const char *authors[AUTHOR_ROLES];

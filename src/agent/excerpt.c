@@ -152,7 +152,7 @@ static bool has_anchor(const struct block *b, const struct anchor_vec *anchors)
     return false;
 }
 
-/* Marks every function as shown that a shown block uses, directly or through other functions. */
+/* Marks a function as shown if a shown block uses it, directly or through other functions. */
 static void show_used(struct block_vec *blocks)
 {
     for (bool more = true; more;) {

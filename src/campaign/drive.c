@@ -91,8 +91,8 @@ static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
                              run.best < 0 ? NO_PASS : "", err);
 }
 
-/* Returns the turn of an entry: 0 if its run has begun, 1 if not, 2 if the entry is reopened. Work
- * on entries of turn 0 begins first. */
+/* Returns the turn of an entry: 0 if its run has begun, 1 if not, 2 if the entry is reopened.
+ * Entries with a lower turn are started first. */
 static int turn_of(const struct entry_rec *e)
 {
     return str_eq(e->state, REOPENED) ? 2 : e->run < 0;

@@ -175,7 +175,7 @@ out:
 
 /* ---- the log of what was used ---------------------------------------------------------------- */
 
-/* Empties the parts of the window that have begun since the last call. */
+/* Empties the log's entries for the parts that have begun since the last call. */
 static void advance(struct state *s, uint64_t part)
 {
     if (part <= s->part)
