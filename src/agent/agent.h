@@ -49,7 +49,7 @@
 
 struct agent;
 
-/* One candidate of the run's tree, with its verdict and its fate. */
+/* One candidate of the run's tree, with its verdict and its fate: what the run did with it. */
 struct node {
     uint64_t index;
     int64_t parent; /* the index of the parent; -1 for a root */

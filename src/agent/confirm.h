@@ -6,9 +6,9 @@
  * together with the first candidate of each wave, and only until one of these first candidates has
  * passed. But the report compares the best kernel with PyTorch, and both times should come from one
  * measurement. The confirmation makes that measurement. Like every evaluation it uses fresh inputs
- * and draws new held-out shapes. In the store, its verdict has the index of the kernel's node plus
- * STORE_CONFIRM. The kernel's first verdict stays in the store too. The confirmation is not a step
- * of the strategy and counts against the time budget only.
+ * and draws new held-out shapes, which authors never see. In the store, its verdict has the index
+ * of the kernel's node plus STORE_CONFIRM. The kernel's first verdict stays in the store too. The
+ * confirmation is not a step of the strategy and counts against the time budget only.
  *
  * A kernel that fails its confirmation had passed by luck, so it cannot be the best. Its fate
  * becomes "unconfirmed". The next best kernel takes its place and is confirmed in turn. No

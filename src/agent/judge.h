@@ -2,8 +2,8 @@
  * judge.h - the interface of a judge. A judge gives candidates their verdicts. It uses the
  * evaluator, a recording, or a test's own rules.
  *
- * Strategies know only this interface. `submit` hands a candidate over, and `wait` returns finished
- * candidates in any order, as eval_submit and eval_wait do. A wave is several candidates that are
+ * Strategies know only this interface. `submit` hands a candidate over and gives it a number, its
+ * ticket. `wait` returns finished candidates in any order. A wave is several candidates that are
  * judged at the same time: submit all of them first, then wait for each.
  */
 #ifndef AGENT_JUDGE_H

@@ -200,8 +200,9 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
     return rc == 1 ? agent_stop(a, REPLAY_END) : rc;
 }
 
-/* Passes one verdict from the judge to its node. If the verdict is `unjudged`, submits the node
- * again, unless UNJUDGED_TRIES are used up or only an estimate is wanted. */
+/* Passes one verdict from the judge to its node. The verdict `unjudged` means that Hone or the
+ * machine failed. Then submits the node again, unless UNJUDGED_TRIES are used up or only an
+ * estimate is wanted. */
 static int receive(struct agent *a, struct pending *list, size_t n, bool model, uint64_t ticket,
                    struct verdict *v, struct err *err)
 {

@@ -432,7 +432,8 @@ static void keep_full_paths(struct run_config *c, const struct task *t, struct a
             c->authors[i] = in_full(c->authors[i], schemes[k], mem);
 }
 
-/* Keeps a copy of the task in the store. A resumed run goes on with this copy. */
+/* Keeps a copy of the task in the store. A resumed run goes on with this copy if the task has
+ * changed. */
 static int keep_task(struct optimize_run *s, const struct task *t, struct arena *mem,
                      struct err *err)
 {

@@ -43,7 +43,8 @@ struct optimize_run {
     bool resumed;
     bool json, quiet;
     struct task *task; /* the task of a new run; NULL = load config->task; the run frees it */
-    /* If the run belongs to a campaign: the campaign, its entry, and the version of Hone. */
+    /* If the run belongs to a campaign: the campaign, the entry of the run's task, and the version
+     * of Hone. */
     int64_t campaign; /* 0 = none */
     uint64_t entry;
     const char *hone;
