@@ -1,6 +1,6 @@
 /*
- * agent.h - a run of `hone optimize`. It asks authors (models, programs or people) for kernels, has
- * these candidates judged, grows a tree of candidates and records everything.
+ * agent.h - a run of `hone optimize`. It asks authors (models, programs or people) for kernels, the
+ * candidates. It has them judged, grows a tree of them and records everything.
  *
  *     struct agent *a;
  *     agent_open(&a, &(struct agent_setup){.store = s, .run = id, .task = t, ...}, err);
@@ -13,9 +13,9 @@
  *
  * Therefore Hone can resume a run by starting its strategy from the beginning. Each author call has
  * a key (role and index), and each verdict has a key (index). If the store has a reply or verdict
- * under the key, the strategy gets it immediately, so Hone repeats nothing that it has recorded.
- * A replay gives the strategy the recorded replies and verdicts of an earlier run, so it makes the
- * same candidates again.
+ * under the key, the strategy gets it immediately, so Hone repeats nothing that it has recorded. A
+ * replay gives the strategy the recorded replies and verdicts of an earlier run, so the strategy
+ * makes the same candidates again.
  *
  *      strategy ──ask(role, prompt)──> store has (role, i)? ──yes──> its reply
  *                                            │no
@@ -49,7 +49,7 @@
 
 struct agent;
 
-/* One candidate of the run's tree, with its verdict and its fate. */
+/* One candidate of the run's tree, with its verdict and its fate: what the run did with it. */
 struct node {
     uint64_t index;
     int64_t parent; /* the index of the parent; -1 for a root */
@@ -91,8 +91,8 @@ struct agent_watch {
     /* Called if a reply cannot be used. If `again` is true, the author is asked once more. */
     void (*refused)(void *ctx, const struct agent *a, const char *role, uint64_t index,
                     const char *why, bool again);
-    /* Called again and again while `n` candidates are judged. `what` says what the judge does
-     * for the first of them at the moment, such as "compiling" or "running". "" if that is not
+    /* Called again and again while `n` candidates are judged. `what` says what the judge does for
+     * the first of them at the moment, such as "compiling" or "running". It is "" if that is not
      * known. */
     void (*judging)(void *ctx, const struct agent *a, size_t n, const char *what);
     void (*judged)(void *ctx, const struct agent *a, const struct node *n);
@@ -127,8 +127,8 @@ struct agent {
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
     struct node *best; /* the fastest node that passes; NULL if there is none */
-    /* The first node that passed on a GPU in an evaluation that timed PyTorch too; NULL if there is
-     * none. */
+    /* The first node that passed on a GPU in an evaluation with all baselines, PyTorch included;
+     * NULL if there is none. */
     struct node *with_torch;
     struct shown_files shown; /* the file that the last prompt of each role showed */
     struct rng rng;
@@ -202,19 +202,19 @@ struct node *agent_grow(struct agent *a, struct node *parent, const char *source
 /* Has all `n` nodes judged at the same time, and stores them with their verdicts. Returns 0, 1 if
  * the run must stop, or -1 on an error. */
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
-/* Sets ns[i] to the modelled time of sources[i], or to 0 if that source does not pass. So a
- * strategy can choose among sources. Adds no nodes to the tree, but stores the verdicts. Returns 0,
- * 1 if the run must stop, or -1 on an error. */
+/* Sets ns[i] to the modelled time of sources[i], or to 0 if that source does not pass. Modelled
+ * times come from the emulator's cost model. Adds no nodes to the tree, but stores the verdicts.
+ * Returns 0, 1 if the run must stop, or -1 on an error. */
 int agent_estimate(struct agent *a, const char *const *sources, size_t n, double *ns,
                    struct err *err);
 /* Gives a node the verdict no_code or rejected, with a reason, without asking the judge. */
 int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const char *detector,
                  const char *reason, struct err *err);
 int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err *err);
-/* Adds the move of candidate `n` to the ledger as an idea. `result` is `n` or a repair of `n`.
- * Compares the time of `result` with the time of `against`, and sets the idea's outcome and gain;
- * the outcome is "" if `against` is NULL or has no time. If the ledger already has the idea, a
- * better outcome replaces the old one. */
+/* Adds the move of candidate `n` to the ledger as an idea. `result` is `n` or a repair of `n`. If
+ * `result` does not pass, the outcome is "failed". Otherwise the outcome and the gain compare its
+ * time with the time of `against`. If `against` is NULL, or one of the two times is missing, the
+ * outcome is "". If the ledger already has the idea, a better outcome replaces the old one. */
 int agent_add_idea(struct agent *a, const struct node *n, const struct node *result,
                    const struct node *against, struct err *err);
 /* Records an event of this kind in the store. */
@@ -238,9 +238,9 @@ bool node_passes(const struct node *n);
 int node_cmp(const struct node *a, const struct node *b);
 /* True if the prompts of this step may show the profiler's counters. */
 bool profile_allowed(const struct agent *a, uint32_t step);
-/* If the goal is reached, stops the run and returns true. The goal is a kernel that reaches
- * cfg->stop_pct percent of the roofline or the time cfg->stop_ns. In a run without times (--smoke)
- * the goal is any kernel that passes. */
+/* If the goal is reached, stops the run and returns true. The goal is a kernel that takes at most
+ * cfg->stop_ns, or one that reaches cfg->stop_pct percent of the roofline. In a run without times
+ * (--smoke) the goal is any kernel that passes. */
 bool goal_reached(struct agent *a);
 
 #endif

@@ -75,8 +75,8 @@ static bool take_end(const char **s, struct end *out)
     return true;
 }
 
-/* Steps over the text between the first and the last line of a place: a dash, an en dash or "to".
- * Returns false if there is none. */
+/* Steps over the word or sign that stands between the two ends of a place in a reply: a dash, an en
+ * dash or "to". Returns false if there is none. */
 static bool take_joint(const char **s)
 {
     static const char *const joints[] = {"-", "\xe2\x80\x93", "to "};
@@ -342,8 +342,9 @@ static bool lines_equal(const char *a, size_t i, const char *b, size_t j)
     return x && y && na == nb && memcmp(x, y, na) == 0;
 }
 
-/* If lines such as "}" repeat, the same change can be written as a hunk at several places. Moves
- * the hunk up or down by one line if it then still describes the same change. */
+/* A hunk is one change of a diff (linediff.h). Where lines such as "}" repeat, the same change can
+ * be written as a hunk at several places. Moves the hunk one line up (dir -1) or down (dir 1), if
+ * it then still describes the same change. Returns whether it did. */
 static bool slide(const char *before, const char *after, struct hunk *h, int dir)
 {
     bool adds = !h->removed;

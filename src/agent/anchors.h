@@ -7,7 +7,8 @@
  *   - it numbers them: "ANCHOR 12-15: what to do";
  *   - it answers with the whole file, in which <<<IMPROVE BEGINS>>> and <<<IMPROVE ENDS>>> mark the
  *     places.
- * The coder may always change the launch plan at the top of the file too.
+ * The coder may always change the launch plan too. That is the comment at the top of the file that
+ * says how to launch its kernels.
  */
 #ifndef AGENT_ANCHORS_H
 #define AGENT_ANCHORS_H

@@ -92,9 +92,8 @@ struct author *agent_author(const struct agent *a, enum author_role r)
     return a->in.authors[r] ? a->in.authors[r] : a->in.authors[AUTHOR_CODE];
 }
 
-/* Returns the name under which the run's records keep the author of this role. We take the name
- * from the configuration: a path in that name is absolute, so the name stays the same after `hone
- * resume`. */
+/* Returns the name of this role's author for the records of the run. We take the name from the
+ * configuration. Paths are absolute there, so the name stays the same after `hone resume`. */
 static const char *author_name(struct agent *a, enum author_role r)
 {
     const char *own = a->cfg->authors[r], *code = a->cfg->authors[AUTHOR_CODE];

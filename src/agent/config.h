@@ -66,7 +66,7 @@ struct run_config {
     const char *arch;     /* such as "sm_90a" */
     const char *gpu;      /* the GPU whose roofline is used, such as "h200" */
     const char *device;   /* "emu" or "cuda"; "" means a GPU if there is one */
-    const char *on;       /* where bundles run: "local", "spool:DIR", ... (sched/sched.h) */
+    const char *on;       /* where candidates run: "local", "spool:DIR", ... (sched/sched.h) */
     const char *compiler; /* "nvrtc" or "nvcc"; "" means the one that is found */
     /* The author of each role, as the user wrote it. NULL means the author of the role "code". */
     const char *authors[AUTHOR_ROLES];
@@ -121,7 +121,7 @@ struct run_config {
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
 /* Sets whole_files if some author of the run is a person or a program. Such an author wants to read
- * the kernel itself, and has no prompt cache that would gain from prompts that begin alike. */
+ * the whole kernel. It has no prompt cache, so nothing is saved by prompts that begin alike. */
 void run_config_set_whole_files(struct run_config *c);
 /* Sets one ablation, "KEY=VALUE". With ablations a study switches off or varies single ideas of the
  * published strategies. ABLATIONS lists the keys. */

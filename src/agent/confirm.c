@@ -30,7 +30,7 @@ static bool wants_torch(const struct agent *a)
 }
 
 /* Returns whether the best kernel must be evaluated once more, beside PyTorch. A kernel with a
- * modelled time need not, because PyTorch does not run on the emulator. */
+ * modelled time need not be, because PyTorch does not run on the emulator. */
 static bool needs_confirmation(const struct agent *a)
 {
     const struct verdict *v = a->best ? &a->best->verdict : NULL;

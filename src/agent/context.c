@@ -73,8 +73,8 @@ static void say_difference(const struct node *n, const struct node *fastest, str
     strbuf_release(&changes);
 }
 
-/* Lists the moves and times of the best few candidates, and the changes that make the fastest file
- * from the file of `n`. */
+/* Lists the moves and times of the best few candidates, and the changes from the file of `n` to the
+ * file of the fastest candidate. */
 static void leaderboard(const struct agent *a, const struct node *n, struct strbuf *out)
 {
     struct node **sorted = xcalloc(a->nodes.n ? a->nodes.n : 1, sizeof *sorted);

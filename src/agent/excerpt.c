@@ -59,7 +59,7 @@ static char *code_of(const char *source)
 struct block {
     /* pointers into the code: to the block's first character, to its '{', and past its '}' */
     const char *head, *body, *end;
-    size_t first, open, close; /* the lines, from 1, on which the block, '{' and '}' begin */
+    size_t first, open, close; /* line numbers, from 1: of `head`, of '{' and of '}' */
     bool shown;
 };
 VEC_DECL(block_vec, struct block);
@@ -152,7 +152,7 @@ static bool has_anchor(const struct block *b, const struct anchor_vec *anchors)
     return false;
 }
 
-/* Marks as shown all functions that shown blocks use, directly or through other functions. */
+/* Marks a function as shown if a shown block uses it, directly or through other functions. */
 static void show_used(struct block_vec *blocks)
 {
     for (bool more = true; more;) {

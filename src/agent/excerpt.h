@@ -1,9 +1,10 @@
 /*
  * excerpt.h - finds the parts of a file that a coder need not see.
  *
- * A coder who may change only named places (anchors.h) needs the functions that hold these places,
- * every function that they use, and all that is not a function: includes, constants, types. The
- * bodies of the other functions can be left out of the prompt.
+ * A coder may be allowed to change only named places (anchors.h). Then the coder needs the
+ * functions that contain these places, and the functions that those use, directly or indirectly.
+ * All code outside functions is needed too: includes, constants, types. The bodies of the other
+ * functions can be left out of the prompt.
  *
  * This works on the text alone. Code that it cannot divide into functions is never left out.
  */

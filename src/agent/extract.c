@@ -196,8 +196,8 @@ static void quote_at(struct strbuf *out, struct span s, size_t at)
                 from + n < s.n ? "..." : "");
 }
 
-/* For an edit that does not fit, finds the place in the file that fits best, and names the first
- * line that differs, with both texts. */
+/* Call it for an edit that does not fit. Finds the place in the file that is most like the SEARCH
+ * text, and says at which line the two first differ. Quotes both lines. */
 static void say_nearest(const char *file, const char *search, struct strbuf *out)
 {
     struct difference best = {0};
@@ -235,7 +235,7 @@ static bool is_unseen(const struct extract *x, const char *at, size_t n)
     return false;
 }
 
-/* Does the same as count_of(), in the part of the file that the author was shown. */
+/* Does the same as count_of(), but only in the part of the file that the author was shown. */
 static size_t count_shown(const struct extract *x, const char *needle, const char **first)
 {
     size_t n = 0, len = strlen(needle);
@@ -389,7 +389,8 @@ static void extract_file(struct extract *x, const char *reply, size_t len)
         open = false;
         struct span b = {from, (size_t)(at - from)};
         int r = rank_block(b);
-        if (r >= best_rank && r) { /* the last block counts, because models correct themselves */
+        /* of equal blocks the last counts, because models correct themselves */
+        if (r >= best_rank && r) {
             best = b;
             best_rank = r;
         }

@@ -2,8 +2,8 @@
  * judge.h - the interface of a judge. A judge gives candidates their verdicts. It uses the
  * evaluator, a recording, or a test's own rules.
  *
- * Strategies know only this interface. `submit` hands a candidate over, and `wait` returns finished
- * candidates in any order, as eval_submit and eval_wait do. A wave is several candidates that are
+ * Strategies know only this interface. `submit` hands a candidate over and gives it a number, its
+ * ticket. `wait` returns finished candidates in any order. A wave is several candidates that are
  * judged at the same time: submit all of them first, then wait for each.
  */
 #ifndef AGENT_JUDGE_H
@@ -35,9 +35,8 @@ struct judge_order {
 
 struct judge_ops {
     /* Returns 0 if the candidate was accepted, -1 on an error. Returns 1 if the judge is a
-     * recording that rightly lacks this verdict: the recorded run was stopped before it, or it is a
-     * confirmation (a second evaluation of the best candidate, confirm.h) and the recorded run made
-     * none. */
+     * recording that lacks this verdict for a good reason. There are two: the recorded run was
+     * stopped, or the verdict is a confirmation (confirm.h) and the recorded run made none. */
     int (*submit)(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err);
     /* Returns 1 with a verdict, 0 if none came within timeout_ns, -1 on an error. */
     int (*wait)(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
@@ -56,12 +55,12 @@ struct judge {
     void *priv;
 };
 
-/* Returns a judge that uses the evaluator `e`. `model` is a second evaluator, on the emulator, for
- * orders with `model` set; it is NULL if `e` itself is on the emulator. Both evaluators are
- * borrowed. If `baselines` is false, no order times baselines. */
+/* Returns a judge that uses the evaluator `e`. `model` is a second evaluator, on the emulator. It
+ * gets the orders whose `model` is true. It is NULL if `e` itself is on the emulator. Both
+ * evaluators are borrowed. If `baselines` is false, no order times baselines. */
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines);
 /* Returns a judge that gives the verdicts of a recording. The recording is borrowed. A missing
- * verdict is an error, except in the two cases in which `submit` returns 1. */
+ * verdict is an error, except in the two cases that `submit` names. */
 struct judge *judge_replay(const struct replay *r);
 void judge_close(struct judge *j);
 

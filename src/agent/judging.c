@@ -200,8 +200,9 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
     return rc == 1 ? agent_stop(a, REPLAY_END) : rc;
 }
 
-/* Passes one verdict from the judge to its node. If the verdict is `unjudged`, submits the node
- * again, unless UNJUDGED_TRIES are used up or only an estimate is wanted. */
+/* Passes one verdict from the judge to its node. The verdict `unjudged` means that Hone or the
+ * machine failed. Then submits the node again, unless UNJUDGED_TRIES are used up or only an
+ * estimate is wanted. */
 static int receive(struct agent *a, struct pending *list, size_t n, bool model, uint64_t ticket,
                    struct verdict *v, struct err *err)
 {
@@ -250,7 +251,8 @@ static void tell_judging(struct agent *a, const struct pending *list, size_t n)
 
 /* Gets the verdicts of all nodes, from the store or from the judge. PyTorch's time does not depend
  * on the candidate. So each call of this function asks the judge for PyTorch's time only with the
- * first node. After such a node has passed with a measured time, later calls do not ask again. */
+ * first node. After one of these first nodes has passed with a measured time, later calls do not
+ * ask again. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);
@@ -332,7 +334,7 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     return rc;
 }
 
-/* Returns a copy of the node without its verdict. Its verdict_index is that of the node's
+/* Returns a copy of the node without its verdict. The copy has the verdict_index of the node's
  * confirmation, a second evaluation of the same source. */
 static struct node copy_to_confirm(const struct node *n)
 {

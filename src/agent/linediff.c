@@ -1,7 +1,7 @@
 /*
- * linediff.c - compares two texts line by line with Myers' greedy algorithm, after it has set aside
- * the equal lines at the beginning and at the end. Texts that differ in more than MAX_COST lines
- * give one large hunk, which is correct but coarse.
+ * linediff.c - compares two texts line by line. It sets aside the equal lines at the beginning and
+ * at the end, and compares the rest with Myers' greedy algorithm. Texts that differ in more than
+ * MAX_COST lines give one large hunk, which is correct but coarse.
  */
 #include "agent/linediff.h"
 

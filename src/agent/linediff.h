@@ -1,6 +1,5 @@
 /*
- * linediff.h - finds the lines in which two texts differ: for the check of a planner's anchors
- * (anchors.h), for the changes that a prompt shows (shown_file.h) and for `hone diff`.
+ * linediff.h - finds the lines in which two texts differ.
  */
 #ifndef AGENT_LINEDIFF_H
 #define AGENT_LINEDIFF_H

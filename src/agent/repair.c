@@ -12,8 +12,8 @@
 /* If there are more errors than this, we ask for a diagnosis, which may find their common cause. */
 enum { SIMPLE_ERRORS = 3 };
 
-/* True if the message of the compiler or of the plan reader says plainly what to change. That is so
- * if there are only a few errors, and none of them is in a header. */
+/* True if the compiler or the plan reader gave only a few errors, and none of them is in a header.
+ * Then the messages say plainly what to change. */
 static bool is_simple(const struct verdict *v)
 {
     static const char mark[] = ": error: ";
@@ -44,8 +44,8 @@ static int diagnose(struct agent *a, const struct situation *s, char **out, stru
     return rc;
 }
 
-/* Asks for an edit of a failed candidate; *out is the new candidate. Asks for a diagnosis before
- * that, except if this is the first edit and the error is simple (is_simple()). */
+/* Asks for an edit of a failed candidate; *out is the new candidate. Before that, asks for a
+ * diagnosis. The first edit needs no diagnosis if the error is simple (is_simple()). */
 static int repair_once(struct agent *a, struct node *failed, struct strbuf *earlier,
                        struct node **out, struct err *err)
 {

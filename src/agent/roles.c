@@ -58,7 +58,8 @@ static void say_idea(const struct agent *a, const struct idea *i, struct strbuf 
     strbuf_addc(out, '\n');
 }
 
-/* Returns whether the architecture has WGMMA. Of those with TMA, only sm_90 has it. */
+/* Returns whether the architecture has WGMMA. Only sm_90 has it; later architectures have TMA, but
+ * not WGMMA. */
 static bool has_wgmma(const struct agent *a)
 {
     return str_starts(a->cfg->arch, "sm_9");
@@ -128,8 +129,8 @@ static int add_file(const char *name, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Appends the part of prompts/ that teaches the dialect, without the parts about tensor cores and
- * TMA if the class cannot use them. */
+/* Appends the files of prompts/dialect/ that teach the dialect. Leaves out those about tensor cores
+ * or TMA if the task's class or the architecture cannot use them. */
 static int make_dialect(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *name = dialect_names[wants_cute(m->a) ? DIALECT_CUTE : DIALECT_CUDA];

@@ -1,8 +1,8 @@
 /*
  * roles.h - makes the prompt of each role and turns its reply into a candidate.
  *
- * role_ask() and role_write() fill one `struct ask` or `struct writing` for one role from the state
- * of the run; the strategies decide who is asked when. The texts are in prompts/.
+ * role_ask() fills a `struct ask`, and role_write() a `struct writing`, from the state of the run.
+ * The strategies decide which role is asked when. The templates of the prompts are in prompts/.
  */
 #ifndef AGENT_ROLES_H
 #define AGENT_ROLES_H

@@ -7,13 +7,13 @@
  *         │                                   ├─> child node, judged
  *         └──correct──> plan ─anchors─> code ─┘
  *
- * The root is the starting kernel. If that kernel has no launch plan, an author adds one, and the
- * root is the result, the port. If there is no starting kernel, or no port passes, the coder
- * writes the root. Rules:
+ * The root is the starting kernel. If that kernel has no launch plan, an author ports it, which
+ * means to add a plan, and the root is the port. If there is no starting kernel, or no port passes,
+ * the coder writes the root. Rules:
  *  - once the root has n_root children, it is not selected any more;
- *  - a correct node is pruned (not selected any more) when it has more than n_child children and
- *    all of them failed; a broken node is pruned when it has n_child repairs and all of them
- *    failed;
+ *  - a pruned node is not selected any more. A correct node is pruned when it has more than n_child
+ *    children and all of them failed. A broken node is pruned when it has n_child repairs and all
+ *    of them failed;
  *  - with probability eps the search selects a leaf at random (all leaves have the same chance);
  *    otherwise it selects the best node by node_cmp;
  *  - `--ablate select=greedy` always selects the best node.

@@ -40,7 +40,7 @@ static int find_base(struct agent *a, struct node **out, struct err *err)
 }
 
 /* Asks the tester for shapes and has the base judged at these shapes. If the base or its repair
- * passes, later candidates must pass them too. */
+ * passes there, later candidates must pass there too. */
 static int test_base(struct agent *a, struct node **base, struct err *err)
 {
     struct ask q;

@@ -51,7 +51,7 @@ struct author_config {
     uint32_t continues;   /* how often to ask for the rest of a cut-off reply [6] */
     uint32_t max_tokens;  /* the most tokens of a reply, if the request sets none [32000] */
     uint64_t jitter_seed; /* the seed for random changes of the pauses [from the clock] */
-    uint64_t minute_ns; /* how long the minute of a limit such as tokens per minute lasts [60 s] */
+    uint64_t minute_ns; /* the length of the "minute" in limits such as tokens per minute [60 s] */
 };
 
 struct author_request {

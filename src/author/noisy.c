@@ -4,22 +4,22 @@
  *
  * It differs from `playbook`, the built-in author, in two ways.
  *  1. It knows only what its prompt says. The built-in author reads all candidates from the facts,
- *     the content of the prompt as JSON. This author forgets each candidate whose label is not in
- *     the prompt, as a model would.
- *  2. At the rates of prompts/noisy.json, which tools/noisy-rates takes from recorded runs of
- *     models, a reply is spoilt:
+ *     the content of the prompt as JSON. This author forgets each candidate whose label (see below)
+ *     is not in the prompt, as a model would.
+ *  2. Some of its replies are bad, in one of four ways. prompts/noisy.json says how often.
+ *     tools/noisy-rates takes these rates from recorded runs of models.
  *
  *        compile   the file does not compile
  *        wrong     the first grid has one block too few: elements stay unwritten
  *        slower    the move is a random one of the eight most promising moves
  *        idle      the reply is the file to improve, unchanged except for one more comment
  *
- * A label names a point, which has a value for each setting of a playbook (playbook/book/book.h).
- * The label of a spoilt candidate (compile, wrong) is in braces, so that its failure does not count
- * as a failure of the point. When asked to repair the candidate, the author writes the same point
- * again, and may err again. Random numbers depend only on the run's seed, the role and the number
- * of the call. If a point is spoilt in the same way twice, the file is the same, so that its
- * verdict can be used again.
+ * A label names a point, which has a value for each setting of a playbook (playbook/book/book.h). A
+ * candidate is spoilt if its error is "compile" or "wrong". Its label is then in braces, so that
+ * its failure does not count as a failure of the point. When asked to repair it, the author writes
+ * the same point again, and may err again. Random numbers depend only on the run's seed, the role
+ * and the number of the call. If a point is spoilt in the same way twice, both files are the same,
+ * so that Hone can use the first verdict again.
  *
  * "noisy:compile=0.2,wrong=0.1,slower=0.3,idle=0.1" sets other rates.
  */

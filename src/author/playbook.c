@@ -157,9 +157,9 @@ static bool read_remembered(const struct playbook *pb, const json_t *settings,
     return named == json_object_size(settings);
 }
 
-/* Reads the points of this playbook that memory holds, as trials. Memory has gains instead of
- * times, so we take 1 / gain as the time of a trial. Only the ratios of such times mean something.
- */
+/* Reads the points of this playbook that memory holds, as trials: points with times. Memory has
+ * gains instead of times, so we take 1 / gain as the time of a trial. Only the ratios of such times
+ * mean something. */
 static void read_hints(const struct playbook *pb, const json_t *facts, const struct pb_point *start,
                        struct pb_trial_vec *out)
 {

@@ -238,8 +238,8 @@ static void pause_and_retry(struct author_call *c, const char *why, double asked
     rc->resume_ns = now_ns() + pause;
 }
 
-/* Called when the server is overloaded. Makes all processes that use the server wait, so that not
- * each of them has to find out by itself. */
+/* Called when the server is overloaded. Makes all processes that use the server wait. Otherwise
+ * each of them would get the same error first. */
 static void share_pause(struct author_call *c, double asked)
 {
     struct remote *r = c->author->priv;
@@ -438,7 +438,7 @@ static bool same_quirks(const struct remote_quirks *a, const struct remote_quirk
 }
 
 /* If an HTTP 400 or 422 says that one parameter was refused, changes or drops that parameter for
- * later requests and notes that. Returns false if it changes nothing. */
+ * later requests, and adds a note to the reply. Returns false if it changes nothing. */
 static bool adapt(struct author_call *c)
 {
     struct remote *r = c->author->priv;

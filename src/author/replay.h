@@ -39,8 +39,7 @@ const json_t *replay_verdict(const struct replay *r, uint64_t index);
 const json_t *replay_node(const struct replay *r, uint64_t index);
 size_t replay_nodes(const struct replay *r);
 
-/* If the recorded run was stopped: the error of a call that comes after the end of the
- * recording. */
+/* The error of a call that is not in the recording, if the recorded run was stopped. */
 #define REPLAY_END "the recording ends here, as the run did"
 
 /* Computes the hash of a prompt, as "prompt_sha" holds it. */

@@ -3,8 +3,8 @@
  *
  * The types have the same names as in FlashInfer-Bench. Conversion to double is exact, except for
  * 64-bit integers beyond 2^53. Conversion from double rounds once, to nearest even. A value too
- * large for a float type becomes infinity (in float8_e4m3fn, which has no infinity: NaN). With
- * `satfinite` it becomes the largest finite value. A value out of the range of an integer type
+ * large for a float type becomes infinity. In float8_e4m3fn, which has no infinity, it becomes NaN.
+ * With `satfinite` it becomes the largest finite value. A value out of the range of an integer type
  * becomes the nearest value in the range, and NaN becomes 0.
  */
 #ifndef BASE_DTYPE_H

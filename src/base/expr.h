@@ -11,13 +11,14 @@
  *
  * Division truncates as in C. cdiv(a,b) is a/b rounded up; align(a,b) is the least multiple of b
  * that is not below a; both need b > 0. pow2ceil(a) is the least power of 2 that is not below a.
+ * alignof(NAME) is the largest power of 2, in bytes, that divides the address of the tensor NAME.
  * min and max take 2 to 16 arguments. && || ?: evaluate only the operands they need. a < b < c is
  * an error. Overflow, division by zero and an unknown name are errors; the message says at which
  * column. Depth and length are capped: 10,000 parentheses are an error, not a crash.
  *
  * expr_parse_real() also accepts real numbers (0.5, 1e-6), the names in expr_names.reals, and the
  * functions sqrt exp log log2 pow double. As in C, an operator with a real operand converts the
- * other operand and computes in double; an operator with two integers stays an integer operation,
+ * other operand and computes in double. An operator with two integer operands computes in integers,
  * so 1/2*0.5 is 0.
  */
 #ifndef BASE_EXPR_H

@@ -18,7 +18,7 @@
 #define GEN_FN static inline __attribute__((unused))
 #endif
 
-/* The values of enum dtype (base/dtype.h); job/gen.c checks that the two agree. */
+/* The same values as in enum dtype (base/dtype.h). job/gen.c checks that they agree. */
 enum gen_type {
     GEN_T_F64 = 1,
     GEN_T_F32,

@@ -17,8 +17,8 @@
 /* How long a child may take to end after SIGTERM. A child is `hone` too, and ends within ten
  * seconds (sys/interrupt.h). */
 #define STOP_NS (12 * SEC)
-/* If a campaign was killed, one of its child processes may still hold a run. How long to wait until
- * that process ends. */
+/* A child process of a campaign that was killed may still hold its run. We wait at most this long
+ * for its end. */
 #define LOCK_NS (30 * SEC)
 
 #define NO_PASS "no kernel passes"
@@ -91,8 +91,8 @@ static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
                              run.best < 0 ? NO_PASS : "", err);
 }
 
-/* Returns the turn of an entry: 0 if its run has begun, 1 if not, 2 if the entry is reopened. Work
- * on entries of turn 0 begins first. */
+/* Returns the turn of an entry: 0 if its run has begun, 1 if not, 2 if the entry is reopened.
+ * Entries with a lower turn are started first. */
 static int turn_of(const struct entry_rec *e)
 {
     return str_eq(e->state, REOPENED) ? 2 : e->run < 0;
@@ -212,8 +212,9 @@ static int set_share(struct drive *d, struct job *j, struct err *err)
            (b->steps && j->share.steps < 1);
 }
 
-/* Creates the pool, the file in which the author calls of all tasks reserve tokens and money. At
- * the start it counts as spent what earlier executions of `hone bench` spent, as the store says. */
+/* Creates the pool, the file in which the author calls of all tasks reserve tokens and money. The
+ * pool starts with the amounts that earlier executions of `hone bench` spent, which the store
+ * knows. */
 static int open_pool(struct drive *d, struct err *err)
 {
     const struct budget *b = &d->r->budget;

@@ -67,17 +67,18 @@ struct facts {
     bool *heavy; /* the value depends on a product or convolution */
 };
 
-/* Whether the fact holds for v. It does not if v is NULL, an operand that is absent. */
+/* Whether the fact holds for v. Returns false if v is NULL, which stands for an absent operand. */
 static bool holds(const bool *fact, const struct value *v)
 {
     return v && fact[v->id];
 }
 
 /* Sets the facts of v. The result of a matrix product or a convolution is `linear`. Views, casts
- * and sums of a linear value are linear too, and so is a linear value times a factor that depends
- * on no such product. A sum of a linear value can be moved into the product, which then has less
- * work. That is not so if something else needs the whole result of the product, as in a batch norm;
- * then v is not `linear`. Arguments have smaller ids than v, so their facts are known. */
+ * and sums of a linear value are linear too. So is a linear value times a factor that depends on no
+ * product or convolution. If v is `linear`, a sum of v can be moved into the product, which then
+ * has less work. That is not possible if something else needs the whole result of the product, as
+ * in a batch norm. Then v is not `linear`. Arguments have smaller ids than v, so their facts are
+ * known. */
 static void find_facts(const struct value *v, struct facts *f)
 {
     enum op_kind k = op_row(v->op)->kind;

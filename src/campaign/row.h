@@ -11,8 +11,8 @@
  *
  * A ratio is a baseline's time divided by the kernel's, both from one evaluation. The times of a
  * measured row come from a GPU; such a row is compared with the fastest PyTorch baseline. The times
- * of a modelled row are estimates of the emulator. It is compared with the first baseline of the
- * task, because PyTorch does not run on the emulator.
+ * of a modelled row are estimates of the emulator. Such a row is compared with the first baseline
+ * of the task, because PyTorch does not run on the emulator.
  */
 #ifndef CAMPAIGN_ROW_H
 #define CAMPAIGN_ROW_H

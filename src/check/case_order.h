@@ -12,9 +12,8 @@
 #include "verdict/verdict.h"
 
 /* A held-out case has a shape that is drawn at random, and that authors never see. Returns the
- * numbers of the job's cases in this order: listed cases before held-out ones; among each of these,
- * aligned cases before misaligned ones; among each of those, small cases before large ones. The
- * arena owns the array. */
+ * numbers of the job's cases, sorted by three keys: listed before held-out, then aligned before
+ * misaligned, then small before large. The arena owns the array. */
 const uint32_t *case_order(const struct check_input *in, struct arena *a);
 
 /* Returns a sentence that names an axis by which failing and passing shapes can be told apart, for

@@ -15,7 +15,8 @@ struct check_case {
 };
 
 struct check_input {
-    /* Which program of each case to judge: 0 is the candidate, others are baselines. */
+    /* Each case of the job, which is one shape, has a program for the candidate and for each
+     * baseline. This is the number of the program to judge; 0 is the candidate. */
     uint32_t program;
     const struct task *task;
     const struct job *job;

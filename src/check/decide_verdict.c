@@ -91,14 +91,13 @@ struct call_ctx {
  * few rows with similar errors. */
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
-/* The value result_call.most_written is a generous estimate of the share of an output that all
- * blocks together write. If it is below this limit, we conclude that the kernel leaves a part of
- * the output unwritten. Even if the blocks write everything, the estimate may be below 1, for this
- * reason: before a call the output is filled with a pattern, the poison, and an element that still
- * holds the poison looks unwritten. A right element of one byte equals the poison by chance once in
- * 256 times. If all blocks ran, the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is more
- * exact then: it is uncertain only because we look at some pieces (of 1024 bytes) of the output,
- * not at all of it. */
+/* result_call.most_written is a generous estimate of the share of an output that all blocks
+ * together write. If it is below this limit, we conclude that the kernel leaves a part of the
+ * output unwritten. The limit is below 1 because of the poison, the pattern that fills the output
+ * before a call. An element that holds the poison after the call looks unwritten. A right element
+ * of one byte equals the poison by chance once in 256 times. If all blocks ran, the estimate is
+ * more exact, and the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is then uncertain only
+ * because we look at some pieces (of 1024 bytes) of the output, not at all of it. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
@@ -166,8 +165,8 @@ static bool has_cause(const struct call_ctx *x)
     return false;
 }
 
-/* The summary already names the sanitizer's finding. Appends the text about the wrong output to it.
- * The finding comes first, because it is the cause that the author must repair. */
+/* Appends the text about the wrong output to the summary, which already names the sanitizer's
+ * finding. The finding comes first, because it is the cause that the author must repair. */
 static void add_consequence(struct verdict *v, const struct call_ctx *x, const char *story)
 {
     static const char lead[] = "; so the result is wrong on ";
@@ -435,7 +434,8 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
 
 /* Notes how much of the workload's output the call compared with the truth, which the oracle (the
  * compiled reference) computes. An oracle may leave elements undefined, and these are not compared.
- * So if the truth of a call was computed whole, the call counts as verified whole. */
+ * So a call counts as verified whole if the whole truth was computed, even if fewer elements were
+ * compared. */
 static void note_verified(struct verdict_workload *w, const struct job_case *jc,
                           const struct result_call *r)
 {

@@ -1,9 +1,9 @@
 /*
  * decide_verdict.h - decides from the facts of a job (result.bin) what is wrong with a candidate.
  *
- * A rule that finds a mistake of the candidate lowers the verdict through check_blame(), with the
- * name of its detector. So the verdict names the rule that decided. A test can switch a detector
- * off, to prove that the rule is needed.
+ * Each rule has one or more names, its detectors, such as "compare". A rule that finds a mistake of
+ * the candidate lowers the verdict through check_blame(), with the name of a detector. So the
+ * verdict says what decided it. A test can switch a detector off, to prove that it is needed.
  *
  *     v->kind = V_PASS;
  *     check_facts(v, &(struct check_input){...});     lowers v->kind, fills workloads and findings

@@ -193,8 +193,8 @@ static int check_proposals(uint64_t proposals, const char *strategy, struct err 
     return option_uses_check(&use, 1, strategy, err);
 }
 
-/* Checks the dialect (CuTe or plain CUDA), or chooses it as `hone optimize` does. What a built-in
- * author writes does not depend on the dialect. */
+/* Checks the dialect (CuTe or plain CUDA), or chooses it as `hone optimize` does. A built-in author
+ * ignores the dialect. */
 static int settle_dialect(struct campaign_config *c, struct err *err)
 {
     enum dialect d = DIALECT_CUTE;

@@ -106,7 +106,8 @@ static struct task *task_of_snapshot(struct place *p, struct err *err)
     return t;
 }
 
-/* Keeps a copy of the task in the store, so that the campaign can go on without its files. */
+/* Keeps a copy of the task in the store, so that the campaign can go on without the files of the
+ * task. */
 static int keep_snapshot(struct place *p, const struct task *t, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(TASK_MAX_SNAPSHOT);

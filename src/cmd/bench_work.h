@@ -32,10 +32,10 @@ struct bench_output {
 int bench_print(const struct campaign_table *t, const struct bench_output *o, struct err *err);
 /* Finds out whether `which` names a campaign. The whole name of a campaign always does. The
  * beginning of a campaign's name does if store_run_find() finds no run for it. "last" names the
- * newest campaign if this campaign was created after the newest run, else the campaign to which the
- * newest run belongs, if there is one. In both cases a line on stderr says how to name the newest
- * run instead. Returns 1 with the campaign's name in *name, 0 if `which` names no campaign, or -1
- * on an error. */
+ * newest campaign if no run was created after it. Otherwise it names the campaign of the newest
+ * run, if that run belongs to one. In both cases a line on stderr says how to name the newest run
+ * instead. Returns 1 with the campaign's name in *name, 0 if `which` names no campaign, or -1 on an
+ * error. */
 int bench_names_campaign(struct store *s, const char *which, const char **name, struct arena *a,
                          struct err *err);
 /* The version of this program, for the rows of a campaign: "0.3.0 1a2b3c4d5e6f". */

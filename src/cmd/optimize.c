@@ -49,8 +49,8 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
         return -1;
     }
     c->strategy = w->strategy;
-    if (str_eq(w->strategy, "team")) /* as in Astra, which `team` follows (docs/strategies.md): the
-                                        profiler measures from the first round on */
+    if (str_eq(w->strategy, "team")) /* `team` follows Astra (docs/strategies.md), whose profiler
+                                      * measures from the first round on */
         c->profile = PROFILE_ALWAYS;
     c->baselines = !w->no_baselines;
     c->smoke = w->smoke;
@@ -67,7 +67,7 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     return 0;
 }
 
-/* With --author replay:FILE, the run goes as it was recorded in FILE. Refuses options whose values
+/* With --author replay:FILE, Hone repeats the run that FILE records. Refuses options whose values
  * come from this recording. */
 static int check_replay(const struct wishes *w, const struct budget *b, struct err *err)
 {

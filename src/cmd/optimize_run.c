@@ -432,7 +432,8 @@ static void keep_full_paths(struct run_config *c, const struct task *t, struct a
             c->authors[i] = in_full(c->authors[i], schemes[k], mem);
 }
 
-/* Keeps a copy of the task in the store. A resumed run goes on with this copy. */
+/* Keeps a copy of the task in the store. A resumed run goes on with this copy if the task has
+ * changed. */
 static int keep_task(struct optimize_run *s, const struct task *t, struct arena *mem,
                      struct err *err)
 {
@@ -445,9 +446,9 @@ static int keep_task(struct optimize_run *s, const struct task *t, struct arena 
     return rc;
 }
 
-/* Creates the run. If the run belongs to a campaign, one transaction writes both the run and, in
- * the campaign's entry, the number of the run. So if the process is killed here, a resumed campaign
- * does not begin a second run. */
+/* Creates the run. If the run belongs to a campaign, one transaction creates the run and writes its
+ * number into the campaign's entry. So if the process is killed here, a resumed campaign does not
+ * begin a second run. */
 static int create_run(struct optimize_run *s, const char *task, const char *config, struct err *err)
 {
     const char *author = s->config->authors[AUTHOR_CODE];
@@ -555,9 +556,9 @@ static int recorded_device(const struct optimize_run *s, const char **name, stru
     return rc < 0 ? -1 : 0;
 }
 
-/* Fails if other devices gave the run's recorded times: the best candidate would be chosen by times
- * that cannot be compared. We cannot check the GPUs behind a spool. A campaign has its own check
- * (`hone bench --other-gpu`). */
+/* Fails if another device gave the run's recorded times. Times of different devices cannot be
+ * compared, so they cannot say which candidate is best. We cannot check the GPUs behind a spool. A
+ * campaign has its own check (`hone bench --other-gpu`). */
 static int check_same_device(const struct optimize_run *s, const struct evaluator *e,
                              struct arena *mem, struct err *err)
 {

@@ -43,15 +43,16 @@ struct optimize_run {
     bool resumed;
     bool json, quiet;
     struct task *task; /* the task of a new run; NULL = load config->task; the run frees it */
-    /* If the run belongs to a campaign: the campaign, its entry, and the version of Hone. */
+    /* If the run belongs to a campaign: the campaign, the entry of the run's task, and the version
+     * of Hone. */
     int64_t campaign; /* 0 = none */
     uint64_t entry;
     const char *hone;
     const char *pool; /* the file of the campaign's budget (author/limits/pool.h); NULL = none */
 };
 
-/* Checks before a run exists that the author can be opened, and that its price is known if there is
- * a budget of money. */
+/* Call it before a run exists. Checks that the author can be opened. If there is a budget of money,
+ * also checks that the author's price is known. */
 int cmd_check_author(const char *spec, const struct budget *b, struct err *err);
 
 /* Without the headers of CuTe, no kernel in CuTe compiles. If they are missing, sets *d to plain

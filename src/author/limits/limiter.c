@@ -56,12 +56,13 @@ struct limit {
     /* How much we may grant immediately. It grows steadily with time and shrinks with each grant,
      * so that requests are spread over the window. */
     double pace;
-    /* We grant nothing before this time, because a limit for a longer time than a window (for
-     * example a day) is used up. 0 if there is no such limit. */
+    /* A provider may also have a limit for a longer time than a window, for example for a day. If
+     * that limit is used up, we grant nothing before this time. 0 means that it is not used up. */
     uint64_t closed_until_ns;
     double used[RING]; /* what answered requests used, for each part of the window */
-    /* The provider counts more than `used`: also tokens that it reserved for a reply and that the
-     * reply did not need, and requests of other machines. This is the difference. */
+    /* The difference between what the provider counts and `used`. The provider also counts tokens
+     * that it reserved for a reply but that the reply did not need. And it counts requests of other
+     * machines. */
     double extra[RING];
 };
 
@@ -174,7 +175,7 @@ out:
 
 /* ---- the log of what was used ---------------------------------------------------------------- */
 
-/* Empties the parts of the window that have begun since the last call. */
+/* Empties the log's entries for the parts that have begun since the last call. */
 static void advance(struct state *s, uint64_t part)
 {
     if (part <= s->part)

@@ -24,9 +24,9 @@
  *    answer says that more is left than we think.
  *  - Each answer says how much is left. If that is less than we think, other machines use the key
  *    too, and we count what they took.
- *  - Requests are spread over the minute: a burst of them takes about an eighth of a limit at
- *    most. (A single request may take more.) Otherwise runs with many calls would use up the limit
- *    while a run that makes one call at a time waits for its answer.
+ *  - Requests are spread over the minute. A burst of several requests takes at most about an eighth
+ *    of a limit; a single request may take more. Otherwise runs with many calls would use up the
+ *    limit while a run that makes one call at a time waits for its answer.
  *  - Among the waiting runs the one that got least so far is next. A run is a process, or all
  *    processes with the same limiter_config.run.
  *  - After an answer such as 429, the caller calls limiter_pause(). No request is sent until the

@@ -11,7 +11,8 @@
 
 enum { TICKETS = 1024 }; /* the most reservations at one time */
 
-/* The reservation of one call. */
+/* The reservation of one call. `member` is the number of the process that made it
+ * (sys/shared_state.h). */
 struct ticket {
     uint32_t used, member;
     struct pool_sum held;
