@@ -1,10 +1,10 @@
 /*
  * half.c - executes arithmetic on f16, bf16 and their packed forms.
  *
- * add, sub and mul compute in double (in float for plain forms, see PLAIN) and then round to the
- * half type. The wider type has so many bits that rounding twice gives the same result as rounding
- * once. The exact result of an fma may need more bits than a double has, so fma first rounds to odd
- * in double (fma_odd(), which add and sub use too).
+ * add, sub, mul and fma compute in a wider type and then round to the half type. add, sub and mul
+ * without flags compute in float (see PLAIN). All others compute in double. A product of two halves
+ * is exact in double. The exact result of add, sub or fma may need more bits than a double has. So
+ * these three first round to odd in double (fma_odd).
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
