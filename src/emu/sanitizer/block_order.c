@@ -25,9 +25,9 @@
  * counts too, and a race may be missed.
  *
  * Two limits keep the search short. The search follows chains through at most MAX_CHAIN other
- * blocks; if only a longer chain orders the accesses, the answer is "not ordered", and the race
- * that is reported is false. After MAX_LOOKS looks at objects the search gives up with the answer
- * "ordered", because a missed race is better than a false one.
+ * blocks. If only a longer chain orders the accesses, the answer is "not ordered", and a false race
+ * is reported. After MAX_LOOKS looks at objects the search gives up with the answer "ordered",
+ * because a missed race is better than a false one.
  */
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"

@@ -2,10 +2,10 @@
  * global.c - checks accesses to global memory: reads of unwritten bytes, races, writes to inputs,
  * outputs left unwritten.
  *
- * The shadow has two words for each cell of 1, 2 or 4 bytes. The writer word says who wrote the
- * cell last: the block (its number + 1), that block's clock, and whether the write was strong. The
- * reader word says which block has read the cell, or that several blocks have (MANY). block_order.c
- * knows whether accesses of two blocks are ordered.
+ * Memory is divided into cells of 1, 2 or 4 bytes. The shadow notes the accesses to each cell, in
+ * two words. The writer word says who wrote the cell last: the block (its number + 1), that block's
+ * clock, and whether the write was strong. The reader word says which block has read the cell, or
+ * that several blocks have (MANY). block_order.c knows whether accesses of two blocks are ordered.
  *
  * If several host threads run the launch (launch->parallel), the sanitizer holds a lock while it
  * checks a cell and notes the access in it. Two accesses of different blocks to a cell conflict if
@@ -20,8 +20,8 @@
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
 
-/* A word of the shadow: the block's number + 1 (CELL_BLOCK, or CELL_MANY for several blocks), the
- * block's clock in bits 23 to 30 (only in a writer word), and the flags below. */
+/* A word of the shadow holds the block's number + 1 (CELL_BLOCK), or CELL_MANY for several blocks.
+ * In a writer word, bits 23 to 30 hold the block's clock. The other bits are the flags below. */
 #define CELL_STRONG 0x80000000u
 #define CELL_BLOCK 0x003fffffu
 #define CELL_MANY 0x003fffffu
@@ -166,7 +166,7 @@ static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock
 
 /* An access is settled if this warp made it, or if another warp of this block made it and this warp
  * has synchronised with all other warps since. Returns 0 if the last access to each cell is
- * settled, or if there was none. Otherwise returns another value. This does not mean a race: a
+ * settled, or if there was none. Otherwise returns another value. Then a race is possible, but a
  * closer look may show that the access is ordered. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)

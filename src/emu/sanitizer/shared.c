@@ -2,12 +2,12 @@
  * shared.c - checks accesses to shared memory: reads of unwritten bytes, races, asynchronous
  * operations.
  *
- * A cell is as large as the narrowest shared access of the kernel, at most 4 bytes. san_shared()
- * checks the access of a whole warp. For each lane, a quick test passes if the warp has
- * synchronised with all other warps of the block since the last access to the lane's cells. If the
- * quick test fails, lane_is_clean() looks at each cell. If a lane is not clean, san_shared()
- * returns false, and the caller calls san_shared_lane() for each lane, which checks again and
- * reports.
+ * The sanitizer notes the accesses to each cell of memory (state.h). A cell is as large as the
+ * narrowest shared access of the kernel, at most 4 bytes. san_shared() checks the access of a whole
+ * warp. For each lane, a quick test passes if the warp has synchronised with all other warps of the
+ * block since the last access to the lane's cells. If the quick test fails, lane_is_clean() looks
+ * at each cell. If a lane is not clean, san_shared() returns false. Then its caller calls
+ * san_shared_lane() for each lane, which checks the lane again and reports.
  */
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"

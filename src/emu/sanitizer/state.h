@@ -141,10 +141,12 @@ struct warp_san {
     struct undef *undef; /* state of undefined.c; allocated when first needed */
 };
 
-/* A "who" says in one word who made an access: the warp (bits 26 to 30), the lane (bits 21 to 25),
- * 1 + the instruction's number among all decoded instructions, or 0 if unknown (bits 0 to 20), and
- * whether the access was strong (bit 31). WHO_ASYNC stands for an asynchronous copy, and for a
- * write by another block of the cluster. */
+/* A "who" says in one word who made an access:
+ *   bit 31         whether the access was strong (volatile, atomic, relaxed, acquire or release)
+ *   bits 26 to 30  the warp
+ *   bits 21 to 25  the lane
+ *   bits 0 to 20   1 + the instruction's number among all decoded instructions, or 0 if unknown
+ * WHO_ASYNC stands for an asynchronous copy, and for a write by another block of the cluster. */
 #define WHO_STRONG 0x80000000u
 #define WHO_ASYNC 0x7fffffffu
 static inline uint32_t who_of(const struct warp *w, const struct insn *pc, uint32_t lane,

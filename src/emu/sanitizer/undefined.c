@@ -686,9 +686,9 @@ static bool write_bits(struct undef *u, const struct ptx_insn *p, const struct p
     return ok;
 }
 
-/* Returns the origins of a result. If some operands would make the result undefined even if all
- * other operands were defined, returns the origins of these operands, else the origins of all
- * operands. */
+/* Returns the origins of a result. Some operands may make the result undefined alone, even if all
+ * other operands were defined. If there are such operands, returns their origins. Otherwise returns
+ * the origins of all operands. */
 static uint32_t result_origins(const struct undef_operands *x, const uint32_t from[UNDEF_OPERANDS])
 {
     uint32_t all = 0, alone = 0, marked = 0;

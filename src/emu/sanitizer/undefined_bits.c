@@ -11,10 +11,10 @@
  *   has an undefined bit, the product is undefined as a whole.
  * - Packed floats (.f16x2, .bf16x2, .f32x2): each part of the result is undefined as a whole if the
  *   same part of an operand has an undefined bit. If cvt packs two floats, each part of the result
- *   depends in this way on one of the floats.
- * - setp: the result is defined in two cases in which defined bits decide it. The operands of eq or
- *   ne differ in a bit that is defined in both. Or the result is combined with a predicate that
- *   alone decides it: .and with false, .or with true.
+ *   is undefined as a whole if its float has an undefined bit.
+ * - setp: an undefined bit of an operand makes the result undefined, except in two cases. First,
+ *   the operands of eq or ne differ in a bit that is defined in both. Second, the result is
+ *   combined with a predicate that alone decides it: .and with false, .or with true.
  * - Any other result is undefined as a whole if any bit of an operand is undefined.
  */
 #include "base/util.h"
