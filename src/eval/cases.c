@@ -279,7 +279,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     if (o->emu && w->role == ROLE_SMOKE && index == 0)
         add_rehearsal(&c, seed);
     /* For a large product, computing all right outputs takes longer than running the candidate. So
-     * the worker checks only a sample of the outputs' units (job/unit_sample.h). */
+     * the worker checks only a sample of the units (job/unit_sample.h). A unit is a part of an
+     * output, often one element. */
     c.max_units = c.flops > 2e10 ? 1u << 16 : 0;
     *vec_push(&out->cases) = c;
     *vec_push(&out->shapes) = describe(s, a);

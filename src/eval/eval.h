@@ -65,8 +65,8 @@ int eval_submit(struct evaluator *e, const struct task *t, const char *source, s
 const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, const char *source,
                                     struct err *err);
 /* Compiles the task's oracle for the evaluator's architecture, as for an evaluation on a GPU. If it
- * does not compile, *log becomes the compiler's messages, which the caller frees, else NULL.
- * Returns -1 if the compiler could not run. */
+ * does not compile, *log becomes the compiler's messages, and the caller frees them. Otherwise *log
+ * becomes NULL. Returns -1 if the compiler could not run. */
 int eval_compile_oracle(struct evaluator *e, const struct task *t, char **log, struct err *err);
 /* Waits until an evaluation is finished, at most timeout_ns. Returns 1 with its ticket and its
  * verdict, 0 if none is finished, -1 on an error. */
