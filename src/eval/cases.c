@@ -352,10 +352,9 @@ bool cases_time_any(const struct task *t, const struct case_options *o)
 
 /* Adds cases with precision data (precision.h) after the role's other cases. For ROLE_SMOKE it adds
  * two cases with the shape of the first smoke workload: one with few terms in each sum, one with
- * values near an epsilon.
- * For ROLE_CHECK, if the candidate is timed too, it adds a case with few terms for each timed
- * shape; on the emulator, only for the first timed shape. `index` is the number of the first added
- * case. */
+ * inputs so small that an epsilon of the task matters. For ROLE_CHECK, if the candidate is timed
+ * too, it adds a case with few terms for each timed shape. On the emulator it does this only for
+ * the first timed shape. `index` is the number of the first added case. */
 static int add_precision_cases(struct case_set *out, const struct task *t, enum workload_role role,
                                unsigned index, const struct contender *who,
                                const struct case_options *o, struct arena *a, struct err *err)

@@ -37,8 +37,8 @@ struct eval_target {
     char arch[16]; /* o->arch, else that of the local GPU, else that of the data sheet */
     char gpu[32];  /* the built-in data sheet that Hone chose; "" if o->gpu is set */
 };
-/* Finds the architecture for which an evaluator with these options would compile, and the data
- * sheet from which it would compute floors (the least possible times) and modelled times. */
+/* Finds the architecture for which an evaluator with these options would compile. Also finds the
+ * data sheet from which it would compute floors (the least possible times) and modelled times. */
 int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err);
 /* Returns the chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);

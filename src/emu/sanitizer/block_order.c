@@ -3,7 +3,7 @@
  * before an access of this block.
  *
  * A block's clock starts at 1 and counts the fences of cluster or device scope that its threads
- * execute; a store or atomic with .release counts as such a fence. The shadow (global.c) stamps
+ * execute. A store or atomic with .release counts as such a fence. The shadow (global.c) stamps
  * each write with the block's clock at that time. It keeps no stamps for reads, so every read
  * counts as stamp 0.
  *
@@ -19,10 +19,10 @@
  *
  * Suppose that this block depends on an object, and the object has an entry of block b with clock
  * c. Then the accesses of b with stamps up to c are ordered before the accesses of this block. The
- * order may also go through a third block: the object has an entry of the third block, and the
- * third block depends on another object, which has an entry of b with clock c. We do not compare
- * the times of the strong read and the strong write. So an entry that was added after the read
- * counts too, and a race may be missed.
+ * order may also go through a third block. Then the object has an entry of the third block, and the
+ * third block depends on another object. That other object has an entry of b with clock c. We do
+ * not compare the times of the strong read and the strong write. So an entry that was added after
+ * the read counts too, and a race may be missed.
  *
  * Two limits keep the search short. The search follows chains through at most MAX_CHAIN other
  * blocks. If only a longer chain orders the accesses, the answer is "not ordered", and a false race

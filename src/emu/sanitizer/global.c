@@ -4,8 +4,9 @@
  *
  * Memory is divided into cells of 1, 2 or 4 bytes. The shadow notes the accesses to each cell, in
  * two words. The writer word says who wrote the cell last: the block (its number + 1), that block's
- * clock, and whether the write was strong. The reader word says which block has read the cell, or
- * that several blocks have (MANY). block_order.c knows whether accesses of two blocks are ordered.
+ * clock, and whether the write was strong (volatile, relaxed, release or atomic). The reader word
+ * says which block has read the cell, or that several blocks have (MANY). block_order.c knows
+ * whether accesses of two blocks are ordered.
  *
  * If several host threads run the launch (launch->parallel), the sanitizer holds a lock while it
  * checks a cell and notes the access in it. Two accesses of different blocks to a cell conflict if
@@ -41,8 +42,8 @@ static uint32_t cell_of(const struct warp *w, uint32_t access)
 }
 
 /* Returns clock t, counted from the start of this block, so that the block's first clock is 1. The
- * reason: the clocks of a block continue those of earlier blocks on the same host thread, and what
- * we find in this block must not depend on those blocks. */
+ * reason: the clocks of a block continue those of earlier blocks on the same host thread. But the
+ * findings in this block must not depend on those blocks. */
 static uint32_t in_block(const struct warp *w, uint32_t t)
 {
     return t - (w->block->san->base - 1);
@@ -72,8 +73,9 @@ static uint32_t cell_clock(uint32_t v)
 }
 
 /* Returns whether the accesses that `cell` (a writer or reader word) notes are ordered before an
- * access of this block. If several blocks made these accesses, we answer yes as soon as this block
- * depends on any object of block_order.c, because a missed race is better than a false one. */
+ * access of this block. If several blocks made these accesses, we cannot tell. Then we answer yes
+ * if this block depends on any object of block_order.c, because a missed race is better than a
+ * false one. */
 static bool ordered(struct warp *w, uint32_t cell)
 {
     return (cell & CELL_BLOCK) == CELL_MANY ? block_depends(w)
@@ -182,8 +184,8 @@ static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint
 }
 
 /* Does the same as unsettled() for reader words. If several warps of this block have read a cell
- * (CELL_WARPS), we know only the phase of the newest read: 1 + the number of whole-block barriers
- * that came before the read. */
+ * (CELL_WARPS), we know only the phase of the newest read. The phase is 1 + the number of
+ * whole-block barriers before the read. */
 static uint32_t unsettled_readers(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                                   uint64_t n)
 {
@@ -405,7 +407,7 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
 }
 
 /* Call it for a store that races. If the store writes the value that is already there, reports a
- * note and returns true: formally this is a race, but the result is the same in every order of the
+ * note and returns true. Formally this is a race, but the result is the same in both orders of the
  * two accesses. Otherwise returns false. */
 static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                             uint32_t n, bool after_read)

@@ -158,8 +158,8 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
  * t (state.h explains stamps and vector clocks). A plain read has ended if entry r of w's vector
  * clock is at least t. A read by a wgmma has ended if entry VC_WGMMA + r is at least t: then some
  * warp has waited for the wgmma. `who` is the last reader of the cell. If the last reader is not r,
- * we do not know whether r's read was plain, so it is enough if one of the two entries is at least
- * t. */
+ * we do not know whether r's read was plain. Then it is enough if one of the two entries is at
+ * least t. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -389,7 +389,8 @@ static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, co
  * if b has ended, and also if b may end before the access. We remember the last plain access, and
  * san_block_end() reports it, except in two cases. If a barrier of the cluster completes after the
  * access, the access is safe. If the accessing block makes a strong access to b's memory later (for
- * example an arrival), the two blocks may have synchronised in this way, so we report nothing. */
+ * example an arrival on an mbarrier), the two blocks may have synchronised through it. Then we
+ * report nothing either. */
 static __attribute__((noinline)) void check_gone(struct warp *w, const struct insn *pc,
                                                  uint32_t lane, struct block *b, uint32_t access)
 {

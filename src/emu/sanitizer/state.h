@@ -186,8 +186,9 @@ void san_async_key(struct block *b, const void *key, uint32_t t);
 
 /* block_order.c orders blocks by the signals that they give each other. An object is an address of
  * global memory at which some block gave a signal: it made a strong write after a fence. A block
- * depends on an object when it has received such a signal: one of its threads read the object, and
- * either this read was an acquire, or a thread of the block has executed a fence since. */
+ * depends on an object when it has received such a signal. Either one of its threads read the
+ * object with an acquire. Or one of its threads read it without an acquire, and a thread of the
+ * block has executed a fence since. */
 
 struct gsync; /* the state of block_order.c for one launch */
 struct gsync *block_order_open(void);
@@ -221,10 +222,10 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
 
 /* ---- undefined.c ---------------------------------------------------------------------------- */
 
-/* Call it when this lane loads n bytes, some of which were never written: byte k if bit k of `bad`
- * is set. A finding about this load will have this object, index and text. Returns true if
- * undefined.c will report the load when the loaded value is first used, false if the caller must
- * report the load now. */
+/* Call it when this lane loads n bytes, some of which were never written. Bit k of `bad` is set if
+ * byte k was never written. A finding about this load will have this object, index and text.
+ * Returns true if undefined.c will report the load when the loaded value is first used, false if
+ * the caller must report the load now. */
 bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,
                 const char *object, int64_t index, const char *text);
 /* A store may copy undefined bytes to shared memory. While block_san.copying is set, call

@@ -578,10 +578,10 @@ static void step_store(struct warp *w, struct undef *u, const struct ptx_insn *p
         store_lane(w, u, p, in, (uint32_t)__builtin_ctz(m), addr[__builtin_ctz(m)]);
 }
 
-/* Marks the destination of a load that reads undefined bytes of local memory. For other memory, the
- * checks that run when the load executes mark the destination: global.c and shared.c call
- * undef_read() for unwritten bytes, shared.c calls undef_shared_load() for copies of undefined
- * bytes, and suspects.c calls undef_follow() for suspects. */
+/* Marks the destination of a load that reads undefined bytes of local memory. For other memory,
+ * checks mark the destination when the load executes: global.c and shared.c call undef_read() for
+ * unwritten bytes, shared.c calls undef_shared_load() for copies of undefined bytes, and suspects.c
+ * calls undef_follow() for suspects. */
 static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
                       const struct insn *in, uint32_t lanes)
 {

@@ -2,10 +2,11 @@
  * undefined_bits.c - computes which bits of an instruction's result are undefined, from the
  * undefined bits of its operands.
  *
- * - Instructions that move, select or combine single bits (mov, selp, shifts, bit fields, prmt,
- *   and, or, xor, not, neg of floats, lop3, conversions between integers without .sat): a bit of
- *   the result is undefined if it depends on an undefined bit. If the number of bits to shift, the
- *   place of a field or the predicate of selp is undefined, the whole result is undefined.
+ * - Instructions that move, select or combine single bits: a bit of the result is undefined if it
+ *   depends on an undefined bit. These instructions are mov, selp, shifts, bit fields, prmt, and,
+ *   or, xor, not, neg of floats, lop3, and conversions between integers without .sat. If the number
+ *   of bits to shift, the place of a field or the predicate of selp is undefined, the whole result
+ *   is undefined.
  * - Integer add, sub, mul, mad and neg, if they have neither .hi nor .sat: the result is undefined
  *   from the lowest undefined bit of an operand upwards. If an operand of a signed .wide product
  *   has an undefined bit, the product is undefined as a whole.

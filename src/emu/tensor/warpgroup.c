@@ -436,7 +436,7 @@ static int check_operand(struct warp *w, const struct insn *in, uint64_t bits, b
  * in flight, we report nothing here, because async_touch() watches its registers. Otherwise a
  * product needs no fence if three things hold: it uses the accumulators of the last product, the
  * code has not changed them since, and A is not in registers. If the last product was completed
- * early but not waited for, we do not know whether the code wrote the registers that hold A, and
+ * early but not waited for, we do not know whether the code wrote the registers that hold A. We
  * assume that it did not. */
 static void check_fence(struct warp *w, const struct insn *in, const struct wg_pending *p)
 {
