@@ -2,9 +2,9 @@
  * half.c - executes arithmetic on f16, bf16 and their packed forms.
  *
  * add, sub, mul and fma compute in a wider type and then round to the half type. add, sub and mul
- * without flags compute in float (see PLAIN). All others compute in double. A product of two halves
- * is exact in double. The exact result of add, sub or fma may need more bits than a double has. So
- * these three first round to odd in double (fma_odd).
+ * without flags compute in float (see PLAIN). The other forms of these operations compute in
+ * double. A product of two halves is exact in double. The exact result of add, sub or fma may need
+ * more bits than a double has. So these three first round to odd in double (fma_odd).
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"

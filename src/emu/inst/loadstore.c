@@ -170,9 +170,8 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step)
 
 /* Finds the memory of a strong access (volatile, relaxed, acquire or release): at[i] for each lane.
  * The callers move each element with one atomic load or store. If the whole access has 16 bytes or
- * more, they also hold a lock. So an element never arrives in two parts, and neither does an access
- * of 16 bytes or more. A reader of a flag and a value that were stored together sees both or
- * neither. */
+ * more, they also hold a lock. So a flag and a value in one element, or in one access of 16 bytes
+ * or more, always arrive together. */
 static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr, uint8_t **at)
 {
     struct lanes l;

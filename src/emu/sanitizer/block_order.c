@@ -7,11 +7,11 @@
  * each write with the block's clock at that time. It keeps no stamps for reads, so every read
  * counts as stamp 0.
  *
- * Publishing: a strong write (a volatile, relaxed, release or atomic access that writes) after a
- * fence makes the written address an object. The object keeps one entry for each block that did
- * such a write: the clock that the block had just before its last fence. A later strong write of
- * the same block updates the entry. So entry (b, c) says that the accesses of block b with stamps
- * up to c come before b's strong write.
+ * Publishing: a strong access is volatile, relaxed, acquire, release or atomic. A strong write
+ * after a fence makes the written address an object. The object keeps one entry for each block that
+ * did such a write. The entry holds the clock that the block had just before its last fence. A
+ * later strong write of the same block updates the entry. So entry (b, c) says that the accesses of
+ * block b with stamps up to c come before b's strong write.
  *
  * Observing: a thread of this block makes a strong read of an object. If the read is an acquire,
  * the block depends on the object at once. Otherwise it depends on the object as soon as any of its
@@ -191,9 +191,9 @@ static void depend(struct gsync *g, uint32_t block, uint32_t obj)
     d->objs[d->n++] = obj;
 }
 
-/* Returns whether block `from` depends, directly or through at most `depth` other blocks, on an
- * object that has an entry of `block` with at least this clock. Each look at an object takes 1 from
- * *budget. If *budget is used up, also returns true. */
+/* Returns whether block `from` depends on an object that has an entry of `block` with at least this
+ * clock. The dependence may go through at most `depth` other blocks. Each look at an object takes 1
+ * from *budget. If *budget is used up, also returns true. */
 static bool reaches(struct gsync *g, uint32_t from, uint32_t block, uint32_t clock, int depth,
                     uint32_t *budget)
 {

@@ -12,8 +12,8 @@
  * checks a cell and notes the access in it. Two accesses of different blocks to a cell conflict if
  * at least one of them is a write, except if both are atomics. Whichever access comes second finds
  * the note of the first. So the order of the host threads does not change whether the sanitizer
- * finds a conflict. (If the code has volatile or other strong loads and stores, settle.c uses only
- * one host thread.)
+ * finds a conflict. If the code has volatile or other strong loads and stores, settle.c uses only
+ * one host thread.
  */
 #include <sched.h>
 #include <sys/mman.h>

@@ -88,7 +88,7 @@ struct block_san {
     /* nfly slots of `fly` were used at some time. free_fly is 1 + the index of the first free slot
      * among them, or 0. live_fly operations are in flight. */
     uint32_t nfly, cap_fly, free_fly, live_fly;
-    /* Reads of cells that this block had not written yet, by other blocks of the cluster. */
+    /* Reads by other blocks of the cluster, of cells that this block had not written yet. */
     struct early_read {
         uint32_t cell, phase; /* phase: the phase of the cluster's barrier at the read */
         char who[96];         /* the line and thread of the read, for a finding */
@@ -207,12 +207,8 @@ void block_observe(struct warp *w, uint64_t addr, bool acquire);
 /* Returns whether all accesses that a block made with stamps up to this clock are ordered before
  * the present access of this warp. `block` is the number of the block + 1. */
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
-/* Returns whether this warp's block depends on any object. Callers ask this in two cases in which
- * they cannot find out whether two accesses are ordered. If the answer is yes, they assume that the
- * accesses are ordered. In the first case, several blocks have accessed the same cell. In the
- * second case, two warps of this block have accessed the same cell. The two warps may be ordered
- * through another block: the first warp signals to the other block, which then signals to the
- * second warp. */
+/* Returns whether this warp's block depends on any object. If so, two accesses that seem unordered
+ * may be ordered through other blocks. */
 bool block_depends(struct warp *w);
 
 /* global.c: checks one lane's access to n bytes of global memory, reports what is wrong with it,

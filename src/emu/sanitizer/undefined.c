@@ -515,8 +515,8 @@ static uint32_t suspects_of(const struct undef *u, uint32_t origins)
 
 /* Reports those origins of a stored value that we cannot follow further, and removes them from
  * *origins. Returns whether any are left. If this memory must not hold undefined bytes, all origins
- * are reported. Otherwise only loads from suspects are: we follow their values in registers, not in
- * memory, so a store counts as a use. */
+ * are reported. Otherwise only loads from suspects are reported. We follow their values in
+ * registers, not in memory, so a store counts as a use. */
 static bool keep_copy(struct warp *w, struct undef *u, enum ptx_space sp, uint64_t addr,
                       uint32_t *origins)
 {

@@ -11,9 +11,10 @@
  *
  * Numbers: decoding and products are exact. Sums start from the accumulator and run over k in
  * ascending order, in float with fused multiply-add. With f16 accumulators the sums are also in
- * float, and are rounded to f16 once. f64 is a chain of IEEE fma. Integer sums wrap, or clamp with
- * .satfinite. A GPU shifts all products to one exponent and truncates them before it adds them;
- * docs/emulator-tensor.md bounds the difference. NaN results of f16 and f32 are the canonical NaN.
+ * float, and are rounded to f16 once. A sum of f64 is a chain of IEEE fma operations. Integer sums
+ * wrap, or clamp with .satfinite. A GPU shifts all products to one exponent and truncates them
+ * before it adds them; docs/emulator-tensor.md bounds the difference. NaN results of f16 and f32
+ * are the canonical NaN.
  */
 #ifndef EMU_TENSOR_MMA_H
 #define EMU_TENSOR_MMA_H

@@ -96,7 +96,7 @@ static int decode_mma(struct decoder *d, const struct ptx_insn *p, struct insn *
 /* ---- wmma.load, wmma.store ------------------------------------------------------------------ */
 
 struct wmma_insn {
-    struct mma_op op; /* some operation that has this fragment */
+    struct mma_op op; /* an operation with this fragment; see wmma_types() */
     enum mma_operand which;
     enum tc_type type;
     bool col; /* memory is column-major */
