@@ -64,8 +64,8 @@ static void add_call(struct job_case *c, uint32_t program, uint32_t flags, uint6
         .program = program, .flags = flags, .seed = seed, .poison = poison, .perturb_buffer = -1};
 }
 
-/* Chooses, by the seed, in which floating-point input call 4 (cases.h) changes an element. Returns
- * -1 if there is no such input. */
+/* Call 4 (cases.h) changes one element of a floating-point input. Chooses this input by the seed.
+ * Returns -1 if there is no floating-point input. */
 static int pick_input(const struct job_case *c, uint64_t seed)
 {
     int picked = -1;

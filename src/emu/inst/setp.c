@@ -226,9 +226,9 @@ static bool compare1(enum cmp c, float a, float b)
 }
 
 /* Executes a packed comparison, which compares the two halves of each lane. In setp, o[0] gets the
- * result of the low half and o[4] the result of the high half. In set, o[0] gets both. v[0] is the
- * predicate to combine with the result. o[3] holds flags instead of an operand code: 0x80000000 for
- * bf16, 0x40000000 for ftz. */
+ * result of the low half and o[4] the result of the high half. In set, o[0] gets both results. v[0]
+ * is the predicate to combine with the result. o[3] holds flags instead of an operand code:
+ * 0x80000000 for bf16, 0x40000000 for ftz. */
 static int cmp_packed(struct warp *w, const struct insn *in)
 {
     const uint32_t *pa = opnd(w, in->o[1]), *pb = opnd(w, in->o[2]);

@@ -114,7 +114,8 @@ static void set_init(struct emu_mem *m, uint64_t addr, uint64_t n)
     }
 }
 
-/* Marks the undefined bytes of this store as unwritten again, after set_init(). */
+/* Call it after set_init(), which marks all bytes of the store as written. Marks the undefined
+ * bytes of the store as unwritten again. */
 static void unset_init(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     for (uint64_t bad = undef_stored(w, pc, lane); bad; bad &= bad - 1) {
@@ -215,8 +216,8 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
 
 /* Does the same as after_atomics() for a run with several host threads. A later access must see a
  * conflict with this atomic, and also with the access that `was` notes. So if another block made
- * that access, the result is "strong, by MANY". If that access was a plain write of this block, the
- * result is `was`. */
+ * that access, the result notes a strong access by several blocks. If that access was a plain write
+ * of this block, the result is `was`. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))

@@ -91,8 +91,8 @@ static void pend_add(struct block_san *s, const struct inflight *f, int by)
         pend[g] = (uint8_t)(by > 0 ? MIN(pend[g] + 1, 255) : pend[g] ? pend[g] - 1 : 0);
 }
 
-/* Returns whether an operation is in flight for which the access must wait. A read need not wait
- * for operations that read. */
+/* Returns whether the access must wait for an operation in flight. A read need not wait for
+ * operations that only read. */
 static bool pending(const struct block_san *s, uint32_t off, uint32_t n, uint32_t access)
 {
     uint8_t any = 0;

@@ -75,7 +75,7 @@ static inline uint64_t mma_macs(const struct mma_op *op)
  * Finds the places of the stored elements in a slab of 16 rows of a sparse A. idx[row * k/2 + i]
  * becomes the column that the row's stored element i has in the uncompressed A. A row of A stores 1
  * of 2 neighbouring elements for tf32, 2 pairs of 4 neighbouring pairs for 4-bit types, and 2 of 4
- * neighbouring elements for others. meta has one word for each lane. The product skips the
+ * neighbouring elements for other types. meta has one word for each lane. The product skips the
  * positions that A does not store, so an infinity in B at such a position has no effect.
  */
 void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t *meta,
