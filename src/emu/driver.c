@@ -173,7 +173,8 @@ static cu_result memory_free(cu_ptr p)
 
 enum { HOST_PAGE = 4096 };
 
-/* Pinned memory. It begins HOST_PAGE bytes after this struct. */
+/* The header of a block of pinned memory. The pinned memory itself begins HOST_PAGE bytes after the
+ * start of this header. */
 struct pinned {
     size_t bytes;
     cu_ptr mapped; /* address of emulated memory that holds a copy of the contents; 0 = none */

@@ -18,7 +18,7 @@
  *      CU_LAUNCH_FAILED. The driver's text for this error then says what happened. Every later
  *      launch, copy, memset and synchronisation fails too.
  *   5. cuMemHostGetDevicePointer copies the pinned memory into the emulated GPU. Kernels see the
- *      contents of that moment; call it again after the host has changed them.
+ *      contents as they were at this call. Call it again after the host has changed the memory.
  *   6. Functions that a program needs only with a GPU (memory of other processes, variables of
  *      modules) are NULL.
  */

@@ -11,10 +11,10 @@
 /*
  * Fills v->baselines. First come the baselines that were rejected before the job ran. If the
  * candidate passes, the baselines of the job follow. We judge them by the calls that the worker
- * verified in this job. A kernel baseline was also judged once before, in an evaluation of its own;
- * that does not show that it is right on the data of this job.
- * Sets left_out[p] for each program of the job that is wrong or failed; left_out has
- * JOB_MAX_PROGRAMS entries.
+ * verified in this job. A kernel baseline also has a verdict from an earlier evaluation of its own.
+ * But that verdict does not show that the baseline is right on the data of this job. Sets
+ * left_out[p] for each program of the job that is wrong or failed; left_out has JOB_MAX_PROGRAMS
+ * entries.
  */
 void baseline_states(struct verdict *v, const struct check_input *in,
                      const struct rejected_baseline_vec *rejected, bool *left_out);

@@ -15,7 +15,7 @@
 enum { MAX_ENTRY = 4 << 20 };
 
 /* Adds the size and date of a program to the key, because a new build of Hone may judge
- * differently. (Compile keys tell compilers apart in the same way.) */
+ * differently. */
 static void add_program(struct hash *h, const char *path)
 {
     struct stat st = {0};

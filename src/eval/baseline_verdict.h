@@ -4,9 +4,9 @@
  * Hone compares a candidate's time only with baselines that are right. So the evaluator first
  * evaluates naive.cu and every file of --against, like a candidate. The verdict's key is the hash
  * of all that the verdict depends on: the task, the baseline's source, the build of Hone, and
- * `struct baseline_place`. The seed of such an evaluation is computed from the task and the source,
- * so the verdict does not depend on which candidate came first. Verdicts are entries of the compile
- * cache (compile/cache.h).
+ * `struct baseline_place`. The seed of a baseline's evaluation is computed from the task and the
+ * source. So the verdict does not depend on the candidate that needs it first. Verdicts are entries
+ * of the compile cache (compile/cache.h).
  *
  *     struct baseline_verdicts b;
  *     baseline_verdicts_open(&b, NULL);

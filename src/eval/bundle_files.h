@@ -5,11 +5,11 @@
  *
  * Each file of device code is compiled once; later evaluations find it in the compile cache. These
  * baselines are left out:
- *   - those that Hone cannot make for the task: PyTorch if the task has no PyTorch form, a library
- *     if the task is not a plain matrix product; they get a note;
- *   - kernels that are wrong or do not compile, and baselines that failed in an earlier job of this
- *     evaluation; they are listed in `rejected`;
- *   - on the emulator, baselines that are not kernels.
+ *   - Baselines that Hone cannot make for the task. PyTorch needs a task with a PyTorch form. A
+ *     library needs a task that is a plain matrix product. `notes` says which were left out.
+ *   - Kernels that are wrong or do not compile, and baselines that failed in an earlier job of this
+ *     evaluation. They are listed in `rejected`.
+ *   - On the emulator, baselines that are not kernels.
  */
 #ifndef EVAL_BUNDLE_FILES_H
 #define EVAL_BUNDLE_FILES_H

@@ -64,8 +64,8 @@ static void add_call(struct job_case *c, uint32_t program, uint32_t flags, uint6
         .program = program, .flags = flags, .seed = seed, .poison = poison, .perturb_buffer = -1};
 }
 
-/* Chooses, by the seed, in which floating-point input call 4 (cases.h) changes an element. Returns
- * -1 if there is no such input. */
+/* Call 4 (cases.h) changes one element of a floating-point input. Chooses this input by the seed.
+ * Returns -1 if there is no floating-point input. */
 static int pick_input(const struct job_case *c, uint64_t seed)
 {
     int picked = -1;
@@ -279,7 +279,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     if (o->emu && w->role == ROLE_SMOKE && index == 0)
         add_rehearsal(&c, seed);
     /* For a large product, computing all right outputs takes longer than running the candidate. So
-     * the worker checks only a sample of the outputs' units (job/unit_sample.h). */
+     * the worker checks only a sample of the units (job/unit_sample.h). A unit is a part of an
+     * output, often one element. */
     c.max_units = c.flops > 2e10 ? 1u << 16 : 0;
     *vec_push(&out->cases) = c;
     *vec_push(&out->shapes) = describe(s, a);
@@ -351,10 +352,9 @@ bool cases_time_any(const struct task *t, const struct case_options *o)
 
 /* Adds cases with precision data (precision.h) after the role's other cases. For ROLE_SMOKE it adds
  * two cases with the shape of the first smoke workload: one with few terms in each sum, one with
- * values near an epsilon.
- * For ROLE_CHECK, if the candidate is timed too, it adds a case with few terms for each timed
- * shape; on the emulator, only for the first timed shape. `index` is the number of the first added
- * case. */
+ * inputs so small that an epsilon of the task matters. For ROLE_CHECK, if the candidate is timed
+ * too, it adds a case with few terms for each timed shape. On the emulator it does this only for
+ * the first timed shape. `index` is the number of the first added case. */
 static int add_precision_cases(struct case_set *out, const struct task *t, enum workload_role role,
                                unsigned index, const struct contender *who,
                                const struct case_options *o, struct arena *a, struct err *err)

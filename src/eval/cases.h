@@ -54,8 +54,9 @@ struct case_set {
 };
 
 /*
- * Builds the cases. Returns 1 if the candidate's plan does not resolve on some workload (err has
- * the reason; the verdict is plan_error), -1 if Hone itself failed, 0 on success.
+ * Builds the cases. Returns 0 on success, and -1 if Hone itself failed. Returns 1 if the
+ * candidate's plan does not resolve on some workload; then err has the reason, and the verdict is
+ * plan_error.
  */
 int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,
                 const struct case_options *o, struct arena *a, struct err *err);

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /* Which of the task's own baselines are timed with a candidate. BASELINES_HERE leaves out the
- * PyTorch baselines, because each of them runs in a process of its own, which imports and compiles
- * for many seconds before its first call. */
+ * PyTorch baselines. Each of them runs in a process of its own, which imports and compiles for many
+ * seconds before its first call. */
 enum eval_baselines { BASELINES_NONE, BASELINES_HERE, BASELINES_ALL };
 
 enum eval_depth { EVAL_SMOKE, EVAL_CHECK, EVAL_TIME, EVAL_PROFILE };

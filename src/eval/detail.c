@@ -114,7 +114,8 @@ char *detail_findings(struct verdict *v, const char *source, const uint32_t *ord
     if (failing > VERDICT_TOLD_WORKLOADS)
         strbuf_addf(&sb, "\n... and %zu more workloads are wrong",
                     failing - VERDICT_TOLD_WORKLOADS);
-    /* we say this here, because v->separation (check/case_order.h) leaves out held-out workloads */
+    /* v->separation says what failing shapes have in common, but leaves out held-out shapes. So we
+     * count the held-out workloads here. */
     if (held_out)
         strbuf_addf(&sb, ", %zu of them held out", held_out);
     char *text = arena_strdup(&v->arena, sb.buf);

@@ -37,8 +37,8 @@ struct eval_target {
     char arch[16]; /* o->arch, else that of the local GPU, else that of the data sheet */
     char gpu[32];  /* the built-in data sheet that Hone chose; "" if o->gpu is set */
 };
-/* Finds the architecture for which an evaluator with these options would compile, and the data
- * sheet from which it would compute floors (the least possible times) and modelled times. */
+/* Finds the architecture for which an evaluator with these options would compile. Also finds the
+ * data sheet from which it would compute floors (the least possible times) and modelled times. */
 int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err);
 /* Returns the chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);
@@ -65,8 +65,8 @@ int eval_submit(struct evaluator *e, const struct task *t, const char *source, s
 const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, const char *source,
                                     struct err *err);
 /* Compiles the task's oracle for the evaluator's architecture, as for an evaluation on a GPU. If it
- * does not compile, *log becomes the compiler's messages, which the caller frees, else NULL.
- * Returns -1 if the compiler could not run. */
+ * does not compile, *log becomes the compiler's messages, and the caller frees them. Otherwise *log
+ * becomes NULL. Returns -1 if the compiler could not run. */
 int eval_compile_oracle(struct evaluator *e, const struct task *t, char **log, struct err *err);
 /* Waits until an evaluation is finished, at most timeout_ns. Returns 1 with its ticket and its
  * verdict, 0 if none is finished, -1 on an error. */

@@ -1,5 +1,6 @@
-/* judge_job.c - fills the verdict from the worker's result of one job: checks that the outputs are
- * right and that no time is below the least possible one, judges the baselines, adds the times. */
+/* judge_job.c - fills the verdict from the worker's result of one job. It checks that the outputs
+ * are right, and that no time is below the least possible time. It also judges the baselines, and
+ * adds the times to the verdict. */
 #include "base/util.h"
 #include "check/case_order.h"
 #include "check/decide_verdict.h"

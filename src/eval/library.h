@@ -4,9 +4,9 @@
  * makes this call).
  *
  * The task must be of class gemm, without scalars, with two inputs of one dtype and one output. All
- * three must be matrices whose extents are axes: out[m,n] from a[m,k] or a[k,m] and b[k,n] or
- * b[n,k]. Only one epilogue is recognised: a third input bias[n], in a task whose key `torch`
- * begins with torch.relu(torch.nn.functional.linear(.
+ * three must be matrices whose extents are axes: the output is [m,n], input a is [m,k] or [k,m],
+ * and input b is [k,n] or [n,k]. One further form is recognised: a third input bias[n], in a task
+ * whose key `torch` begins with torch.relu(torch.nn.functional.linear(.
  */
 #ifndef EVAL_LIBRARY_H
 #define EVAL_LIBRARY_H
@@ -21,7 +21,7 @@ struct library_gemm {
     bool relu_bias; /* tensor 2 is the bias */
 };
 
-/* Returns whether the task is such a product, and describes it in *g. */
+/* Returns whether the task is a matrix product as described above. If so, describes it in *g. */
 bool library_gemm_of(const struct task *t, struct library_gemm *g);
 /* Returns the spec of the module (the text that tells the worker what to call): "gemm n t float16
  * float16 f32 none". */
@@ -35,7 +35,8 @@ void library_program(const struct library_gemm *g, const struct shape *s, struct
  * of axes and scalars, mode, precision, program; see docs/worker.md. The task must have the key
  * `torch`. The caller frees the text. */
 char *library_torch_spec(const struct task *t, bool compile);
-/* Returns such a spec for a task whose reference is in Python: its program is the reference. */
+/* Does the same as library_torch_spec() for a task whose reference is in Python. The program in the
+ * spec is this reference. The caller frees the text. */
 char *library_reference_spec(const struct task *t);
 
 #endif

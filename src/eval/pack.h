@@ -6,7 +6,7 @@
  *     base.N.cubin, .ptx, .cu         kernel baselines (module N)
  *     oracle.so                       emulator: the compiled reference
  *     oracle.cubin                    GPU: the same; loaded after the candidate ran
- *     oracle.torch                    instead of either, if the task's reference is in Python
+ *     oracle.torch                    instead of these two, if the task's reference is in Python
  *     service.cubin                   GPU: Hone's own device code
  *     job.bin                         written last, so a bundle that has it is complete
  */

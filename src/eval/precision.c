@@ -16,8 +16,9 @@ enum { SCALE_BITS = 20 };
 
 struct changed_input {
     const char *name;
-    uint32_t dims; /* bit d: make the input thin along dimension d (struct gen_spec) */
-    int bits;      /* multiply the input by 2^bits */
+    /* Bit d is set if the input is made thin (mostly zero) along dimension d (struct gen_spec). */
+    uint32_t dims;
+    int bits; /* multiply the input by 2^bits */
 };
 
 struct precision_data {

@@ -4,7 +4,8 @@
  * A sum of many terms hides rounding errors of its terms. So on ordinary data, a product in TF32
  * can be as close to the truth as one in float32. On the data made here, each element of a product
  * is a sum with at most GEN_FEW (4) terms that are not zero. Where possible, one operand is
- * multiplied by 2^20 and the other by 2^-20, beyond the range of float16 (docs/regimes.md).
+ * multiplied by 2^20 and the other by 2^-20. In float16, such values overflow or lose most of their
+ * bits (docs/regimes.md).
  *
  * A variance that is much larger than the epsilon added to it hides a wrong epsilon. Other data
  * made here has inputs so small that variance and epsilon have about the same size.

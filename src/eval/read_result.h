@@ -13,9 +13,9 @@
  * Reads the facts that a worker wrote to the bundle (pack.h) in `dir`. The bundle was made for
  * `job`; `d` says how the worker ended. If there is no result, reads progress.bin instead, which
  * says how far the worker came. Then r->status is RESULT_MACHINE, which does not count against the
- * candidate. (If a call of the candidate exceeds its time limit, there is a result: the worker ends
- * the call and writes the result.) Returns -1 if neither file can be read, or if the file that was
- * read does not fit the job.
+ * candidate. If only a call of the candidate exceeds its time limit, there is a result: the worker
+ * ends the call and writes the result. Returns -1 if neither file can be read, or if the file that
+ * was read does not fit the job.
  */
 int read_worker_result(struct result *r, const struct sched_done *d, const char *dir,
                        const struct job *job, struct arena *a, struct err *err);

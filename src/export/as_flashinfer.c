@@ -40,7 +40,7 @@ static json_t *document_of(const struct task *t, bool *imported)
 
 /* Calls fn for each input of the Definition, in the Definition's order. fn gets the task's tensor
  * or scalar with the input's name. If the reference does not use an input, an imported task has
- * neither a tensor nor a scalar for it; then fn gets NULL for both. */
+ * neither a tensor nor a scalar for it. Then fn gets NULL for both. */
 static void each_input(struct export_model *m,
                        void (*fn)(struct export_model *m, const char *name,
                                   const struct task_tensor *tensor,

@@ -297,7 +297,8 @@ static int logic_level(const struct formula *operand, const struct formula *in, 
     return and_in_or && !python ? 3 : level;
 }
 
-/* Is the formula True or False in Python? `3 and 5` is 5 there. */
+/* Returns whether the formula is always True or False in Python. Not every formula is: `3 and 5` is
+ * 5 there. */
 static bool is_bool(const struct formula *f)
 {
     int level = precedence(f);

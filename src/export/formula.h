@@ -5,7 +5,7 @@
  *     formula_print(&sb, f, &scope, FORMULA_VALUE);           "cdiv(N, 128)"
  *
  * Both languages get readable infix text. In Python integers have no limit. In C an operation that
- * may overflow, or divide by a number that is not positive, becomes a checked call; formula_of()
+ * may overflow, or divide by a number that is not positive, becomes a checked call. formula_of()
  * knows from the bounds of the names which operations are safe. The printed C also compiles as C++.
  */
 #ifndef EXPORT_FORMULA_H

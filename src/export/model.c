@@ -112,8 +112,8 @@ static void find_bounds(struct export_model *m)
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
-/* Whether the formula can be solved for `axis`: it applies only + - * and neg to `axis`,
- * multiplies it only by factors of at least 1, and all its other axes are known. */
+/* Whether the formula can be solved for `axis`. It must apply only + - * and neg to `axis`, and
+ * multiply it only by factors of at least 1. All other axes in the formula must be known. */
 static bool solvable(const struct export_model *m, const struct formula *f, size_t axis,
                      const bool *known)
 {
@@ -147,8 +147,8 @@ static bool find_axis(struct export_model *m, const struct formula_scope *s, siz
     return false;
 }
 
-/* Finds a rule for each axis. First looks for axes that are by themselves a dimension of an input,
- * then for axes that follow from a dimension and the axes known so far. The caller of the
+/* Finds a rule for each axis. First looks for axes that are by themselves a dimension of an input.
+ * Then looks for axes that follow from a dimension and the axes known so far. The caller of the
  * exported function must give the rest. */
 static void find_axes(struct export_model *m)
 {

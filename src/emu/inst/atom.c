@@ -115,10 +115,14 @@ static void store_reg(struct warp *w, uint32_t code, uint32_t bits, uint32_t lan
     memcpy((char *)opnd(w, code) + lane * (bits / 8), &v, bits / 8);
 }
 
-/* How struct insn describes an atomic: v holds the destinations (atom only), then the values, then
- * the new values of cas; sub[0] = op, sub[1] = type, sub[2] = space, sub[3] = address bits; o[2] =
- * vector width | has destination << 8 | order << 16, where order is ACCESS_ACQUIRE,
- * ACCESS_RELEASE, both or 0. */
+/* How struct insn describes an atomic instruction:
+ *   v       the destinations (only in atom), then the values, then the new values of cas
+ *   sub[0]  the operation (A_...)
+ *   sub[1]  the type
+ *   sub[2]  the state space
+ *   sub[3]  how many bits an address has
+ *   o[2]    vector width | has destination << 8 | order << 16, where order is ACCESS_ACQUIRE,
+ *           ACCESS_RELEASE, both or 0 */
 
 static uint32_t order_of(const struct insn *in)
 {
@@ -168,7 +172,8 @@ static int exec_atom(struct warp *w, const struct insn *in)
         for (uint32_t k = 0; k < n; k++) {
             uint64_t b = load_reg(w, val[k], bits, i);
             uint64_t c = in->sub[0] == A_CAS ? load_reg(w, newv[k], bits, i) : 0;
-            /* the L2's adder flushes denormals and keeps signalling NaNs */
+            /* The L2 cache executes float additions on global memory. Its adder flushes denormals
+             * of type f32, and returns a NaN of type f64 unchanged. */
             uint8_t op = sum && addr[i] >= GLOBAL_BASE ? A_ADD_L2 : in->sub[0];
             uint64_t old = update(p + k * (bits / 8), op, (enum ptx_type)in->sub[1], b, c);
             if (has_dst)

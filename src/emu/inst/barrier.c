@@ -1,27 +1,35 @@
 /*
  * barrier.c - executes barriers of the block and the cluster, and fences.
  *
- * A fragment (lanes of a warp at the same instruction, core.h) that executes bar.sync arrives once
- * (fragment.arrived) and then polls until the barrier's phase has changed. A barrier without a
- * count is complete when all threads of the block that have not exited have arrived, as on GPUs
- * from sm_70 on. Threads that have exited count as arrived: their accesses are ordered before the
- * barrier. A note, or a finding, tells the kernel's author that they exited (check_exited). We look
- * for them when the phase is complete. Before that, the set of threads that have exited depends on
- * the order in which the emulator runs the warps. A barrier with a count is complete when that many
- * threads have arrived; a warp whose live lanes arrive together counts as 32 threads, even if it
- * has fewer lanes.
+ * A fragment is a set of lanes of a warp at the same instruction (core.h). A fragment that executes
+ * bar.sync arrives once (fragment.arrived). Then it polls until the barrier's phase has changed.
+ *
+ * A barrier without a count is complete when all threads of the block that have not exited have
+ * arrived, as on GPUs from sm_70 on. Threads that have exited count as arrived: their accesses are
+ * ordered before the barrier. check_exited() reports these threads when the phase is complete.
+ * Before that, the set of threads that have exited depends on the order in which the emulator runs
+ * the warps.
+ *
+ * A barrier with a count is complete when that many threads have arrived. A warp whose live lanes
+ * arrive together counts as 32 threads, even if it has fewer lanes.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* In struct insn, o[0] is the destination of barrier.red, o[1] the number of the barrier, o[2] the
- * thread count, o[3] the predicate of barrier.red. sub[0] is one of the values below; sub[1] says
- * whether the predicate is negated, sub[2] whether there is a thread count. */
+/* How struct insn describes a barrier instruction:
+ *   o[0]    the destination of barrier.red
+ *   o[1]    the number of the barrier
+ *   o[2]    the thread count
+ *   o[3]    the predicate of barrier.red
+ *   sub[0]  one of the values below
+ *   sub[1]  whether the predicate is negated
+ *   sub[2]  whether there is a thread count */
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 
 /* Reports threads that exited and did not arrive in the phase that is complete now. The report is a
- * finding if threads went past the barrier, or if only some lanes of a warp execute an aligned
- * barrier (bar.sync), which PTX leaves undefined. Else it is a note. */
+ * finding if some of these threads executed code after the barrier. It is also a finding if the
+ * barrier is aligned (bar.sync) and only some lanes of a warp execute it: PTX leaves this
+ * undefined. Otherwise the report is a note. */
 static void check_exited(const struct block *bl, struct barrier *b)
 {
     struct warp *w = b->at.warp;
@@ -59,9 +67,9 @@ out:
     w->frame = was;
 }
 
-/* Threads of one barrier may wait at different instructions. Reports threads that went around an
- * instruction A at which other threads wait: they wait at an instruction B that comes after A, and
- * no loop leads from B back to A. */
+/* Threads of one barrier may wait at different instructions. Suppose that some threads wait at
+ * instruction A, and others at a later instruction B from which no loop leads back to A. Then the
+ * threads at B went around A, and this function reports them. */
 static void check_places(struct barrier *b)
 {
     for (uint32_t i = 0; i < b->nplaces; i++)

@@ -154,7 +154,7 @@ static int format_one(struct warp *w, const struct insn *in, uint32_t lane, cons
     int longs = 0, shorts = 0;
     for (int digits = 0; *f && strchr("-+ #0123456789.*", *f);) {
         digits = *f >= '0' && *f <= '9' ? digits + 1 : 0;
-        if (digits > 3) { /* keeps three digits, so that the result fits into text[] */
+        if (digits > 3) { /* drops further digits of a width, so that the result fits into text[] */
             f++;
             continue;
         }

@@ -4,9 +4,9 @@
  * The rounding mode .rn is the host's default. For the others we call fesetround() around the loop.
  * Operands and results in the loop are volatile variables, so the compiler cannot move the
  * arithmetic before or after these calls. Most approximate functions use the host's libm and are
- * right to within an ulp, which is well inside the bounds of the PTX manual. tanh.approx, and
- * rcp.approx and rsqrt.approx in double precision, are less exact; the comments at their functions
- * say how many bits they have.
+ * right to within an ulp. This is well inside the bounds of the PTX manual. Three functions are
+ * less exact: tanh.approx, and rcp.approx and rsqrt.approx in double precision. The comments at
+ * their functions say how many bits they have.
  */
 #include <fenv.h>
 #include <float.h>
@@ -109,8 +109,8 @@ static inline double op64(enum op op, double a, double b, double c)
     }
 }
 
-/* Executes an operation with any rounding and flags. x, y, z and v are volatile, so that the
- * operation stays between the calls of fesetround(). */
+/* Executes an operation with any rounding and flags. The top of this file says why x, y, z and v
+ * are volatile. */
 static __attribute__((noinline)) int general_f32(struct warp *w, const struct insn *in)
 {
     float *d = opnd(w, in->o[0]);

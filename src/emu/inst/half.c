@@ -1,10 +1,10 @@
 /*
  * half.c - executes arithmetic on f16, bf16 and their packed forms.
  *
- * add, sub and mul compute in double (in float for plain forms, see PLAIN) and then round to the
- * half type. The wider type has so many bits that rounding twice gives the same result as rounding
- * once. The exact result of an fma may need more bits than a double has, so fma first rounds to odd
- * in double (fma_odd(), which add and sub use too).
+ * add, sub, mul and fma compute in a wider type and then round to the half type. add, sub and mul
+ * without flags compute in float (see PLAIN). The other forms of these operations compute in
+ * double. A product of two halves is exact in double. The exact result of add, sub or fma may need
+ * more bits than a double has. So these three first round to odd in double (fma_odd).
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -155,9 +155,9 @@ static int exec_half2(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Plain forms, without flags. Float has so many bits that rounding a sum or product of halves twice
- * gives the same result as rounding it once. That needs 2p + 2 bits for a type of p bits: 24 for
- * f16 (p = 11) and 18 for bf16 (p = 8). Float has 24. */
+/* Plain forms, without flags. A sum or product of halves is rounded to float and then to the half
+ * type. Float has so many bits that this gives the same result as rounding once. That needs 2p + 2
+ * bits for a type of p bits: 24 for f16 (p = 11) and 18 for bf16 (p = 8). Float has 24. */
 #define PLAIN(name, to, of, expr)                                        \
     BINARY(name##_1, uint16_t, uint16_t, uint16_t, of(to(a) expr to(b))) \
     BINARY(name##_2, uint32_t, uint32_t, uint32_t,                       \

@@ -253,7 +253,8 @@ struct form {
     enum ptx_type type;
     exec_fn fn;
     uint8_t nops;
-    /* type of the last operand, if it is not `type`; in .wide forms: type of d, and of c in mad */
+    /* The type of the last operand, or PT_NONE if it is `type`. In .wide forms: the type of d, and
+     * in mad.wide also of c. */
     enum ptx_type last;
 };
 

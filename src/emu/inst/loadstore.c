@@ -1,11 +1,16 @@
 /*
  * loadstore.c - executes ld and st in every space, width and vector size.
  *
- * There is one exec function for each pair of memory type and register type; a vector access loops
- * over the registers in in->v. In struct insn, sub[0] = space, sub[1] = bytes of an element,
- * sub[2] = access flags, sub[3] = address bits (0: a .local variable of the frame), o[2] = bits of
- * a register, o[3] = whether a load extends the sign. In an access to a .param variable, sub[3] is
- * 1 for a parameter of the kernel, 0 for a variable of the frame.
+ * There is one exec function for each pair of memory type and register type. A vector access loops
+ * over the registers in in->v. The other members of struct insn:
+ *   sub[0]  the state space
+ *   sub[1]  how many bytes an element has
+ *   sub[2]  the access flags (MEM_..., ACCESS_...)
+ *   sub[3]  how many bits an address has; 0 for a .local variable of the frame
+ *   o[2]    how many bits a register has
+ *   o[3]    whether a load extends the sign
+ * In an access to a .param variable, sub[3] is 1 for a parameter of the kernel and 0 for a variable
+ * of the frame.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -163,10 +168,10 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step)
     return bad == 0;
 }
 
-/* Finds the memory of a strong access: at[i] for each lane. The callers move each element with one
- * atomic load or store. If the access has 16 bytes or more, they hold a lock, so that these bytes
- * move as a whole. So if one element, or one such access, holds a flag and a value, a reader sees
- * both or neither. */
+/* Finds the memory of a strong access (volatile, relaxed, acquire or release): at[i] for each lane.
+ * The callers move each element with one atomic load or store. If the whole access has 16 bytes or
+ * more, they also hold a lock. So a flag and a value in one element, or in one access of 16 bytes
+ * or more, always arrive together. */
 static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr, uint8_t **at)
 {
     struct lanes l;
@@ -359,7 +364,7 @@ enum ptx_space mem_space(const struct ptx_insn *p)
 }
 
 /* Returns whether a modifier changes no result: cache operators, eviction priorities, prefetch
- * sizes. (decode_ldst() notes .nc for the sanitizer and the counters.) */
+ * sizes. .nc is one of them, but decode_ldst() handles it first. */
 static bool is_hint(const char *m)
 {
     static const char *const t[] = {"ca",
@@ -575,8 +580,8 @@ static int decode_ldst(struct decoder *d, const struct ptx_insn *p, struct insn 
     if (type_bits < 8 || type_bits > 128)
         return dec_unsupported(d, p);
     for (uint32_t i = 0; reg->kind == PO_VEC && i < reg->n && !bits; i++)
-        bits = dec_reg_bits(&reg->list[i]); /* {_, %r1} */
-    if (!bits)                              /* a constant, or only sinks */
+        bits = dec_reg_bits(&reg->list[i]); /* the first may be `_`, as in {_, %r1} */
+    if (!bits)                              /* a constant, or all are `_` */
         bits = MAX(type_bits, 16u);
     uint32_t codes[VMAX], n;
     if (bits == 1 || bits < type_bits)

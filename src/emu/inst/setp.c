@@ -1,10 +1,16 @@
 /*
  * setp.c - executes the comparisons setp and set.
  *
- * In struct insn, o[0] is the destination, o[1] and o[2] are the operands. o[3] is a predicate to
- * combine with the result, o[4] the second destination (it gets the opposite comparison, combined
- * in the same way). sub[0] is an enum combine; sub[1] says whether the predicate is negated, sub[2]
- * whether there is a second destination; sub[3] is the kind of value that `set` writes (SET_...).
+ * How struct insn describes a comparison:
+ *   o[0]        the destination
+ *   o[1], o[2]  the operands
+ *   o[3]        a predicate to combine with the result
+ *   o[4]        the second destination: it gets the opposite comparison, combined in the same way
+ *   sub[0]      how to combine (enum combine)
+ *   sub[1]      whether the predicate is negated
+ *   sub[2]      whether there is a second destination
+ *   sub[3]      the kind of value that `set` writes (SET_...); SET_PRED in setp
+ * Packed comparisons differ in o[3] and o[4]; see cmp_packed().
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -69,9 +75,9 @@ INT_COMPARES(u32, uint32_t)
 INT_COMPARES(s64, int64_t)
 INT_COMPARES(u64, uint64_t)
 
-/* Floats have one function for each type, which switches on the comparison in->imm. In
- * FLOAT_COMPARE, F selects the macros A_F(i) and B_F(i), which return the operands of lane i as
- * numbers. */
+/* Floats have one function for each type, which switches on the comparison in->imm. FLOAT_COMPARE
+ * gets its operands from two macros whose names end in F, for example A_half(i) and B_half(i). They
+ * convert the operands of lane i. */
 enum cmp {
     CMP_EQ,
     CMP_NE,
@@ -176,8 +182,7 @@ FLOAT_COMPARE(cmp_f16, uint16_t, half)
 FLOAT_COMPARE(cmp_f16_ftz, uint16_t, halfz)
 FLOAT_COMPARE(cmp_bf16, uint16_t, brain)
 
-/* Returns one half of a packed operand. Packed forms compare twice in each lane. In setp, o[0]
- * gets the result of the low half and o[4] the result of the high half. In set, o[0] gets both. */
+/* Returns one half of a packed operand. */
 static float half_of(const struct insn *in, uint32_t v, int hi)
 {
     uint16_t h = (uint16_t)(hi ? v >> 16 : v);
@@ -220,8 +225,10 @@ static bool compare1(enum cmp c, float a, float b)
     }
 }
 
-/* Executes a packed comparison. v[0] is the predicate to combine with the result. o[3] holds flags
- * instead of an operand code: 0x80000000 for bf16, 0x40000000 for ftz. */
+/* Executes a packed comparison, which compares the two halves of each lane. In setp, o[0] gets the
+ * result of the low half and o[4] the result of the high half. In set, o[0] gets both results. v[0]
+ * is the predicate to combine with the result. o[3] holds flags instead of an operand code:
+ * 0x80000000 for bf16, 0x40000000 for ftz. */
 static int cmp_packed(struct warp *w, const struct insn *in)
 {
     const uint32_t *pa = opnd(w, in->o[1]), *pb = opnd(w, in->o[2]);

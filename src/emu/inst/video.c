@@ -1,12 +1,12 @@
 /*
- * video.c - executes the video instructions: scalar ones (vadd, vabsdiff, vmad, ...), and those on
- * 2 or 4 packed parts.
+ * video.c - executes the video instructions: scalar ones (vadd, vabsdiff, vmad, ...) and packed
+ * ones. A packed instruction works on the 2 halves or the 4 bytes of a register: its parts.
  *
- * Operands have selectors. Scalar instructions select a part of an operand (a.b1, a.h0), and their
- * result may replace a part of c (d.h1). In packed instructions a selector has one digit for each
- * part (a.h10, b.b7654). A digit is the number of a part: the parts of a have the first numbers (0
- * and 1, or 0 to 3), those of b the numbers after them. A mask on d says which parts of d the
- * instruction writes.
+ * Operands have selectors. A scalar instruction can select one part of an operand (a.b1, a.h0), and
+ * its result may replace one part of c (d.h1). In a packed instruction, a selector has one digit
+ * for each part (a.h10, b.b7654). A digit is the number of a part. The parts of a have the numbers
+ * 0 and 1, or 0 to 3; the parts of b have the numbers after them. A mask on d says which parts of d
+ * the instruction writes.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -156,7 +156,8 @@ static bool scalar_part(const char *sel, struct part *p)
     return true;
 }
 
-/* Parses "h10" or "b7654": a digit for each part, the highest part first. */
+/* Parses "h10" or "b7654": a digit for each part, the highest part first. No selector means the
+ * parts from number `first` on, in order. */
 static bool packed_parts(const char *sel, uint8_t parts, uint8_t first, uint8_t from[4])
 {
     for (uint8_t k = 0; k < 4 && k < parts; k++)

@@ -36,8 +36,9 @@ static void check_masks(struct warp *w, const struct insn *in, const uint32_t *m
 
 /* Reports lanes that the mask names though they have exited. The instruction does not wait for
  * them. If they jumped over the instruction and ran code after it, this is a finding. If they
- * returned before they came to it, it is allowed; votes, matches and reductions (`counts`) leave
- * them out, and a note says so. */
+ * returned before they came to it, it is allowed. `counts` says that the instruction is a vote, a
+ * match or a reduction. The result of such an instruction leaves these lanes out, and a note says
+ * so. */
 static void check_exited(struct warp *w, const struct insn *in, uint32_t gone, bool counts)
 {
     uint32_t past = exits_past(w, gone, EXITS_WARP, exits_place(w, in));

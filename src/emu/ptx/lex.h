@@ -11,10 +11,12 @@
 /* The comments name the fields of struct lexer that hold the token. */
 enum tok {
     T_EOF,
-    T_IDENT,  /* text: a name such as add, %r1, $L__BB0_1 or %tid.x (one token) */
-    T_DOT,    /* .name: text is "name" (may hold "::") */
-    T_INT,    /* ival */
-    T_FLOAT,  /* fval; is_f32 if the text is 0f...; ival has the bits if it is 0f... or 0d... */
+    T_IDENT, /* text: a name such as add, %r1, $L__BB0_1 or %tid.x (one token) */
+    T_DOT,   /* .name: text is "name" (may hold "::") */
+    T_INT,   /* ival */
+    /* fval. In the forms 0f... and 0d..., the digits are the bits of the number, and ival holds
+     * them. is_f32 is true for 0f... . */
+    T_FLOAT,
     T_STRING, /* text without the quotes */
     T_PUNCT   /* ch: one character; `<<` is CH_SHL, `>>` is CH_SHR */
 };

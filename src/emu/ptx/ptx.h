@@ -95,8 +95,8 @@ struct ptx_reloc {
     const char *name; /* the symbol; the loader looks it up */
     int64_t addend;
     uint32_t size;
-    /* For an initialiser such as 0xff00(name), which selects a byte of the address: by how many
-     * bits the loader shifts the address right. Otherwise 0. */
+    /* The loader shifts the address right by this many bits. It is 0 except in an initialiser such
+     * as 0xff00(name), which selects one byte of the address. */
     uint32_t shift;
     bool generic; /* true if the text is generic(name): the address is a generic address */
 };

@@ -3,15 +3,15 @@
  * before an access of this block.
  *
  * A block's clock starts at 1 and counts the fences of cluster or device scope that its threads
- * execute; a store or atomic with .release counts as such a fence. The shadow (global.c) stamps
+ * execute. A store or atomic with .release counts as such a fence. The shadow (global.c) stamps
  * each write with the block's clock at that time. It keeps no stamps for reads, so every read
  * counts as stamp 0.
  *
- * Publishing: a strong write (a volatile, relaxed, release or atomic access that writes) after a
- * fence makes the written address an object. The object keeps one entry for each block that did
- * such a write: the clock that the block had just before its last fence. A later strong write of
- * the same block updates the entry. So entry (b, c) says that the accesses of block b with stamps
- * up to c come before b's strong write.
+ * Publishing: a strong access is volatile, relaxed, acquire, release or atomic. A strong write
+ * after a fence makes the written address an object. The object keeps one entry for each block that
+ * did such a write. The entry holds the clock that the block had just before its last fence. A
+ * later strong write of the same block updates the entry. So entry (b, c) says that the accesses of
+ * block b with stamps up to c come before b's strong write.
  *
  * Observing: a thread of this block makes a strong read of an object. If the read is an acquire,
  * the block depends on the object at once. Otherwise it depends on the object as soon as any of its
@@ -19,15 +19,15 @@
  *
  * Suppose that this block depends on an object, and the object has an entry of block b with clock
  * c. Then the accesses of b with stamps up to c are ordered before the accesses of this block. The
- * order may also go through a third block: the object has an entry of the third block, and the
- * third block depends on another object, which has an entry of b with clock c. We do not compare
- * the times of the strong read and the strong write. So an entry that was added after the read
- * counts too, and a race may be missed.
+ * order may also go through a third block. Then the object has an entry of the third block, and the
+ * third block depends on another object. That other object has an entry of b with clock c. We do
+ * not compare the times of the strong read and the strong write. So an entry that was added after
+ * the read counts too, and a race may be missed.
  *
  * Two limits keep the search short. The search follows chains through at most MAX_CHAIN other
- * blocks; if only a longer chain orders the accesses, the answer is "not ordered", and the race
- * that is reported is false. After MAX_LOOKS looks at objects the search gives up with the answer
- * "ordered", because a missed race is better than a false one.
+ * blocks. If only a longer chain orders the accesses, the answer is "not ordered", and a false race
+ * is reported. After MAX_LOOKS looks at objects the search gives up with the answer "ordered",
+ * because a missed race is better than a false one.
  */
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
@@ -191,9 +191,9 @@ static void depend(struct gsync *g, uint32_t block, uint32_t obj)
     d->objs[d->n++] = obj;
 }
 
-/* Returns whether block `from` depends, directly or through at most `depth` other blocks, on an
- * object that has an entry of `block` with at least this clock. Each look at an object takes 1 from
- * *budget. If *budget is used up, also returns true. */
+/* Returns whether block `from` depends on an object that has an entry of `block` with at least this
+ * clock. The dependence may go through at most `depth` other blocks. Each look at an object takes 1
+ * from *budget. If *budget is used up, also returns true. */
 static bool reaches(struct gsync *g, uint32_t from, uint32_t block, uint32_t clock, int depth,
                     uint32_t *budget)
 {

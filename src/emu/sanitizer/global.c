@@ -2,17 +2,18 @@
  * global.c - checks accesses to global memory: reads of unwritten bytes, races, writes to inputs,
  * outputs left unwritten.
  *
- * The shadow has two words for each cell of 1, 2 or 4 bytes. The writer word says who wrote the
- * cell last: the block (its number + 1), that block's clock, and whether the write was strong. The
- * reader word says which block has read the cell, or that several blocks have (MANY). block_order.c
- * knows whether accesses of two blocks are ordered.
+ * Memory is divided into cells of 1, 2 or 4 bytes. The shadow notes the accesses to each cell, in
+ * two words. The writer word says who wrote the cell last: the block (its number + 1), that block's
+ * clock, and whether the write was strong (volatile, relaxed, release or atomic). The reader word
+ * says which block has read the cell, or that several blocks have (MANY). block_order.c knows
+ * whether accesses of two blocks are ordered.
  *
  * If several host threads run the launch (launch->parallel), the sanitizer holds a lock while it
  * checks a cell and notes the access in it. Two accesses of different blocks to a cell conflict if
  * at least one of them is a write, except if both are atomics. Whichever access comes second finds
  * the note of the first. So the order of the host threads does not change whether the sanitizer
- * finds a conflict. (If the code has volatile or other strong loads and stores, settle.c uses only
- * one host thread.)
+ * finds a conflict. If the code has volatile or other strong loads and stores, settle.c uses only
+ * one host thread.
  */
 #include <sched.h>
 #include <sys/mman.h>
@@ -20,8 +21,8 @@
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
 
-/* A word of the shadow: the block's number + 1 (CELL_BLOCK, or CELL_MANY for several blocks), the
- * block's clock in bits 23 to 30 (only in a writer word), and the flags below. */
+/* A word of the shadow holds the block's number + 1 (CELL_BLOCK), or CELL_MANY for several blocks.
+ * In a writer word, bits 23 to 30 hold the block's clock. The other bits are the flags below. */
 #define CELL_STRONG 0x80000000u
 #define CELL_BLOCK 0x003fffffu
 #define CELL_MANY 0x003fffffu
@@ -41,8 +42,8 @@ static uint32_t cell_of(const struct warp *w, uint32_t access)
 }
 
 /* Returns clock t, counted from the start of this block, so that the block's first clock is 1. The
- * reason: the clocks of a block continue those of earlier blocks on the same host thread, and what
- * we find in this block must not depend on those blocks. */
+ * reason: the clocks of a block continue those of earlier blocks on the same host thread. But the
+ * findings in this block must not depend on those blocks. */
 static uint32_t in_block(const struct warp *w, uint32_t t)
 {
     return t - (w->block->san->base - 1);
@@ -72,8 +73,9 @@ static uint32_t cell_clock(uint32_t v)
 }
 
 /* Returns whether the accesses that `cell` (a writer or reader word) notes are ordered before an
- * access of this block. If several blocks made these accesses, we answer yes as soon as this block
- * depends on any object of block_order.c, because a missed race is better than a false one. */
+ * access of this block. If several blocks made these accesses, we cannot tell. Then we answer yes
+ * if this block depends on any object of block_order.c, because a missed race is better than a
+ * false one. */
 static bool ordered(struct warp *w, uint32_t cell)
 {
     return (cell & CELL_BLOCK) == CELL_MANY ? block_depends(w)
@@ -112,7 +114,8 @@ static void set_init(struct emu_mem *m, uint64_t addr, uint64_t n)
     }
 }
 
-/* Marks the undefined bytes of this store as unwritten again, after set_init(). */
+/* Call it after set_init(), which marks all bytes of the store as written. Marks the undefined
+ * bytes of the store as unwritten again. */
 static void unset_init(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     for (uint64_t bad = undef_stored(w, pc, lane); bad; bad &= bad - 1) {
@@ -166,7 +169,7 @@ static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock
 
 /* An access is settled if this warp made it, or if another warp of this block made it and this warp
  * has synchronised with all other warps since. Returns 0 if the last access to each cell is
- * settled, or if there was none. Otherwise returns another value. This does not mean a race: a
+ * settled, or if there was none. Otherwise returns another value. Then a race is possible, but a
  * closer look may show that the access is ordered. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
@@ -182,8 +185,8 @@ static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint
 }
 
 /* Does the same as unsettled() for reader words. If several warps of this block have read a cell
- * (CELL_WARPS), we know only the phase of the newest read: 1 + the number of whole-block barriers
- * that came before the read. */
+ * (CELL_WARPS), we know only the phase of the newest read. The phase is 1 + the number of
+ * whole-block barriers before the read. */
 static uint32_t unsettled_readers(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                                   uint64_t n)
 {
@@ -213,8 +216,8 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
 
 /* Does the same as after_atomics() for a run with several host threads. A later access must see a
  * conflict with this atomic, and also with the access that `was` notes. So if another block made
- * that access, the result is "strong, by MANY". If that access was a plain write of this block, the
- * result is `was`. */
+ * that access, the result notes a strong access by several blocks. If that access was a plain write
+ * of this block, the result is `was`. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))
@@ -405,7 +408,7 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
 }
 
 /* Call it for a store that races. If the store writes the value that is already there, reports a
- * note and returns true: formally this is a race, but the result is the same in every order of the
+ * note and returns true. Formally this is a race, but the result is the same in both orders of the
  * two accesses. Otherwise returns false. */
 static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                             uint32_t n, bool after_read)

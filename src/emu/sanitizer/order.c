@@ -1,12 +1,14 @@
 /*
- * order.c - follows the happens-before order between warps of a block: changes the vector clocks of
- * warps at fences, barriers and strong accesses (state.h explains the clocks). It also creates and
- * frees a block's shadow, and describes accesses for findings.
+ * order.c - follows the happens-before order between warps of a block. It changes the vector clocks
+ * of warps (state.h) at fences, barriers and strong accesses. A strong access is volatile, relaxed,
+ * acquire, release or atomic. This file also creates and frees a block's shadow, and describes
+ * accesses for findings.
  *
  * Fences: a strong write publishes the clock that the warp had at its last fence, under a key that
  * stands for the address. If the warp has executed no fence, the write publishes nothing. A warp
- * that makes a strong read of the address remembers the published clock, and joins it into its own
- * vector clock at its next fence. If the read is an acquire, the warp joins that clock at once.
+ * that makes a strong read of the address remembers the published clock. At its next fence, the
+ * warp joins this clock into its own vector clock. If the read is an acquire, the warp joins it at
+ * once.
  */
 #include "emu/sanitizer/state.h"
 
@@ -125,8 +127,8 @@ void san_barrier_full(struct warp *w, const void *key)
 /* Joins the warp's vector clock into block_san.exited, for the lanes that have exited. A release
  * would also advance the warp's own clock, so that the release does not cover later accesses of the
  * warp. Here the clock need not advance. Only barriers of the whole block or cluster release
- * `exited` (san_exits_release), and such a barrier completes only when the warp's remaining lanes
- * have arrived at it or have exited. So the accesses that the remaining lanes make until then are
+ * `exited` (san_exits_release). Such a barrier completes only when the warp's remaining lanes have
+ * arrived at it or have exited. So the accesses that the remaining lanes make until then are
  * ordered before the barrier too. */
 void san_exit(struct warp *w)
 {

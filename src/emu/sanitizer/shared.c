@@ -2,12 +2,12 @@
  * shared.c - checks accesses to shared memory: reads of unwritten bytes, races, asynchronous
  * operations.
  *
- * A cell is as large as the narrowest shared access of the kernel, at most 4 bytes. san_shared()
- * checks the access of a whole warp. For each lane, a quick test passes if the warp has
- * synchronised with all other warps of the block since the last access to the lane's cells. If the
- * quick test fails, lane_is_clean() looks at each cell. If a lane is not clean, san_shared()
- * returns false, and the caller calls san_shared_lane() for each lane, which checks again and
- * reports.
+ * The sanitizer notes the accesses to each cell of memory (state.h). A cell is as large as the
+ * narrowest shared access of the kernel, at most 4 bytes. san_shared() checks the access of a whole
+ * warp. For each lane, a quick test passes if the warp has synchronised with all other warps of the
+ * block since the last access to the lane's cells. If the quick test fails, lane_is_clean() looks
+ * at each cell. If a lane is not clean, san_shared() returns false. Then its caller calls
+ * san_shared_lane() for each lane, which checks the lane again and reports.
  */
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
@@ -91,8 +91,8 @@ static void pend_add(struct block_san *s, const struct inflight *f, int by)
         pend[g] = (uint8_t)(by > 0 ? MIN(pend[g] + 1, 255) : pend[g] ? pend[g] - 1 : 0);
 }
 
-/* Returns whether an operation is in flight for which the access must wait. A read need not wait
- * for operations that read. */
+/* Returns whether the access must wait for an operation in flight. A read need not wait for
+ * operations that only read. */
 static bool pending(const struct block_san *s, uint32_t off, uint32_t n, uint32_t access)
 {
     uint8_t any = 0;
@@ -158,8 +158,8 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
  * t (state.h explains stamps and vector clocks). A plain read has ended if entry r of w's vector
  * clock is at least t. A read by a wgmma has ended if entry VC_WGMMA + r is at least t: then some
  * warp has waited for the wgmma. `who` is the last reader of the cell. If the last reader is not r,
- * we do not know whether r's read was plain, so it is enough if one of the two entries is at least
- * t. */
+ * we do not know whether r's read was plain. Then it is enough if one of the two entries is at
+ * least t. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -389,7 +389,8 @@ static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, co
  * if b has ended, and also if b may end before the access. We remember the last plain access, and
  * san_block_end() reports it, except in two cases. If a barrier of the cluster completes after the
  * access, the access is safe. If the accessing block makes a strong access to b's memory later (for
- * example an arrival), the two blocks may have synchronised in this way, so we report nothing. */
+ * example an arrival on an mbarrier), the two blocks may have synchronised through it. Then we
+ * report nothing either. */
 static __attribute__((noinline)) void check_gone(struct warp *w, const struct insn *pc,
                                                  uint32_t lane, struct block *b, uint32_t access)
 {

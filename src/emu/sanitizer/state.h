@@ -88,7 +88,7 @@ struct block_san {
     /* nfly slots of `fly` were used at some time. free_fly is 1 + the index of the first free slot
      * among them, or 0. live_fly operations are in flight. */
     uint32_t nfly, cap_fly, free_fly, live_fly;
-    /* Reads of cells that this block had not written yet, by other blocks of the cluster. */
+    /* Reads by other blocks of the cluster, of cells that this block had not written yet. */
     struct early_read {
         uint32_t cell, phase; /* phase: the phase of the cluster's barrier at the read */
         char who[96];         /* the line and thread of the read, for a finding */
@@ -141,10 +141,12 @@ struct warp_san {
     struct undef *undef; /* state of undefined.c; allocated when first needed */
 };
 
-/* A "who" says in one word who made an access: the warp (bits 26 to 30), the lane (bits 21 to 25),
- * 1 + the instruction's number among all decoded instructions, or 0 if unknown (bits 0 to 20), and
- * whether the access was strong (bit 31). WHO_ASYNC stands for an asynchronous copy, and for a
- * write by another block of the cluster. */
+/* A "who" says in one word who made an access:
+ *   bit 31         whether the access was strong (volatile, atomic, relaxed, acquire or release)
+ *   bits 26 to 30  the warp
+ *   bits 21 to 25  the lane
+ *   bits 0 to 20   1 + the instruction's number among all decoded instructions, or 0 if unknown
+ * WHO_ASYNC stands for an asynchronous copy, and for a write by another block of the cluster. */
 #define WHO_STRONG 0x80000000u
 #define WHO_ASYNC 0x7fffffffu
 static inline uint32_t who_of(const struct warp *w, const struct insn *pc, uint32_t lane,
@@ -184,8 +186,9 @@ void san_async_key(struct block *b, const void *key, uint32_t t);
 
 /* block_order.c orders blocks by the signals that they give each other. An object is an address of
  * global memory at which some block gave a signal: it made a strong write after a fence. A block
- * depends on an object when it has received such a signal: one of its threads read the object, and
- * either this read was an acquire, or a thread of the block has executed a fence since. */
+ * depends on an object when it has received such a signal. Either one of its threads read the
+ * object with an acquire. Or one of its threads read it without an acquire, and a thread of the
+ * block has executed a fence since. */
 
 struct gsync; /* the state of block_order.c for one launch */
 struct gsync *block_order_open(void);
@@ -204,12 +207,8 @@ void block_observe(struct warp *w, uint64_t addr, bool acquire);
 /* Returns whether all accesses that a block made with stamps up to this clock are ordered before
  * the present access of this warp. `block` is the number of the block + 1. */
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
-/* Returns whether this warp's block depends on any object. Callers ask this in two cases in which
- * they cannot find out whether two accesses are ordered. If the answer is yes, they assume that the
- * accesses are ordered. In the first case, several blocks have accessed the same cell. In the
- * second case, two warps of this block have accessed the same cell. The two warps may be ordered
- * through another block: the first warp signals to the other block, which then signals to the
- * second warp. */
+/* Returns whether this warp's block depends on any object. If so, two accesses that seem unordered
+ * may be ordered through other blocks. */
 bool block_depends(struct warp *w);
 
 /* global.c: checks one lane's access to n bytes of global memory, reports what is wrong with it,
@@ -219,10 +218,10 @@ void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint6
 
 /* ---- undefined.c ---------------------------------------------------------------------------- */
 
-/* Call it when this lane loads n bytes, some of which were never written: byte k if bit k of `bad`
- * is set. A finding about this load will have this object, index and text. Returns true if
- * undefined.c will report the load when the loaded value is first used, false if the caller must
- * report the load now. */
+/* Call it when this lane loads n bytes, some of which were never written. Bit k of `bad` is set if
+ * byte k was never written. A finding about this load will have this object, index and text.
+ * Returns true if undefined.c will report the load when the loaded value is first used, false if
+ * the caller must report the load now. */
 bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,
                 const char *object, int64_t index, const char *text);
 /* A store may copy undefined bytes to shared memory. While block_san.copying is set, call

@@ -384,11 +384,10 @@ static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, con
     emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
 }
 
-/* Call it when a race is reported at instruction pc, and `found` holds the `used` flags of the
- * race. Returns the pending race to which these flags must be added, or NULL if the reported race
- * becomes a pending race of its own. Lanes of one load share a pending race. If there are
- * MAX_PENDING races, all further races at an instruction are added to the last pending race of that
- * instruction. */
+/* `found` holds the `used` flags of a race that is reported at instruction pc. Returns the pending
+ * race to which these flags must be added. Returns NULL if the reported race becomes a pending race
+ * of its own. Lanes of one load share a pending race. Once there are MAX_PENDING races, a further
+ * race at an instruction is added to the last pending race of that instruction. */
 static struct pending_race *find_pending(struct suspects *s, const struct insn *pc)
 {
     for (size_t i = s->pending.n; i-- > 0;) {

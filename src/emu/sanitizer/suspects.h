@@ -10,13 +10,13 @@
  * - It notes the line and thread of accesses to a suspect, so that a finding names both sides.
  * - It follows values that are loaded from a suspect (undefined.c). If a race is between a read and
  *   a write, and the kernel does not use the value that was read, the race becomes a note.
- * - It notes strong accesses to global memory, each with its block's count of fences, so that a
- *   finding says which side lacks a fence.
+ * - It notes strong accesses (volatile, relaxed, acquire, release or atomic) to global memory, each
+ *   with its block's count of fences, so that a finding says which side lacks a fence.
  *
  * One host thread does both runs, so most functions here take no lock. If several host threads run
- * a launch (launch->parallel), they call only three kinds of functions of this file: race_found(),
- * which collects nothing then; unwritten_stands(), which takes a lock; and functions that ask
- * whether this is the second run.
+ * a launch (launch->parallel), they call only race_found(), unwritten_stands() and functions that
+ * ask whether this is the second run. race_found() then collects nothing, and unwritten_stands()
+ * takes a lock.
  */
 #ifndef EMU_SANITIZER_SUSPECTS_H
 #define EMU_SANITIZER_SUSPECTS_H
@@ -70,7 +70,7 @@ void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const stru
  * a race, we report only those reads of unwritten memory for which the race cannot be the reason.
  * These two functions note a source line on which all reads of unwritten memory must be reported.
  * unwritten_apart() notes the line of pc if this is the second run and no suspect is near the cell
- * with this key; a cell has 1 << shift bytes. unwritten_stands() notes the line in any case. */
+ * with this key. A cell has 1 << shift bytes. unwritten_stands() notes the line in any case. */
 void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift);
 void unwritten_stands(struct emu *e, uint32_t line);
 

@@ -515,8 +515,8 @@ static uint32_t suspects_of(const struct undef *u, uint32_t origins)
 
 /* Reports those origins of a stored value that we cannot follow further, and removes them from
  * *origins. Returns whether any are left. If this memory must not hold undefined bytes, all origins
- * are reported. Otherwise only loads from suspects are: we follow their values in registers, not in
- * memory, so a store counts as a use. */
+ * are reported. Otherwise only loads from suspects are reported. We follow their values in
+ * registers, not in memory, so a store counts as a use. */
 static bool keep_copy(struct warp *w, struct undef *u, enum ptx_space sp, uint64_t addr,
                       uint32_t *origins)
 {
@@ -578,10 +578,10 @@ static void step_store(struct warp *w, struct undef *u, const struct ptx_insn *p
         store_lane(w, u, p, in, (uint32_t)__builtin_ctz(m), addr[__builtin_ctz(m)]);
 }
 
-/* Marks the destination of a load that reads undefined bytes of local memory. For other memory, the
- * checks that run when the load executes mark the destination: global.c and shared.c call
- * undef_read() for unwritten bytes, shared.c calls undef_shared_load() for copies of undefined
- * bytes, and suspects.c calls undef_follow() for suspects. */
+/* Marks the destination of a load that reads undefined bytes of local memory. For other memory,
+ * checks mark the destination when the load executes: global.c and shared.c call undef_read() for
+ * unwritten bytes, shared.c calls undef_shared_load() for copies of undefined bytes, and suspects.c
+ * calls undef_follow() for suspects. */
 static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
                       const struct insn *in, uint32_t lanes)
 {
@@ -686,9 +686,9 @@ static bool write_bits(struct undef *u, const struct ptx_insn *p, const struct p
     return ok;
 }
 
-/* Returns the origins of a result. If some operands would make the result undefined even if all
- * other operands were defined, returns the origins of these operands, else the origins of all
- * operands. */
+/* Returns the origins of a result. Some operands may make the result undefined alone, even if all
+ * other operands were defined. If there are such operands, returns their origins. Otherwise returns
+ * the origins of all operands. */
 static uint32_t result_origins(const struct undef_operands *x, const uint32_t from[UNDEF_OPERANDS])
 {
     uint32_t all = 0, alone = 0, marked = 0;

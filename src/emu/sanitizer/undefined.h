@@ -24,9 +24,10 @@ struct undef_operands {
  * the width of the destination. */
 uint64_t undef_result(const struct undef_operands *x);
 
-/* Call it when this lane loads n bytes, some of them from a suspect (a cell that is part of a race,
- * suspects.h): byte k if bit k of `bytes` is set. Follows these bytes as if they were undefined,
- * and sets *used when the kernel first uses them. Returns false if we cannot follow them. */
+/* Call it when this lane loads n bytes, some of them from a suspect: a cell that is part of a race
+ * (suspects.h). Bit k of `bytes` is set if byte k comes from a suspect. Follows these bytes as if
+ * they were undefined, and sets *used when the kernel first uses them. Returns false if we cannot
+ * follow them. */
 bool undef_follow(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bytes,
                   bool *used);
 

@@ -2,19 +2,20 @@
  * undefined_bits.c - computes which bits of an instruction's result are undefined, from the
  * undefined bits of its operands.
  *
- * - Instructions that move, select or combine single bits (mov, selp, shifts, bit fields, prmt,
- *   and, or, xor, not, neg of floats, lop3, conversions between integers without .sat): a bit of
- *   the result is undefined if it depends on an undefined bit. If the number of bits to shift, the
- *   place of a field or the predicate of selp is undefined, the whole result is undefined.
+ * - Instructions that move, select or combine single bits: a bit of the result is undefined if it
+ *   depends on an undefined bit. These instructions are mov, selp, shifts, bit fields, prmt, and,
+ *   or, xor, not, neg of floats, lop3, and conversions between integers without .sat. If the number
+ *   of bits to shift, the place of a field or the predicate of selp is undefined, the whole result
+ *   is undefined.
  * - Integer add, sub, mul, mad and neg, if they have neither .hi nor .sat: the result is undefined
  *   from the lowest undefined bit of an operand upwards. If an operand of a signed .wide product
  *   has an undefined bit, the product is undefined as a whole.
  * - Packed floats (.f16x2, .bf16x2, .f32x2): each part of the result is undefined as a whole if the
  *   same part of an operand has an undefined bit. If cvt packs two floats, each part of the result
- *   depends in this way on one of the floats.
- * - setp: the result is defined in two cases in which defined bits decide it. The operands of eq or
- *   ne differ in a bit that is defined in both. Or the result is combined with a predicate that
- *   alone decides it: .and with false, .or with true.
+ *   is undefined as a whole if its float has an undefined bit.
+ * - setp: an undefined bit of an operand makes the result undefined, except in two cases. First,
+ *   the operands of eq or ne differ in a bit that is defined in both. Second, the result is
+ *   combined with a predicate that alone decides it: .and with false, .or with true.
  * - Any other result is undefined as a whole if any bit of an operand is undefined.
  */
 #include "base/util.h"
@@ -139,8 +140,8 @@ static uint64_t convert(const struct undef_operands *x)
     return ptx_is_signed(d) ? sign_extend(u, ptx_type_bits(d)) : u;
 }
 
-/* Returns whether this is a comparison for equality (eq or ne) whose result is defined because some
- * bit is defined in both operands and differs between them. */
+/* Returns whether defined bits decide this comparison eq or ne: some bit is defined in both
+ * operands and differs between them. */
 static bool differ(const struct undef_operands *x, enum ptx_type t)
 {
     uint32_t bits = ptx_type_bits(t);

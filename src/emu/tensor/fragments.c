@@ -94,8 +94,9 @@ void fragment_stores(struct warp *w, const struct insn *in, const struct fragmen
 
 enum { MAX_SIDE = 32, QUADS = 4 };
 
-/* The origins of undefined elements, for each row of A, each column of B and each element of C. The
- * first index is the number of the product (product_of()). */
+/* The origins of undefined elements, for each row of A, each column of B and each element of C. An
+ * origin is a load or shuffle that made a value undefined (undefined.c); each entry is a mask of
+ * origins. The first index is the number of the product (product_of()). */
 struct undefined_inputs {
     uint32_t row[QUADS][MAX_SIDE], col[QUADS][MAX_SIDE], acc[QUADS][MAX_SIDE][MAX_SIDE];
 };

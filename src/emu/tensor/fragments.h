@@ -1,9 +1,9 @@
 /*
  * fragments.h - passes undefined bits through the matrix instructions of a warp.
  *
- * A matrix fragment is the part of a matrix that a lane holds in its registers (not a fragment of a
- * warp, core.h). sanitizer/undefined.c marks the undefined bits of registers. These functions find
- * the undefined bits of the results of matrix instructions.
+ * A matrix fragment is the part of a matrix that a lane holds in its registers. In core.h, the word
+ * fragment means something else: some lanes of a warp. sanitizer/undefined.c marks the undefined
+ * bits of registers. These functions find the undefined bits of the results of matrix instructions.
  */
 #ifndef EMU_TENSOR_FRAGMENTS_H
 #define EMU_TENSOR_FRAGMENTS_H

@@ -3,9 +3,9 @@
  * and a float to f16.
  *
  * Operands of matrix instructions are packed little-endian into 32-bit words, element 0 in the low
- * bits. The conversions to float and int32 are exact: a float can hold every value of the float
- * types here (except f64, which is not converted), and an int32 every value of the integer types.
- * Loops are branch-free so that they vectorise.
+ * bits. The conversions to float and int32 are exact. A float can hold every value of the float
+ * types that are converted to it; f64 is not converted. An int32 can hold every value of the
+ * integer types. Loops are branch-free so that they vectorise.
  */
 #ifndef EMU_TENSOR_LOWP_H
 #define EMU_TENSOR_LOWP_H

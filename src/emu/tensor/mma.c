@@ -254,8 +254,8 @@ static void quad4_layout(const struct mma_op *op, enum mma_operand which, unsign
 
 /* Finds the place of block r in the grid of blocks: row *rb and column *cb. Block r is register r
  * of A, or pair r of columns in a lane's accumulators. If there are 16 or 32 rows, blocks come in
- * slabs of 16 rows. In a slab the upper block comes first, then the lower one, then the next
- * column. */
+ * slabs of 16 rows. In a slab, the upper block of a column comes first, then its lower block, then
+ * the blocks of the next column. */
 static void block_of(unsigned rows, unsigned colblocks, unsigned r, unsigned *rb, unsigned *cb)
 {
     if (rows == 8) {

@@ -5,14 +5,16 @@
  *     if (mma_decode(&op, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", err) < 0) ...
  *     mma_exec(&op, a, b, c, NULL, 0, d);
  *
- * A register is an array of 32 lanes, uint32_t or (f64) uint64_t; a fragment is an array of
- * pointers to registers. Register layouts are those of the PTX manual; see mma_layout.
+ * A register is an array with one element for each of the 32 lanes: a uint32_t, or a uint64_t for
+ * f64. A fragment is an array of pointers to registers. Register layouts are those of the PTX
+ * manual; see mma_layout.
  *
  * Numbers: decoding and products are exact. Sums start from the accumulator and run over k in
  * ascending order, in float with fused multiply-add. With f16 accumulators the sums are also in
- * float, and are rounded to f16 once. f64 is a chain of IEEE fma. Integer sums wrap, or clamp with
- * .satfinite. A GPU shifts all products to one exponent and truncates them before it adds them;
- * docs/emulator-tensor.md bounds the difference. NaN results of f16 and f32 are the canonical NaN.
+ * float, and are rounded to f16 once. A sum of f64 is a chain of IEEE fma operations. Integer sums
+ * wrap, or clamp with .satfinite. A GPU shifts all products to one exponent and truncates them
+ * before it adds them; docs/emulator-tensor.md bounds the difference. NaN results of f16 and f32
+ * are the canonical NaN.
  */
 #ifndef EMU_TENSOR_MMA_H
 #define EMU_TENSOR_MMA_H
@@ -70,9 +72,10 @@ static inline uint64_t mma_macs(const struct mma_op *op)
 }
 
 /*
- * Finds the places of the stored elements in a slab of 16 rows of a sparse A: idx[row * k/2 + i]
- * becomes the logical column of the row's stored element i. The pattern is 1:2 for tf32, 4:8 in
- * pairs for 4-bit types, and 2:4 for others. meta has one word for each lane. The product skips the
+ * Finds the places of the stored elements in a slab of 16 rows of a sparse A. idx[row * k/2 + i]
+ * becomes the column that the row's stored element i has in the uncompressed A. A row of A stores 1
+ * of 2 neighbouring elements for tf32, 2 pairs of 4 neighbouring pairs for 4-bit types, and 2 of 4
+ * neighbouring elements for other types. meta has one word for each lane. The product skips the
  * positions that A does not store, so an infinity in B at such a position has no effect.
  */
 void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t *meta,

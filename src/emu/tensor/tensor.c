@@ -96,7 +96,7 @@ static int decode_mma(struct decoder *d, const struct ptx_insn *p, struct insn *
 /* ---- wmma.load, wmma.store ------------------------------------------------------------------ */
 
 struct wmma_insn {
-    struct mma_op op; /* some operation that has this fragment */
+    struct mma_op op; /* an operation with this fragment; see wmma_types() */
     enum mma_operand which;
     enum tc_type type;
     bool col; /* memory is column-major */
@@ -418,7 +418,7 @@ static int exec_stmatrix(struct warp *w, const struct insn *in)
     int rc = matrix_rows(w, in, row, MEM_WRITE);
     if (rc != EX_NEXT)
         return rc;
-    /* NOLINTBEGIN(*UndefinedBinaryOperatorResult): matrix_rows() filled 8 rows per matrix */
+    /* NOLINTBEGIN(*UndefinedBinaryOperatorResult): find_rows() filled 8 rows per matrix */
     for (unsigned m = 0; m < in->sub[0]; m++) {
         const uint32_t *reg = opnd(w, in->v[m]);
         for (unsigned lane = 0; lane < 32; lane++) {

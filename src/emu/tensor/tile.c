@@ -8,8 +8,9 @@
 /*
  * On x86-64 the compiler makes two clones of these loops, one with AVX2 and one without. The
  * program chooses a clone when it starts. On aarch64 the compiler's baseline (NEON with FMA) is
- * good enough. There are no clones with ASan, because the code that chooses would run before ASan's
- * runtime has started, and none with clang. On x86-64 such builds have no FMA.
+ * good enough. Builds with ASan have no clones, because the code that chooses would run before
+ * ASan's runtime has started. Builds with clang have no clones either. Without clones there is no
+ * FMA on x86-64.
  */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && defined(__GNUC__) && \
     !defined(__clang__)

@@ -3,19 +3,21 @@
  *
  * A product (one wgmma) is one operation of four warps, each with its own 16 rows of D. It is
  * complete for all four warps or for none. So the first warp that waits for the product also waits
- * until the others have issued it, and then computes all rows. From then on any thread that has
- * waited may tell others that the operands' memory can be reused, because no warp of the four still
- * reads it. The product reads registers and shared memory when it is computed, not when it is
- * issued, so a change in between has an effect. B is the same for all four warps, so we decode it
- * once. The cache finds B by the number of the product in the warpgroup's sequence.
+ * until the others have issued it, and then computes all rows. From then on, no warp of the four
+ * still reads the operands. A thread that has waited may tell others that the operands' memory can
+ * be reused.
+ *
+ * The product reads registers and shared memory when it is computed, not when it is issued. So a
+ * change in between has an effect. B is the same for all four warps, so we decode it once and cache
+ * it. The cache finds B by the number of the product in the warpgroup's sequence.
  *
  * warp->watch marks the registers that products in flight use: their accumulators, and the
  * registers that hold A. If the code copies an accumulator, we complete the warp's own rows of the
  * products first (complete_early), because ptxas would have removed the copy. Any other use of an
  * accumulator sees old data, and we report it. We also report a write to a register that holds A.
  *
- * We also complete a product early if it is in a called function, whose frame may be gone before
- * the wait, and sometimes at random (async_eager).
+ * We also complete a product early if it is in a called function, because the function's frame may
+ * be gone before the wait. Sometimes we complete a product early at random (async_eager).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +48,7 @@ struct wg_pending {
     char *frame; /* the registers of the frame in which it was issued */
     uint64_t a_desc, b_desc;
     bool scale_d;
-    uint32_t group, seq; /* number of its wgmma group; number of the product in the warp */
+    uint32_t group, seq; /* its wgmma group; its number among the warp's products */
     uint32_t meta[WARP];
     uint32_t san[4]; /* ids of san_async_begin() for two ranges of A and two of B */
     bool done;       /* D is computed, but this warp has not waited yet */
@@ -434,7 +436,7 @@ static int check_operand(struct warp *w, const struct insn *in, uint64_t bits, b
  * in flight, we report nothing here, because async_touch() watches its registers. Otherwise a
  * product needs no fence if three things hold: it uses the accumulators of the last product, the
  * code has not changed them since, and A is not in registers. If the last product was completed
- * early but not waited for, we do not know whether the code wrote the registers that hold A, and
+ * early but not waited for, we do not know whether the code wrote the registers that hold A. We
  * assume that it did not. */
 static void check_fence(struct warp *w, const struct insn *in, const struct wg_pending *p)
 {

@@ -4,8 +4,9 @@
  * operand is.
  *
  * A warpgroup is four warps. Each of them computes its own 16 rows of D; warpgroup.c decides when.
- * The caller decodes B once (wgmma_load_b), decodes A's 16 rows, and adds the product to a dense
- * accumulator, acc[16][n]. The accumulator may stay dense over a chain of instructions:
+ * The caller decodes B once (wgmma_load_b), decodes A's 16 rows, and adds the product to
+ * acc[16][n]. This accumulator is dense: a plain array, without the layout of registers. It may
+ * stay dense over a chain of instructions:
  *
  *     wgmma_acc_load(&op, regs, acc);
  *     wgmma_load_b(&op, smem, smem_bytes, descb, xb);
