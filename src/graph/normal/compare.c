@@ -28,8 +28,8 @@ bool attr_equal(const struct attr *a, const struct attr *b)
     return a->kind == b->kind && a->n == b->n && same_dims(a->dims, b->dims, a->n);
 }
 
-/* Adds the operands under v to out[n...] and returns the new count. Stops as soon as there are more
- * than max. */
+/* If v's operation is `op`, adds the operands of both of v's sides to out[n...], else v itself.
+ * Returns the new count. Stops as soon as there are more than max. */
 static size_t gather_operands(const struct value *v, enum graph_op op, const struct value **out,
                               size_t n, size_t max)
 {

@@ -9,8 +9,9 @@
  * the two values may belong to different graphs. The work is bounded: two large values that take
  * too long to compare count as different.
  *
- * In a match, some leaves of the first value are variables. Each stands for one value of the second
- * graph, which must be a number or a scalar unless the caller's accept() allows other values.
+ * In a match, some leaves of the first value are variables. Each variable stands for one value of
+ * the second graph. This must be a number or a scalar, unless the caller gives an accept() that
+ * allows other values.
  *
  *     struct value_match m = {.variables = &eps, .n = 1};
  *     if (value_matches(&m, form, task_value))

@@ -13,14 +13,16 @@
 
 #include "graph/graph.h"
 
-/* Makes `low`, which borrows the names of g's axes. The caller releases `low`, also after an error.
- * `low` has only the values that an output needs, and all scalars, because sizes may mention them.
+/* Makes the lowered graph `low`, which borrows the names of g's axes. The caller releases `low`,
+ * also after an error. `low` has the values that an output needs. It also has all scalars, because
+ * sizes may mention them.
  *
  * If `notes` is not NULL, *notes has one entry for each value of `low`, in low's arena: a set of
  * enum lowered_note. */
 int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err);
-/* Does the same for a kernel. Also replaces attention by two products with the operations of a
- * lowered softmax between them. */
+/* Does the same for a kernel, with some more steps. Attention becomes two products, with the
+ * operations of a softmax between them. Products of 16-bit matrices become products in float32. A
+ * gather from a log_softmax(x) becomes a gather from x. */
 int graph_lower_for_kernel(const struct graph *g, struct graph *low, const uint8_t **notes,
                            struct err *err);
 

@@ -139,8 +139,8 @@ static bool reads_span(const struct sampled *s, const struct body_line *l)
            !memchr(open + 1, '(', (size_t)(close - open - 1));
 }
 
-/* Finds out what depends on the sample. Returns false if an index, a loop or a condition does, or
- * if the text has a LINE_ODD. Then one loop must enclose the whole body. */
+/* Finds out what depends on the sample. Returns false if an index, a loop or a condition depends on
+ * it, or if the text has a LINE_ODD. Then one loop must enclose the whole body. */
 static bool analyse(struct sampled *s)
 {
     vec_each (struct body_line, l, &s->lines)

@@ -1,5 +1,5 @@
-/* unit_text.c - keeps the statements of a unit by scope, drops unused ones, and writes the text
- * (unit_text.h). */
+/* unit_text.c - keeps the statements of a unit by scope, drops the unused statements, and writes
+ * the text (unit_text.h). */
 #include "graph/reference/unit_text.h"
 
 #include <ctype.h>
@@ -32,7 +32,7 @@ struct scope {
     /* `next_made` links all scopes into a list, whose first element is the body. */
     struct scope *parent, *next_made;
     unsigned depth;
-    bool is_guard; /* the scope is a condition */
+    bool is_guard; /* the scope is the body of a condition */
     bool unrolls;  /* the scope is a loop to unroll, unless it contains a further loop */
     struct line_vec lines;
     VEC(struct memory) known;
@@ -291,9 +291,9 @@ static void mark_used(const char *text, bool *used, unsigned n)
     }
 }
 
-/* Decides which lines stay. From the last line to the first, it keeps every LINE_DO, and any other
- * line if a later line that is kept reads the name that the line sets. Blocks that become empty are
- * dropped too. */
+/* Decides which lines stay, from the last line to the first. Every LINE_DO stays. A LINE_LET or
+ * LINE_SET stays if a later line that stays reads the name that it sets. Blocks that become empty
+ * are dropped too. */
 static void drop_unused(const struct unit_text *u, bool *stays)
 {
     const struct line_vec *v = &u->body->lines;
