@@ -290,10 +290,10 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 
 /* The files of all workloads tell us this about one input. */
 struct input_facts {
-    /* The least and largest of the finite elements that were looked at, their sum and the sum of
-     * their squares. */
+    /* Of the finite elements that were looked at: the least, the largest, the sum, and the sum of
+     * the squares. */
     double least, most, sum, squares;
-    uint64_t n;   /* how many elements these are */
+    uint64_t n;   /* how many finite elements were looked at */
     bool is_csr;  /* the input holds row pointers in every workload: see is_row_pointers() */
     bool is_perm; /* in every workload, each number below the input's length occurs once */
     size_t total; /* only if is_csr: the axis whose size is the last element */

@@ -17,7 +17,7 @@
 #include "torch/task.h"
 
 #define MAX_TRACES 4
-#define MAX_SHAPES 3       /* shapes at which random rounding is tried */
+#define MAX_SHAPES 3       /* prove_tolerance() uses at most this many shapes */
 #define MAX_FLOPS 20000000 /* limit on the flops of these shapes, except the first */
 /* If the model of rounding errors allows errors that are too large, Hone chooses sizes at which
  * every variance is taken over at least 16 elements. If that is not enough, Hone chooses sizes with
@@ -54,9 +54,9 @@ static int write_files(const char *dir, const struct import_files *f, struct err
     return rc;
 }
 
-/* Runs the oracle (the compiled reference) with random rounding, at the first shape and at two more
- * that take little time. The errors must be within the tolerance, and the largest error must not be
- * far below it. */
+/* Runs the task's graph with random rounding, at the first shape and at up to two more that take
+ * little time. The errors must be within the tolerance, and the largest error must not be far below
+ * it. */
 static int prove_tolerance(const struct task *t, const char *oracle_so, struct import_report *r,
                            struct err *err)
 {
@@ -94,9 +94,9 @@ static int prove_tolerance(const struct task *t, const char *oracle_so, struct i
     return rc;
 }
 
-/* Checks the task as `hone task check` does. If with_torch is true, this also compares the oracle
- * with PyTorch. Then checks the tolerance. `so` is the path of the oracle's shared object: prove()
- * builds the object if it is not there yet. */
+/* Checks the task as `hone task check` does. If with_torch is true, also compares the oracle (the
+ * compiled reference) with PyTorch. Then checks the tolerance. `so` is the path of the oracle's
+ * shared object. prove() builds the object if it is not there yet. */
 static int prove(struct importer *im, const char *dir, const char *so, bool with_torch,
                  struct import_report *r, struct err *err)
 {

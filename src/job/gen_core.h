@@ -76,9 +76,11 @@ struct gen_spec {
      * place is a pair: one place of each range. A range of 0 places is absent. If thin[0] is
      * absent, thin[1] is absent too, and the tensor is not thin. */
     struct gen_range thin[GEN_THIN_RANGES];
-    uint8_t mask;        /* enum gen_mask */
-    uint64_t rows, cols; /* the last two dimensions; for masks, and for GEN_SORTED to GEN_LENGTHS */
-    double pad;          /* for GEN_PADDED */
+    uint8_t mask; /* enum gen_mask */
+    /* The last two dimensions. They matter only for masks, GEN_SORTED, GEN_ONE_HOT and
+     * GEN_LENGTHS. */
+    uint64_t rows, cols;
+    double pad; /* for GEN_PADDED */
 };
 
 /* ---- distributions --------------------------------------------------------------------------- */

@@ -6,11 +6,11 @@
  * The sample consists of short runs of adjacent units of a row:
  *
  * - If there are at least as many runs as rows, every row has the same number of runs. Otherwise we
- *   cut the rows into as many bands as there are runs. Each band has one run, in a random row; the
- *   first and the last run are in the first and the last row.
- * - The columns are cut into blocks. The runs in neighbouring rows lie in different blocks of
- *   columns: the rows take the blocks in random order until every block had its turn. So every
- *   block of columns has a run too, if there are enough runs.
+ *   cut the rows into as many bands as there are runs. Each band has one run, in a random row. But
+ *   the first run is in the first row, and the last run is in the last row.
+ * - The columns are cut into blocks. The runs in neighbouring rows lie in different blocks. The
+ *   rows take the blocks in random order, and no block twice until every block had its turn. So
+ *   every block of columns has a run too, if there are enough runs.
  * - The place of a run in its block is random.
  * - If there is only one column, we cut the units into as many stretches as there are runs, and put
  *   a run at a random place in each.
@@ -52,10 +52,10 @@ bool unit_sample_is_partial(const struct job_case *c);
 
 /* Finds in how many rows and columns the units of the last phase lie. */
 void unit_sample_shape(const struct job_case *c, uint64_t *rows, uint64_t *columns);
-/* Returns the probability that the sample of this seed finds an error, wherever the error lies. We
- * compute three probabilities: for an error that spoils `share` of the rows, for one that spoils
- * `share` of the blocks of UNIT_SAMPLE_TILE columns, and for one that spoils `share` of the square
- * tiles. The result is the least of the three. Returns 1 if the case leaves out no units. */
+/* Returns the probability that the sample of this seed finds an error of one of three kinds. The
+ * error spoils `share` of the rows, or of the blocks of UNIT_SAMPLE_TILE columns, or of the square
+ * tiles. The result is the least of the three probabilities. It is 1 if the case leaves out no
+ * units. */
 double unit_sample_finds(const struct job_case *c, uint64_t seed, double share);
 
 /* Returns the probability that at least one of `bad` things is among `seen` things that are drawn

@@ -31,9 +31,9 @@ const char *gpu_name_of(const char *device_name, struct arena *a);
 double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
                     enum dtype operand);
 /* Returns the least time that a kernel needs at the GPU's rates, for the roofline. All bytes count
- * at the rate of DRAM, even if they fit into the L2: each timed call begins with a flushed L2, so
- * the first read of a byte comes from DRAM. *limit gets the name of the rate that decides: "DRAM"
- * or "arithmetic". */
+ * at the rate of DRAM, even if they fit into the L2. The reason is that each timed call begins with
+ * a flushed L2, so the first read of a byte comes from DRAM. *limit gets the name of the rate that
+ * decides: "DRAM" or "arithmetic". */
 double gpu_roofline_ns(const struct job_gpu *g, double flops, double bytes, enum dtype operand,
                        const char **limit);
 
