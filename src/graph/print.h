@@ -10,9 +10,9 @@
  *
  * The order of the lines is that of the example. An input or scalar has "(not used)" at the end of
  * its line if no output needs it. A value has a line only if an output needs it. Numbers and sizes
- * are written where they are used. An attribute is left out if it has its default. It is also left
- * out if the type of the result shows it, like the dtype of a cast and the shape of a reshape or
- * expand. A reduction without "dim" is over all axes. An operand that follows an absent operand is
+ * are written where they are used. An attribute is left out if it has its default. The dtype of a
+ * cast and the shape of a reshape or expand are left out too, because the type of the result shows
+ * them. A reduction without "dim" is over all axes. An operand that follows an absent operand is
  * written with the name of its parameter, such as "bias=%2".
  *
  * On the right of "=" a name always means the input or scalar, even if an output with the same name

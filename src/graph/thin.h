@@ -9,8 +9,8 @@
  * graph_thin() looks at each matrix product, convolution and attention in float32, and then at each
  * sum and mean. It searches for an operand that is computed from one input by operations that keep
  * zeros, such as reshape, permute, cast and abs. It says along which dimensions this input must be
- * thin. If both operands of a product come from inputs that nothing else uses, Hone may multiply
- * one input by a power of two and divide the other input by the same power.
+ * thin. It also finds products whose two operands come from inputs that nothing else uses. There
+ * Hone may multiply one input by a power of two and divide the other by the same power.
  */
 #ifndef GRAPH_THIN_H
 #define GRAPH_THIN_H

@@ -419,9 +419,9 @@ static json_t *random_init(enum dtype t)
     return json_pack("{s:s, s:f, s:f}", "dist", "normal", "mean", 0.0, "std", 1.0);
 }
 
-/* Returns the variable axis that the integers seem to index: all integers are below its size, and
- * it is the first dimension of a float input. Of several such axes, returns the one with the least
- * size. Returns NULL if there is none. */
+/* Returns the variable axis that the integers seem to index. All integers must be below its size,
+ * and it must be the first dimension of a float input. Of several such axes, returns the one with
+ * the least size. Returns NULL if there is none. */
 static const char *indexed_axis(const struct definition *d, const struct input_facts *f)
 {
     const struct definition_workload *w = definition_largest(d);

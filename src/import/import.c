@@ -19,9 +19,8 @@
 #define MAX_TRACES 4
 #define MAX_SHAPES 3       /* prove_tolerance() uses at most this many shapes */
 #define MAX_FLOPS 20000000 /* limit on the flops of these shapes, except the first */
-/* If the model of rounding errors allows errors that are too large, Hone chooses sizes at which
- * every variance is taken over at least 16 elements. If that is not enough, Hone chooses sizes with
- * at least 64. */
+/* If the model of rounding errors allows errors that are too large, Hone chooses other sizes. Every
+ * variance is then taken over at least 16 elements, and if that is not enough, over at least 64. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
 /* Makes the task's name from the file, or from the member of the file that is imported. The file
@@ -152,8 +151,8 @@ static bool names(const char *message, const char *axis, bool divided)
     return false;
 }
 
-/* Adds to `fixed` the axes that an error message names beside a division sign, because a size that
- * Hone cannot follow nearly always has a division. If there are none, adds all axes that the
+/* Adds to `fixed` the axes that an error message names beside a division sign. A size that Hone
+ * cannot follow nearly always has a division. If there are no such axes, adds all axes that the
  * message names. Returns false if it adds no axis. */
 static bool fix_named(const json_t *found, const char *message, json_t *fixed)
 {

@@ -366,9 +366,10 @@ static uint32_t stacked_variances(struct search *s, struct size_choice *c)
     return most;
 }
 
-/* Requires of each shape that every variance is taken over at least limits.statistics elements, or
- * over as many as in the original shape if these are fewer. A variance of two or three elements
- * amplifies errors so much that a network of such layers has no useful tolerance. */
+/* Requires that every variance is taken over at least limits.statistics elements. If the original
+ * shape has fewer, every other shape must have at least as many as the original. A variance of two
+ * or three elements amplifies errors so much that a network of such layers has no useful
+ * tolerance. */
 static void note_statistics(struct search *s, struct size_choice *c)
 {
     if (s->limits.statistics < DEEP_STATISTICS && stacked_variances(s, c) >= DEEP)

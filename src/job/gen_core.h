@@ -58,8 +58,8 @@ enum gen_special {
 
 enum { GEN_FEW = 4, GEN_THIN_RANGES = 2 };
 
-/* A range of adjacent dimensions of a tensor, seen as one dimension: how many places it has, and
- * the distance between two neighbouring places, in elements. */
+/* A range of adjacent dimensions of a tensor, seen as one dimension. It has `places` places, and
+ * neighbouring places are `step` elements apart. */
 struct gen_range {
     uint64_t places, step;
 };
@@ -210,8 +210,8 @@ GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
  * shares of the total. In 1 of 16 supergroups, one row holds the whole share (256 times the mean of
  * a row). In all other supergroups, the groups hold equal shares. In 1 of 8 of these groups, one
  * row holds the whole share (16 times the mean). In another 1 of 8, every second row is empty. In
- * the rest of the groups a row holds from 0 to twice the mean: each row pointer i lies at a random
- * place between the values that row pointers i and i + 1 would have if all rows were equal.
+ * the rest of the groups a row holds from 0 to twice the mean. There we begin with the row pointers
+ * that equal rows would have, and move each one up by a random amount, at most to the next.
  */
 GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 {

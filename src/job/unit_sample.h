@@ -12,8 +12,8 @@
  *   rows take the blocks in random order, and no block twice until every block had its turn. So
  *   every block of columns has a run too, if there are enough runs.
  * - The place of a run in its block is random.
- * - If there is only one column, we cut the units into as many stretches as there are runs, and put
- *   a run at a random place in each.
+ * - If there is only one column, we cut the units into as many stretches as there are runs. Each
+ *   stretch has a run at a random place.
  *
  * So if every row has a run, we certainly notice that a kernel leaves out or spoils a row. If every
  * block of columns has a run, we also certainly notice that a kernel spoils a whole block of

@@ -267,8 +267,8 @@ static json_t *checked_point(const json_t *j)
                      MAX(MIN(tried, MEMORY_MAX), 0));
 }
 
-/* Is the line printable ASCII of at most 400 characters, without the signs that begin a heading, a
- * fence, a placeholder or a tag in a prompt? */
+/* Is the line printable ASCII of at most 400 characters? It must not have a sign that could begin a
+ * heading, a fence, a placeholder or a tag in a prompt. */
 static bool line_is_plain(const char *s)
 {
     size_t n = strlen(s);

@@ -39,9 +39,9 @@ struct value_match {
     size_t order[MATCH_MAX_VARIABLES]; /* the variables in the order in which they were bound */
     size_t norder;
     unsigned steps; /* how many comparisons are left; value_matches() replaces 0 by its own cap */
-    /* A table with an entry for each value of the first graph, indexed by its id: a value of the
-     * second graph that is known to compute the same, or NULL. `same` itself is NULL if the matcher
-     * keeps no such table. */
+    /* A table with an entry for each value of the first graph, indexed by its id. The entry is a
+     * value of the second graph that is known to compute the same, or NULL. `same` itself is NULL
+     * if the matcher keeps no such table. */
     const struct value **same;
 };
 

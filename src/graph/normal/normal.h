@@ -35,10 +35,10 @@ const struct value *graph_unfolded(struct graph *g, const struct value *v);
  * (compare.h) only. */
 const struct value *graph_reduced(struct graph *g, const struct value *v);
 /*
- * Removes two kinds of casts: casts to a float dtype of two bytes or more, and casts of an integer
- * or bool input or scalar to int32 or int64. For comparisons only, because dtypes may change. Call
- * this function before graph_reduced(). If an operation refuses its operands without casts, the
- * operands keep their casts.
+ * Removes casts to a float dtype of two bytes or more. Also removes casts to int32 or int64, if the
+ * operand is an input or a scalar of integers or bools. For comparisons only, because dtypes may
+ * change. Call this function before graph_reduced(). If an operation refuses its operands without
+ * casts, the operands keep their casts.
  */
 const struct value *graph_without_casts(struct graph *g, const struct value *v);
 

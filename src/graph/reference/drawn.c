@@ -224,9 +224,9 @@ bool drawn_plan(struct emit *e)
 /* ---- elements -------------------------------------------------------------------------------- */
 
 /* The rounding error of a copy is nearly normally distributed. Its standard deviation is
- * 2^-11/sqrt(3) times the number that is rounded. Errors with only two values, +x and
- * -x, would not be good enough: two such errors cancel in half of the samples, so a sum of few
- * products would seem to have no error. */
+ * 2^-11/sqrt(3) times the number that is rounded. Errors with only two values, +x and -x, would not
+ * be good enough. Two such errors cancel in half of the samples, so a sum of few products would
+ * often seem to have no error. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

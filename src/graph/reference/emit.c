@@ -378,9 +378,8 @@ static struct term emit_offs(struct emit *e, const struct value *v, struct place
 }
 
 /* v is a source of shared errors, or lies between a source and the sum. In the second case we
- * compute v again even if it is stored, because the stored value does not show how v changes if one
- * source is wrong. But if has_offs() is true, scratch holds these changed values, and we read
- * them. */
+ * compute v again even if it is stored. The stored value does not show how v changes if one source
+ * is wrong. But if has_offs() is true, scratch also holds the changed values, and we read them. */
 static struct term emit_on_path(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

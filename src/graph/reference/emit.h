@@ -73,10 +73,10 @@ struct store {
      * would be if the first source, the second source, ... were wrong by 4 sigma (OFF0_, OFF1_,
      * ...). */
     const struct shared_error *offs;
-    /* For a sum of products, and for a value computed element by element from such a sum: the axis
-     * along which the columns of the weight differ. Elements that differ only in their place along
-     * other axes use the same column, so their errors are one-sided. -1 if the value has no
-     * one-sided errors. */
+    /* The value is a sum of products, or is computed element by element from such a sum. Then this
+     * is the axis of the value along which the columns of the weight differ. Elements that differ
+     * only in their place along other axes use the same column, so their errors are one-sided. It
+     * is -1 if the value has no one-sided errors. */
     int bias_axis;
     bool needs_bias, part_needs_bias; /* BIAS is in scratch; PBIAS is in scratch */
     /* The value is a product deep in the network. The drawn errors of its copy, which is stored
@@ -86,10 +86,10 @@ struct store {
 
 /* The sources of the errors that many terms of a sum share. A source is an operand that is
  * broadcast, such as the mean of a row, or a value with one-sided errors (`biased`). Shared errors
- * add up; the terms' own errors partly cancel. As long as the member `shared` of struct emit is
- * set, emit_value() computes the values on `path` as if no source had an error, or as if one source
- * were wrong by 4 sigma (shared_error.c). A sum has at most EMIT_SOURCES sources here. If there are
- * more, the errors of the others count as independent. */
+ * add up; the terms' own errors partly cancel. While the member `shared` of struct emit is set,
+ * emit_value() treats the values on `path` in a special way. It computes them as if no source had
+ * an error, or as if one source were wrong by 4 sigma (shared_error.c). A sum has at most
+ * EMIT_SOURCES sources here. If there are more, the errors of the others count as independent. */
 #define EMIT_SOURCES 4
 struct shared_error {
     const struct value *source[EMIT_SOURCES];
@@ -148,7 +148,7 @@ struct emit {
 struct term emit_value(struct emit *e, const struct value *v, struct place *p);
 /* Like emit_value(), for a DRAWN_ROUNDED value. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
-/* Finds the shared errors in the terms of the sum v, writes them to `s` and sets e->shared to `s`,
+/* Finds the shared errors in the terms of the sum v and writes them to `s`. Sets e->shared to `s`,
  * or to NULL if there are none. Returns the old e->shared, which the caller puts back
  * afterwards. */
 struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s);
@@ -202,7 +202,7 @@ double chain_rounding(const struct value *v);
  * subnormal numbers to zero. For float64 it is 0. */
 double least_error(enum dtype t);
 /* The variance of rounding an operand of the product v to TF32, divided by the square of the
- * operand; 0 if v is not computed in TF32. */
+ * operand. It is 0 if v is not computed in TF32. */
 double tf32_rounding(const struct emit *e, const struct value *v);
 /* The variance of a * b, as an expression. `tf32` is the result of tf32_rounding(). */
 const char *product_variance(struct emit *e, struct term a, struct term b, double tf32);

@@ -3,10 +3,8 @@
  * kernels.
  *
  * Softmaxes, norms, means, variances, standard deviations, logsumexp, any, all and losses become
- * sums, maxima, minima, elementwise operations and views. cross_entropy also needs a gather. The
- * lowered graph has only leaves, elementwise operations, sum, prod, amax, amin, argmax, argmin,
- * scans (such as cumsum), matmul, convolutions, attention, recurrent operations, operations by
- * index (such as gather), and views.
+ * sums, maxima, minima, elementwise operations and views. cross_entropy also needs a gather. Other
+ * operations stay.
  */
 #ifndef GRAPH_REFERENCE_LOWER_H
 #define GRAPH_REFERENCE_LOWER_H

@@ -14,9 +14,9 @@
  *
  * A phase is one function of the reference, and a unit is one run of its body. Scratch is the
  * memory in which phases leave values for later phases. A reference has these phases:
- *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once has a phase of
- *    its own, which stores the value in scratch. An elementwise value that is read often and is not
- *    cheap has such a phase too. Other values are computed where they are read.
+ *  - A value that needs a loop (sum, matmul, conv, ...) has a phase of its own if it is read more
+ *    than once. The phase stores the value in scratch. An elementwise value that is read often and
+ *    is not cheap has such a phase too. Other values are computed where they are read.
  *  - Scans, attention, recurrent operations and index_add have a phase in which each unit makes a
  *    line of elements.
  *  - A reduction over all or several axes has two phases, and so has a product in which one operand

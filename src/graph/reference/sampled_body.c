@@ -187,8 +187,8 @@ static void add_text(const struct sampled *s, const struct body_line *l, size_t 
     strbuf_addc(out, '\n');
 }
 
-/* Writes what the line needs before the loop over samples: the statement itself if it does not
- * depend on the sample, else declarations for the loop. */
+/* Writes what belongs before the loop over samples. If the line does not depend on the sample, that
+ * is the line itself. Otherwise it is the declarations that the line needs inside the loop. */
 static void write_before(const struct sampled *s, const struct body_line *l, struct strbuf *out)
 {
     if (l->common) {

@@ -136,8 +136,8 @@ static int64_t times_read(const struct planner *p, const struct value *v, uint32
     return p->e->mode.kernel && v->op == OP_WINDOWS && !windows_overlap(v) ? 1 : fan(v, k);
 }
 
-/* Sets the weight of v: its own work, and the work of those operands that are computed where v
- * reads them, because they are not stored. */
+/* Sets the weight of v to its own work, plus the work of those operands that are not stored. These
+ * are computed again where v reads them. */
 static void weigh(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;

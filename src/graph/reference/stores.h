@@ -2,8 +2,8 @@
  * stores.h - decides which values of a lowered graph (lower.h) are stored, and in which order they
  * are computed. A reference stores values in scratch, a generated kernel stores them in workspaces.
  *
- * A phase is one function of the reference, and a unit one run of its body. A sink is one thing
- * that some phase computes: a stored value, the partial results of a reduction in two steps, a
+ * A phase is one function of the reference, and a unit is one run of its body. A sink is one thing
+ * that a phase computes. It is a stored value, the partial results of a reduction in two steps, a
  * value made in lines (line.h), or an output. A sink reads only sinks of lower levels.
  */
 #ifndef GRAPH_REFERENCE_STORES_H

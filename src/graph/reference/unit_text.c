@@ -563,8 +563,8 @@ static struct index extent(struct unit_text *u, const struct place *p, uint32_t 
     return product_of(u, factors(u, p, first, end));
 }
 
-/* An index along one axis that place_at() computed from a row-major number:
- * number / tail % size, or number / tail if it is the first axis. */
+/* An index along one axis that place_at() computed from a row-major number. It is
+ * number / tail % size, or number / tail for the first axis. */
 struct coordinate {
     const char *name;
     struct index number;
