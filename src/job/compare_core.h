@@ -11,10 +11,10 @@
  *   ratio   = |got - truth| / allowed; an element is bad unless ratio <= 1
  *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the mean squared error of an ideal kernel
  *
- * A NaN is right if the truth is NaN. An infinity is right if the truth is the same infinity, or if
- * the truth or a value within its tolerance overflows the dtype. float8_e4m3fn has no infinity, so
- * there NaN takes the place of the second kind of infinity. In both float8 types the largest value
- * is right too if the truth overflows. An element with a negative magnitude (COMPARE_SKIPPED,
+ * A NaN is right if the truth is NaN. An infinity is right if the truth is the same infinity. It is
+ * also right if the truth, or a value within its tolerance, overflows the dtype. Then a NaN is
+ * right in float8_e4m3fn, which has no infinity. In both float8 types the largest value is right
+ * too if the truth overflows. An element with a negative magnitude (COMPARE_SKIPPED,
  * COMPARE_UNSEEN) has no truth and is not compared.
  */
 #ifndef JOB_COMPARE_CORE_H

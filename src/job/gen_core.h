@@ -24,7 +24,7 @@ enum gen_dist {
      * deviations from the mean. */
     GEN_NORMAL,
     GEN_UNIFORM,  /* uniform numbers from a to b */
-    GEN_INT,      /* integers from a to b; both can occur */
+    GEN_INT,      /* integers from a to b, including a and b */
     GEN_CONST,    /* always a */
     GEN_ZERO,     /* always 0 */
     GEN_DENORMAL, /* random denormals of the dtype, of both signs; 0 if the dtype is an integer */

@@ -14,6 +14,8 @@
  *     check that __device__ variables are unchanged -- no call may leave anything to a later call
  *     [keep the outputs]                            -- verified calls
  *
+ * Guard zones are bytes around each buffer that no kernel may change.
+ *
  * After ALL candidate calls of the job have run, the worker unloads the candidate's module and only
  * then loads the oracle (the compiled reference of the task). So no part of the oracle is in the
  * process while the candidate can run. The worker generates the inputs of each kept call again.
@@ -305,8 +307,8 @@ struct job {
     bool sanitize;   /* on the emulator: turn the sanitizer on */
     bool annotate;   /* make counters for each source line */
     uint64_t nonce;  /* copied to the result, to show which run of the job made the result */
-    /* Decides the emulator's order of warps, and what samples contain. The data of a call has its
-     * own seed. */
+    /* Decides the emulator's order of warps, and which blocks, units and calls are in a sample. The
+     * data of a call has its own seed. */
     uint64_t seed;
     uint32_t nthreads; /* host threads of the emulator; 0 means one for each processor */
     /* On a GPU: in how many processes to time kernels under 20 us. 0 and 1 mean only in the worker

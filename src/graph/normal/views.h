@@ -11,8 +11,8 @@
 
 #include "graph/graph.h"
 
-/* Removes views and casts that change nothing. Makes one reshape of a reshape of a reshape, and
- * does the same for permutes and expands. */
+/* Removes views and casts that change nothing. Two reshapes in a row become one, and so do two
+ * permutes or two expands in a row. */
 const struct value *views_merge(struct graph *g, const struct value *v);
 /* Removes a reshape after a reduction if the reshape only adds or removes the reduced axes. It
  * changes the reduction's keepdim instead. */

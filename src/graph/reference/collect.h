@@ -1,7 +1,7 @@
 /*
- * collect.h - writes a loop's statements that collect one result: a sum, a product, the largest or
- * smallest element, or its index. They are part of a unit's text (unit_text.h). A unit is one run
- * of this text.
+ * collect.h - writes the statements with which a loop collects one result: a sum, a product, the
+ * largest or smallest element, or its index. They are part of a unit's text (unit_text.h). A unit
+ * is one run of this text.
  *
  *     struct collector c = collect_start(e, v, COLLECT_SUM, i, 0);
  *     was = unit_loop(...);

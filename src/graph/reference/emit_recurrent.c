@@ -83,7 +83,7 @@ static struct term stored(struct emit *e, struct cell *c, struct term t)
 /* ---- the step before ------------------------------------------------------------------------- */
 
 /* Element `at` of h or c after the previous step. The first step reads the initial state `first`
- * instead. `shift` is where the state begins in a row of v. */
+ * instead. `shift` is where the state begins in a row of v; NULL means at the beginning. */
 static struct term before(struct emit *e, struct cell *c, const struct value *first,
                           struct index at, const struct dim *shift)
 {

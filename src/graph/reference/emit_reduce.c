@@ -244,9 +244,9 @@ static bool terms_are_biased(struct emit *e, const struct value *v)
     return biased;
 }
 
-/* Part i added up squares of the distances from its own mean, not from the mean of the whole sum.
- * Returns the number to add to correct this: (sum of the part - n * centre)^2 / n, where n is the
- * number of elements of the part and `centre` is the mean of the whole sum. */
+/* Part i added up squares of the distances from its own mean, not from `centre`, the mean over all
+ * parts. Returns the number to add to correct this: (sum of the part - n * centre)^2 / n, where n
+ * is the number of elements of the part. */
 static const char *moved_centre(struct emit *e, const struct value *v, const char *centre,
                                 struct index first, struct index i)
 {

@@ -19,7 +19,7 @@ const struct dim *emit_lines(struct emit *e, const struct value *v);
 /* Returns the axis along which a unit of a scan or attention makes its elements. For index_add it
  * returns the axis `dim` of the operation. Then there is a unit for each place along the axes up to
  * and including `dim`, and the unit makes all elements along the axes after `dim`. In a generated
- * kernel, however, a unit of index_add makes one element. Not for recurrent operations. */
+ * kernel, however, a unit of index_add makes one element. v must not be a recurrent operation. */
 uint32_t line_axis(const struct value *v);
 /* Returns the place of the unit's elements. It has an index only along the axes that number the
  * units. Along the other axes the elements of a unit differ, so the caller sets these indices. */

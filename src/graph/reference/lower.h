@@ -1,6 +1,6 @@
 /*
- * lower.h - rewrites a graph with fewer kinds of operations, for the reference and for generated
- * kernels.
+ * lower.h - rewrites a graph so that it has fewer kinds of operations, for the reference and for
+ * generated kernels.
  *
  * Softmaxes, norms, means, variances, standard deviations, logsumexp, any, all and losses become
  * sums, maxima, minima, elementwise operations and views. cross_entropy also needs a gather. Other

@@ -48,7 +48,7 @@ struct collector nest_end(struct nest *x);
 
 /* Whether n is, or may be, so large that several threads should share a loop over n elements. */
 bool nest_has_many(const struct dim *n);
-/* Whether the lanes of a group share a loop over n elements that begins here. */
+/* Whether the lanes of a group share a loop over n elements, if it begins in the current scope. */
 bool nest_is_shared(const struct emit *e, const struct dim *n);
 
 #endif

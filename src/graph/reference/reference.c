@@ -59,8 +59,8 @@ struct writer {
 
 /* ---- one sink -------------------------------------------------------------------------------- */
 
-/* If the output holds integers and its value is an argmax or argmin, returns that value, else
- * NULL. */
+/* If the output holds integers and its value is an argmax or argmin, perhaps reshaped or cast,
+ * returns the argmax or argmin. Else returns NULL. */
 static const struct value *index_of(const struct sink *s)
 {
     const struct value *v = s->v;
@@ -184,8 +184,8 @@ static void write_value(struct emit *e, const struct sink *s)
     struct term t = emit_computed(e, s->v, &p);
     const char *finite;
     unit_do(&e->u, "VAL%u(unit) = %s", s->v->id, t.v);
-    /* hone_limit() allows 16 times the mean square, for single elements. Later sums combine many
-     * elements, so here 4 times is enough. */
+    /* hone_limit() allows 16 times the mean square of the drawn errors, for single elements. Later
+     * sums combine many elements, so here 4 times is enough. */
     if (e->store[s->v->id].is_limited)
         t.m = unit_let(&e->u, "hone_limit(%s, %s * 0.25, 0)", t.m,
                        drawn_square(e, e->drawn_copies[s->v->id], t, &finite));

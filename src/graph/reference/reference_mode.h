@@ -8,7 +8,7 @@
 #define REFERENCE_SHARE_FROM (64u << 10)
 
 enum reference_kind {
-    REFERENCE_MAGNITUDE, /* values with magnitudes (OUT_MAG; emit.h) */
+    REFERENCE_MAGNITUDE, /* values with magnitudes (emit.h); its macro is OUT_MAG */
     REFERENCE_SIGMA, /* values with the standard deviation of their rounding error (OUT_SIGMA) */
     REFERENCE_NOISY  /* values that are rounded at random; the text has a seed, hone_noise_seed */
 };

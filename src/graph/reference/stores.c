@@ -34,7 +34,7 @@ enum { FEW_AXES = 2 };
  * the unit computes the element once. planner.site has an entry for each value. The entry is
  * SITE_NONE if no read was counted yet, and SITE_SEVERAL if the value is read at several sites.
  * Else it is the number of the only site. In a graph with N values, the sites have these numbers:
- *     16*n + 1          the element of the stored value n that a unit computes
+ *     16*n + 1          the element that a unit of the stored value n computes
  *     16*n + 2 + k      the place where value n reads its operand k
  *     16*(N + i)        the element of output i
  *     16*(N + i) + 1    the element of the copy of output i with drawn errors

@@ -4,7 +4,8 @@
  *
  * A phase is one function of the reference, and a unit is one run of its body. A sink is one thing
  * that a phase computes. It is a stored value, the partial results of a reduction in two steps, a
- * value made in lines (line.h), or an output. A sink reads only sinks of lower levels.
+ * value made in lines (line.h), or an output. Each sink has a level, and reads only sinks of lower
+ * levels.
  */
 #ifndef GRAPH_REFERENCE_STORES_H
 #define GRAPH_REFERENCE_STORES_H

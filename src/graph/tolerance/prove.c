@@ -298,11 +298,11 @@ void tolerance_report_release(struct tolerance_report *r)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* The largest of `samples` errors should reach the ratio that this function returns, else the
- * model's sigma is too large. Even if the errors had only half the model's sigma, the largest of
- * them would reach the ratio with a probability of at least 99%. To find it, we search for z: the
- * largest absolute value of `samples` standard normal numbers is below z with a probability of 1%.
- * So the largest error is below z/2 sigma with a probability of 1%. */
+/* Returns a ratio of an error to its allowance. The largest of `samples` errors should reach this
+ * ratio, else the model's sigma is too large. Even if the errors had only half the model's sigma,
+ * the largest would reach the ratio with a probability of at least 99%. To find the ratio, we
+ * search for z: the largest absolute value of `samples` standard normal numbers is below z with a
+ * probability of 1%. Then the largest error is below z/2 sigma with a probability of 1%. */
 double tolerance_least(uint64_t samples)
 {
     double lo = 0, hi = 10, below = pow(0.01, 1 / (double)MAX(samples, 1u));
