@@ -5,8 +5,8 @@
  * is the baseline's time divided by the candidate's time. Calls of baseline and candidate alternate
  * and are compared in pairs, so that slow changes of the machine's speed cancel out. A baseline
  * with fewer than three calls is compared with all calls of the candidate. The floor is the
- * shortest time that physics allows. measure_below_floor() reports a candidate that is faster; the
- * caller decides which verdict follows.
+ * shortest time that physics allows. measure_below_floor() reports a candidate that is faster than
+ * the floor. The caller decides which verdict follows.
  */
 #ifndef MEASURE_TIMING_H
 #define MEASURE_TIMING_H

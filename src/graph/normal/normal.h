@@ -8,8 +8,8 @@
  *
  * Hone rewrites the operands first. Then it rewrites the value itself until nothing changes, but at
  * most 32 times. In the normal form a value has the same dtype and shape as before. The rules are
- * in rules.c, the steps about shapes in views.c. For a value that is in normal form already, the
- * functions return the same pointer.
+ * in rules.c, the steps about shapes in views.c. For a value that is in normal form already,
+ * graph_normal() returns the same pointer.
  *
  * Functions that return a value return NULL if the graph has no room for more values or if the
  * rewriting takes too many steps.
