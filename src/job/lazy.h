@@ -36,8 +36,8 @@ enum lazy_kind {
     LAZY_DOUBLE  /* the same double in all places; the seed holds its bits */
 };
 
-/* A part of the tensor that lazy_set() or lazy_copy() set: to a pattern of `width` bytes, or to the
- * bytes of another tensor. */
+/* A part of the tensor that lazy_set() or lazy_copy() has set. It holds a pattern of `width` bytes,
+ * or bytes of another tensor. */
 struct lazy_patch {
     uint64_t from, bytes;
     uint32_t value, width;

@@ -150,8 +150,8 @@ struct result_call {
 };
 
 struct result_case {
-    /* The calls that the job lists, in order; then the calls of the timed rounds; then the calls
-     * that further processes timed (docs/worker.md, timing processes). */
+    /* First come the calls that the job lists, in order. Then come the calls of the timed rounds,
+     * and then the calls that further processes timed (docs/worker.md, timing processes). */
     uint32_t ncalls;
     struct result_call *calls;
 };

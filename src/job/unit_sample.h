@@ -43,8 +43,8 @@ struct unit_sample {
 void unit_sample_draw(uint64_t rows, uint64_t columns, uint64_t max, uint64_t seed,
                       struct unit_sample *out);
 
-/* *out becomes the units to compute in a phase of a case: all of them, but in the last phase at
- * most the case's max_units. */
+/* Sets *out to the units to compute in a phase of a case. In the last phase these are at most the
+ * case's max_units, in the other phases all units. */
 void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t seed,
                           struct unit_sample *out);
 /* Whether the case leaves out some units. */

@@ -62,10 +62,10 @@ int measure_tensor_use(const struct measure_input *in, struct tensor_use *out);
  * modelled, 80% of the floor takes the place of the floor. */
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);
 /* For the emulator, where not every timed call can be verified. Returns the first case in which the
- * candidate left out work, or -1 if there is none. If it touched less than 75% of the memory that
- * the task needs, *arithmetic is false and *share is the touched share. If it did less than the
- * share least_arithmetic of the task's arithmetic, *arithmetic is true and *share is the share that
- * it did. Cases with a call that was cut off do not count. */
+ * candidate left out work, or -1 if there is none. There are two tests. If the candidate touched
+ * less than 75% of the memory that the task needs, *arithmetic is false and *share is the share
+ * that it touched. If its share of the task's arithmetic is less than least_arithmetic, *arithmetic
+ * is true and *share is this share. Cases with a call that was cut off do not count. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic);
 
 #endif

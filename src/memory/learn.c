@@ -49,8 +49,8 @@ static double best_time(const struct memory_outcome *o, size_t n)
 
 /* Fills kind, playbook, text and gain. `best` is the best time of the run. Returns false if no
  * lesson can be made of the outcome. That is so for a candidate without a point, and for a move
- * that is too long. It is also so for a lesson that breaks the rules of lesson_bad_field(), such as
- * that of the move "playbook softmax, starting point". */
+ * that is too long. It is also so if the lesson would break the rules of lesson_bad_field(). The
+ * move "playbook softmax, starting point" is an example. */
 static bool make_lesson(const struct memory_outcome *o, const struct playbook_shelf *shelf,
                         double best, struct strbuf *text, struct lesson_rec *l)
 {

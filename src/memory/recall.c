@@ -199,8 +199,8 @@ static const struct pb_setting *find_setting(const struct playbook_shelf *shelf,
     return NULL;
 }
 
-/* Adds the move in words. Returns false if the words must not reach a prompt: an imported move in
- * free text, or a setting that no loaded playbook has. */
+/* Adds the move in words. Returns false if the words must not reach a prompt. That is so for an
+ * imported move in free text, and for a setting that no loaded playbook has. */
 static bool say_move(const struct lesson_rec *l, const struct playbook_shelf *shelf,
                      struct strbuf *out)
 {

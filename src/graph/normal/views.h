@@ -17,8 +17,8 @@ const struct value *views_merge(struct graph *g, const struct value *v);
 /* Removes a reshape after a reduction if the reshape only adds or removes the reduced axes. It
  * changes the reduction's keepdim instead. */
 const struct value *views_keepdim(struct graph *g, const struct value *v);
-/* If v is a reduction over all axes without keepdim and its operand is a reshape, reduces the
- * operand of the reshape instead. */
+/* For a reduction over all axes without keepdim. If its operand is a reshape, reduces the operand
+ * of the reshape instead. */
 const struct value *views_under_reduction(struct graph *g, const struct value *v);
 /* Removes the expands of an elementwise operation's operands, because such an operation broadcasts
  * its operands anyway. If this makes the result smaller, expands the result instead. */

@@ -225,9 +225,9 @@ const char *kernel_type(const struct value *v);
 
 struct term emit_reduction(struct emit *e, const struct value *v, struct place *p);
 /* Only for a SIGMA reference. v is an argmax or argmin, and the output `name` holds it. Returns the
- * index that counts as right for the unit's element. If rounding errors may explain the difference
- * between the element at the candidate's index and the best element, this is the candidate's index.
- * Otherwise it is the index of the best element. */
+ * index that counts as right for the unit's element. The candidate's index is right if the element
+ * there differs from the best element by no more than rounding errors may explain. Otherwise the
+ * index of the best element is right. */
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
 /* Writes the body of the phase that makes the partial results of v. Each unit makes one. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_bias);

@@ -43,8 +43,8 @@ static uint32_t reduced_axes(const struct value *v, const struct dim **out)
     return (uint32_t)dim->n;
 }
 
-/* Returns the element of the reduction's operand that belongs to the result's element at `kept` and
- * to the place `gone` along the reduced axes. */
+/* Returns an element of the reduction's operand. `kept` is the place of the result's element to
+ * which it is added, and `gone` is its place along the reduced axes. */
 static struct term reduced_item(struct emit *e, const struct value *v, struct place *kept,
                                 struct place *gone)
 {

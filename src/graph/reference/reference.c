@@ -155,8 +155,8 @@ static void write_offs(struct emit *e, const struct value *v)
 }
 
 /* Stores the one-sided error of v; t is the element of v. For a sum of products, the error is
- * t.bias. For an elementwise value, the error is the change of v if the sums from which v is
- * computed are off by their one-sided errors. */
+ * t.bias. An elementwise value is computed from such sums. Its error is how much it changes if
+ * these sums are off by their one-sided errors. */
 static void write_bias(struct emit *e, const struct value *v, struct term t)
 {
     struct shared_error errors;
@@ -443,8 +443,8 @@ static void write_places(struct writer *w, struct strbuf *out)
     unit_release(&u);
 }
 
-/* Defines the macros to access regions. If several phases share a function, the function uses only
- * the macros of the first phase's regions, so the other phases' regions need no macros. */
+/* Defines the macros to access regions. A function that several phases share uses only the macros
+ * of the first phase's regions. So the other phases' regions need no macros. */
 static void write_macros(const struct writer *w, struct strbuf *all)
 {
     struct strbuf macros = STRBUF_INIT(MAX_SOURCE), *out = &macros;

@@ -221,9 +221,8 @@ static bool is_brief(const struct planner *p, const struct value *v)
     return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
 }
 
-/* `site` is planner.site of a value. Returns true if the value is read at one site only, and this
- * site is the element that the unit of a sink computes. Then a unit computes an element of the
- * value only once. */
+/* `site` is planner.site of a value. Returns true if the value is read at one site only, and if
+ * that site is the element of a sink. Then a unit computes an element of the value only once. */
 static bool site_is_sink(int64_t site)
 {
     return site > 0 && site % 16 <= 1;
