@@ -2,8 +2,8 @@
  * ops.h - the table of operations, and struct value: the result of one operation on earlier
  * values.
  *
- * ops.def has a row for each operation; ops.c answers questions about rows and attributes.
- * graph_add() (graph.h) makes values and gives each the dtype and shape that infer.h finds.
+ * ops.def has a row for each operation. ops.c answers questions about rows and attributes.
+ * graph_add() (graph.h) makes values, and infer.h finds the dtype and shape of each.
  */
 #ifndef GRAPH_OPS_H
 #define GRAPH_OPS_H
@@ -26,8 +26,6 @@ enum graph_op {
     OP_COUNT
 };
 
-/* The kind of an operation. Code that finds the class or the cost of a graph uses it, and so does
- * code that compares or compiles graphs. */
 enum op_kind {
     OPK_LEAF,        /* input, scalar, number, size */
     OPK_ELEMENTWISE, /* computes each element from the elements at the same place of the broadcast
@@ -77,7 +75,7 @@ struct value {
     enum graph_op op;
     enum dtype dtype;
     /* The value is a Python number, or is computed from Python numbers only. An operation on such a
-     * value and a tensor keeps the tensor's dtype, except when the value is of a higher kind than
+     * number and a tensor keeps the tensor's dtype. The exception is a number of a higher kind than
      * the tensor. The kinds are, from low to high: bool, integer, float. */
     bool weak;
     uint32_t rank;

@@ -12,8 +12,8 @@
 struct printer {
     struct strbuf *out;
     const struct graph *g;
-    /* For each value, by its id: how often it is used, and its number in the text (3 for "%3"). The
-     * number is 0 if the value has none. */
+    /* Both have an entry for each value, indexed by its id. `uses` says how often the value is
+     * used. `numbers` is its number in the text, such as 3 for "%3", or 0 if it has none. */
     const uint32_t *uses, *numbers;
 };
 

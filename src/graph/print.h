@@ -8,11 +8,11 @@
  *     %1 = mean(x, dim=-1, keepdim): float32[R, 1]  a value and its type
  *     y: float32[R, C] = div(x, %1)                 an output
  *
- * First come the constant axes and the axes that others determine, then every input and scalar
- * (with "(not used)" if no output needs it), then the values that an output needs, then every
- * output. Numbers and sizes are written where they are used. An attribute is left out if it has its
- * default, or if the type of the result shows it: the dtype of a cast, the shape of a reshape or
- * expand. A reduction without "dim" is over all axes. An operand that follows an absent operand is
+ * The order of the lines is that of the example. An input or scalar has "(not used)" at the end of
+ * its line if no output needs it. A value has a line only if an output needs it. Numbers and sizes
+ * are written where they are used. An attribute is left out if it has its default. The dtype of a
+ * cast and the shape of a reshape or expand are left out too, because the type of the result shows
+ * them. A reduction without "dim" is over all axes. An operand that follows an absent operand is
  * written with the name of its parameter, such as "bias=%2".
  *
  * On the right of "=" a name always means the input or scalar, even if an output with the same name
@@ -32,9 +32,8 @@ void graph_print(struct strbuf *out, const struct graph *g);
 /* "float32[R, C]", or "float32[]" for rank 0. */
 void graph_print_type(struct strbuf *out, enum dtype t, uint32_t rank,
                       const struct dim *const *shape);
-/* Prints a number so that it reads back as the same number: a float with at most 15 significant
- * digits if these are enough, else with 16 or 17. A float always has a point, an exponent or
- * letters, so that 1.0 differs from the integer 1. */
+/* Prints a number with enough digits to read back the same number. A float always has a point, an
+ * exponent or letters, so that 1.0 differs from the integer 1. */
 void graph_print_number(struct strbuf *out, const struct value *v);
 
 /*

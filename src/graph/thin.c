@@ -6,9 +6,10 @@
 /* The input from which an operand is computed. */
 struct source {
     const struct value *input; /* NULL = the operand is not computed from one input */
-    uint32_t dims; /* bit d: dimension d of the input corresponds to one of the dimensions given to
-                    * find_source() */
-    bool alone;    /* nothing else uses the input */
+    /* Bit d says that dimension d of the input corresponds to one of the operand's dimensions that
+     * find_source() was asked for. */
+    uint32_t dims;
+    bool alone; /* nothing else uses the input */
 };
 
 static uint32_t bits(uint32_t first, uint32_t end)
@@ -61,9 +62,9 @@ static bool through_expand(const struct value *v, uint32_t dims, uint32_t *out)
     return true;
 }
 
-/* Goes one step towards the inputs: replaces *v by its operand, and *dims by the dimensions of the
- * operand that correspond to *dims. Returns false if v does not keep zeros, or if there are no such
- * dimensions. */
+/* Goes one step towards the inputs: replaces *v by its operand, and *dims by the corresponding
+ * dimensions of the operand. Returns false if v does not keep zeros, or if no dimensions
+ * correspond. */
 static bool step(const struct value **v, uint32_t *dims)
 {
     const struct value *x = *v;
@@ -117,9 +118,8 @@ static struct thin_input *of(const struct graph *g, struct thin *t, const struct
     BUG("an input that the graph does not list");
 }
 
-/* Goes through the inputs of the n operands until one can be thin, and makes this one thin. An
- * input that is already thin counts if it is thin along the same dimensions. Returns false if no
- * input can be thin. */
+/* Makes the first of the n inputs thin that can be thin. An input that is thin already can be
+ * chosen only if it is thin along the same dimensions. Returns false if no input can be thin. */
 static bool thin_one(const struct graph *g, struct thin *t, const struct source *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

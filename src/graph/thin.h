@@ -4,12 +4,13 @@
  *
  * Long sums hide how precisely their terms were computed: the errors of many terms cancel. With at
  * most GEN_FEW (4) terms that are not zero, a product in TF32 or half precision is visibly wrong.
- * So Hone also runs kernels on such data (eval/precision.h). For each matrix product, convolution
- * and attention in float32, and then for each sum and mean, graph_thin() looks for an operand that
- * is computed from one input by operations that keep zeros (reshape, permute, expand, cast, abs,
- * ...). It says along which dimensions this input must be thin. If both operands of a product come
- * from inputs that nothing else uses, Hone may multiply one input by a power of two and divide the
- * other input by the same power.
+ * So Hone also runs kernels on thin data (eval/precision.h).
+ *
+ * graph_thin() looks at each matrix product, convolution and attention in float32, and then at each
+ * sum and mean. It searches for an operand that is computed from one input by operations that keep
+ * zeros, such as reshape, permute, cast and abs. It says along which dimensions this input must be
+ * thin. It also finds products whose two operands come from inputs that nothing else uses. There
+ * Hone may multiply one input by a power of two and divide the other by the same power.
  */
 #ifndef GRAPH_THIN_H
 #define GRAPH_THIN_H

@@ -290,10 +290,10 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 
 /* The files of all workloads tell us this about one input. */
 struct input_facts {
-    /* The least and largest of the finite elements that were looked at, their sum and the sum of
-     * their squares. */
+    /* Of the finite elements that were looked at: the least, the largest, the sum, and the sum of
+     * the squares. */
     double least, most, sum, squares;
-    uint64_t n;   /* how many elements these are */
+    uint64_t n;   /* how many finite elements were looked at */
     bool is_csr;  /* the input holds row pointers in every workload: see is_row_pointers() */
     bool is_perm; /* in every workload, each number below the input's length occurs once */
     size_t total; /* only if is_csr: the axis whose size is the last element */
@@ -419,9 +419,9 @@ static json_t *random_init(enum dtype t)
     return json_pack("{s:s, s:f, s:f}", "dist", "normal", "mean", 0.0, "std", 1.0);
 }
 
-/* Returns the variable axis that the integers seem to index: all integers are below its size, and
- * it is the first dimension of a float input. Of several such axes, returns the one with the least
- * size. Returns NULL if there is none. */
+/* Returns the variable axis that the integers seem to index. All integers must be below its size,
+ * and it must be the first dimension of a float input. Of several such axes, returns the one with
+ * the least size. Returns NULL if there is none. */
 static const char *indexed_axis(const struct definition *d, const struct input_facts *f)
 {
     const struct definition_workload *w = definition_largest(d);

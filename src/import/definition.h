@@ -8,8 +8,8 @@
  *
  * A data set is a folder with definitions/, workloads/ and files of tensors.
  * workloads/.../NAME.jsonl has one workload in each line. An input of a workload is a
- * random tensor, a scalar with its value, or a tensor in a safetensors file. Hone treats all
- * these files as hostile input.
+ * random tensor, a scalar with its value, or a tensor in a safetensors file. An enemy may have
+ * written any of these files, so Hone checks all that it reads from them.
  */
 #ifndef IMPORT_DEFINITION_H
 #define IMPORT_DEFINITION_H
@@ -43,22 +43,21 @@ struct definition {
  * means the file in the data set, if there is such a file. */
 int definition_open(struct definition *d, const char *path, const char *workloads, struct err *err);
 void definition_close(struct definition *d);
-/* Adds the workloads in the text, one in each line. definition_open() calls this function for the
- * file of workloads. Fuzzers call it directly. */
+/* Adds the workloads in the text, one in each line. */
 int definition_read_workloads(struct definition *d, const char *text, size_t len, struct err *err);
 
 /* Returns the workload with the largest `size`, or NULL if there is none. */
 const struct definition_workload *definition_largest(const struct definition *d);
-/* Sets out[i] to the value of scalar i of the task. `given` lists values such as "eps=1e-5"; a
- * scalar that is not in this list gets its value in the largest workload, or else 1. A task has one
- * value for each scalar, so the function drops the workloads with another value, but never all
- * workloads. Adds a note for each scalar that made it drop workloads, and for each scalar that got
- * the value 1. */
+/* Sets out[i] to the value of scalar i of the task. `given` lists n values such as "eps=1e-5". A
+ * scalar that is not in this list gets the value that it has in the largest workload. If it has
+ * none there, it gets 1, and the function adds a note. A task has one value for each scalar. So the
+ * function drops the workloads in which a scalar has another value, but never all workloads. It
+ * adds a note for each scalar that made it drop workloads. */
 int definition_scalars(struct definition *d, const char *const *given, size_t n, double *out,
                        json_t *notes, struct err *err);
-/* Returns the value of the key `init` of a task (docs/data.md), which says how to draw random
- * inputs that are like those of the workloads. For this it reads the safetensors files. Returns a
- * new reference, or NULL after an error. */
+/* Returns the value of a task's key `init` (docs/data.md). It says how to draw random inputs that
+ * are like those of the workloads. To find this out, the function reads the safetensors files.
+ * Returns a new reference, or NULL after an error. */
 json_t *definition_init(const struct definition *d, struct err *err);
 
 #endif

@@ -17,11 +17,10 @@
 #include "torch/task.h"
 
 #define MAX_TRACES 4
-#define MAX_SHAPES 3       /* shapes at which random rounding is tried */
+#define MAX_SHAPES 3       /* prove_tolerance() uses at most this many shapes */
 #define MAX_FLOPS 20000000 /* limit on the flops of these shapes, except the first */
-/* If the model of rounding errors allows errors that are too large, Hone chooses sizes at which
- * every variance is taken over at least 16 elements. If that is not enough, Hone chooses sizes with
- * at least 64. */
+/* If the model of rounding errors allows errors that are too large, Hone chooses other sizes. Every
+ * variance is then taken over at least 16 elements, and if that is not enough, over at least 64. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
 /* Makes the task's name from the file, or from the member of the file that is imported. The file
@@ -54,9 +53,9 @@ static int write_files(const char *dir, const struct import_files *f, struct err
     return rc;
 }
 
-/* Runs the oracle (the compiled reference) with random rounding, at the first shape and at two more
- * that take little time. The errors must be within the tolerance, and the largest error must not be
- * far below it. */
+/* Runs the task's graph with random rounding, at the first shape and at up to two more that take
+ * little time. The errors must be within the tolerance, and the largest error must not be far below
+ * it. */
 static int prove_tolerance(const struct task *t, const char *oracle_so, struct import_report *r,
                            struct err *err)
 {
@@ -94,9 +93,9 @@ static int prove_tolerance(const struct task *t, const char *oracle_so, struct i
     return rc;
 }
 
-/* Checks the task as `hone task check` does. If with_torch is true, this also compares the oracle
- * with PyTorch. Then checks the tolerance. `so` is the path of the oracle's shared object: prove()
- * builds the object if it is not there yet. */
+/* Checks the task as `hone task check` does. If with_torch is true, also compares the oracle (the
+ * compiled reference) with PyTorch. Then checks the tolerance. `so` is the path of the oracle's
+ * shared object. prove() builds the object if it is not there yet. */
 static int prove(struct importer *im, const char *dir, const char *so, bool with_torch,
                  struct import_report *r, struct err *err)
 {
@@ -152,8 +151,8 @@ static bool names(const char *message, const char *axis, bool divided)
     return false;
 }
 
-/* Adds to `fixed` the axes that an error message names beside a division sign, because a size that
- * Hone cannot follow nearly always has a division. If there are none, adds all axes that the
+/* Adds to `fixed` the axes that an error message names beside a division sign. A size that Hone
+ * cannot follow nearly always has a division. If there are no such axes, adds all axes that the
  * message names. Returns false if it adds no axis. */
 static bool fix_named(const json_t *found, const char *message, json_t *fixed)
 {

@@ -15,10 +15,10 @@
  *  2. Hone writes the graph's reference as C code. The compiled reference is the oracle. Hone also
  *     computes a tolerance from a model of rounding errors, and chooses sizes (task_text.h).
  *  3. Hone checks the task as `hone task check` does. If the caller gave no file of an earlier
- *     trace, Hone also runs the module in PyTorch, at the small smoke shapes and at two held-out
- *     shapes. (Later, Hone tests kernels at held-out shapes that it keeps secret.) The module's
- *     results must agree with the oracle's within the task's tolerance. If the module runs in
- *     double, they must agree within a thousandth of the tolerance.
+ *     trace, Hone also runs the module in PyTorch. It does so at the small smoke shapes and at two
+ *     held-out shapes, which are drawn at random. The module's results must agree with the oracle's
+ *     within the task's tolerance. If the module runs in double, they must agree within a
+ *     thousandth of the tolerance.
  *  4. Hone runs the oracle with random rounding, to see that the tolerance is neither too narrow
  *     nor too wide (graph/tolerance/prove.h).
  * After the import, the task needs PyTorch only as a baseline. But if the task comes from a

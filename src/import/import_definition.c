@@ -1,5 +1,6 @@
-/* import_definition.c - makes a task from a definition of FlashInfer-Bench: traces the definition's
- * reference, a PyTorch function, and adds the other facts of the definition. */
+/* import_definition.c - makes a task from a definition of FlashInfer-Bench. It traces the
+ * definition's reference, which is a PyTorch function, and adds the other facts of the
+ * definition. */
 #include "import/import_definition.h"
 
 #include <math.h>

@@ -22,8 +22,8 @@ struct definition_request {
     /* The sizes of axes, such as "batch_size=64". Used only if there are no workloads. */
     const char *const *sizes;
     size_t nsizes;
-    /* `sizes` is meant for all definitions of a data set, so it may name axes that this definition
-     * does not have. These names are ignored. */
+    /* `sizes` and `scalars` are meant for all definitions of a data set. So they may name axes and
+     * scalars that this definition does not have. These names are ignored. */
     bool in_set;
     /* A file with an earlier trace to use, and a file to write the trace to (trace.h). */
     const char *recorded, *record;

@@ -14,8 +14,8 @@
 enum { SMOKE_SHAPES = 2, MOST_CHECKED = 4, LEAST_HELDOUT = 1, MOST_HELDOUT = 12 };
 static const double CHECK_ELEMS = 4194304; /* the most elements of a tensor in a check workload */
 
-/* The axes of the task. The size of an axis may follow from others by a constraint "AXIS ==
- * EXPRESSION". */
+/* The axes of the task. A constraint "AXIS == EXPRESSION" says that the size of an axis follows
+ * from the sizes of others. */
 struct axes {
     const struct task *t;
     struct expr **follows; /* for each axis its EXPRESSION; NULL = it has none */

@@ -3,9 +3,9 @@
  * traced, for example because it loops over `.item()`.
  *
  * The task is the definition itself with Hone's keys added. Its reference stays in Python, so the
- * task needs PyTorch: a Python process, the sidecar, computes the right outputs in double after the
- * candidate has run. Hone does not see the operations of the reference and cannot derive a
- * tolerance from them, so it uses the tolerance of FlashInfer-Bench.
+ * task needs PyTorch. After the candidate has run, a Python process, the sidecar, computes the
+ * right outputs in double. Hone does not see the operations of the reference, so it cannot derive a
+ * tolerance from them. Instead it uses the tolerance of FlashInfer-Bench.
  */
 #ifndef IMPORT_PYTHON_TASK_H
 #define IMPORT_PYTHON_TASK_H

@@ -6,11 +6,11 @@
  *     if (import_or_reuse(&im, &rq, "hone-out/imported", &report, &reused, err) < 0) ...
  *     report.dir                                        "hone-out/imported/1a2b3c4d5e6f/model"
  *
- * The folder 1a2b3c4d5e6f is named by a hash of the request: the path and the text of the user's
- * file, the name of the module in that file, the options, the versions of Python and PyTorch, and
- * this version of the importer. In that folder, import.json has the report, and the hash of every
- * file that the user's file imports from its own folder. If one of these files has changed, the
- * module is imported again.
+ * The name of the folder 1a2b3c4d5e6f is a hash of the request. The hash covers the path and the
+ * text of the user's file, the name of the module in that file, and the options. It also covers the
+ * versions of Python, PyTorch and the importer. In that folder, import.json has the report, and the
+ * hash of every file that the user's file imports from its own folder. If one of these files has
+ * changed, the module is imported again.
  */
 #ifndef IMPORT_REUSE_H
 #define IMPORT_REUSE_H

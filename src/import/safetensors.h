@@ -1,5 +1,5 @@
 /*
- * safetensors.h - reads tensors from a .safetensors file, which is hostile input.
+ * safetensors.h - reads tensors from a .safetensors file. An enemy may have written the file.
  *
  *     struct safetensors s;
  *     struct safetensor t;
@@ -12,8 +12,9 @@
  *
  *     {"kv_indptr": {"dtype": "I32", "shape": [5], "data_offsets": [0, 20]}, "__metadata__": {...}}
  *
- * The bytes of all tensors follow; offsets count from the first of these bytes. After
- * safetensors_find the data lies within the file, and its size is that of the shape.
+ * The bytes of all tensors follow the header. Offsets count from the first of these bytes.
+ * safetensors_find() checks that the tensor's bytes lie within the file, and that there are as many
+ * as its shape and dtype need.
  */
 #ifndef IMPORT_SAFETENSORS_H
 #define IMPORT_SAFETENSORS_H

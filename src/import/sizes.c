@@ -11,13 +11,14 @@
 #include "task/task.h"
 
 #define TRIALS 6000
-/* The most that shapes may cost (struct size_point), and the most elements of a tensor. */
+/* The most that a shape may cost (struct size_point), and the most elements that one of its tensors
+ * may have. */
 #define SMOKE_COST 3e6   /* Hone's GPU emulator runs such a shape in well under a second */
 #define CHECK_COST 1.5e8 /* the oracle runs such a shape in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
-/* A shape at which a norm or softmax has one element loses this much merit(). That is more than
- * good sizes can add. */
+/* By how much the score of merit() falls if a norm or softmax is taken over one element. That is
+ * more than good sizes can add. */
 #define CONSTANT_COSTS 50
 /* Suppose that DEEP or more variances follow each other, and that their numbers of elements depend
  * on the sizes. Then each is taken over at least DEEP_STATISTICS elements. With fewer elements,
@@ -365,9 +366,10 @@ static uint32_t stacked_variances(struct search *s, struct size_choice *c)
     return most;
 }
 
-/* Requires of each shape that every variance is taken over at least limits.statistics elements, or
- * over as many as in the original shape if these are fewer. A variance of two or three elements
- * amplifies errors so much that a network of such layers has no useful tolerance. */
+/* Requires that every variance is taken over at least limits.statistics elements. If the original
+ * shape has fewer, every other shape must have at least as many as the original. A variance of two
+ * or three elements amplifies errors so much that a network of such layers has no useful
+ * tolerance. */
 static void note_statistics(struct search *s, struct size_choice *c)
 {
     if (s->limits.statistics < DEEP_STATISTICS && stacked_variances(s, c) >= DEEP)
@@ -403,9 +405,9 @@ static int find_steps(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* Returns the shape with the least sizes. If these do not fit together, shrinks the axes one after
- * the other, each as far as the sizes of the other axes allow. Does this in several orders, and
- * returns the cheapest shape. */
+/* Returns the shape with the least size of each axis. If these sizes do not fit together, shrinks
+ * the axes one after the other, each as far as the sizes of the other axes allow. Does this in
+ * several orders, and returns the cheapest shape. */
 static int64_t *least_together(struct size_choice *c, const struct search *s)
 {
     int64_t *best = arena_alloc(&c->arena, (s->n + 1) * sizeof *best);

@@ -39,7 +39,7 @@ struct size_choice {
     struct size_points smoke, check; /* the shapes of the smoke and check workloads */
     struct size_range *heldout;      /* one for each axis */
     VEC(const char *) constraints;   /* the conditions that every shape must satisfy */
-    int64_t statistics;  /* size_limits.statistics, or a larger number in a deep network */
+    int64_t statistics;              /* as in size_limits, or a larger number in a deep network */
     bool no_small_shape; /* no shape is small enough for a smoke test; `smoke` has the smallest */
 };
 

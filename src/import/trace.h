@@ -47,8 +47,8 @@ struct trace_request {
 const char *trace_shown(const struct trace_request *rq);
 
 /* Checks that each of rq->sizes is a positive number and names a size of rq->inputs. With
- * only_declared (for a definition of FlashInfer-Bench), a size may also have a name that no input
- * has, because the definition's workloads give such sizes. */
+ * only_declared it does not check the names. That flag is for definitions of FlashInfer-Bench,
+ * whose workloads may give sizes that no input has. */
 int trace_check_sizes(const struct trace_request *rq, struct err *err);
 
 /* Returns a new reference to trace.py's answer, or NULL after an error. If trace.py refuses the

@@ -3,19 +3,19 @@
  * C++17.
  *
  * gcc compiles this file into hone-worker, and NVRTC compiles it into Hone's device code. So both
- * give the same result for an element. The truth is the right value as a double, which the task's
- * oracle computes together with a magnitude: how large the terms of the element's sum are
+ * give the same result for an element. The truth is the right value as a double. The task's oracle
+ * computes it, together with a magnitude: how large the terms of the element's sum are
  * (task/hone_ref.h). The job gives rtol, atol and acc_eps (struct job_buffer in job.h).
  *
  *   allowed = atol + rtol * magnitude + half an ulp of the dtype at the truth
  *   ratio   = |got - truth| / allowed; an element is bad unless ratio <= 1
  *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the mean squared error of an ideal kernel
  *
- * A NaN is right only if the truth is NaN, except in float8_e4m3fn (see below). An infinity is
- * right if the truth is the same infinity, or if the truth or a value within its tolerance
- * overflows the dtype. In the two float8 types there are more right answers if the truth overflows:
- * the largest value in both, and NaN in float8_e4m3fn, which has no infinity. An element with a
- * negative magnitude (COMPARE_SKIPPED, COMPARE_UNSEEN) has no truth and is not compared.
+ * A NaN is right if the truth is NaN. An infinity is right if the truth is the same infinity. It is
+ * also right if the truth, or a value within its tolerance, overflows the dtype. Then a NaN is
+ * right in float8_e4m3fn, which has no infinity. In both float8 types the largest value is right
+ * too if the truth overflows. An element with a negative magnitude (COMPARE_SKIPPED,
+ * COMPARE_UNSEEN) has no truth and is not compared.
  */
 #ifndef JOB_COMPARE_CORE_H
 #define JOB_COMPARE_CORE_H
@@ -32,7 +32,8 @@
 #define COMPARE_FN static inline __attribute__((unused))
 #endif
 
-/* These values take the place of a magnitude for elements without a truth. */
+/* These values take the place of a magnitude for elements without a truth. The oracle computes an
+ * output in units, often one element each. Hone may let it compute only a sample of the units. */
 #define COMPARE_SKIPPED (-1.0) /* no unit of the oracle writes this element: any value is right */
 /* the element's unit is not in the sample: any value but poison is right */
 #define COMPARE_UNSEEN (-2.0)
@@ -243,9 +244,9 @@ COMPARE_FN int compare_poison_is_proof(uint32_t dtype)
     return (dtype >= 1 && dtype <= 4) || dtype == 15;
 }
 
-/* Whether we leave the element out of the comparison. We do if the oracle does not compute it, or
- * if its unit is not in the sample. But an element outside the sample that still holds poison
- * counts as unwritten, if poison is a proof for its dtype. */
+/* Whether we leave the element out of the comparison. We do so if no unit of the oracle computes
+ * it, or if its unit is not in the sample. There is one exception: an element outside the sample
+ * that still holds poison counts as unwritten, if poison is a proof for its dtype. */
 COMPARE_FN int compare_left_out(const struct compare_rule *r, uint64_t bits, uint64_t poison_bits,
                                 double mag)
 {

@@ -1,7 +1,7 @@
 /*
  * gen.c - runs gen_core.h over ranges of elements, in chunks. For each chunk, one loop makes all
- * random words. For normal and uniform data another loop turns the words into values; the compiler
- * can vectorise both loops. Data of other kinds goes through gen_value(), element by element.
+ * random words. For normal and uniform data another loop turns the words into values. The compiler
+ * can vectorise both loops. For other data, gen_value() makes one element after the other.
  */
 #include "job/gen.h"
 

@@ -2,9 +2,9 @@
  * gen.h - generates input data from a counter RNG, with the same bits on every machine.
  *
  * Element i of a tensor depends only on (seed, stream, i) and the tensor's spec. So CPU and GPU can
- * make any element alone, with the same bits. The arithmetic is in gen_core.h, in the common subset
- * of C17 and C++17; Hone's device code uses it too. This file runs it fast over a range on the CPU.
- * docs/data.md describes the distributions.
+ * make any element alone, with the same bits. The arithmetic is in gen_core.h, which Hone's device
+ * code uses too. The functions here apply it fast to a range of elements on the CPU. docs/data.md
+ * describes the distributions.
  *
  *     gen_fill(&spec, DT_F16, seed, stream, first, count, dst);
  *     h += gen_hash(dst, count * 2, first * 2);

@@ -24,7 +24,7 @@ enum gen_dist {
      * deviations from the mean. */
     GEN_NORMAL,
     GEN_UNIFORM,  /* uniform numbers from a to b */
-    GEN_INT,      /* integers from a to b; both can occur */
+    GEN_INT,      /* integers from a to b, including a and b */
     GEN_CONST,    /* always a */
     GEN_ZERO,     /* always 0 */
     GEN_DENORMAL, /* random denormals of the dtype, of both signs; 0 if the dtype is an integer */
@@ -58,8 +58,8 @@ enum gen_special {
 
 enum { GEN_FEW = 4, GEN_THIN_RANGES = 2 };
 
-/* A range of adjacent dimensions of a tensor, seen as one dimension: how many places it has, and
- * the distance between two neighbouring places, in elements. */
+/* A range of adjacent dimensions of a tensor, seen as one dimension. It has `places` places, and
+ * neighbouring places are `step` elements apart. */
 struct gen_range {
     uint64_t places, step;
 };
@@ -76,9 +76,11 @@ struct gen_spec {
      * place is a pair: one place of each range. A range of 0 places is absent. If thin[0] is
      * absent, thin[1] is absent too, and the tensor is not thin. */
     struct gen_range thin[GEN_THIN_RANGES];
-    uint8_t mask;        /* enum gen_mask */
-    uint64_t rows, cols; /* the last two dimensions; for masks, and for GEN_SORTED to GEN_LENGTHS */
-    double pad;          /* for GEN_PADDED */
+    uint8_t mask; /* enum gen_mask */
+    /* The last two dimensions. They matter only for masks, GEN_SORTED, GEN_ONE_HOT and
+     * GEN_LENGTHS. */
+    uint64_t rows, cols;
+    double pad; /* for GEN_PADDED */
 };
 
 /* ---- distributions --------------------------------------------------------------------------- */
@@ -208,8 +210,8 @@ GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
  * shares of the total. In 1 of 16 supergroups, one row holds the whole share (256 times the mean of
  * a row). In all other supergroups, the groups hold equal shares. In 1 of 8 of these groups, one
  * row holds the whole share (16 times the mean). In another 1 of 8, every second row is empty. In
- * the rest of the groups a row holds from 0 to twice the mean: each row pointer i lies at a random
- * place between the values that row pointers i and i + 1 would have if all rows were equal.
+ * the rest of the groups a row holds from 0 to twice the mean. There we begin with the row pointers
+ * that equal rows would have, and move each one up by a random amount, at most to the next.
  */
 GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 {

@@ -1,9 +1,10 @@
 /*
  * job.c - writes job.bin, and reads it as hostile input.
  *
- * Layout: magic, version, then the structs field by field in the order of job.h, little-endian,
- * counts before arrays, strings length-prefixed. The reader allocates an array only if the
- * remaining bytes could hold it, so a short file cannot ask for much memory.
+ * Layout: magic, version, then the structs field by field in the order of job.h. Numbers are
+ * little-endian. An array comes after its count, and a string after its length. The reader
+ * allocates an array only if the remaining bytes could hold it, so a short file cannot ask for much
+ * memory.
  */
 #include "job/job.h"
 

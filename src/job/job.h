@@ -14,12 +14,14 @@
  *     check that __device__ variables are unchanged -- no call may leave anything to a later call
  *     [keep the outputs]                            -- verified calls
  *
+ * Guard zones are bytes around each buffer that no kernel may change.
+ *
  * After ALL candidate calls of the job have run, the worker unloads the candidate's module and only
  * then loads the oracle (the compiled reference of the task). So no part of the oracle is in the
  * process while the candidate can run. The worker generates the inputs of each kept call again.
  * From them the oracle computes the truth, which is the right outputs in double, and the worker
- * compares the kept outputs with it. (On the emulator a kernel cannot read the worker's memory, so
- * there the worker verifies some calls earlier.)
+ * compares the kept outputs with it. On the emulator the worker verifies some calls earlier,
+ * because there a kernel cannot read the worker's memory.
  *
  * After job_read() a reader may rely on these invariants:
  *  - every index is in range, and every count is within its cap;
@@ -95,9 +97,9 @@ struct job_buffer {
     double acc_eps;
 };
 
-/* Returns whether an output can have several right answers. Then the oracle looks at the
- * candidate's answer (GOT in hone_ref.h). Outputs of integers whose tolerance is in sigmas (see
- * acc_eps) are of this kind. */
+/* Returns whether an output can have several right answers. This holds for outputs of integers
+ * whose tolerance is in sigmas (see acc_eps). For such an output the oracle looks at the
+ * candidate's answer (GOT in hone_ref.h). */
 bool job_has_choice(const struct job_buffer *b);
 
 enum job_arg_kind { JOB_ARG_BUFFER, JOB_ARG_BYTES, JOB_ARG_TENSORMAP };
@@ -131,8 +133,9 @@ struct job_launch {
     const char *label;
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1, 1, 1: no clusters */
     uint64_t smem_bytes;                    /* bytes of dynamic shared memory */
-    /* The next two are for the cost model. regs: registers per thread, as the compiler reports; 0
-     * if unknown. spill_bytes: bytes that a thread stores and loads because registers ran out. */
+    /* The next two are for the cost model. `regs` is the number of registers per thread that the
+     * compiler reports, or 0 if it is not known. `spill_bytes` is how many bytes a thread stores
+     * and loads because registers ran out. */
     uint32_t regs;
     uint32_t spill_bytes;
     bool cooperative;
@@ -205,13 +208,14 @@ struct job_call {
 };
 
 /*
- * Timing beyond the listed calls. After the calls of a case, the worker makes rounds of calls over
- * all programs (A B, B A, ...), with fresh seeds derived from `seed`. It stops when every program
- * has had min_calls calls and its median is known well enough: the length of the 95% interval,
- * divided by the median, is under target_rel. It also stops at max_calls, or when the case's share
- * of limits.measure_ns is spent. A baseline that takes longer than 50 ms gets only one call. The
- * worker verifies `verify` of the candidate's calls in these rounds. It draws these calls at
- * random, mostly from the calls that are no slower than the median (rounds.c).
+ * Timing beyond the listed calls. After the calls of a case, the worker makes rounds. In a round it
+ * calls each program once (A B, B A, ...), with fresh seeds derived from `seed`. It stops when
+ * every program has had min_calls calls and the median of its times is known well enough. That is
+ * so if the length of the 95% interval, divided by the median, is under target_rel. The worker also
+ * stops at max_calls, or when the case's share of limits.measure_ns is spent. A baseline that takes
+ * longer than 50 ms gets only one call. The worker verifies `verify` of the candidate's calls in
+ * these rounds. It draws them at random, mostly from the calls that are no slower than the median
+ * (rounds.c).
  */
 struct job_timing {
     uint32_t min_calls, max_calls; /* per program; if max_calls is 0, the case has no timing */
@@ -285,9 +289,9 @@ struct job_limits {
     uint64_t emu_steps;
 };
 
-/* The GPU that the emulator's cost model models. The numbers come from gpus/NAME.json. smem_per_sm,
- * smem_per_block and smem_bytes_clk are bytes of shared memory; names with _clk count per clock and
- * SM. */
+/* The GPU that the emulator's cost model models. The numbers come from gpus/NAME.json. smem_per_sm
+ * and smem_per_block are sizes of shared memory in bytes. Members with _clk in their names count
+ * per clock and SM; smem_bytes_clk counts bytes of shared memory. */
 struct job_gpu {
     const char *name;
     uint32_t sms, cores_per_sm, max_threads_per_sm, max_blocks_per_sm, regs_per_sm;
@@ -302,9 +306,9 @@ struct job {
     int32_t ordinal; /* number of the GPU */
     bool sanitize;   /* on the emulator: turn the sanitizer on */
     bool annotate;   /* make counters for each source line */
-    uint64_t nonce;  /* copied to the result, to show to which run of the job the result belongs */
-    /* Decides the emulator's order of warps, and what samples contain. The data of a call has its
-     * own seed. */
+    uint64_t nonce;  /* copied to the result, to show which run of the job made the result */
+    /* Decides the emulator's order of warps, and which blocks, units and calls are in a sample. The
+     * data of a call has its own seed. */
     uint64_t seed;
     uint32_t nthreads; /* host threads of the emulator; 0 means one for each processor */
     /* On a GPU: in how many processes to time kernels under 20 us. 0 and 1 mean only in the worker

@@ -36,8 +36,8 @@ enum lazy_kind {
     LAZY_DOUBLE  /* the same double in all places; the seed holds its bits */
 };
 
-/* A part of the tensor that lazy_set() or lazy_copy() set: to a pattern of `width` bytes, or to the
- * bytes of another tensor. */
+/* A part of the tensor that lazy_set() or lazy_copy() has set. It holds a pattern of `width` bytes,
+ * or bytes of another tensor. */
 struct lazy_patch {
     uint64_t from, bytes;
     uint32_t value, width;
@@ -61,8 +61,8 @@ struct lazy {
     VEC(struct lazy_patch) patches; /* in order: a later patch overwrites an earlier one */
 };
 
-/* lazy_init is for LAZY_DATA, LAZY_POISON or LAZY_ZERO of a buffer, lazy_init_fine for LAZY_DATA in
- * fine pieces, lazy_init_doubles for n equal doubles. */
+/* lazy_init() takes the kinds LAZY_DATA, LAZY_POISON and LAZY_ZERO. lazy_init_fine() makes a tensor
+ * of the kind LAZY_DATA, in fine pieces. lazy_init_doubles() makes `count` equal doubles. */
 void lazy_init(struct lazy *z, void *mem, const struct job_buffer *b, enum lazy_kind kind,
                uint64_t seed);
 void lazy_init_fine(struct lazy *z, void *mem, const struct job_buffer *b, uint64_t seed);

@@ -25,8 +25,8 @@ static inline uint64_t mix_index(uint64_t i)
 }
 
 /* Fills n elements of 4 or 2 bytes, the usual sizes. Here the size of a store is a constant, which
- * makes the loop three times as fast. Returns how many elements it filled, which is 0 for other
- * sizes. */
+ * makes the loop three times as fast. Returns n; for elements of other sizes does nothing and
+ * returns 0. */
 static uint64_t fill_whole(enum dtype t, uint64_t size, uint64_t pattern, uint64_t n, uint8_t *p)
 {
     /* poison_of_hash() keeps some bits of the hash (`kept`) and replaces the others by constant

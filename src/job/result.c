@@ -1,9 +1,9 @@
 /*
  * result.c - writes result.bin, and reads it as hostile input.
  *
- * Layout: magic, version, then the structs field by field in the order of result.h. The status is
- * the first field after hash and nonce (RESULT_STATUS_AT), so that the worker's watchdog can set
- * the status in its copy of the bytes without parsing the rest.
+ * Layout: magic, version, then the structs field by field in the order of result.h. The status
+ * comes right after hash and nonce, so its place is fixed (RESULT_STATUS_AT). The worker's watchdog
+ * can set the status there without parsing the rest.
  */
 #include "job/result.h"
 

@@ -3,9 +3,9 @@
  *
  * The worker renames result.bin into place once, when it is complete. Before that, the worker
  * writes the facts so far to `progress.bin`, in the same format and with status RESULT_NOT_RUN. It
- * does so when a call begins. If there are many short calls, it does so only for some of them. If
- * the worker dies, progress.bin says which call of which case was under way. Hone reads a result as
- * hostile input, because the worker on another machine may be any program.
+ * does so when a call begins, but if there are many short calls, only for some of them. If the
+ * worker dies, progress.bin says which call of which case was under way. Hone trusts no byte of a
+ * result, because the worker on another machine may be any program.
  */
 #ifndef JOB_RESULT_H
 #define JOB_RESULT_H
@@ -47,8 +47,8 @@ enum finding_kind {
     FIND_MISALIGNED,
     FIND_UNINIT, /* the kernel uses a value that it loaded from unwritten memory */
     FIND_RACE,
-    FIND_BARRIER,   /* threads go around a barrier, or a lane executes an instruction whose mask
-                       leaves it out */
+    FIND_BARRIER,   /* some threads do not reach a barrier, or a thread executes a warp instruction
+                       whose mask leaves this thread out */
     FIND_ASYNC,     /* misuse of memory that an asynchronous operation uses */
     FIND_UNWRITTEN, /* no thread wrote an element of an output */
     FIND_DEADLOCK,
@@ -150,8 +150,8 @@ struct result_call {
 };
 
 struct result_case {
-    /* The calls that the job lists, in order; then the calls of the timed rounds; then the calls
-     * that further processes timed (docs/worker.md, timing processes). */
+    /* First come the calls that the job lists, in order. Then come the calls of the timed rounds,
+     * and then the calls that further processes timed (docs/worker.md, timing processes). */
     uint32_t ncalls;
     struct result_call *calls;
 };

@@ -6,14 +6,14 @@
  * The sample consists of short runs of adjacent units of a row:
  *
  * - If there are at least as many runs as rows, every row has the same number of runs. Otherwise we
- *   cut the rows into as many bands as there are runs. Each band has one run, in a random row; the
- *   first and the last run are in the first and the last row.
- * - The columns are cut into blocks. The runs in neighbouring rows lie in different blocks of
- *   columns: the rows take the blocks in random order until every block had its turn. So every
- *   block of columns has a run too, if there are enough runs.
+ *   cut the rows into as many bands as there are runs. Each band has one run, in a random row. But
+ *   the first run is in the first row, and the last run is in the last row.
+ * - The columns are cut into blocks. The runs in neighbouring rows lie in different blocks. The
+ *   rows take the blocks in random order, and no block twice until every block had its turn. So
+ *   every block of columns has a run too, if there are enough runs.
  * - The place of a run in its block is random.
- * - If there is only one column, we cut the units into as many stretches as there are runs, and put
- *   a run at a random place in each.
+ * - If there is only one column, we cut the units into as many stretches as there are runs. Each
+ *   stretch has a run at a random place.
  *
  * So if every row has a run, we certainly notice that a kernel leaves out or spoils a row. If every
  * block of columns has a run, we also certainly notice that a kernel spoils a whole block of
@@ -43,8 +43,8 @@ struct unit_sample {
 void unit_sample_draw(uint64_t rows, uint64_t columns, uint64_t max, uint64_t seed,
                       struct unit_sample *out);
 
-/* *out becomes the units to compute in a phase of a case: all of them, but in the last phase at
- * most the case's max_units. */
+/* Sets *out to the units to compute in a phase of a case. In the last phase these are at most the
+ * case's max_units, in the other phases all units. */
 void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t seed,
                           struct unit_sample *out);
 /* Whether the case leaves out some units. */
@@ -52,10 +52,10 @@ bool unit_sample_is_partial(const struct job_case *c);
 
 /* Finds in how many rows and columns the units of the last phase lie. */
 void unit_sample_shape(const struct job_case *c, uint64_t *rows, uint64_t *columns);
-/* Returns the probability that the sample of this seed finds an error, wherever the error lies. We
- * compute three probabilities: for an error that spoils `share` of the rows, for one that spoils
- * `share` of the blocks of UNIT_SAMPLE_TILE columns, and for one that spoils `share` of the square
- * tiles. The result is the least of the three. Returns 1 if the case leaves out no units. */
+/* Returns the probability that the sample of this seed finds an error of one of three kinds. The
+ * error spoils `share` of the rows, or of the blocks of UNIT_SAMPLE_TILE columns, or of the square
+ * tiles. The result is the least of the three probabilities. It is 1 if the case leaves out no
+ * units. */
 double unit_sample_finds(const struct job_case *c, uint64_t seed, double share);
 
 /* Returns the probability that at least one of `bad` things is among `seen` things that are drawn

@@ -3,7 +3,7 @@
  * messages and the cache of the compile service.
  *
  * A reader never reads past its bytes. If the bytes end too early, or a count is over its cap,
- * the reader sets `bad` to the name of the field and returns zeros from then on. Check `bad` once,
+ * the reader sets `bad` to the name of the field. From then on it returns zeros. Check `bad` once,
  * at the end:
  *
  *     struct wire_reader r = wire_reader_of(data, len);

@@ -71,11 +71,11 @@ struct call {
     const struct revision *revision; /* the revision of the protocol that the client speaks */
     bool is_resource; /* the request is resources/read, so the reply has the form for resources */
     enum { CALL_QUEUED, CALL_RUNNING, CALL_WAITING, CALL_ENDED } state;
-    /* For progress messages: how many bytes of the child's stderr were sent so far, how many lines
-     * of the run were seen, when the last message was sent, and its number. */
-    size_t said;
+    /* The following members are for progress messages. */
+    size_t said; /* how many bytes of the child's stderr were sent so far */
+    /* How many lines of the run were seen so far, and when the last message was sent. */
     uint64_t lines, said_ns;
-    double progress;
+    double progress; /* the number of the last message */
 };
 
 /* ---- for tools ------------------------------------------------------------------------------- */

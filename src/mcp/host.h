@@ -2,10 +2,11 @@
  * host.h - says where and how the server runs `hone` as a child process.
  *
  * A child works in the server's directory. It may change files there and nowhere else. It may read
- * only this directory, the system's programs and libraries, the CUDA toolkit and, if the user
- * allows Python, the Python environment. It has no network, and none of the server's environment
- * variables that could hold a key. A child may do more if it uses an author (a model or a program
- * that writes kernels) that the user named on the command line: see enum host_author.
+ * only this directory, the system's programs and libraries, and the CUDA toolkit. If the user
+ * allows Python, it may also read the Python environment. It has no network, and none of the
+ * server's environment variables that could hold a key. An author is a model or a program that
+ * writes kernels. If a child uses an author that the user named on the command line, it may do
+ * more: see enum host_author.
  */
 #ifndef MCP_HOST_H
 #define MCP_HOST_H

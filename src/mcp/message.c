@@ -103,9 +103,9 @@ static bool is_notification(const struct message *m)
     return *m->method && !json_object_get(m->root, "id");
 }
 
-/* Looks again at a message that could not be read. It may be JSON that we refuse (a NUL in a
- * string, a key twice, nested too deep). If so, finds its id, so that its sender learns which
- * request failed. If the message is JSON, but neither an object nor an array, says so. */
+/* Looks again at a message that could not be read. It may be JSON that we refuse, for example
+ * because a key occurs twice. If so, finds its id, so that its sender learns which request failed.
+ * If the message is JSON, but neither an object nor an array, says so. */
 static void look_again(struct message *m, const char *text, size_t len)
 {
     m->root = json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);

@@ -2,9 +2,9 @@
  * optimize.h - starts, follows and stops optimisations. An optimisation is also called a run. Each
  * is a child process `hone optimize`.
  *
- * A run's name is its handle. The child prints the name in its first line on stderr, and records
- * everything in the store, so a later server can show a run too. When a server ends, it ends the
- * runs that it started: each child gets SIGTERM, records that it was stopped, and ends.
+ * Clients refer to a run by its name, which the child prints in its first line on stderr. The child
+ * records everything in the store, so a later server can show the run too. When a server ends, it
+ * ends the runs that it started: each child gets SIGTERM, records that it was stopped, and ends.
  */
 #ifndef MCP_OPTIMIZE_H
 #define MCP_OPTIMIZE_H

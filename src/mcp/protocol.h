@@ -21,9 +21,9 @@ struct revision {
  * request cannot be served. */
 const struct revision *protocol_choose(const struct message *m, const struct revision *agreed,
                                        enum rpc_code *code, json_t **data, struct err *err);
-/* Returns the revision with which the server answers `initialize`. It is the revision `asked` if
- * the server knows that revision and the revision has a handshake, else the newest revision with a
- * handshake. */
+/* Returns the revision with which the server answers `initialize`. It is the revision `asked`, if
+ * this is a revision with a handshake that the server knows. Otherwise it is the newest revision
+ * with a handshake. */
 const struct revision *protocol_agree(const char *asked);
 /* Returns the names of all revisions, the newest first. The caller owns the reference. */
 json_t *protocol_versions(void);

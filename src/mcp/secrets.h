@@ -13,7 +13,7 @@
 
 VEC_DECL(secret_vec, char *);
 
-/* Collects the user's API keys for providers of models (author/key.h), and the values of
+/* Collects the user's API keys for providers of models (author/key.h). Also collects the values of
  * environment variables whose names end in KEY, TOKEN, SECRET or PASSWORD. */
 void secrets_find(struct secret_vec *v);
 /* Replaces the keys in a text by asterisks. */

@@ -25,8 +25,8 @@
 #include "sys/term.h"
 
 enum {
-    MAX_CALLS = 64,            /* waiting and running */
-    MAX_RUNNING = 4,           /* children at the same time, besides the optimisations */
+    MAX_CALLS = 64,            /* the most calls at the same time, whether they wait or run */
+    MAX_RUNNING = 4,           /* the most children at the same time, besides the optimisations */
     PATIENT_BYTES = 4 << 20,   /* with more unwritten output, the server reads no input */
     PROGRESS_BYTES = 256 << 10 /* with more unwritten output, the server sends no progress */
 };

@@ -35,7 +35,7 @@ static int check_author(const struct call *c, const char *author, enum host_auth
     return allowed ? 0 : -1;
 }
 
-/* Decides how much of the money that the user allowed a run gets. */
+/* The user allowed the server to spend some money. Decides how much of it a run gets. */
 static int grant_money(const struct call *c, enum host_author kind, double *usd, struct err *err)
 {
     const json_t *asked = json_object_get(c->args, "budget_usd");

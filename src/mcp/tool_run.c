@@ -56,7 +56,7 @@ static enum call_step list_finish(struct call *c, struct err *err)
 
 const struct tool tool_list_runs = {"list_runs", list_start, list_finish};
 
-/* show_run shows at most this many candidates, the newest; the run's resource has all. */
+/* show_run shows at most this many of the newest candidates. The run's resource has all. */
 enum { MAX_NODES = 200 };
 
 /* ---- show_run -------------------------------------------------------------------------------- */

@@ -48,11 +48,11 @@ static double written(const struct job_case *jc)
 
 /*
  * A ceiling is the highest rate of the memory or of arithmetic. Returns, in percent, how close a
- * kernel that takes `ns` comes to the ceilings: the larger of its percentages for memory (`bytes`)
- * and for arithmetic. *limit names the ceiling that decides. The ceilings are
- * those measured on the device, or, if none were measured, those of the data sheet. If the task
- * does not allow TF32, the ceiling for float32 products is the rate of the CUDA cores or a third of
- * the TF32 rate, whichever is higher.
+ * kernel that takes `ns` and moves `bytes` comes to a ceiling. There is a percentage for memory and
+ * one for arithmetic; the larger one counts, and *limit names its ceiling. The ceilings are those
+ * measured on the device. If none were measured, they are those of the data sheet. If the task does
+ * not allow TF32, the ceiling for float32 products is the rate of the CUDA cores or a third of the
+ * TF32 rate, whichever is higher.
  */
 static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double bytes,
                            double ns, const char **limit)

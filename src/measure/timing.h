@@ -5,8 +5,8 @@
  * is the baseline's time divided by the candidate's time. Calls of baseline and candidate alternate
  * and are compared in pairs, so that slow changes of the machine's speed cancel out. A baseline
  * with fewer than three calls is compared with all calls of the candidate. The floor is the
- * shortest time that physics allows. measure_below_floor() reports a candidate that is faster; the
- * caller decides which verdict follows.
+ * shortest time that physics allows. measure_below_floor() reports a candidate that is faster than
+ * the floor. The caller decides which verdict follows.
  */
 #ifndef MEASURE_TIMING_H
 #define MEASURE_TIMING_H
@@ -41,31 +41,31 @@ struct measure_input {
  * `speedup` compares the candidate with the first baseline that has a time. */
 void measure_times(struct verdict *v, const struct measure_input *in);
 
-/* How many tensor-core products the candidate does for each product that the task needs. We report
- * the case with the smallest `share`. */
+/* The work of the tensor cores in one case. */
 struct tensor_use {
     /* The arithmetic of the tensor cores in TF32 and in narrower types. Both are divided by the
      * task's flops. */
     double tf32, narrow;
-    double share; /* products done divided by products that the declared precision needs */
+    /* How many products the candidate did, divided by how many products the declared precision
+     * needs. */
+    double share;
 };
-/* Uses the emulator's counters. Finds the case in which the candidate did the smallest share of the
- * products that the declared precision needs. Returns that case if its share is below
- * in->least_arithmetic, else -1. If the task declares float32, each product needs three TF32
- * products, or six of a 16-bit type. If the task allows TF32, each product needs one TF32 product,
- * or six of a 16-bit type. Looks only at cases in which tensor cores worked, and only if all float
- * inputs are float32. */
+/* Uses the emulator's counters. Finds the case with the smallest `share`, and sets *out for it.
+ * Returns that case if its share is below in->least_arithmetic, else -1. If the task declares
+ * float32, each product needs three TF32 products, or six of a 16-bit type. If the task allows
+ * TF32, each product needs one TF32 product, or six of a 16-bit type. Looks only at cases in which
+ * tensor cores worked, and only if all float inputs are float32. */
 int measure_tensor_use(const struct measure_input *in, struct tensor_use *out);
 
 /* Returns the first case in which the candidate was faster than the floor, or -1 if there is none.
- * Sets *floor_ns to the floor of that case (for a modelled time, 80% of it), and *got_ns to the
- * candidate's time. */
+ * Sets *floor_ns to the floor of that case, and *got_ns to the candidate's time. If the time is
+ * modelled, 80% of the floor takes the place of the floor. */
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);
 /* For the emulator, where not every timed call can be verified. Returns the first case in which the
- * candidate left out work, or -1 if there is none. If it touched less than 75% of the memory that
- * the task needs, *arithmetic is false and *share is the touched share. If it did less than the
- * share least_arithmetic of the task's arithmetic, *arithmetic is true and *share is the share that
- * it did. Cases with a call that was cut off do not count. */
+ * candidate left out work, or -1 if there is none. There are two tests. If the candidate touched
+ * less than 75% of the memory that the task needs, *arithmetic is false and *share is the share
+ * that it touched. If its share of the task's arithmetic is less than least_arithmetic, *arithmetic
+ * is true and *share is this share. Cases with a call that was cut off do not count. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic);
 
 #endif

@@ -48,9 +48,9 @@ static double best_time(const struct memory_outcome *o, size_t n)
 }
 
 /* Fills kind, playbook, text and gain. `best` is the best time of the run. Returns false if no
- * lesson can be made of the outcome: if it is a candidate without a point, or a move that is too
- * long or breaks the rules of lesson_bad_field(). The move "playbook softmax, starting point"
- * breaks them. */
+ * lesson can be made of the outcome. That is so for a candidate without a point, and for a move
+ * that is too long. It is also so if the lesson would break the rules of lesson_bad_field(). The
+ * move "playbook softmax, starting point" is an example. */
 static bool make_lesson(const struct memory_outcome *o, const struct playbook_shelf *shelf,
                         double best, struct strbuf *text, struct lesson_rec *l)
 {

@@ -5,8 +5,8 @@
  * `kind` is "point" or a kind of move. The text of a point lists its settings: "threads=256 vec=4".
  * The text of a move of the built-in author is "vec 1 -> 4, threads 128 -> 256". A move of another
  * author is free text, of which lesson_clean() keeps letters, digits and a few signs. The gain of a
- * point is the best time of its run / its own time (at most 1). The gain of a move is the parent's
- * time / the new time. A gain of 0 means that the candidate failed.
+ * point is the best time of its run divided by the point's time, so it is at most 1. The gain of a
+ * move is the parent's time divided by the new time. A gain of 0 means that the candidate failed.
  */
 #ifndef MEMORY_LESSON_H
 #define MEMORY_LESSON_H

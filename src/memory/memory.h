@@ -10,7 +10,8 @@
  * one point, or of one move, in one run. Invariants:
  *  1. A lesson holds no kernel: only values of settings, or a move of at most LESSON_TEXT bytes.
  *  2. A run is offered no lesson of its own task. Two tasks count as the same if their hashes are
- *     equal, or if they share a mark (traits.h), which does not depend on names.
+ *     equal, or if they share a mark. A mark is a hash of what a task computes at one timed shape,
+ *     whatever its names are (traits.h).
  *  3. The run's configuration contains what memory_recall() returned when the run began. So a run
  *     that is resumed or replayed gets the same lessons, even if the store has others by then.
  *  4. Every field of a lesson has a limited size and a fixed form (lesson_bad_field).

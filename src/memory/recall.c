@@ -3,18 +3,20 @@
  * points, moves and playbooks.
  *
  * Hone uses only lessons of other tasks of the same class. The weight of a lesson tells how similar
- * its task is to the new task. The weight is lower if the lesson is from another GPU, if its times
- * were measured and those of the new run are modelled (or the reverse), or if it was imported. An
- * imported lesson is ignored if the user's own runs left a lesson of the same point or move. So no
- * file from others can change the rank of a point or move that the user's own runs tried.
+ * its task is to the new task. The weight is lower if the lesson is from another GPU, or if it was
+ * imported. It is also lower if its times were measured and those of the new run are modelled, or
+ * the reverse. An imported lesson is ignored if the user's own runs left a lesson of the same point
+ * or move. So no file from others can change the rank of a point or move that the user's own runs
+ * tried.
  *
  * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, L(r, p) is
  * the mean of L over all points that r tried. So the rank of a point does not depend on how many
  * runs tried it. The points with the largest weighted mean of L over the runs come first.
  *
  * Lines. All lessons with the same playbook, kind and text of a move make one line. The gain of the
- * line is the geometric mean over the runs in which the move passed. The lines with the largest
- * weighted sum of the logarithms of the gains, over all runs, come first.
+ * line is the geometric mean of the gains in the runs in which the move passed. The score of the
+ * line is the weighted sum of the logarithms of the gains in all runs. The lines with the largest
+ * score come first.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,8 +33,8 @@
 /* In the computation of ranks, a failure counts as this gain, and so does any smaller gain. */
 #define FAILED_GAIN 0.125
 #define RECALL_MAX 4000 /* the most lessons that one recall reads */
-#define HELD_POINT 0.98 /* in a run in which a point "held", its gain was at least this */
-#define HELD_MOVE 1.01  /* in a run in which a move "held", its gain was at least this */
+#define HELD_POINT 0.98 /* a point "held" in a run if its gain there was at least this */
+#define HELD_MOVE 1.01  /* a move "held" in a run if its gain there was at least this */
 
 struct past_run {
     const struct lesson_rec *first; /* the first lesson of the run */
@@ -197,8 +199,8 @@ static const struct pb_setting *find_setting(const struct playbook_shelf *shelf,
     return NULL;
 }
 
-/* Adds the move in words. Returns false if the words must not reach a prompt: an imported move in
- * free text, or a setting that no loaded playbook has. */
+/* Adds the move in words. Returns false if the words must not reach a prompt. That is so for an
+ * imported move in free text, and for a setting that no loaded playbook has. */
 static bool say_move(const struct lesson_rec *l, const struct playbook_shelf *shelf,
                      struct strbuf *out)
 {
@@ -265,8 +267,8 @@ static json_t *checked_point(const json_t *j)
                      MAX(MIN(tried, MEMORY_MAX), 0));
 }
 
-/* Is the line printable ASCII of at most 400 characters, without the signs that begin a heading, a
- * fence, a placeholder or a tag in a prompt? */
+/* Is the line printable ASCII of at most 400 characters? It must not have a sign that could begin a
+ * heading, a fence, a placeholder or a tag in a prompt. */
 static bool line_is_plain(const char *s)
 {
     size_t n = strlen(s);

@@ -113,7 +113,7 @@ static void mark_tensors(const struct task *t, const struct shape *s, struct mar
 
 /* ---- the other traits ------------------------------------------------------------------------ */
 
-/* Adds the logarithms of the sizes at one shape. */
+/* Adds the logarithms of the task's sizes (traits.h) at one shape. */
 static void add_sizes(const struct task *t, const struct shape *s, double sum[TRAITS_SIZES])
 {
     double bytes = 0, inner = 1;

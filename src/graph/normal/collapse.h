@@ -1,6 +1,6 @@
 /*
- * collapse.h - replaces the sum of a linear map's result by a linear map of sums, which takes far
- * fewer operations.
+ * collapse.h - moves a sum from the result of a linear map to an operand of the map. The map then
+ * takes far fewer operations. On the left is the value before, on the right the value after.
  *
  *     (x @ w).sum(-1)                    x @ w.sum(-1)
  *     conv2d(x, w).mean((2, 3))          a convolution of sums of x

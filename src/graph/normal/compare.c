@@ -28,8 +28,8 @@ bool attr_equal(const struct attr *a, const struct attr *b)
     return a->kind == b->kind && a->n == b->n && same_dims(a->dims, b->dims, a->n);
 }
 
-/* Adds the operands under v to out[n...] and returns the new count. Stops as soon as there are more
- * than max. */
+/* If v's operation is `op`, adds the operands of both of v's sides to out[n...], else v itself.
+ * Returns the new count. Stops as soon as there are more than max. */
 static size_t gather_operands(const struct value *v, enum graph_op op, const struct value **out,
                               size_t n, size_t max)
 {
@@ -62,8 +62,8 @@ static bool is_number_or_scalar(const struct value *v)
     return v->op == OP_SCALAR || value_is_number(v, &number);
 }
 
-/* Makes the variable `a` stand for b. Returns 1 if `a` now stands for b or did before, 0 if it
- * cannot stand for b, -1 if `a` is not a variable. */
+/* Makes the variable `a` stand for b, unless it stands for a value already. Returns 1 if `a` stands
+ * for b, 0 if it cannot stand for b, and -1 if `a` is not a variable. */
 static int bind(struct value_match *m, const struct value *a, const struct value *b)
 {
     size_t i = 0;

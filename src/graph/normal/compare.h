@@ -9,8 +9,9 @@
  * the two values may belong to different graphs. The work is bounded: two large values that take
  * too long to compare count as different.
  *
- * In a match, some leaves of the first value are variables. Each stands for one value of the second
- * graph, which must be a number or a scalar unless the caller's accept() allows other values.
+ * In a match, some leaves of the first value are variables. Each variable stands for one value of
+ * the second graph. That value must be a number or a scalar, unless the caller gives an accept()
+ * that allows other values.
  *
  *     struct value_match m = {.variables = &eps, .n = 1};
  *     if (value_matches(&m, form, task_value))
@@ -38,9 +39,9 @@ struct value_match {
     size_t order[MATCH_MAX_VARIABLES]; /* the variables in the order in which they were bound */
     size_t norder;
     unsigned steps; /* how many comparisons are left; value_matches() replaces 0 by its own cap */
-    /* A table with an entry for each value of the first graph, indexed by its id: a value of the
-     * second graph that is known to compute the same, or NULL. `same` itself is NULL if the matcher
-     * keeps no such table. */
+    /* A table with an entry for each value of the first graph, indexed by its id. The entry is a
+     * value of the second graph that is known to compute the same, or NULL. `same` itself is NULL
+     * if the matcher keeps no such table. */
     const struct value **same;
 };
 
@@ -54,9 +55,9 @@ bool graph_same(const struct graph *a, const struct graph *b);
 /* Compares sizes by canonical form, so the attributes may belong to different graphs. */
 bool attr_equal(const struct attr *a, const struct attr *b);
 /*
- * The factors of a product or the terms of a sum, from left to right; `op` is OP_MUL or OP_ADD. A
- * value of another operation is its own single operand. Returns how many there are, or max + 1 if
- * there are more than max.
+ * Writes to `out` the factors of a product or the terms of a sum, from left to right. `op` is
+ * OP_MUL or OP_ADD. A value of another operation is its own single operand. Returns how many
+ * operands there are, or max + 1 if there are more than max.
  */
 size_t value_operands(const struct value *v, enum graph_op op, const struct value **out,
                       size_t max);

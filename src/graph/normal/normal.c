@@ -1,5 +1,5 @@
-/* normal.c - rewrites values from the leaves up, each until nothing changes (at most MAX_ROUNDS
- * times). */
+/* normal.c - rewrites values, operands first. It rewrites each value until nothing changes, but at
+ * most MAX_ROUNDS times. */
 #include "graph/normal/normal.h"
 
 #include <string.h>
@@ -17,8 +17,8 @@ struct walk {
     /* Returns the value that replaces v, or NULL if v stays. The operands of v are already
      * rewritten. */
     const struct value *(*step)(struct graph *g, const struct value *v);
-    bool may_refuse; /* if an operation refuses its new operands, it keeps the old ones */
-    /* Indexed by id: the rewritten value, or NULL if it is not yet rewritten. */
+    bool may_refuse; /* if an operation refuses its rewritten operands, it keeps the old ones */
+    /* For each value, by its id: the value that replaces it, or NULL if that is not known yet. */
     VEC(const struct value *) done;
     unsigned work; /* how many values were looked at */
     struct err *err;
@@ -38,7 +38,7 @@ static void set_done(struct walk *w, const struct value *v, const struct value *
 
 static const struct value *settle(struct walk *w, const struct value *v);
 
-/* Applies the same operation to the rewritten operands. */
+/* Applies v's operation to v's rewritten operands. */
 static const struct value *with_done_args(struct walk *w, const struct value *v)
 {
     const struct value *args[GRAPH_MAX_ARGS] = {NULL};

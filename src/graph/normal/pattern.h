@@ -3,13 +3,16 @@
  *
  *     "div(exp($a), sum(exp($a), $axes, true))"
  *
- * An operation lists all its operands, then all its attributes, in the order of ops.def. A $name
- * stands for any value or any attribute. If it occurs twice, it stands for the same value or
- * attribute both times. A number (`inf` is one) matches an equal number, an attribute that is an
- * equal number or size, or a list with this single entry. `true` and `false` match bool attributes;
- * `none` matches an operand or attribute that is absent; any other word matches an equal text. Sums
- * and products of at most 8 operands match in any order and grouping, other commutative operations
- * in both orders.
+ * An operation lists all its operands, then all its attributes, in the order of ops.def. In their
+ * places stand names, numbers, words and other operations:
+ *   $name              any value or any attribute; the same one wherever the name occurs
+ *   2, inf             an equal number; as an attribute also an equal size, or a list with this
+ *                      number as its only entry
+ *   true, false        a bool attribute
+ *   none               an operand or attribute that is absent
+ *   any other word     an attribute with this text
+ * Sums and products of at most 8 operands match in any order and grouping. Other commutative
+ * operations match in both orders.
  *
  *     const struct pattern *p = pattern_parse(&arena, "mul($a, $a)");
  *     struct bindings b = BINDINGS_INIT;
@@ -46,8 +49,8 @@ struct bindings {
 
 /* NULL if the text is not a pattern. */
 const struct pattern *pattern_parse(struct arena *a, const char *text);
-enum graph_op pattern_op(const struct pattern *p); /* the outermost operation; OP_COUNT for a
-                                                      pattern that is only a $name */
+/* Returns the outermost operation; OP_COUNT if the pattern is only a name, a number or a word. */
+enum graph_op pattern_op(const struct pattern *p);
 
 /* Adds to `b` what the names stand for. A failed match leaves `b` unchanged. */
 bool pattern_matches(const struct pattern *p, const struct value *v, struct bindings *b);

@@ -96,8 +96,8 @@ bool body_next(struct body_scan *s, struct body_token *out)
     *out = (struct body_token){.kind = TOKEN_OTHER, .at = p, .len = 1};
     if (isdigit((unsigned char)*p)) {
         out->len = number_length(p);
-        /* An integer after '[' is the size of an array. It must stay a constant, so it is no
-         * TOKEN_INTEGER, which a variable may replace. */
+        /* An integer after '[' is the size of an array, which must stay a constant. It is no
+         * TOKEN_INTEGER, because a variable may take the place of a TOKEN_INTEGER. */
         bool in_brackets = p > s->text && p[-1] == '[';
         if (!in_brackets && out->len <= MAX_DIGITS && strspn(p, "0123456789") == out->len)
             out->kind = TOKEN_INTEGER;

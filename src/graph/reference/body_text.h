@@ -21,8 +21,7 @@ enum body_token_kind {
     TOKEN_TENSOR, /* the name of an input or output, such as x in IN(x, unit) */
     /* The name of a variable of the body, such as v3, i4 or s3 (unit_text.h, sampled_body.h). */
     TOKEN_LOCAL,
-    /* A decimal number of type int or int64_t. With a variable in its place, the text is still
-     * valid C. */
+    /* An integer in decimal digits. With a variable in its place, the text is still valid C. */
     TOKEN_INTEGER,
     TOKEN_OTHER /* another name, another number, or one character */
 };
@@ -42,9 +41,9 @@ struct body_token {
 /* Says which names in a body are names of regions, that is, of parts of scratch. */
 struct body_names {
     size_t nvalues;
-    /* One entry per value: the output that the value is written to directly, or NULL. If it is not
-     * NULL, the macros VAL and MAG of the value do not access scratch, so their names are not names
-     * of regions. */
+    /* One entry per value: the output that the value is written to directly, or NULL. The macros
+     * VAL and MAG of a value with an output access the output and not scratch. So their names are
+     * not names of regions. */
     const struct graph_output *const *direct;
 };
 

@@ -80,7 +80,7 @@ static const char *term_key(struct emit *e, const struct collector *c)
                         COLLECT_CHAIN, c->chains, c->n);
 }
 
-/* The partial result `text` of this step. A NOISY reference rounds it. */
+/* Returns the expression `text`, a partial result. In a NOISY reference, rounds it at random. */
 static const char *step(struct emit *e, const struct collector *c, const char *text)
 {
     enum dtype inner = c->of->dtype == DT_F64 ? DT_F64 : DT_F32;
@@ -246,10 +246,10 @@ struct term collect_now(struct emit *e, const struct collector *c)
     return t;
 }
 
-/* Adds the one-sided error of the element (bias_axis in emit.h). In a NOISY reference, elements
- * that use the same column of the weight are off in the same direction. In a SIGMA reference, the
- * variance of a sum of products already covers its one-sided error; t->bias stays, because a later
- * sum reads it. For a plain sum, the square of the error is added to the variance here. */
+/* Adds the one-sided error of the element (bias_axis in emit.h). A NOISY reference moves all
+ * elements that use the same column of the weight in the same direction. A SIGMA reference adds the
+ * square of the error to the variance of a plain sum. The variance of a sum of products already
+ * covers the error. Such a sum keeps t->bias, because a later sum reads it. */
 static void add_bias(struct emit *e, const struct collector *c, struct term *t)
 {
     int axis = e->store[c->of->id].bias_axis;

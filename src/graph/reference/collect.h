@@ -1,6 +1,7 @@
 /*
- * collect.h - writes statements that collect a result over a loop of a unit's text (unit_text.h): a
- * sum, a product, the largest or smallest element, or its index.
+ * collect.h - writes the statements with which a loop collects one result: a sum, a product, the
+ * largest or smallest element, or its index. They are part of a unit's text (unit_text.h). A unit
+ * is one run of this text.
  *
  *     struct collector c = collect_start(e, v, COLLECT_SUM, i, 0);
  *     was = unit_loop(...);
@@ -57,8 +58,8 @@ struct collector {
     const char *key; /* only for NOISY references: the seed of the random roundings */
     /* For errors that several terms share, because they read the same source (struct shared_error).
      * at[k] says which element of source k the terms read now, or which column if the errors of the
-     * source are one-sided. off[k] is a sum over the terms that have read this element or column:
-     * how much each of them changes if the source is wrong by 4 sigma. */
+     * source are one-sided. If the source is wrong by 4 sigma, each term that reads this element or
+     * column changes. off[k] is the sum of these changes so far. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
     bool biased[EMIT_SOURCES]; /* the errors of source k are one-sided */
     /* Only for sources with one-sided errors: the sum of the squares of the terms' changes that
@@ -76,9 +77,9 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
 /* Both functions return the result so far. collect_end() returns it as the finished element.
- * collect_now() returns it as a partial result: its variance does not include the one-sided errors
- * of its terms, because these errors add up over the partial results. The member `bias` of the
- * result holds them. */
+ * collect_now() returns it as a partial result. The variance of a partial result does not include
+ * the one-sided errors of its terms, because these errors add up over the partial results. Its
+ * member `bias` holds them. */
 struct term collect_now(struct emit *e, const struct collector *c);
 struct term collect_end(struct emit *e, const struct collector *c);
 /* True for COLLECT_ARGMAX and COLLECT_ARGMIN. */

@@ -23,9 +23,9 @@ struct plan {
 
 /* ---- which values ---------------------------------------------------------------------------- */
 
-/* Returns how many of v's operands are rounded to TF32 with errors that several terms share, and
- * sets *first to the index of the first of them. A recurrent operation has one such operand, its
- * weight: it rounds its state anew in each step. */
+/* Returns how many of v's operands are rounded to TF32 with errors that several terms share. Sets
+ * *first to the index of the first such operand. A recurrent operation has one, its weight. Its
+ * state is rounded anew in each step, so several terms do not share that error. */
 static uint32_t rounded_operands(const struct emit *e, const struct value *v, uint32_t *first)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -60,7 +60,8 @@ static bool adds_up(const struct value *v)
     }
 }
 
-/* Finds out which values need a copy: affected values on the way to an output that is mixed. */
+/* Finds out which values need a copy. These are the affected values from which a mixed output is
+ * computed, and the output's value itself. */
 static void mark(struct plan *p)
 {
     const struct graph *g = p->e->g;
@@ -223,9 +224,9 @@ bool drawn_plan(struct emit *e)
 /* ---- elements -------------------------------------------------------------------------------- */
 
 /* The rounding error of a copy is nearly normally distributed. Its standard deviation is
- * 2^-11/sqrt(3) times the number that is rounded. Errors with only two values, +x and
- * -x, would not be good enough: two such errors cancel in half of the samples, so a sum of few
- * products would seem to have no error. */
+ * 2^-11/sqrt(3) times the number that is rounded. Errors with only two values, +x and -x, would not
+ * be good enough. Two such errors cancel in half of the samples, so a sum of few products would
+ * often seem to have no error. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

@@ -3,13 +3,13 @@
  * products are rounded at random.
  *
  * A product in TF32 rounds its operands first. All products that read an element share the error of
- * its rounding: one weight of a convolution is off by the same amount in every pixel. Variances
- * cannot follow such errors through a later sum, because variances treat the terms' errors as
- * independent. So the reference also computes a copy of each value between the product and the
- * output. It computes the copies DRAWN_SAMPLES times, each time with different random roundings.
- * The distances of these copies from the exact values give a lower bound for the variance of the
- * output (docs/tolerance.md, "Drawn errors"). Only a SIGMA reference has copies, because only that
- * kind of reference computes variances (reference_mode.h).
+ * its rounding. For example, one weight of a convolution is off by the same amount in every pixel.
+ * Variances treat the errors of a sum's terms as independent, so they cannot follow shared errors
+ * through a later sum. Therefore the reference also computes a copy of each value between the
+ * product and the output. It computes the copies DRAWN_SAMPLES times, each time with different
+ * random roundings. The distances of these copies from the exact values give a lower bound for the
+ * variance of the output (docs/tolerance.md, "Drawn errors"). Only a SIGMA reference has copies,
+ * because only that kind of reference computes variances (reference_mode.h).
  *
  * A NOISY reference computes its values as a kernel might, with random roundings
  * (reference_mode.h). It has no copies. Instead, its TF32 products read randomly rounded operands.

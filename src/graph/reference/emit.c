@@ -1,5 +1,5 @@
-/* emit.c - writes one element of a value: leaves, broadcasting, views and reads by index are here,
- * and the other emit_*.c have the rest (emit.h). */
+/* emit.c - writes one element of a value (emit.h). This file has leaves, broadcasting, views and
+ * reads by index. The other operations are in the other emit_*.c. */
 #include "graph/reference/emit.h"
 
 #include <string.h>
@@ -111,7 +111,7 @@ static struct term emit_flip(struct emit *e, const struct value *v, struct place
     return emit_value(e, v->args[0], &q);
 }
 
-/* Inside the padding, the element is the fill number, and the text must not read the operand. */
+/* In the padding, the element is the fill number. The text must not read the operand there. */
 static struct term emit_pad(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *a = v->args[0];
@@ -314,9 +314,9 @@ static int source_number(const struct shared_error *s, const struct value *v)
     return -1;
 }
 
-/* v is source k, a value with one-sided errors. Writes v as the terms of the sum read it: with its
- * variance, and increased by 4 times the one-sided error if s->off is k. Stores in s->at[k] the
- * place along bias_axis: all elements of v that share this place are wrong in the same
+/* v is source k, a value with one-sided errors. Writes v as the terms of the sum read it, with its
+ * variance. If s->off is k, v is increased by 4 times its one-sided error. Stores in s->at[k] the
+ * place along bias_axis. All elements of v that share this place are wrong in the same
  * direction. */
 static struct term emit_biased(struct emit *e, const struct value *v, int k, struct place *p)
 {
@@ -332,8 +332,8 @@ static struct term emit_biased(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* v is source k. Writes v as the terms of the sum read it: without a variance, and increased by 4
- * sigma if s->off is k. Stores the place in s->at[k]. */
+/* v is source k. Writes v as the terms of the sum read it, without a variance. If s->off is k, v is
+ * increased by 4 sigma. Stores the place in s->at[k]. */
 static struct term emit_source(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;
@@ -349,8 +349,9 @@ static struct term emit_source(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* Does scratch hold what v becomes if one of its sources is wrong by 4 sigma (OFF0_, ...)? And are
- * all sources of v also sources of the current sum (e->shared)? Returns true if both hold. */
+/* OFF0_, OFF1_, ... of a value say what the value becomes if one of its sources is wrong by 4
+ * sigma. Returns true if scratch holds them for v, and if all sources of v are also sources of the
+ * current sum (e->shared). */
 static bool has_offs(const struct emit *e, const struct value *v)
 {
     const struct shared_error *own = e->store[v->id].offs;
@@ -367,7 +368,7 @@ static struct term emit_offs(struct emit *e, const struct value *v, struct place
     int own = off < 0 ? -1 : source_number(e->store[v->id].offs, e->shared->source[off]);
     struct term t = {.depth = scope_depth(e->u.at)};
     if (off < 0)
-        emit_op(e, v, p); /* only to set the places of the sources (s->at) */
+        emit_op(e, v, p); /* only to set the places of the sources (e->shared->at) */
     if (own >= 0)
         t.v = unit_let(&e->u, "OFF%d_%u(%s)", own, v->id, i.text);
     else
@@ -377,9 +378,8 @@ static struct term emit_offs(struct emit *e, const struct value *v, struct place
 }
 
 /* v is a source of shared errors, or lies between a source and the sum. In the second case we
- * compute v again even if it is stored, because the stored value does not show how v changes if one
- * source is wrong. But if has_offs() is true, scratch holds these changed values, and we read
- * them. */
+ * compute v again even if it is stored. The stored value does not show how v changes if one source
+ * is wrong. But if has_offs() is true, scratch also holds the changed values, and we read them. */
 static struct term emit_on_path(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

@@ -3,9 +3,9 @@
  *
  * A reference is C text that computes the right outputs of a task (reference.h). It has several
  * functions, its phases. A unit is what one run of a phase's body computes: one or more elements.
- * All units of a phase run before the next phase; phases pass values on in an array of doubles,
- * scratch. emit_value() writes the statements that compute one element of a value, from inputs and
- * from values in scratch. stores.c decides which values are stored there (struct store).
+ * All units of a phase run before the next phase begins. Phases pass values on in scratch, an array
+ * of doubles. emit_value() writes the statements that compute one element of a value, from inputs
+ * and from values in scratch. stores.c decides which values are in scratch (struct store).
  *
  * Names in the text: VAL3(i) is element i of stored value 3, and MAG3(i) its magnitude. PART3(i)
  * and PMAG3(i) are the same for the partial results of a reduction in two steps. OWN3(i) is the
@@ -14,10 +14,11 @@
  * be if the first source of shared errors were wrong by 4 standard deviations (4 sigma).
  * graph/reference/reference.c defines these macros.
  *
- * Errors are one-sided if many elements are off in the same direction. A tensor core cuts off the
- * low bits of its sums. In a matrix product, all elements of a column use the same column of the
- * weight. So their errors can have the same direction, and a mean over the rows keeps such an
- * error. BIAS3(i) is the one-sided error of value 3, and PBIAS3(i) that of a partial result.
+ * Errors are one-sided if many elements are off in the same direction. For example, a tensor core
+ * cuts off the low bits of its sums. In a matrix product, all elements of a column use the same
+ * column of the weight, so their errors can have the same direction. A mean over the rows keeps
+ * such an error. BIAS3(i) is the one-sided error of element i of value 3. PBIAS3(i) is that of
+ * partial result i.
  *
  * A reference is of one of three kinds (reference_mode.h). In a MAGNITUDE reference the member `m`
  * of a term is its magnitude. In a SIGMA reference `m` is the variance of its rounding error, and
@@ -58,23 +59,24 @@ struct store {
     /* In a MAGNITUDE reference, this says that the magnitude of every element is |value|. In a
      * SIGMA or NOISY reference, it says that the value has no rounding error. */
     bool is_exact;
-    /* Only for kernels; usually NULL. If it is set, `centre` is the mean of some x, and this value
-     * is the sum of the squares of x - centre, which is added up in two steps. One launch computes
-     * the partial results of this sum and of the sum that gives the mean. A partial result of the
-     * squares uses the mean of its own elements as the centre; the second step corrects this. */
+    /* Only for kernels; usually NULL. If it is set, `centre` is the mean of some x. This value is
+     * then the sum of the squares of x - centre, and it is added up in two steps. One launch makes
+     * the partial results of this sum, and also of the sum of x that gives the mean. A partial
+     * result of the squares uses the mean of its own elements as the centre. The second step
+     * corrects this. */
     const struct value *centre;
-    /* Only for kernels. This value is the sum that gives the mean which is the `centre` of another
-     * value. The launch that computes the partial results of the other value also computes those of
-     * this sum. */
+    /* Only for kernels. This value is a sum of x, and the `centre` of another value comes from it.
+     * The launch that makes the partial results of the other value also makes those of this sum. */
     bool part_with_squares;
     /* The sources of the value's shared errors (struct shared_error). If it is not NULL, scratch
-     * also holds the variance without these errors (OWN), and the value with each source wrong by 4
-     * sigma (OFF0_, OFF1_, ...). */
+     * also holds the value's variance without these errors (OWN). It then also holds what the value
+     * would be if the first source, the second source, ... were wrong by 4 sigma (OFF0_, OFF1_,
+     * ...). */
     const struct shared_error *offs;
-    /* For a sum of products, and for a value computed element by element from such a sum: the axis
-     * along which the columns of the weight differ. Elements that differ only in their place along
-     * other axes use the same column, so their errors are one-sided. -1 if the value has no
-     * one-sided errors. */
+    /* The value is a sum of products, or is computed element by element from such a sum. Then this
+     * is the axis of the value along which the columns of the weight differ. Elements that differ
+     * only in their place along other axes use the same column, so their errors are one-sided. It
+     * is -1 if the value has no one-sided errors. */
     int bias_axis;
     bool needs_bias, part_needs_bias; /* BIAS is in scratch; PBIAS is in scratch */
     /* The value is a product deep in the network. The drawn errors of its copy, which is stored
@@ -84,10 +86,10 @@ struct store {
 
 /* The sources of the errors that many terms of a sum share. A source is an operand that is
  * broadcast, such as the mean of a row, or a value with one-sided errors (`biased`). Shared errors
- * add up; the terms' own errors partly cancel. As long as the member `shared` of struct emit is
- * set, emit_value() computes the values on `path` as if no source had an error, or as if one source
- * were wrong by 4 sigma (shared_error.c). A sum has at most EMIT_SOURCES sources; the errors of
- * further ones count as independent. */
+ * add up; the terms' own errors partly cancel. While the member `shared` of struct emit is set,
+ * emit_value() treats the values on `path` in a special way. It computes them as if no source had
+ * an error, or as if one source were wrong by 4 sigma (shared_error.c). A sum has at most
+ * EMIT_SOURCES sources here. If there are more, the errors of the others count as independent. */
 #define EMIT_SOURCES 4
 struct shared_error {
     const struct value *source[EMIT_SOURCES];
@@ -96,13 +98,14 @@ struct shared_error {
     uint32_t n;                    /* how many sources there are */
     /* The number of the sum. It tells apart sums with different sources. */
     unsigned number;
-    int off;             /* which source is wrong by 4 sigma; -1 if none is */
-    const uint8_t *path; /* one entry per value: true if it lies between the sum and a source */
+    int off; /* which source is wrong by 4 sigma; -1 if none is */
+    /* One entry per value: true if the value is a source, or lies between a source and the sum. */
+    const uint8_t *path;
 };
 
 /* Marks of the values that drawn_plan() adds to the graph (drawn.h). */
 enum {
-    /* The value is a copy of another. A unit of its phase computes an element in all samples. */
+    /* The value is a copy of another. A unit computes one element of it once for each sample. */
     DRAWN_COPY = 1,
     DRAWN_ROUNDED = 2, /* the value is its operand, rounded at random to TF32 */
 };
@@ -126,8 +129,8 @@ struct emit {
     /* One entry per value: the largest number of products with rounded operands on a path from an
      * input to the value. */
     const uint32_t *drawn_depth;
-    /* While we write the loop over the samples of drawn errors, this is the depth of the loop, and
-     * every statement must stay inside the loop. Otherwise it is 0. */
+    /* While we write the loop over the samples of drawn errors, this is the depth of the loop.
+     * Every statement must then stay inside the loop. Otherwise least_depth is 0. */
     unsigned least_depth;
     /* The following members are only for kernels. `keep` has one entry per value: true if the value
      * must be stored in any case. NULL if there is no such value. */
@@ -145,7 +148,7 @@ struct emit {
 struct term emit_value(struct emit *e, const struct value *v, struct place *p);
 /* Like emit_value(), for a DRAWN_ROUNDED value. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
-/* Finds the shared errors in the terms of the sum v, writes them to `s` and sets e->shared to `s`,
+/* Finds the shared errors in the terms of the sum v and writes them to `s`. Sets e->shared to `s`,
  * or to NULL if there are none. Returns the old e->shared, which the caller puts back
  * afterwards. */
 struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s);
@@ -199,7 +202,7 @@ double chain_rounding(const struct value *v);
  * subnormal numbers to zero. For float64 it is 0. */
 double least_error(enum dtype t);
 /* The variance of rounding an operand of the product v to TF32, divided by the square of the
- * operand; 0 if v is not computed in TF32. */
+ * operand. It is 0 if v is not computed in TF32. */
 double tf32_rounding(const struct emit *e, const struct value *v);
 /* The variance of a * b, as an expression. `tf32` is the result of tf32_rounding(). */
 const char *product_variance(struct emit *e, struct term a, struct term b, double tf32);
@@ -212,24 +215,25 @@ const char *noise_key(struct emit *e, const struct value *v, struct index i);
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* The C type in which a kernel computes a value. It is double for float64, for integers (which are
- * then exact up to 2^53, as in the reference), and for floor_divide, remainder and fmod. It is
- * float for other floats. A bool is the number 0 or 1; its type is double if an operand is float64
- * or an integer, else float. */
+/* Returns the C type in which a kernel computes v. It is double for float64, for integers, and for
+ * floor_divide, remainder and fmod. It is float for other floats. A double holds integers exactly
+ * up to 2^53, as in the reference. A bool is the number 0 or 1. Its type is double if an operand
+ * of v is float64 or an integer, else float. */
 const char *kernel_type(const struct value *v);
 
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
 
 struct term emit_reduction(struct emit *e, const struct value *v, struct place *p);
 /* Only for a SIGMA reference. v is an argmax or argmin, and the output `name` holds it. Returns the
- * index that counts as right for the unit's element. If rounding errors may explain the difference
- * between the element at the candidate's index and the best element, this is the candidate's index.
- * Otherwise it is the index of the best element. */
+ * index that counts as right for the unit's element. The candidate's index is right if the element
+ * there differs from the best element by no more than rounding errors may explain. Otherwise the
+ * index of the best element is right. */
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
-/* Writes the body of the unit that makes partial result number `unit`. */
+/* Writes the body of the phase that makes the partial results of v. Each unit makes one. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_bias);
-/* emit_reduced() returns how many elements the reduction v combines into one. emit_parts() returns
- * how many partial results a reduction in two steps makes of them. */
+/* emit_reduced() returns how many elements the reduction v combines into one element of the result.
+ * emit_parts() returns how many partial results a reduction in two steps makes for one element of
+ * the result. */
 const struct dim *emit_reduced(struct emit *e, const struct value *v);
 const struct dim *emit_parts(struct emit *e, const struct value *v);
 struct term emit_conv(struct emit *e, const struct value *v, struct place *p);

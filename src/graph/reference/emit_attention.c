@@ -1,7 +1,7 @@
 /*
  * emit_attention.c - writes the C text of attention. A unit (one run of the text, emit.h) makes a
- * row of the result, in two passes over the keys. reference_mode.h lists the kinds of references.
- * In a reference of the kind SIGMA, a third pass adds the errors of the weights.
+ * row of the result, in two passes over the keys. In a SIGMA reference (reference_mode.h), a third
+ * pass adds the errors of the weights.
  */
 #include <math.h>
 #include <string.h>
@@ -27,8 +27,7 @@ static struct place key_place(struct emit *e, struct attention *a, struct index 
     return p;
 }
 
-/* Returns the number of a pair of query and key: the query's row times the number of keys, plus the
- * key. */
+/* Returns the number of the pair of this unit's query and key j. */
 static struct index pair_number(struct emit *e, struct attention *a, struct index j)
 {
     return index_add(&e->u, index_mul(&e->u, unit_index(), a->keys), j);
@@ -206,7 +205,7 @@ struct errors {
     /* `most` is the largest score, `sum` the sum of the weights, and `sum_squares` the sum of the
      * squares of the partial sums of `sum`. */
     const char *most, *sum, *sum_squares;
-    const char *chain; /* the variance of a rounding of a sum, divided by the sum's square */
+    const char *chain; /* the variance of rounding a partial sum, divided by that sum's square */
     struct index zero, size;
 };
 
@@ -221,8 +220,8 @@ static struct place value_place(struct emit *e, struct errors *x, struct index j
     return from;
 }
 
-/* Adds up weight * value over the keys. VAL holds the sum so far, MAG the variance of its roundings
- * and of the values' errors. */
+/* Adds up weight * value over the keys. VAL holds the sum so far. MAG holds the variance that comes
+ * from the roundings of this sum and from the errors of the values. */
 static void add_values(struct emit *e, struct errors *x)
 {
     const struct value *v = x->a.v;

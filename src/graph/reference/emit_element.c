@@ -308,7 +308,7 @@ static struct term kernel_element(struct emit *e, const struct value *v, const s
         bool converts = !str_eq(kernel_type(v->args[k]), e->u.real);
         same &= !converts;
         in[k] = args[k];
-        if (converts) /* if the result is a float, unit_let() makes this a cast to float */
+        if (converts) /* if the result is a float, unit_let() changes this cast to (float) */
             in[k].v = arena_printf(e->u.arena, "((double)%s)", args[k].v);
     }
     if (v->op == OP_CAST && dtype_is_float(v->dtype) && same)

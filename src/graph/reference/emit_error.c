@@ -1,10 +1,10 @@
 /*
- * emit_error.c - writes the rounding error of an element. In a SIGMA reference (reference_mode.h)
- * that is the variance of the error, in a NOISY reference a random draw of the error.
+ * emit_error.c - writes the rounding error of an element. A SIGMA reference (reference_mode.h)
+ * computes the variance of the error, a NOISY reference draws the error at random.
  * docs/tolerance.md has the rules and their reasons.
  *
- * In this file f is the exact result of an operation, or the text that computes it, u is
- * unit_roundoff() of a type, and sigma is the root of a variance.
+ * In this file, f is the exact result of an operation, or the text that computes this result. u is
+ * unit_roundoff() of a type. sigma is the root of a variance.
  */
 #include <math.h>
 #include <string.h>
@@ -62,8 +62,8 @@ double least_error(enum dtype t)
 
 /* ---- the error that an elementwise operation makes ------------------------------------------- */
 
-/* The error that an operation adds by itself: no error, one rounding, or the error of a library
- * function, which is up to 2 ulp and then one rounding. */
+/* The error that an operation adds to the errors of its operands. OWN_ROUND is one rounding.
+ * OWN_FUNCTION is the error of a library function: up to 2 ulp, and then one rounding. */
 enum own { OWN_NONE, OWN_ROUND, OWN_FUNCTION };
 
 static const double FUNCTION_SPREAD = 4; /* 2 ulp, in units of u|f| */
@@ -145,9 +145,9 @@ static bool rounds_argument(enum graph_op op)
     }
 }
 
-/* The operation's own error is relative to this size (as text). It is |f|, or larger if the usual
- * formula subtracts numbers larger than f: gelu is x * (1 + erf(...)), where erf may be near -1,
- * and elu is exp(x) - 1. */
+/* Returns, as text, the size to which the operation's own error is relative. Usually this is f. It
+ * is larger if the usual formula subtracts numbers larger than f. For example, elu is exp(x) - 1,
+ * and gelu is x * (1 + erf(...)), where erf may be near -1. */
 static const char *scale_text(struct emit *e, const struct value *v, const char *f,
                               const struct term *t)
 {
@@ -193,8 +193,8 @@ static bool only_chooses(const struct value *v)
     }
 }
 
-/* Is the value rounded to its narrow type here? A value that only chooses among operands which are
- * rounded already is not rounded again. */
+/* Is v rounded to its narrow type here? If v only chooses among elements that are rounded already,
+ * it is not rounded again. */
 static bool rounds_here(const struct emit *e, const struct value *v)
 {
     bool inner = false;
@@ -247,8 +247,8 @@ static const char *moved_text(struct emit *e, const struct value *v, const struc
     return unit_let(&e->u, "%s", element_text(e, v, moved));
 }
 
-/* Adds the variance that the error of each operand causes. Estimates it from the change of f if the
- * operand moves up or down by 4 sigma. */
+/* Adds the variance that the error of each operand causes. The estimate comes from secants: how
+ * much f changes if the operand moves up or down by 4 sigma. */
 static void add_secants(struct emit *e, const struct value *v, const char *f,
                         const struct term *args, struct strbuf *out)
 {
@@ -279,8 +279,8 @@ static void add_where(struct emit *e, const char *f, const struct term *t, struc
         strbuf_addf(out, " + (%s > 0 ? hone_secant(%s, %s, %s) : 0.0)", t[0].m, f, t[1].v, t[2].v);
 }
 
-/* If v subtracts from x the mean of x along some axes, returns the number of elements of which this
- * is the mean; else NULL. */
+/* If v is x - mean(x) along some axes, returns how many elements one mean is taken of; else
+ * NULL. */
 static const struct dim *subtracts_mean(struct emit *e, const struct value *v)
 {
     const struct value *mean = v->op == OP_SUB ? v->args[1] : NULL;
@@ -291,8 +291,8 @@ static const struct dim *subtracts_mean(struct emit *e, const struct value *v)
     return mean->args[1]->size == n ? n : NULL;
 }
 
-/* If v divides d by the root of the mean of d^2, returns the number of elements of which this is
- * the mean; else NULL. */
+/* If v is d / rms(d), returns how many elements one rms is taken of; else NULL. rms(d) is the root
+ * of the mean of d^2. */
 static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
 {
     const struct value *square = v->op == OP_MUL && v->args[1]->op == OP_RSQRT ? v->args[1] : NULL;
@@ -309,8 +309,8 @@ static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
 /* If v is x - mean(x), adds its variance and returns true. Let n elements have independent errors
  * with the variance V. Then the mean has the variance V/n, and the covariance of the mean and an
  * element is V/n too. So the variance of the difference is V - 2 V/n + V/n. Without the covariance
- * the variance would be too large, and many layers of batch norm over few elements would multiply
- * this mistake. */
+ * the variance would be too large. In a network with many layers of batch norm over few elements,
+ * this mistake would grow with each layer. */
 static bool add_centred(struct emit *e, const struct value *v, const struct term *t,
                         struct strbuf *out)
 {
@@ -322,10 +322,11 @@ static bool add_centred(struct emit *e, const struct value *v, const struct term
     return true;
 }
 
-/* If v is f = d / rms(d), adds its variance and returns true. Because d and rms(d) are correlated,
- * the variance that comes from independent errors of d is multiplied by 1 - 2 f^2/n. An error that
- * all elements of d share, such as that of a mean, does not become smaller. We do not know how much
- * of the variance is shared, so at least half of it stays. */
+/* If v is f = d / rms(d), adds its variance and returns true. n is how many elements one rms is
+ * taken of. Because d and rms(d) are correlated, independent errors of d count less: their variance
+ * is multiplied by 1 - 2 f^2/n. An error that all elements of d share, such as the error of a mean,
+ * does not become smaller. We do not know how much of the variance is shared, so we keep at least
+ * half of it. */
 static bool add_scaled(struct emit *e, const struct value *v, const char *f, const struct term *t,
                        struct strbuf *out)
 {

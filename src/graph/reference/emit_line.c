@@ -1,8 +1,6 @@
 /*
  * emit_line.c - writes scans and index_add. One unit (line.h) of a scan makes all elements along
  * the scanned axis. One unit of index_add makes all elements along the axes after `dim`.
- * emit_attention.c has attention, emit_recurrent.c has
- * lstm, gru and rnn.
  */
 #include <math.h>
 #include <string.h>
@@ -124,8 +122,9 @@ static void add_to(struct emit *e, const struct value *v, struct place p, struct
                 ldexp(1, -2 - 2 * dtype_mantissa_bits(v->dtype)) / 3, sum);
 }
 
-/* Writes one element of index_add in a kernel. The element is the sum of the input's element and of
- * the source elements in all rows whose index names the element's own row. */
+/* Writes one element of index_add in a kernel. Each row of the source has an entry in the index
+ * tensor, which names a row of the result. The element is a sum: the input's element, plus the
+ * elements of those source rows whose entry names the element's own row. */
 static void index_add_element(struct emit *e, const struct value *v)
 {
     struct unit_text *u = &e->u;

@@ -10,8 +10,7 @@
  * sum, then a sigmoid or tanh, and so on. So magnitudes, variances and random errors follow the
  * same model as everywhere else. h is the hidden state, and c is the cell state of an lstm. In a
  * SIGMA reference, MAG holds the variances of h and c after each step, and the next step reads
- * these variances. Products use them like the variances of a matrix product's operand. For
- * elementwise operations, add_secants() in emit_error.c uses them.
+ * these variances.
  */
 #include "base/util.h"
 #include "graph/reference/collect.h"
@@ -74,8 +73,8 @@ static struct term apply1(struct emit *e, struct cell *c, enum graph_op op, stru
     return apply_to(e, c, op, &a);
 }
 
-/* Returns the result t as it is after an implementation has stored it in memory: rounded, if v has
- * a narrow type. */
+/* Returns t as a kernel would find it after storing it in memory: rounded, if the cell's value has
+ * a type narrower than float32. */
 static struct term stored(struct emit *e, struct cell *c, struct term t)
 {
     return emit_rounded(e, c->v, t, next_key(e, c));
@@ -84,7 +83,7 @@ static struct term stored(struct emit *e, struct cell *c, struct term t)
 /* ---- the step before ------------------------------------------------------------------------- */
 
 /* Element `at` of h or c after the previous step. The first step reads the initial state `first`
- * instead. `shift` is where the state begins in a row of v. */
+ * instead. `shift` is where the state begins in a row of v; NULL means at the beginning. */
 static struct term before(struct emit *e, struct cell *c, const struct value *first,
                           struct index at, const struct dim *shift)
 {

@@ -28,8 +28,8 @@ static enum collect kind_of(enum graph_op op)
     }
 }
 
-/* The sizes of the axes that disappear: those that a reduction removes from its operand, or the one
- * that a product sums over. */
+/* Sets `out` to the sizes of the axes that v adds up over: the reduced axes of a reduction, or the
+ * inner axis of a matrix product. Returns how many there are. */
 static uint32_t reduced_axes(const struct value *v, const struct dim **out)
 {
     const struct value *a = v->args[0];
@@ -43,8 +43,8 @@ static uint32_t reduced_axes(const struct value *v, const struct dim **out)
     return (uint32_t)dim->n;
 }
 
-/* Returns the element of the reduction's operand that belongs to the result's element at `kept` and
- * to the place `gone` along the reduced axes. */
+/* Returns an element of the reduction's operand. `kept` is the place of the result's element to
+ * which it is added, and `gone` is its place along the reduced axes. */
 static struct term reduced_item(struct emit *e, const struct value *v, struct place *kept,
                                 struct place *gone)
 {
@@ -121,8 +121,8 @@ static const char *position(struct emit *e, const struct value *v, struct place 
 
 /* ---- in one step ----------------------------------------------------------------------------- */
 
-/* Adds the term at this place to the sum. Also adds, for each source of shared errors, the change
- * of the term if the source is wrong. */
+/* Adds the term at the place `gone` to the sum. For each source of shared errors, also adds how
+ * much the term changes if the source is wrong. */
 static void add_item(struct emit *e, const struct value *v, const struct collector *c,
                      struct place *kept, struct place *gone)
 {
@@ -178,8 +178,9 @@ const struct dim *emit_parts(struct emit *e, const struct value *v)
                    dim_number(p, EMIT_CHUNK));
 }
 
-/* In the first of two phases, a unit computes one part: for element `row` of the result, it
- * combines the elements from `first` to before `end` along the reduced axes. */
+/* In the first of two phases, a unit computes one part: one partial result of element `row` of the
+ * result. It combines the elements from `first` up to but not including `end` along the reduced
+ * axes. */
 struct part_range {
     struct index row, first, end;
 };
@@ -243,9 +244,9 @@ static bool terms_are_biased(struct emit *e, const struct value *v)
     return biased;
 }
 
-/* Part i added up squares of the distances from its own mean, not from the mean of the whole sum.
- * Returns the number to add to correct this: (sum of the part - n * centre)^2 / n, where n is the
- * number of elements of the part and `centre` is the mean of the whole sum. */
+/* Part i added up squares of the distances from its own mean, not from `centre`, the mean over all
+ * parts. Returns the number to add to correct this: (sum of the part - n * centre)^2 / n, where n
+ * is the number of elements of the part. */
 static const char *moved_centre(struct emit *e, const struct value *v, const char *centre,
                                 struct index first, struct index i)
 {
@@ -355,10 +356,10 @@ static struct collector start_with_bias(struct emit *e, const struct value *v, s
     return sum;
 }
 
-/* For a transposed convolution. The index of the image element that `tap` multiplies for place `at`
- * of the result:
+/* For a transposed convolution. Place `at` of the result is a sum over the taps. Returns the index
+ * of the image element that is multiplied by `tap` in this sum:
  *     (at + padding - tap*dilation) / stride
- * Adds to `inside` the condition that there is such an element. */
+ * Adds to `inside` the condition that the image has an element there. */
 static struct index above_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
 {
@@ -382,7 +383,8 @@ static void condition(struct nest *x, struct strbuf *inside)
     strbuf_clear(inside);
 }
 
-/* Adds the product of image and filter at these places, as add_item() does. */
+/* Adds a term to the sum: the element of the image at q times the element of the filter at
+ * `window`. Treats shared errors like add_item(). */
 static void add_product(struct emit *e, const struct value *v, const struct collector *c,
                         struct place *q, struct place *window)
 {

@@ -14,9 +14,10 @@ uint32_t line_axis(const struct value *v)
     return v->op == OP_ATTENTION ? v->rank - 1 : (uint32_t)value_attr(v, "dim")->ints[0];
 }
 
-/* The axes that number the units: for index_add the axes up to and including `dim`, for recurrent
- * operations the batch, for others all axes but the line's. In a kernel a unit of index_add makes
- * one element. */
+/* Finds the axes that number the units. A recurrent operation has a unit for each place along axis
+ * 1, the batch. index_add has a unit for each place along the axes up to and including `dim`; in a
+ * kernel it has one for each element. Other operations have a unit for each place along all axes
+ * except the line's. */
 static uint32_t unit_axes(const struct value *v, bool kernel, uint32_t *axes)
 {
     if (op_row(v->op)->kind == OPK_RECURRENT) {

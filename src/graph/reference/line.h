@@ -1,10 +1,10 @@
 /*
- * line.h - numbers units, and finds the places of their elements, for operations in which one unit
- * (one run of a phase's body, emit.h) makes many elements.
+ * line.h - for operations in which one unit makes many elements. A unit is one run of a phase's
+ * body (emit.h). These functions number the units, and find the places of their elements.
  *
- * A line is all elements along one axis. A unit makes one line, and units are numbered in row-major
- * order of the other axes. line_axis() says how index_add differs. A unit of a recurrent operation
- * makes all elements at one place of the batch.
+ * A line is all elements along one axis. Usually a unit makes one line, and units are numbered in
+ * row-major order of the other axes. A unit of a recurrent operation makes all elements at one
+ * place of the batch. line_axis() says how index_add differs.
  */
 #ifndef GRAPH_REFERENCE_LINE_H
 #define GRAPH_REFERENCE_LINE_H
@@ -17,9 +17,9 @@ bool op_makes_lines(enum graph_op op);
 /* Returns how many units the phase of v has. */
 const struct dim *emit_lines(struct emit *e, const struct value *v);
 /* Returns the axis along which a unit of a scan or attention makes its elements. For index_add it
- * returns the axis `dim` of the operation: there is a unit for each place along the axes up to and
- * including `dim`, and the unit makes all elements along the axes after `dim`. (In a generated
- * kernel a unit of index_add makes one element.) Recurrent operations have no such axis. */
+ * returns the axis `dim` of the operation. Then there is a unit for each place along the axes up to
+ * and including `dim`, and the unit makes all elements along the axes after `dim`. In a generated
+ * kernel, however, a unit of index_add makes one element. v must not be a recurrent operation. */
 uint32_t line_axis(const struct value *v);
 /* Returns the place of the unit's elements. It has an index only along the axes that number the
  * units. Along the other axes the elements of a unit differ, so the caller sets these indices. */

@@ -289,9 +289,9 @@ static bool is_narrow(enum dtype t)
     return t == DT_F16 || t == DT_BF16;
 }
 
-/* Casts a value of 16-bit floats to float32; returns any other value as it is. If the value is
- * permuted, casts the operand of the permute instead. So the kernel stores the cast value without
- * permuting it, and the template for the product reads it transposed. */
+/* Casts a value of 16-bit floats to float32; returns any other value as it is. If the value is a
+ * permute, casts the operand of the permute and then permutes it. So the kernel stores the cast
+ * value as it was before the permute, and the template for the product reads it transposed. */
 static const struct value *widened(struct lower *l, const struct value *v)
 {
     if (!v || !is_narrow(v->dtype))

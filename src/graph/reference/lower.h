@@ -1,26 +1,26 @@
 /*
- * lower.h - rewrites a graph with fewer kinds of operations, for the reference and for generated
- * kernels.
+ * lower.h - rewrites a graph so that it has fewer kinds of operations, for the reference and for
+ * generated kernels.
  *
  * Softmaxes, norms, means, variances, standard deviations, logsumexp, any, all and losses become
- * sums, maxima, minima, elementwise operations and views. cross_entropy also needs a gather. The
- * lowered graph has only leaves, elementwise operations, sum, prod, amax, amin, argmax, argmin,
- * scans (such as cumsum), matmul, convolutions, attention, recurrent operations, operations by
- * index (such as gather), and views.
+ * sums, maxima, minima, elementwise operations and views. cross_entropy also needs a gather. Other
+ * operations stay.
  */
 #ifndef GRAPH_REFERENCE_LOWER_H
 #define GRAPH_REFERENCE_LOWER_H
 
 #include "graph/graph.h"
 
-/* Makes `low`, which borrows the names of g's axes. The caller releases `low`, also after an error.
- * `low` has only the values that an output needs, and all scalars, because sizes may mention them.
+/* Makes the lowered graph `low`, which borrows the names of g's axes. The caller releases `low`,
+ * also after an error. `low` has the values that an output needs. It also has all scalars, because
+ * sizes may mention them.
  *
  * If `notes` is not NULL, *notes has one entry for each value of `low`, in low's arena: a set of
  * enum lowered_note. */
 int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err);
-/* Does the same for a kernel. Also replaces attention by two products with the operations of a
- * lowered softmax between them. */
+/* Does the same for a kernel, with some more steps. Attention becomes two products, with the
+ * operations of a softmax between them. Products of 16-bit matrices become products in float32. A
+ * gather from a log_softmax(x) becomes a gather from x. */
 int graph_lower_for_kernel(const struct graph *g, struct graph *low, const uint8_t **notes,
                            struct err *err);
 

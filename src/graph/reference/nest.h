@@ -7,9 +7,9 @@
  *     struct collector c = nest_end(&n);
  *
  * In a reference all terms go to one collector (collect.h). In a kernel a sum of floats would lose
- * digits that way. So in a kernel each chain of at most COLLECT_CHAIN terms has a collector of its
- * own, and the result of the chain is added to the collector around it. A kernel can also let a
- * group of threads, the lanes, share a loop.
+ * digits that way. So a kernel cuts the terms into chains of at most COLLECT_CHAIN terms. Each
+ * chain has a collector of its own, and its result is added to the collector around it. A kernel
+ * can also let a group of threads, the lanes, share a loop.
  */
 #ifndef GRAPH_REFERENCE_NEST_H
 #define GRAPH_REFERENCE_NEST_H
@@ -48,7 +48,7 @@ struct collector nest_end(struct nest *x);
 
 /* Whether n is, or may be, so large that several threads should share a loop over n elements. */
 bool nest_has_many(const struct dim *n);
-/* Whether the lanes of a group share a loop over n elements that begins here. */
+/* Whether the lanes of a group share a loop over n elements, if it begins in the current scope. */
 bool nest_is_shared(const struct emit *e, const struct dim *n);
 
 #endif

@@ -59,7 +59,8 @@ struct writer {
 
 /* ---- one sink -------------------------------------------------------------------------------- */
 
-/* The argmax or argmin that an output of integers holds; NULL = it holds something else. */
+/* If the output holds integers and its value is an argmax or argmin, perhaps reshaped or cast,
+ * returns the argmax or argmin. Else returns NULL. */
 static const struct value *index_of(const struct sink *s)
 {
     const struct value *v = s->v;
@@ -69,10 +70,10 @@ static const struct value *index_of(const struct sink *s)
     return is_index && !dtype_is_float(s->output->dtype) && s->output->dtype != DT_BOOL ? v : NULL;
 }
 
-/* The term t is the unit's element of a value, and `copy` is the copy of that value whose operands
- * were rounded at random (drawn.h). Writes the loop over the samples of the copy. Returns the mean
- * square of their distances from t. *finite becomes the same mean without samples that are not
- * finite. */
+/* The term t is the unit's element of a value, and `copy` is the copy of that value with drawn
+ * errors (drawn.h). Writes the loop over the samples of the copy. Returns the mean square of their
+ * distances from t. Sets *finite to the same mean, in which samples that are not finite count as
+ * 0. */
 static const char *drawn_square(struct emit *e, const struct value *copy, struct term t,
                                 const char **finite)
 {
@@ -92,11 +93,12 @@ static const char *drawn_square(struct emit *e, const struct value *copy, struct
     return arena_printf(e->u.arena, "%s * %.9g", all, 1.0 / DRAWN_SAMPLES);
 }
 
-/* Replaces the variance of t by twice the mean square of the drawn errors, if the latter is larger.
- * In a deep network the variance may have grown far too large, because the model does not know
- * which errors cancel. There, hone_limit() limits the variance by the drawn errors. The roundings
- * of the output's own phase are not drawn, and count in full: running statistics often change so
- * little that these roundings are all of their error. */
+/* Raises the variance of t to at least twice the mean square of the drawn errors. In a deep network
+ * the variance may also have grown far too large, because the model does not know which errors
+ * cancel. There, hone_limit() limits the variance by the drawn errors. The drawn errors do not
+ * contain the roundings of the output's own phase, so the limit adds these in full. They matter:
+ * the running statistics of a batch norm often change so little that these roundings are their
+ * whole error. */
 static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
 {
     size_t i = (size_t)(s->output - e->g->outputs.items);
@@ -137,8 +139,8 @@ static void write_output(struct emit *e, const struct sink *s)
         unit_do(&e->u, "OUT_MAG(%s, unit, %s, fmax(%s, fabs(%s)))", s->output->name, t.v, t.m, t.v);
 }
 
-/* Stores the variance of v without its shared errors (OWN), and for each source of these errors the
- * value of v if the source is wrong by 4 sigma (OFF). */
+/* Stores the variance of v without its shared errors (OWN). Also stores, for each source of these
+ * errors, what v would be if the source were wrong by 4 sigma (OFF). */
 static void write_offs(struct emit *e, const struct value *v)
 {
     struct shared_error errors = *e->store[v->id].offs;
@@ -153,8 +155,8 @@ static void write_offs(struct emit *e, const struct value *v)
 }
 
 /* Stores the one-sided error of v; t is the element of v. For a sum of products, the error is
- * t.bias. For an elementwise value, the error is the change of v if the sums from which v is
- * computed are off by their one-sided errors. */
+ * t.bias. An elementwise value is computed from such sums. Its error is how much it changes if
+ * these sums are off by their one-sided errors. */
 static void write_bias(struct emit *e, const struct value *v, struct term t)
 {
     struct shared_error errors;
@@ -182,8 +184,8 @@ static void write_value(struct emit *e, const struct sink *s)
     struct term t = emit_computed(e, s->v, &p);
     const char *finite;
     unit_do(&e->u, "VAL%u(unit) = %s", s->v->id, t.v);
-    /* hone_limit() allows 16 times the mean square, for single elements. Later sums combine many
-     * elements, so here 4 times is enough. */
+    /* hone_limit() allows 16 times the mean square of the drawn errors, for single elements. Later
+     * sums combine many elements, so here 4 times is enough. */
     if (e->store[s->v->id].is_limited)
         t.m = unit_let(&e->u, "hone_limit(%s, %s * 0.25, 0)", t.m,
                        drawn_square(e, e->drawn_copies[s->v->id], t, &finite));
@@ -221,9 +223,10 @@ static void write_sink(struct emit *e, const struct sink *s)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* Consecutive sinks with the same level, the same number of units and the same `drawn` make one
- * phase, but at most PHASE_SINKS of them: phases of many sinks would seldom be similar
- * (shared_body.h). Returns the first sink of the phase that ends before `end`. */
+/* Returns the first sink of the phase that ends before `end`. Consecutive sinks with the same
+ * level, the same number of units and the same `drawn` make one phase. A phase has at most
+ * PHASE_SINKS sinks, because phases of many sinks would seldom be similar enough to share a
+ * function (shared_body.h). */
 static size_t phase_start(const struct sink_vec *v, size_t end)
 {
     size_t first = end - 1;
@@ -412,8 +415,8 @@ static const char *place_text(void *ctx, uint32_t id, const char *name)
     BUG("no phase stores %s", name);
 }
 
-/* Writes the function that computes where a region begins. Adds up the sizes of all regions in
- * out->scratch. */
+/* Writes the function that computes where a region begins. Sets w->out->scratch to the sum of the
+ * sizes of all regions. */
 static void write_places(struct writer *w, struct strbuf *out)
 {
     struct dim_pool *p = &w->g->dims;
@@ -440,8 +443,8 @@ static void write_places(struct writer *w, struct strbuf *out)
     unit_release(&u);
 }
 
-/* Defines the macros to access regions. If several phases share a function, the function uses only
- * the macros of the first phase's regions, so the other phases' regions need no macros. */
+/* Defines the macros to access regions. A function that several phases share uses only the macros
+ * of the first phase's regions. So the other phases' regions need no macros. */
 static void write_macros(const struct writer *w, struct strbuf *all)
 {
     struct strbuf macros = STRBUF_INIT(MAX_SOURCE), *out = &macros;

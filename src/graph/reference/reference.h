@@ -8,19 +8,20 @@
  *     graph_reference_release(&r);
  *
  * The reference computes everything in double; integers wrap around as their dtype does. Only a
- * NOISY reference (reference_mode.h) rounds between operations. With most values the reference also
- * computes a magnitude (emit.h has the rules) or the variance of the rounding error
- * (docs/tolerance.md has the rules). A phase is one function of the reference, and a unit is one
- * run of its body. Scratch is the memory in which phases leave values for later phases. A reference
- * has these phases:
- *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once has a phase of
- *    its own, which stores the value in scratch. An elementwise value that is read often and is not
- *    cheap has such a phase too. Other values are computed where they are read.
+ * NOISY reference (reference_mode.h) rounds between operations. A MAGNITUDE reference also computes
+ * a magnitude for most values (rules: emit.h). A SIGMA reference also computes the variance of the
+ * rounding error (rules: docs/tolerance.md).
+ *
+ * A phase is one function of the reference, and a unit is one run of its body. Scratch is the
+ * memory in which phases leave values for later phases. A reference has these phases:
+ *  - A value that needs a loop (sum, matmul, conv, ...) has a phase of its own if it is read more
+ *    than once. The phase stores the value in scratch. An elementwise value that is read often and
+ *    is not cheap has such a phase too. Other values are computed where they are read.
  *  - Scans, attention, recurrent operations and index_add have a phase in which each unit makes a
  *    line of elements.
- *  - Reductions over all or several axes, and products with a vector or a matrix of one row or
- *    column, have two phases, unless it is known that each result adds up at most EMIT_CHUNK
- *    (emit.h) elements.
+ *  - A reduction over all or several axes has two phases, and so has a product in which one operand
+ *    is a vector, a single row or a single column. One phase is enough if it is known that each
+ *    result adds up at most EMIT_CHUNK (emit.h) elements.
  *  - The last phases write the outputs. Units are numbered in the order of the elements they make.
  */
 #ifndef GRAPH_REFERENCE_REFERENCE_H
@@ -51,8 +52,7 @@ struct graph_reference {
 /* Writes the reference of g to *out. The result borrows the names of g's axes and nothing else of
  * g. After an error there is nothing to release. */
 int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err);
-/* Does the same in the mode that the caller chooses. graph_write_reference() uses
- * REFERENCE_MAGNITUDE. */
+/* Does the same in any mode. graph_write_reference() uses REFERENCE_MAGNITUDE. */
 int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
                              struct graph_reference *out, struct err *err);
 void graph_reference_release(struct graph_reference *r);

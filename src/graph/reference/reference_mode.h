@@ -8,9 +8,9 @@
 #define REFERENCE_SHARE_FROM (64u << 10)
 
 enum reference_kind {
-    REFERENCE_MAGNITUDE, /* values with magnitudes (OUT_MAG; emit.h) */
+    REFERENCE_MAGNITUDE, /* values with magnitudes (emit.h); its macro is OUT_MAG */
     REFERENCE_SIGMA, /* values with the standard deviation of their rounding error (OUT_SIGMA) */
-    REFERENCE_NOISY  /* values with random rounding, which depends on the oracle's noise seed */
+    REFERENCE_NOISY  /* values that are rounded at random; the text has a seed, hone_noise_seed */
 };
 
 struct reference_mode {
@@ -18,9 +18,9 @@ struct reference_mode {
     /* tf32_products: the operands of float32 matrix products are rounded to TF32. tf32_convs: the
      * operands of float32 convolutions are rounded to TF32. */
     bool tf32_products, tf32_convs;
-    /* For SIGMA references. A small error of an operand can make the result of some operations
-     * jump: a comparison or a floor, for example. With this flag, jumps add no variance. Elements
-     * whose sigma is much smaller with the flag are undecided (tolerance/prove.h). */
+    /* For SIGMA references. In some operations, such as a comparison or a floor, a small error of
+     * an operand can make the result jump. With this flag, jumps add no variance. Elements whose
+     * sigma is much smaller with the flag are undecided (tolerance/prove.h). */
     bool without_branches;
     /* For MAGNITUDE references. With this flag the text is for a GPU kernel (playbook/generate/).
      * It computes values only, in the types of kernel_type() (emit.h), and adds up long sums in

@@ -139,8 +139,8 @@ static bool reads_span(const struct sampled *s, const struct body_line *l)
            !memchr(open + 1, '(', (size_t)(close - open - 1));
 }
 
-/* Finds out what depends on the sample. Returns false if an index, a loop or a condition does, or
- * if the text has a LINE_ODD. Then one loop must enclose the whole body. */
+/* Finds out what depends on the sample. Returns false if an index, a loop or a condition depends on
+ * it, or if the text has a LINE_ODD. Then one loop must enclose the whole body. */
 static bool analyse(struct sampled *s)
 {
     vec_each (struct body_line, l, &s->lines)
@@ -187,8 +187,8 @@ static void add_text(const struct sampled *s, const struct body_line *l, size_t 
     strbuf_addc(out, '\n');
 }
 
-/* Writes what the line needs before the loop over samples: the statement itself if it does not
- * depend on the sample, else declarations for the loop. */
+/* Writes what belongs before the loop over samples. If the line does not depend on the sample, that
+ * is the line itself. Otherwise it is the declarations that the line needs inside the loop. */
 static void write_before(const struct sampled *s, const struct body_line *l, struct strbuf *out)
 {
     if (l->common) {

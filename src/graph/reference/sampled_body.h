@@ -33,7 +33,8 @@
  *         VAL8(unit) = v3[sample];
  *     }
  *
- * If an index or a condition depends on the sample, one loop encloses the whole body.
+ * The macro VAL8 uses the variable `sample`. If an index or a condition depends on the sample, one
+ * loop encloses the whole body.
  */
 #ifndef GRAPH_REFERENCE_SAMPLED_BODY_H
 #define GRAPH_REFERENCE_SAMPLED_BODY_H

@@ -2,9 +2,9 @@
  * shared_body.c - compares the texts of phases and writes the functions that they share
  * (shared_body.h).
  *
- * The form of a text is the text with every region, tensor and local name replaced by its number in
- * the order of first appearance, and with every integer left out. Phases of the same form are of
- * one kind, and share a function.
+ * Each text has a form. In the form, numbers stand for the names of regions, tensors and local
+ * variables. The names are numbered in the order of their first appearance. Integers are left out.
+ * Phases with the same form are of one kind, and share a function.
  */
 #include "graph/reference/shared_body.h"
 

@@ -2,13 +2,13 @@
  * shared_body.h - lets similar phases of a reference share one function. emit.h explains phases,
  * and scratch, the array through which phases pass values on.
  *
- * A deep network has the same layer many times. The phases of such layers have the same text,
- * except for the regions of scratch that they use, the tensors, and some integers, such as the ids
- * of values and the number of channels. shared_bodies_find() finds phases of this kind. The
- * reference then has one function with the text of the first of them. The function's parameters
+ * A deep network has the same layer many times. The phases of such layers have almost the same
+ * text. They differ only in the regions of scratch that they use, in the tensors, and in some
+ * integers, such as ids of values and numbers of channels. shared_bodies_find() finds such phases.
+ * The reference then has one function with the text of the first of them. The function's parameters
  * have the names of the first phase's regions and tensors: VAL12_at for VAL12(i), HT_x for IN(x,
- * i). So the text of the first phase stays as it is, except that the integers that differ between
- * the phases become n1, n2, ...
+ * i). So this text stays almost as it is. Only integers that differ between the phases become n1,
+ * n2, ...
  *
  *     HONE_SHARED void shared_p7_mod(const struct hone_ref_ctx *hone, int64_t unit,
  *                                    int64_t VAL12_at, int HT_x, int64_t n1)

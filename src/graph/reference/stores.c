@@ -15,14 +15,14 @@
 /* The work of a value is the number of operations for one element. HEAVY stands for the work of an
  * element that needs a loop. MANY stands for a number of reads that depends on a size. */
 enum { HEAVY = 1 << 20, MANY = 1 << 20 };
-/* A value is not stored, but computed again wherever it is read, if the work for one element is at
- * most CHEAP, or if the work for all reads of one element is at most RECOMPUTE. */
+/* Some values are not stored, but computed again wherever they are read. These are the values with
+ * a work of at most CHEAP for one element, or of at most RECOMPUTE for all reads of one element. */
 enum { CHEAP = 2, RECOMPUTE = 48 };
 /* A cat is a concatenation of values, its parts. A reference stores a cat of more parts than this
- * if it is read several times. Otherwise each read would have to find out which part it reads: in a
- * network where each layer reads the results of all layers before it, the text would grow with the
- * square of the depth. The reference also stores those parts that are not cheap. Then the steps of
- * an unrolled loop have similar phases, which can share a function (shared_body.h). */
+ * if it is read several times. Otherwise each read would have to find out which part it reads. If
+ * each layer of a network reads the results of all layers before it, the text would then grow with
+ * the square of the depth. The reference also stores those parts that are not cheap. Then the steps
+ * of an unrolled loop have similar phases, which can share a function (shared_body.h). */
 enum { MAX_PARTS = 4 };
 /* A kernel adds up a row of at least this many elements in two steps. */
 enum { LONG_ROW = 65536 };
@@ -31,10 +31,10 @@ enum { LONG_ROW = 65536 };
 enum { FEW_AXES = 2 };
 
 /* A site is a place in the text where a value is read. Two reads at one site count as one, because
- * the unit computes the element once. planner.site has a number for each value: SITE_NONE if no
- * read was counted yet, SITE_SEVERAL if it is read at several sites, else the number of its only
- * site. In a graph with N values, the sites have these numbers:
- *     16*n + 1          the element of the stored value n that a unit computes
+ * the unit computes the element once. planner.site has an entry for each value. The entry is
+ * SITE_NONE if no read was counted yet, and SITE_SEVERAL if the value is read at several sites.
+ * Else it is the number of the only site. In a graph with N values, the sites have these numbers:
+ *     16*n + 1          the element that a unit of the stored value n computes
  *     16*n + 2 + k      the place where value n reads its operand k
  *     16*(N + i)        the element of output i
  *     16*(N + i) + 1    the element of the copy of output i with drawn errors
@@ -56,8 +56,8 @@ struct planner {
     /* Elementwise work on an anchor may end with this value (mark_ends). If it ends here, a kernel
      * stores this value, and not the anchor. NULL for references. */
     bool *ends_anchor;
-    /* The value is written to an output that is also an input, while other threads may still read
-     * the input. So a kernel first stores the value elsewhere. NULL for references. */
+    /* The value is an output that overwrites an input, and other threads may still read that input.
+     * So a kernel first stores the value elsewhere. NULL for references. */
     bool *replaces;
 };
 
@@ -136,8 +136,8 @@ static int64_t times_read(const struct planner *p, const struct value *v, uint32
     return p->e->mode.kernel && v->op == OP_WINDOWS && !windows_overlap(v) ? 1 : fan(v, k);
 }
 
-/* Sets the weight of v: its own work, and the work of those operands that are computed where v
- * reads them, because they are not stored. */
+/* Sets the weight of v to its own work, plus the work of those operands that are not stored. These
+ * are computed again where v reads them. */
 static void weigh(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -221,9 +221,8 @@ static bool is_brief(const struct planner *p, const struct value *v)
     return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
 }
 
-/* `site` is planner.site of a value. Returns true if the value is read at one site only, and this
- * site is the element that the unit of a sink computes. Then a unit computes an element of the
- * value only once. */
+/* `site` is planner.site of a value. Returns true if the value is read at one site only, and if
+ * that site is the element of a sink. Then a unit computes an element of the value only once. */
 static bool site_is_sink(int64_t site)
 {
     return site > 0 && site % 16 <= 1;
@@ -278,9 +277,9 @@ static bool is_transpose(const struct value *v)
     return dims[v->rank - 2] == (int64_t)v->rank - 1;
 }
 
-/* Returns the value to store so that a template for `anchor` can read its operand `a`. That is `a`
- * itself, or the value that `a` is a view of: a template for convolutions pads its input itself,
- * and a template for products can read transposed, reshaped and expanded matrices. */
+/* Returns the value to store so that a kernel template for `anchor` can read its operand `a`. That
+ * is `a` itself, or the value that `a` is a view of. A template for convolutions pads its input
+ * itself. A template for products can read transposed, reshaped and expanded matrices. */
 static const struct value *stored_operand(const struct value *anchor, const struct value *a)
 {
     if (anchor->op != OP_MATMUL)
@@ -330,8 +329,8 @@ static void read_operands(struct planner *p, const struct value *v)
     }
 }
 
-/* Returns whether v should be computed in two steps, of which the first computes partial results.
- * That is so if a single unit would have too many terms to add up for one element. */
+/* Returns whether v should be computed in two steps, with partial results after the first. That is
+ * so if one element is the sum of too many terms for a single unit. */
 static bool wants_parts(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -350,11 +349,11 @@ static bool wants_parts(struct planner *p, const struct value *v)
            dim_is(b->shape[b->rank - 1], 1);
 }
 
-/* v is an operand of a product. Follows views to the values that the product reads through them,
- * and sets `offs` of each value that has shared errors (struct shared_error). An element of these
- * values is in many terms of the product. For each source of the errors, a term also needs the
- * element as it would be if the source were wrong by 4 sigma. It is cheaper to store these variants
- * than to compute them in each term. */
+/* v is an operand of a product. Follows views to the values that the product reads through them.
+ * Sets `offs` of those values that have shared errors (struct shared_error). Many terms of the
+ * product read the same element of such a value. For each source of the errors, a term also needs
+ * the element as it would be if the source were wrong by 4 sigma. It is cheaper to store these
+ * variants than to compute them in each term. */
 static void mark_offs(struct planner *p, const struct value *v)
 {
     struct store *s = &p->s->store[v->id];
@@ -423,8 +422,8 @@ const struct value *stores_centre(struct emit *e, const struct value *v)
     return same ? mean : NULL;
 }
 
-/* If v is a sum of squares (x - mean)^2 in parts, lets one launch compute both the parts of v and
- * the parts of the sum that gives the mean. */
+/* If v is a sum of squares (x - mean)^2 in two steps, lets one launch compute two sets of partial
+ * results: those of v, and those of the sum that gives the mean. */
 static void join_parts(struct planner *p, const struct value *v)
 {
     const struct value *centre = p->reads[v->id] ? stores_centre(p->e, v) : NULL;
@@ -475,8 +474,8 @@ static void add_sinks(struct planner *p, const struct value *v)
     p->ready[v->id] = level;
 }
 
-/* Adds the sinks of all values in their order. But a value whose variance is limited comes after
- * its copy. No value between the two reads it. */
+/* Adds the sinks of all values in their order, with one exception: a value whose variance is
+ * limited comes after its copy with drawn errors. No value between the two reads it. */
 static void add_all_sinks(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -528,8 +527,8 @@ static const struct value *anchor_of(const struct planner *p, const struct value
 }
 
 /* A launch has one anchor. If v is computed from several anchors, one launch computes v together
- * with the last of them. This function marks the operands of v that come from the other anchors, so
- * that they are stored and v can read them. */
+ * with the last of them. v reads from memory what comes from the other anchors. This function marks
+ * these operands of v, so that they are stored. */
 static void store_others(struct planner *p, const struct value *v, const struct value *const *of)
 {
     for (uint32_t k = 0; k < v->nargs; k++) {
@@ -542,10 +541,10 @@ static void store_others(struct planner *p, const struct value *v, const struct 
     }
 }
 
-/* Marks the values with which elementwise work on an anchor may end. These are the values that
- * every use of the anchor goes through: the anchor itself, and values that are computed from it
- * element by element. open[a] counts the uses of anchor a, and of values computed from it, that the
- * loop has not reached yet. If it is 0 at value v, every use of the anchor goes through v. */
+/* Marks the values with which elementwise work on an anchor may end. Such a value is the anchor
+ * itself, or is computed from it element by element. Every use of the anchor must go through it.
+ * open[a] counts the uses of anchor a, and of values computed from it, that the loop has not
+ * reached yet. If it is 0 at value v, every use of the anchor goes through v. */
 static void mark_ends(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -610,8 +609,9 @@ static void mark_replaced(struct planner *p)
     arena_release(&mem);
 }
 
-/* Marks the values that need a loop and that v reads without a store between. Returns whether it
- * marks any. seen[id] is true for each value that was visited before. */
+/* Marks the values that v would have to compute again with a loop. These are the values that need a
+ * loop and from which v is computed without a stored value between. Returns whether it marks any.
+ * seen[id] is true for each value that was visited before. */
 static bool mark_again(struct planner *p, const struct value *v, bool *seen)
 {
     bool found = false;
@@ -629,9 +629,9 @@ static bool mark_again(struct planner *p, const struct value *v, bool *seen)
 }
 
 /* If the elements of a stored value share errors, each sum that reads the value computes it again
- * (emit_on_path). The sum must not also repeat the loops of the value's operands: in a network that
+ * (emit_on_path). The sum must not also repeat the loops of the value's operands. In a network that
  * adds the result of each layer to a common value, these loops would nest as deep as the network.
- * So such operands are stored too. Returns whether there are any. */
+ * So operands that need a loop are stored too. Returns whether there are any. */
 static bool find_again(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -644,7 +644,7 @@ static bool find_again(struct planner *p)
         if (!s->is_stored || s->is_exact || op_row(v->op)->kind != OPK_ELEMENTWISE)
             continue;
         shared_of_value(p->e, v, true, &a, &errors);
-        bool is_source = errors.n == 1 && errors.source[0] == v; /* then sums read the store */
+        bool is_source = errors.n == 1 && errors.source[0] == v; /* then sums read v from scratch */
         found |= errors.n && !is_source && mark_again(p, v, seen);
         arena_release(&a);
     }
@@ -673,8 +673,8 @@ static void choose_stored(struct planner *p)
     }
 }
 
-/* Chooses again, now that it is known which values are stored. Elementwise work on these values
- * costs little, so that the results of this work perhaps need not be stored. */
+/* Chooses again, now that it is known which values are stored. A value that is computed from stored
+ * values element by element costs little, so it perhaps need not be stored itself. */
 static void choose_again(struct planner *p)
 {
     size_t n = p->e->g->values.n;

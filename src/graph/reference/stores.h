@@ -2,9 +2,10 @@
  * stores.h - decides which values of a lowered graph (lower.h) are stored, and in which order they
  * are computed. A reference stores values in scratch, a generated kernel stores them in workspaces.
  *
- * A phase is one function of the reference, and a unit one run of its body. A sink is one thing
- * that some phase computes: a stored value, the partial results of a reduction in two steps, a
- * value made in lines (line.h), or an output. A sink reads only sinks of lower levels.
+ * A phase is one function of the reference, and a unit is one run of its body. A sink is one thing
+ * that a phase computes. It is a stored value, the partial results of a reduction in two steps, a
+ * value made in lines (line.h), or an output. Each sink has a level, and reads only sinks of lower
+ * levels.
  */
 #ifndef GRAPH_REFERENCE_STORES_H
 #define GRAPH_REFERENCE_STORES_H
@@ -41,8 +42,8 @@ void stores_plan(struct stores *s, struct emit *e);
  * compute an anchor with a hand-written template, together with the elementwise work that
  * follows. */
 bool stores_is_anchor(const struct value *v);
-/* If v is the sum of the squares of x - centre, and the centre is the mean of x along the same
- * axes, returns the centre, which is a sum divided by a size. Else returns NULL. */
+/* Is v the sum of the squares of x - centre, where the centre is the mean of x along the same axes?
+ * If so, returns the centre, which is a sum divided by a size. Else returns NULL. */
 const struct value *stores_centre(struct emit *e, const struct value *v);
 void stores_release(struct stores *s);
 

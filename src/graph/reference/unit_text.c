@@ -1,5 +1,5 @@
-/* unit_text.c - keeps the statements of a unit by scope, drops unused ones, and writes the text
- * (unit_text.h). */
+/* unit_text.c - keeps the statements of a unit by scope, drops the unused statements, and writes
+ * the text (unit_text.h). */
 #include "graph/reference/unit_text.h"
 
 #include <ctype.h>
@@ -32,7 +32,7 @@ struct scope {
     /* `next_made` links all scopes into a list, whose first element is the body. */
     struct scope *parent, *next_made;
     unsigned depth;
-    bool is_guard; /* the scope is a condition */
+    bool is_guard; /* the scope is the body of a condition */
     bool unrolls;  /* the scope is a loop to unroll, unless it contains a further loop */
     struct line_vec lines;
     VEC(struct memory) known;
@@ -291,9 +291,9 @@ static void mark_used(const char *text, bool *used, unsigned n)
     }
 }
 
-/* Decides which lines stay. From the last line to the first, it keeps every LINE_DO, and any other
- * line if a later line that is kept reads the name that the line sets. Blocks that become empty are
- * dropped too. */
+/* Decides which lines stay, from the last line to the first. Every LINE_DO stays. A LINE_LET or
+ * LINE_SET stays if a later line that stays reads the name that it sets. Blocks that become empty
+ * are dropped too. */
 static void drop_unused(const struct unit_text *u, bool *stays)
 {
     const struct line_vec *v = &u->body->lines;
@@ -563,8 +563,8 @@ static struct index extent(struct unit_text *u, const struct place *p, uint32_t 
     return product_of(u, factors(u, p, first, end));
 }
 
-/* An index along one axis that place_at() computed from a row-major number:
- * number / tail % size, or number / tail if it is the first axis. */
+/* An index along one axis that place_at() computed from a row-major number. It is
+ * number / tail % size, or number / tail for the first axis. */
 struct coordinate {
     const char *name;
     struct index number;

@@ -5,7 +5,7 @@
  * The text is a tree of scopes: the body, and a scope for each loop or condition inside it. A
  * statement goes to the outermost scope that has everything it depends on. So an expression that
  * does not change in a loop is computed before the loop, and the same index or element is computed
- * once. At the end, a statement is dropped if no other statement reads its name.
+ * once. At the end, a statement is dropped if no other statement reads the variable that it sets.
  *
  *     struct unit_text u;
  *     unit_init(&u, &arena, &graph);
@@ -86,9 +86,10 @@ const char *dim_in_c(struct unit_text *u, const struct dim *d);
 /* ---- statements ------------------------------------------------------------------------------ */
 
 unsigned scope_depth(const struct scope *s);
-/* Sets the current scope for a statement that reads memory. That is the scope of the given depth.
- * If the innermost condition is deeper, it is the condition's scope instead, because a read inside
- * a condition must stay there. Returns the previous scope; the caller puts it back into u->at. */
+/* Sets the current scope for a statement that reads memory. It becomes the enclosing scope of the
+ * given depth. But if a condition lies deeper, it becomes the scope of the innermost condition,
+ * because a read inside a condition must stay there. Returns the previous scope; the caller puts it
+ * back into u->at. */
 struct scope *unit_enter(struct unit_text *u, unsigned depth);
 
 /* Writes "const double NAME = ..." in the current scope; returns NAME. */

@@ -1,5 +1,5 @@
-/* prove.c - tests the tolerance that a graph's SIGMA reference gives: compares it with the errors
- * of runs that round at random. See prove.h. */
+/* prove.c - compares the tolerance that a graph's SIGMA reference gives with the errors of runs
+ * that round at random (prove.h). */
 #include "graph/tolerance/prove.h"
 
 #include <math.h>
@@ -48,8 +48,8 @@ static bool same_text(const struct built *b, const char *text)
     return text && str_eq(b->ref.source.buf, text);
 }
 
-/* Writes and compiles a reference, unless `dir` has the object already. The object's name contains
- * a hash of the reference, so `dir` may have an equal one from an earlier proof. */
+/* Writes a reference, and compiles it unless `dir` has its object already. The object's name
+ * contains a hash of the reference, so an object from an earlier proof can be used again. */
 static int build(struct proof *p, struct built *b, const struct graph *g,
                  struct reference_mode mode, const char *dir, const char *name, struct err *err)
 {
@@ -188,7 +188,7 @@ static int run_noisy(struct proof *p, const struct oracle_trial *x, struct oracl
     return 0;
 }
 
-/* Notes how large the sigmas of x are, and in how many elements undecided branches enlarge them. */
+/* Notes how large the sigmas of x are, and how many elements are undecided. */
 static int note_sigmas(struct proof *p, const struct shape *shape, const struct oracle_trial *x,
                        struct err *err)
 {
@@ -298,11 +298,11 @@ void tolerance_report_release(struct tolerance_report *r)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Returns a ratio of an error to its allowance, at most TOLERANCE_LEAST. If the errors had only
- * half the model's sigma, the largest of `samples` errors would still exceed this ratio with a
- * probability of at least 99%. To find the ratio, we search for z: the largest absolute value of
- * `samples` standard normal numbers is below z with a probability of 1%. So the largest error is
- * below z/2 sigma with a probability of 1%. */
+/* Returns a ratio of an error to its allowance. The largest of `samples` errors should reach this
+ * ratio, else the model's sigma is too large. Even if the errors had only half the model's sigma,
+ * the largest would reach the ratio with a probability of at least 99%. To find the ratio, we
+ * search for z: the largest absolute value of `samples` standard normal numbers is below z with a
+ * probability of 1%. Then the largest error is below z/2 sigma with a probability of 1%. */
 double tolerance_least(uint64_t samples)
 {
     double lo = 0, hi = 10, below = pow(0.01, 1 / (double)MAX(samples, 1u));

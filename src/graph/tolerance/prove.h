@@ -8,9 +8,9 @@
  * A SIGMA reference (reference_mode.h) gives for each element the true value and sigma. Sigma is
  * the modelled standard deviation of a good kernel's rounding error. The *allowance* of an element
  * is TASK_SIGMAS times sigma plus half an ulp of the output's dtype. At each shape,
- * tolerance_prove() runs the graph's SIGMA reference and, several times, its NOISY reference, which
- * rounds at random. It compares the errors of the noisy values with the allowances. It needs a C
- * compiler and no GPU.
+ * tolerance_prove() runs the graph's SIGMA reference. On the same data it runs the graph's NOISY
+ * reference, which rounds at random, several times. It compares the errors of the noisy values with
+ * the allowances. It needs a C compiler and no GPU.
  */
 #ifndef GRAPH_TOLERANCE_PROVE_H
 #define GRAPH_TOLERANCE_PROVE_H
@@ -19,9 +19,9 @@
 #include "graph/reference/reference_mode.h"
 #include "task/task.h"
 
-/* There are TOLERANCE_RUNS noisy runs at each shape. In each output, the ratio of some error to its
- * allowance should reach TOLERANCE_LEAST; otherwise the allowance is far too wide. As long as the
- * largest ratio of an output is smaller, there are more runs, up to TOLERANCE_MORE_RUNS in all. */
+/* There are TOLERANCE_RUNS noisy runs at each shape. The ratio of an error to its allowance should
+ * reach TOLERANCE_LEAST somewhere in each output. Otherwise the allowance is far too wide. As long
+ * as some output has not reached it, there are more runs, up to TOLERANCE_MORE_RUNS in all. */
 #define TOLERANCE_RUNS 8
 #define TOLERANCE_LEAST 0.25
 #define TOLERANCE_MORE_RUNS 64
@@ -29,8 +29,8 @@
  * TOLERANCE_FEW_RUNS. */
 #define TOLERANCE_OPERATIONS 4e9
 #define TOLERANCE_FEW_RUNS 2
-/* An element is undecided if rounding may change a comparison on which it depends, so that its
- * sigma is more than twice what it would be otherwise. */
+/* An element is undecided if rounding may change a comparison on which it depends, and if this
+ * makes its sigma more than twice as large. The following are shares of undecided elements. */
 #define TOLERANCE_UNDECIDED_SAY 0.001 /* the share that t/unit/tolerance.c allows */
 #define TOLERANCE_UNDECIDED_MOST 0.01 /* tolerance_accept() refuses a task with a larger share */
 /* A task is ill-conditioned if rms sigma divided by the rms of the output is above this. */
@@ -38,7 +38,7 @@
 
 struct tolerance_output {
     const char *name; /* borrowed from the task */
-    double worst;     /* the largest error divided by its allowance; 0: no error was seen */
+    double worst;     /* the largest error divided by its allowance; 0 if no error was seen */
     /* How many values were compared. Each run compares every element with sigma > 0. */
     uint64_t samples;
     double undecided; /* share of undecided elements */
