@@ -10,9 +10,9 @@
  * its tensors and of its axes do not change a mark, and neither does the order of the operands of a
  * sum or product. Two tasks that have a mark in common compute the same at one of their timed
  * shapes. There is an exception: inputs have no names in a mark, so x - y and y - x have the same
- * mark if x and y have the same shape and dtype. Memory then leaves out more lessons (memory.h)
- * than it must. The mark of a task without a graph is a hash of its class, op_type and tensors
- * only.
+ * mark if x and y have the same shape and dtype. Memory offers a run no lessons of a task with the
+ * same mark (memory.h). So the exception only means that it leaves out more lessons than it must.
+ * The mark of a task without a graph is a hash of its class, op_type and tensors only.
  */
 #ifndef MEMORY_TRAITS_H
 #define MEMORY_TRAITS_H
@@ -41,7 +41,7 @@ struct task_traits {
 
 void task_traits(struct task_traits *out, const struct task *t, struct arena *a);
 /* How similar two tasks of one class are: 1 for equal traits, nearly 0 for very different ones. If
- * sizes do not have the form above, the result is 0.01. */
+ * sizes_a or sizes_b is not a list of TRAITS_SIZES numbers, the result is 0.01. */
 double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops_b,
                          const char *sizes_b);
 /* Returns true if the two lists have a mark in common. */

@@ -14,9 +14,9 @@ static double unit_roundoff(const struct task *t)
     return ldexp(1, -1 - dtype_mantissa_bits(t->compute));
 }
 
-/* Returns a mask of the dimensions of x along which a kernel may skip the last element without an
- * obvious error. These are the innermost dimension, and each dimension whose axes no output has.
- * The task reduces such a dimension. */
+/* Returns a mask of the dimensions of x along which a kernel could wrongly skip the last element
+ * without an obvious error. These are the innermost dimension, and each dimension that the task
+ * reduces. A dimension is reduced if no output uses its axes. */
 static uint32_t edge_dims(const struct task *t, const struct task_tensor *x)
 {
     uint32_t mask = x->rank ? 1u << (x->rank - 1) : 0;

@@ -1,11 +1,11 @@
 /*
- * signature.c - checks the plan's arguments against the kernel's parameters, as the compiler saw
- * them.
+ * signature.c - checks the plan's arguments against the parameters of the compiled kernel.
  *
- * The parameter for a tensor must be a pointer to elements of the tensor's type, to a vector type
- * whose size is a multiple of an element's size, or to void. (element_clash() also allows some
- * other types of the same size.) For an input it must be a pointer to const, so a kernel that
- * writes its input has no valid plan. The parameter for a workspace or for null can be any pointer.
+ * The parameter for a tensor must be a pointer. It may point to elements of the tensor's type, to
+ * void, or to a vector type whose size is a multiple of an element's size. element_clash() also
+ * allows some other types of the same size. For an input it must be a pointer to const, so a kernel
+ * that writes its input has no valid plan. The parameter for a workspace or for null can be any
+ * pointer.
  * Numbers convert as in a C call, but a float never becomes an integer. The parameter for a tensor
  * map must be a 128-byte struct, passed by value.
  */

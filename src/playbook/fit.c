@@ -39,7 +39,7 @@ static void say_forms(const struct playbook *pb, bool torch, struct strbuf *why)
 }
 
 /* Finds the op by the task's name or op_type. If the task has an expression, refuses an op that has
- * PyTorch forms, because only match_form(), which reads the expression, may choose such an op. For
+ * PyTorch forms. Only match_form() may choose such an op, because it reads the expression. For
  * example, a task named cumsum may compute torch.cumsum(x, dim=0), which is not a cumsum of
  * rows. */
 static const struct pb_op *op_by_name(const struct playbook *pb, const struct meaning *m,

@@ -58,8 +58,8 @@ static bool has_op(void *op, const struct value *v)
     return v->op == *(const enum graph_op *)op;
 }
 
-/* If v has the elements of a value that the operation `op` computes, in the same order and perhaps
- * in another shape, returns this value. Otherwise returns NULL. */
+/* Looks for a value that the operation `op` computes, and that has the same elements as v in the
+ * same order. Its shape may differ. Returns this value, or NULL if there is none. */
 static const struct value *base_of(struct match *x, const struct value *v, enum graph_op op)
 {
     const struct view_end end = {has_op, &op, true};

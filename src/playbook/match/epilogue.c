@@ -88,9 +88,10 @@ static const char *place_of(const struct epilogue *e, const struct value *t, con
                                                          : NULL;
 }
 
-/* Returns the template's text for v if v is an index along one axis of d, such as torch.arange(N)
- * or torch.arange(M)[:, None], and broadcasts to the shape of d: "n" along the columns or channels,
- * "m" along the rows, "0" if v is a single index. Returns NULL otherwise. */
+/* If v is an index along one axis of d, and broadcasts to the shape of d, returns the template's
+ * text for it. Examples of v are torch.arange(N) and torch.arange(M)[:, None]. The text is "n"
+ * along the columns or channels, "m" along the rows, and "0" if v is a single index. Returns NULL
+ * if v is something else. */
 static const char *index_name(const struct epilogue *e, const struct value *v,
                               const struct value *d)
 {

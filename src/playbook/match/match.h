@@ -47,8 +47,8 @@ const struct pb_op *match_product(struct match *x);
 const struct pb_op *match_matvec(struct match *x);
 /* "torch conv": one depthwise convolution, and an epilogue. Binds stride:h, pad:w and so on. */
 const struct pb_op *match_conv(struct match *x);
-/* "torch dense conv": one convolution, transposed or not, that is not depthwise, and an epilogue.
- * Binds stride:d, pad:h, dilation:w and so on, groups, phases and taps. */
+/* "torch dense conv": one convolution that is not depthwise, and an epilogue. The convolution may
+ * be transposed. Binds stride:d, pad:h, dilation:w and so on, groups, phases and taps. */
 const struct pb_op *match_dense_conv(struct match *x);
 /* "torch permute": a permutation of the axes of the only input. */
 const struct pb_op *match_permute(struct match *x);
