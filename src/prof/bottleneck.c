@@ -87,8 +87,8 @@ struct share {
     const char *what;
 };
 
-/* A unit limits the kernel if it reaches this share of its peak. If no unit does, latency is the
- * limit. The share is lower for the L2, since no access pattern reaches its peak. */
+/* A unit of the GPU limits the kernel if it reaches this share of its peak. If no unit does,
+ * latency is the limit. The share is lower for the L2, since no access pattern reaches its peak. */
 static const double busy_pct = 60, busy_l2_pct = 50;
 
 static double busy_at(const struct share *s)

@@ -75,9 +75,9 @@ void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char 
 
 /* ---- from counters to words ---- */
 
-/* Fills `out` with the kernels that were counted at `workload` and have a time, from ncu's counters
- * if there are any, else from the emulator's counters. Returns how many there are, at most `max`.
- */
+/* Fills `out` with the kernels that were counted at `workload` and have a time. The numbers come
+ * from ncu's counters if there are any, else from the emulator's counters. Returns how many kernels
+ * there are, at most `max`. */
 size_t prof_from_counters(const struct verdict *v, const char *workload, struct prof_kernel *out,
                           size_t max);
 
