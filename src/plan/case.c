@@ -1,6 +1,6 @@
 /*
- * case.c - fills the parts of a case that depend only on the task and the shape, not on the
- * program: buffers, the oracle (the compiled reference), flops and bytes.
+ * case.c - fills the parts of a case that do not depend on the program: buffers, the oracle (the
+ * compiled reference), flops and bytes. A case is one shape of a job, resolved to numbers.
  */
 #include <math.h>
 

@@ -195,8 +195,8 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
     }
 }
 
-/* Returns whether some launch can write the output: a memset or copy to it, or a kernel that gets a
- * tensor map of it or a pointer to it that is not a pointer to const. */
+/* Returns whether some launch can write the output. A memset or a copy to it can. So can a kernel
+ * that gets a tensor map of the output, or gets the output as a pointer that is not to const. */
 static bool can_be_written(const struct plan *p, size_t tensor, const struct sig_vec *sigs)
 {
     vec_each (struct plan_launch, l, &p->launches) {

@@ -130,9 +130,9 @@ static bool bind_meaning(const struct playbook *pb, struct meaning *m, struct pb
 
 /* ---- in place -------------------------------------------------------------------------------- */
 
-/* If the task's only output is also an input, returns a copy of the task in which two tensors of
- * the same name, an input and an output, replace that tensor. The copy is a new reference.
- * Otherwise returns NULL. */
+/* If the task's only output is also an input, returns a copy of the task in which two tensors
+ * replace this tensor: an input and an output, both with its name. The copy is a new reference.
+ * Returns NULL for any other task. */
 static json_t *with_update_apart(const json_t *task)
 {
     const json_t *tensors = json_object_get(task, "tensors");

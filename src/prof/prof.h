@@ -67,8 +67,8 @@ size_t ncu_launches(const struct ncu_table *t);
 const char *ncu_kernel(const struct ncu_table *t, size_t launch);
 /*
  * Adds the counters of launches first .. first+n-1 to the verdict, with ncu's own names and units.
- * The launches of one kernel become one row: values whose name ends in .sum are added up, others
- * are averaged, weighted by time.
+ * The launches of one kernel become one row. Values whose name ends in .sum are added up. Other
+ * values are averaged, weighted by time.
  */
 void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char *workload,
                   struct verdict *v);

@@ -16,7 +16,7 @@
  * two arms the author is the built-in one. The evaluator gives the verdicts, on the emulator with
  * modelled times. A run ends when `budget` candidates are judged, or when the author has nothing
  * left to try. A run of the built-in author with memory also ends when it is as fast as the run
- * without memory, because we only count how many candidates it needed until then.
+ * without memory. We only count how many candidates it needed until then.
  *
  * DIR below is the study's folder. A verdict depends only on the task and the source, so the study
  * keeps verdicts in DIR/verdicts under a hash of both, and evaluates no source twice. It does only
@@ -103,8 +103,8 @@ void study_setup(const struct study *s, const struct study_arm *arm, const struc
  * tasks of the study and from the copies of these tasks with a halved axis. */
 void study_siblings(const struct study *s, const struct task *t, struct study_sibling_vec *out);
 bool study_has_arm(const struct study *s, const struct study_arm *arm);
-/* Returns how many seeds the arm has: 0 if the study leaves it out, and 1 for the built-in author
- * without memory, because its runs do not depend on the seed. */
+/* Returns how many seeds the arm has. This is 0 if the study leaves the arm out. It is 1 for the
+ * built-in author without memory, because its runs do not depend on the seed. */
 uint32_t study_seeds(const struct study *s, const struct study_arm *arm);
 
 /* Writes the table of arms: how near each arm comes to the best known times, with a 95% interval

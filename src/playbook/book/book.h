@@ -130,8 +130,8 @@ struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
 /* Fills b->guessed. For each setting with a `guess`, evaluates this expression for the largest
- * timed shape of the task, and finds the largest value of the setting that is at most the result.
- * If all values are above it, takes the smallest value. The expression may use the binding's texts
+ * timed shape of the task. Takes the largest value of the setting that is not above the result. If
+ * all values are above it, takes the smallest value. The expression may use the binding's texts
  * and the values of earlier settings. If the task has no timed shape, or the expression cannot be
  * computed, the entry is 0. */
 void guess_starts(const struct playbook *pb, const json_t *task, struct pb_binding *b);

@@ -28,7 +28,7 @@
 /* One launch computes at most MAX_TOGETHER sinks; more would need too many arguments. A graph with
  * more than MAX_ELEMENTWISE_PARTS sinks uses no templates for elementwise work. */
 enum { MAX_TOGETHER = 4, MAX_ELEMENTWISE_PARTS = 16 };
-/* A number of threads that fills a GPU. If a launch has at least as many units, and the loop of a
+/* A number of threads that fills a GPU. If a launch has at least this many units, and the loop of a
  * unit does not read contiguous memory, each unit has one lane. */
 enum { ENOUGH_THREADS = 1 << 18 };
 

@@ -56,8 +56,8 @@ static bool is_zero(const struct value *v)
     return value_is_number(v, &number) && number == 0;
 }
 
-/* If v is an exclusive scan along one axis (a zero, then the running sums of all elements except
- * the last), returns the value that is scanned. Otherwise returns NULL. */
+/* An exclusive scan along an axis is a zero, followed by the running sums of all elements except
+ * the last. If v is an exclusive scan, returns the value that is scanned, else NULL. */
 static const struct value *exclusive_scan_of(const struct value *v)
 {
     if (v->op != OP_CAT || v->nargs < 2 || (v->nargs > 2 && v->args[2]) ||

@@ -81,7 +81,7 @@ static bool are_same_matrices(struct match *x, const struct value *a, const stru
 
 /* ---- the operands ---------------------------------------------------------------------------- */
 
-/* If v is a view of an input that is multiplied or divided by single numbers, returns the view
+/* v may be a view of an input that is multiplied or divided by single numbers. Returns the view
  * without these operations, and puts the operations into the list. */
 static const struct value *without_factors(struct match *x, const struct value *v,
                                            struct factors *out)
@@ -179,7 +179,8 @@ static bool find_attention(struct match *x, struct attention *a)
 /* ---- bands ----------------------------------------------------------------------------------- */
 
 /* If v is an index along one axis of the scores, such as torch.arange(N), returns the template's
- * name for this index: "n", "m", or "0" if v is a single index. Otherwise returns NULL. */
+ * name for this index. It is "n" for keys, "m" for queries, and "0" if v is a single index. Returns
+ * NULL if v is no index. */
 static const char *index_name(const struct attention *a, const struct value *v)
 {
     const struct value *from = v;

@@ -9,7 +9,7 @@
 #include "playbook/match/match.h"
 
 /* The axes of the result, divided into runs. A run is a sequence of axes that follow each other in
- * the input too: run k of the result is axes [from[k], from[k] + len[k]) of the input. */
+ * the input too. Run k of the result is axes [from[k], from[k] + len[k]) of the input. */
 struct runs {
     size_t n, from[GRAPH_MAX_RANK], len[GRAPH_MAX_RANK];
 };
