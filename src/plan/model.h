@@ -70,7 +70,7 @@ struct plan_launch {
 struct plan_workspace {
     const char *name;
     struct expr *bytes; /* its size */
-    bool zero;          /* the workspace is filled with zeros before each call */
+    bool zero;          /* Hone fills the workspace with zeros each time before the launches run */
 };
 
 /* A tensor map for TMA. The members are the arguments of cuTensorMapEncodeTiled. All lists have the

@@ -5,7 +5,7 @@
  *
  *     struct plan *p = plan_parse(source, len, task, &problems);  task may be NULL
  *     plan_check_signature(p, sigs, &problems);         when the candidate is compiled
- *     plan_resolve(p, sigs, &shape, &c, &program, &arena, err);   per workload, for job.bin
+ *     plan_resolve(p, sigs, &shape, &c, &program, &arena, err);   for each shape of the job
  *
  * plan_parse() does not stop at the first problem, and gives each problem its line and column in
  * the candidate's file. docs/plan.md describes the language. If a plan cannot be resolved, the

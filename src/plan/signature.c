@@ -5,9 +5,8 @@
  * void, or to a vector type whose size is a multiple of an element's size. element_clash() also
  * allows some other types of the same size. For an input it must be a pointer to const, so a kernel
  * that writes its input has no valid plan. The parameter for a workspace or for null can be any
- * pointer.
- * Numbers convert as in a C call, but a float never becomes an integer. The parameter for a tensor
- * map must be a 128-byte struct, passed by value.
+ * pointer. Numbers convert as in a C call, but a float never becomes an integer. The parameter for
+ * a tensor map must be a 128-byte struct, passed by value.
  */
 #include <string.h>
 

@@ -368,8 +368,8 @@ static char *short_numbers(const json_t *j)
 }
 
 /* Returns a copy of the run with paths as seen from the working directory. A report that is shared
- * must not show the directories of this machine. The copy's `task` can be given to commands
- * that run in the working directory. */
+ * must not show the directories of this machine. The copy's `task` can be given to commands that
+ * run in the working directory. */
 static struct run_rec run_from_here(const struct run_rec *r, struct arena *mem)
 {
     struct run_rec out = *r;

@@ -1,6 +1,6 @@
 /*
  * broadcast.c - binds inputs whose shapes broadcast to the shape of the output. An input has stride
- * 0 along each axis of the output that it lacks, or in which its size is 1.
+ * 0 along each axis of the output that it lacks, or along which its size is 1.
  */
 #include <stdio.h>
 #include <string.h>

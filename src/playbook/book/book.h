@@ -6,10 +6,10 @@
  * playbook/playbook.h says how Hone uses a playbook.
  *
  * A point has one value for each setting. Its label is a text such as "[softmax 1.0.2]". The label
- * gives each value as its index in the setting's list of values. In a run, each
- * kernel that is tried has a move, a text that says what was changed. The move ends with the label.
- * So the built-in author, which writes kernels from playbooks, can later read from the run which
- * points were tried.
+ * gives each value as its index in the setting's list of values. In a run, each kernel that is
+ * tried has a move, a text that says what was changed. The move ends with the label. So the
+ * built-in author, which writes kernels from playbooks, can later read from the run which points
+ * were tried.
  */
 #ifndef PLAYBOOK_BOOK_BOOK_H
 #define PLAYBOOK_BOOK_BOOK_H

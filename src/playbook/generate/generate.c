@@ -43,9 +43,9 @@ struct writer {
     struct arena arena;
     unsigned kernels; /* how many kernels have been written */
     /* One per sink: true if an earlier launch computes the sink, or if it needs no launch because a
-     * template computes the whole tail. */
+     * template computes the whole tail (find_tail()). */
     bool *done;
-    struct stores tail;           /* see find_tail() */
+    struct stores tail;           /* `stores` without the values of the tail: see keep_anchors() */
     const struct sink *tail_sink; /* NULL if no template computes the tail as a whole */
     const struct generate_templates *templates;
     struct strbuf workspaces, tensormaps; /* workspaces and tensor maps of templates */

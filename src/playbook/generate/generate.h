@@ -9,10 +9,10 @@
  *
  * The code that writes the reference of a graph (graph/reference/) does the main steps.
  * graph_lower_for_kernel() reduces the graph to few kinds of operations. stores_plan() decides
- * which values are stored. emit_value() writes the statements for one element. A launch
- * computes one stored value, two reductions of the same rows, or up to four values or outputs that
- * need no loop. A launch that reads the result of elementwise work does this work itself, unless
- * that would repeat much work.
+ * which values are stored. emit_value() writes the statements for one element. A launch computes
+ * one stored value, two reductions of the same rows, or up to four values or outputs that need no
+ * loop. A launch that reads the result of elementwise work does this work itself, unless that would
+ * repeat much work.
  *
  * An anchor is a convolution or a product of matrices. A launch that contains an anchor becomes a
  * task of its own. This task reads the inputs and stored values that the launch reads, and its

@@ -426,7 +426,7 @@ static bool write_masked(struct writing *w, struct strbuf *out)
 }
 
 /* Binds texts for the inputs, scalars and axes that the score reads. bind_reads() in epilogue.c
- * lists these texts. */
+ * lists these texts; `reads` is not needed here. */
 static bool bind_reads(struct writing *w)
 {
     struct match *x = w->x;

@@ -27,7 +27,7 @@ struct chain {
     const struct dim *outer, *length, *inner; /* NULL until a pass is found */
     const struct value *pass[MAX_PASSES];     /* sums and extremes, inner ones first */
     size_t n;
-    const struct value *space[GRAPH_MAX_VALUES]; /* to which each value looked at broadcasts */
+    const struct value *space[GRAPH_MAX_VALUES]; /* for each value, the space it broadcasts to */
     bool in_pass[GRAPH_MAX_VALUES];              /* values that were looked at inside a pass */
     bool full[PB_MAX_TENSORS];       /* inputs with the shape of a space other than the output */
     bool broadcasts[PB_MAX_TENSORS]; /* inputs that broadcast to the output's shape */

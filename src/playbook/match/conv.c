@@ -52,8 +52,8 @@ static bool find_side(struct conv *c, const struct value *pad, unsigned i)
     return before->is_number;
 }
 
-/* Does v pad only spatial axes, and with zeros, as F.pad does? The padding after the last row and
- * column need not be a known number, because it follows from the result's shape. */
+/* Does the padding v add only zeros, and only along spatial axes? The padding after the last row
+ * and column need not be a known number, because it follows from the result's shape. */
 static bool is_zero_pad(const struct value *v)
 {
     double zero = 1;
@@ -197,14 +197,15 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
 }
 
 /* Binds five numbers about the taps (places of the window) along side i:
- * - "phases": how many phases there are. The outputs whose places are equal modulo the stride form
- *   a phase. So this is the stride in a transposed convolution, else 1.
+ * - "phases": how many phases there are. In a transposed convolution, the outputs whose places are
+ *   equal modulo the stride form a phase, so this is the stride. Otherwise it is 1.
  * - "taps": the largest number of taps that a phase uses. Along the width of a transposed
  *   convolution it is the number of columns instead. Divide the offset of each tap by the stride,
  *   and round down: taps with equal results form a column. A column has at most one tap for each
  *   phase.
  * - "kinds": how many different remainders the offsets of the taps have modulo the stride. Taps
- *   with the same remainder read certain places of the input, and these places form a kind.
+ *   with the same remainder read certain places of the input, and these places form a kind. In a
+ *   transposed convolution there is only 1 kind.
  * - "reach": the distance from the first tap to the last, counted in places of one kind.
  * - "turn": along the width of a transposed convolution, a number that is added to the place of a
  *   tap. The remainder of the sum modulo the stride is the phase of the tap. The turn makes up for

@@ -23,7 +23,7 @@ struct form {
     const struct pb_op *op;
     struct meaning *m;
     const char *text;                         /* the form, with -1 for $last */
-    const struct value *results[MAX_RESULTS]; /* the task's results, made by for_comparing() */
+    const struct value *results[MAX_RESULTS]; /* the task's results, after for_comparing() */
     size_t inputs, nroles;
     const char *roles[MAX_ROLES];           /* inputs, then scalars */
     const struct value *values[MAX_ROLES];  /* the value that each role stands for */
