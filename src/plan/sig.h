@@ -26,10 +26,9 @@ struct sig_param {
     enum sig_kind kind;
     uint32_t size, align; /* bytes of the parameter */
     bool is_signed;
-    bool is_const;   /* only for a pointer: it points to const */
-    enum dtype elem; /* only for a pointer: the type of its elements, DT_NONE if not known */
-    uint32_t
-        elem_size; /* only for a pointer: bytes of an element; 0 for void or an incomplete type */
+    bool is_const;      /* only for a pointer: it points to const */
+    enum dtype elem;    /* only for a pointer: the type of its elements, DT_NONE if not known */
+    uint32_t elem_size; /* only for a pointer: bytes of an element; 0 = void or incomplete type */
 };
 
 struct sig {
