@@ -1,6 +1,6 @@
 /*
- * case.c - fills the parts of a case that depend only on the task and the shape, not on the
- * program: buffers, the oracle (the compiled reference), flops and bytes.
+ * case.c - fills the parts of a case that do not depend on the program: buffers, the oracle (the
+ * compiled reference), flops and bytes. A case is one shape of a job, resolved to numbers.
  */
 #include <math.h>
 
@@ -14,9 +14,9 @@ static double unit_roundoff(const struct task *t)
     return ldexp(1, -1 - dtype_mantissa_bits(t->compute));
 }
 
-/* Returns a mask of the dimensions of x along which a kernel may skip the last element without an
- * obvious error. These are the innermost dimension, and each dimension whose axes no output has.
- * The task reduces such a dimension. */
+/* Returns a mask of the dimensions of x along which a kernel could wrongly skip the last element
+ * without an obvious error. These are the innermost dimension, and each dimension that the task
+ * reduces. A dimension is reduced if no output uses its axes. */
 static uint32_t edge_dims(const struct task *t, const struct task_tensor *x)
 {
     uint32_t mask = x->rank ? 1u << (x->rank - 1) : 0;

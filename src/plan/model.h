@@ -59,8 +59,8 @@ struct plan_launch {
      * "memset" or "copy", and `args` is empty. */
     const char *kernel;
     struct expr *grid[3], *block[3], *cluster[3]; /* an entry that is NULL means 1 */
-    /* Bytes of dynamic shared memory; NULL means 0. The launch runs only if `when` is not 0; NULL
-     * means that it always runs. */
+    /* `smem` is the bytes of dynamic shared memory; NULL means 0. The launch runs only if `when` is
+     * not 0. If `when` is NULL, the launch always runs. */
     struct expr *smem, *when;
     bool cooperative;
     bool pdl; /* programmatic dependent launch: see docs/plan.md */
@@ -70,7 +70,7 @@ struct plan_launch {
 struct plan_workspace {
     const char *name;
     struct expr *bytes; /* its size */
-    bool zero;          /* the workspace is filled with zeros before each call */
+    bool zero;          /* Hone fills the workspace with zeros each time before the launches run */
 };
 
 /* A tensor map for TMA. The members are the arguments of cuTensorMapEncodeTiled. All lists have the

@@ -549,8 +549,8 @@ static void check_outputs(const struct plan *p, const struct json_node *root)
 }
 
 /* A setting is a constant with a comment that lists its values. If the list cannot be read, the
- * constant is not a setting, and the plan does not know its name. Reports this as the first
- * problem, because it causes others. */
+ * constant is not a setting, and the plan does not know its name. This causes other problems, so
+ * the function reports the bad list before them. */
 static void tell_broken_setting(const char *source, size_t len, struct problem_vec *problems)
 {
     char name[SETTING_MAX_NAME];

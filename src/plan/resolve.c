@@ -14,8 +14,8 @@ struct resolver {
     struct job_case *c;
     struct job_program *out;
     struct arena *a;
-    /* For each workspace of the plan, its index in c->buffers; for each tensor map, its index in
-     * out->tensormaps. -1 = no launch has used it yet. */
+    /* workspace_buffer has the index in c->buffers of each workspace of the plan. map_index has the
+     * index in out->tensormaps of each tensor map. -1 means that no launch has used it yet. */
     int workspace_buffer[PLAN_MAX_WORKSPACES];
     int map_index[PLAN_MAX_MAPS];
 };

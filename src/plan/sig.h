@@ -19,7 +19,7 @@ enum sig_kind {
     SIG_INT,   /* signed or unsigned: see is_signed */
     SIG_FLOAT, /* float, double */
     SIG_BOOL,
-    SIG_STRUCT /* a struct passed by value; a tensor map has 128 bytes and is 64-aligned */
+    SIG_STRUCT /* a struct passed by value; a tensor map has 128 bytes, aligned to 64 */
 };
 
 struct sig_param {
@@ -28,12 +28,12 @@ struct sig_param {
     bool is_signed;
     bool is_const;      /* only for a pointer: it points to const */
     enum dtype elem;    /* only for a pointer: the type of its elements, DT_NONE if not known */
-    uint32_t elem_size; /* only for a pointer: bytes of an element; 0 = void or incomplete */
+    uint32_t elem_size; /* only for a pointer: bytes of an element; 0 = void or incomplete type */
 };
 
 struct sig {
-    /* As the plan writes it: an extern "C" name, or an instance of a template such as
-     * "scale<4>". */
+    /* The kernel's name as the plan writes it: an extern "C" name, or an instance of a template,
+     * such as "scale<4>". */
     const char *kernel;
     const char *entry; /* its name in the machine code; NULL = the same as `kernel` */
     uint32_t nparams;

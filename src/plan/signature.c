@@ -1,13 +1,12 @@
 /*
- * signature.c - checks the plan's arguments against the kernel's parameters, as the compiler saw
- * them.
+ * signature.c - checks the plan's arguments against the parameters of the compiled kernel.
  *
- * The parameter for a tensor must be a pointer to elements of the tensor's type, to a vector type
- * whose size is a multiple of an element's size, or to void. (element_clash() also allows some
- * other types of the same size.) For an input it must be a pointer to const, so a kernel that
- * writes its input has no valid plan. The parameter for a workspace or for null can be any pointer.
- * Numbers convert as in a C call, but a float never becomes an integer. The parameter for a tensor
- * map must be a 128-byte struct, passed by value.
+ * The parameter for a tensor must be a pointer. It may point to elements of the tensor's type, to
+ * void, or to a vector type whose size is a multiple of an element's size. element_clash() also
+ * allows some other types of the same size. For an input it must be a pointer to const, so a kernel
+ * that writes its input has no valid plan. The parameter for a workspace or for null can be any
+ * pointer. Numbers convert as in a C call, but a float never becomes an integer. The parameter for
+ * a tensor map must be a 128-byte struct, passed by value.
  */
 #include <string.h>
 
@@ -195,8 +194,8 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
     }
 }
 
-/* Returns whether some launch can write the output: a memset or copy to it, or a kernel that gets a
- * tensor map of it or a pointer to it that is not a pointer to const. */
+/* Returns whether some launch can write the output. A memset or a copy to it can. So can a kernel
+ * that gets a tensor map of the output, or gets the output as a pointer that is not to const. */
 static bool can_be_written(const struct plan *p, size_t tensor, const struct sig_vec *sigs)
 {
     vec_each (struct plan_launch, l, &p->launches) {

@@ -1,5 +1,6 @@
 /* expand.c - replaces the placeholders of a template by the values of a point and the texts of a
- * binding (book/book.h). */
+ * binding. A point has one value for each setting, and a binding has the texts for one task
+ * (book/book.h). */
 #include <stdio.h>
 #include <string.h>
 

@@ -39,7 +39,7 @@ static void say_forms(const struct playbook *pb, bool torch, struct strbuf *why)
 }
 
 /* Finds the op by the task's name or op_type. If the task has an expression, refuses an op that has
- * PyTorch forms, because only match_form(), which reads the expression, may choose such an op. For
+ * PyTorch forms. Only match_form() may choose such an op, because it reads the expression. For
  * example, a task named cumsum may compute torch.cumsum(x, dim=0), which is not a cumsum of
  * rows. */
 static const struct pb_op *op_by_name(const struct playbook *pb, const struct meaning *m,
@@ -130,9 +130,9 @@ static bool bind_meaning(const struct playbook *pb, struct meaning *m, struct pb
 
 /* ---- in place -------------------------------------------------------------------------------- */
 
-/* If the task's only output is also an input, returns a copy of the task in which two tensors of
- * the same name, an input and an output, replace that tensor. The copy is a new reference.
- * Otherwise returns NULL. */
+/* If the task's only output is also an input, returns a copy of the task in which two tensors
+ * replace this tensor: an input and an output, both with its name. The copy is a new reference.
+ * Returns NULL for any other task. */
 static json_t *with_update_apart(const json_t *task)
 {
     const json_t *tensors = json_object_get(task, "tensors");

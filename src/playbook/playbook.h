@@ -1,10 +1,9 @@
 /*
  * playbook.h - writes a playbook's kernel for a task.
  *
- * If a task has a PyTorch expression, a playbook fits the task if it can do this computation for
- * the task's shapes and dtypes. The names of the task, its tensors and its axes do not matter. If a
- * task has no expression, its name or its `op_type` must be the name of an operation of the
- * playbook.
+ * A playbook fits a task with a PyTorch expression if it can compute this expression for the task's
+ * shapes and dtypes. The names of the task, its tensors and its axes do not matter. If a task has
+ * no expression, its name or its `op_type` must be the name of an operation of the playbook.
  *
  *     struct playbook_shelf *s;
  *     playbooks_open(&s, NULL, err);                     the built-in ones
@@ -19,9 +18,8 @@
 
 #include "playbook/book/book.h"
 
-/* Does the playbook write a kernel for any graph, as the playbook `generate` does? If such a
- * playbook is on a shelf, it takes the kernels of the graph's parts from other playbooks of that
- * shelf. */
+/* Does the playbook write a kernel for any graph, as the playbook `generate` does? Such a playbook
+ * may take kernels for parts of the graph from the other playbooks on its shelf. */
 bool playbook_writes_graphs(const struct playbook *pb);
 /* Does the playbook fit the task on this architecture? The task is given as author facts, the JSON
  * that tells an author about a task (say_task_json() in prompt/say.h). If the playbook does not

@@ -87,8 +87,8 @@ struct share {
     const char *what;
 };
 
-/* A unit limits the kernel if it reaches this share of its peak. If no unit does, latency is the
- * limit. The share is lower for the L2, since no access pattern reaches its peak. */
+/* A unit of the GPU limits the kernel if it reaches this share of its peak. If no unit does,
+ * latency is the limit. The share is lower for the L2, since no access pattern reaches its peak. */
 static const double busy_pct = 60, busy_l2_pct = 50;
 
 static double busy_at(const struct share *s)
@@ -130,10 +130,10 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
     double each = launch_time(k);
     if (s.bound == BOUND_UNKNOWN)
         return BOUND_UNKNOWN;
-    /* A modelled time is a sum: the cost of a launch, the whole time of the busiest unit, and a
-     * part of the times of the other units and of latency. These other parts lower the share of the
-     * busiest unit, so it may be the limit even at a low share. If its share is low and latency has
-     * a larger one, latency is the limit. */
+    /* A modelled time is the sum of three terms: the cost of a launch, the whole time of the
+     * busiest unit, and a part of the times of the other units and of latency. The other two terms
+     * lower the share of the busiest unit, so this unit may be the limit even at a low share. If
+     * its share is low and latency has a larger share, latency is the limit. */
     if (str_eq(k->source, "model")) {
         if (launch_ns > 0 && each < 2 * launch_ns)
             return BOUND_LAUNCH;

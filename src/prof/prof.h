@@ -67,17 +67,17 @@ size_t ncu_launches(const struct ncu_table *t);
 const char *ncu_kernel(const struct ncu_table *t, size_t launch);
 /*
  * Adds the counters of launches first .. first+n-1 to the verdict, with ncu's own names and units.
- * The launches of one kernel become one row: values whose name ends in .sum are added up, others
- * are averaged, weighted by time.
+ * The launches of one kernel become one row. Values whose name ends in .sum are added up. Other
+ * values are averaged, weighted by time.
  */
 void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char *workload,
                   struct verdict *v);
 
 /* ---- from counters to words ---- */
 
-/* Fills `out` with the kernels that were counted at `workload` and have a time, from ncu's counters
- * if there are any, else from the emulator's counters. Returns how many there are, at most `max`.
- */
+/* Fills `out` with the kernels that were counted at `workload` and have a time. The numbers come
+ * from ncu's counters if there are any, else from the emulator's counters. Returns how many kernels
+ * there are, at most `max`. */
 size_t prof_from_counters(const struct verdict *v, const char *workload, struct prof_kernel *out,
                           size_t max);
 

@@ -2,9 +2,9 @@
  * say.h - describes tasks and verdicts to authors: in words for models, as JSON for programs.
  *
  * Invariants. No author is ever told:
- *  1. a held-out shape (with such shapes Hone checks whether a kernel is right for shapes that its
- *     author does not know), or a number measured at a held-out shape. An author may learn that the
- *     candidate failed there, and the kind of the failure;
+ *  1. a held-out shape, or a number measured at a held-out shape. With such shapes Hone checks
+ *     whether a kernel is right for shapes that its author does not know. An author may learn that
+ *     the candidate failed at one of them, and the kind of the failure;
  *  2. the source of the task's reference;
  *  3. a counter of the profiler or a bottleneck, while `profile` is false.
  * Authors learn about tasks and verdicts only from these functions, so only these functions must

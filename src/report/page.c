@@ -300,9 +300,9 @@ static int write_in(const char *dir, const char *name, const struct strbuf *sb, 
     return rc;
 }
 
-/* If `text` is an absolute path, or "word:" followed by an absolute path, returns a copy in which
- * path_to_share() has replaced the path; else returns `text`. If the new path has no slash, puts
- * "./" in front of it, so that it does not look like a name. */
+/* `text` may be an absolute path, or "word:" followed by an absolute path. Then returns a copy in
+ * which path_to_share() has replaced the path. If the new path has no slash, puts "./" in front of
+ * it, so that it does not look like a name. Returns any other `text` as it is. */
 static const char *near_path(const char *text, struct arena *mem)
 {
     const char *path = strchr(text, '/');
@@ -367,9 +367,9 @@ static char *short_numbers(const json_t *j)
     return text;
 }
 
-/* Returns a copy of the run with paths as seen from the working directory, because a report that is
- * shared must not show the directories of this machine. The copy's `task` can be given to commands
- * that run in the working directory. */
+/* Returns a copy of the run with paths as seen from the working directory. A report that is shared
+ * must not show the directories of this machine. The copy's `task` can be given to commands that
+ * run in the working directory. */
 static struct run_rec run_from_here(const struct run_rec *r, struct arena *mem)
 {
     struct run_rec out = *r;

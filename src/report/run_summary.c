@@ -144,7 +144,7 @@ static double best_before(const struct run_summary *m, size_t i)
 static const double SAME_TIME = 1.01;
 
 /* Whether the idea made a kernel that is faster than the best earlier kernel. A strategy may build
- * on a slower kernel for a while; a kernel that is faster only than that slower kernel is no gain.
+ * on a slower kernel for a while. A kernel that is faster only than that slower kernel is no gain.
  */
 static bool is_gain(const struct run_summary *m, const struct idea_rec *i)
 {

@@ -39,8 +39,9 @@ struct run_summary {
     struct event_rec_vec events;
     /* How many candidates there are, how many of them pass, and how many fail. */
     unsigned judged, passes, failures;
-    /* How many failures are not repairs of earlier failures, and how many of these led, through one
-     * or more repairs, to a candidate that passes. */
+    /* `failures_entered` counts the failures that are not repairs of earlier failures.
+     * `failures_repaired` counts how many of these led, through one or more repairs, to a candidate
+     * that passes. */
     unsigned failures_entered, failures_repaired;
     unsigned regressions; /* how many candidates pass, but are no improvement */
     unsigned refused;     /* how many failures have the kind no_code or rejected */

@@ -1,4 +1,4 @@
-/* autoscale.c - starts one worker for each bundle, and waits longer after each failure. */
+/* autoscale.c - decides when to start and cancel workers. See autoscale.h. */
 #include "sched/autoscale.h"
 
 #include "base/util.h"

@@ -8,8 +8,8 @@
  *
  * There should be one worker for each bundle (a directory with a job), up to `most` workers.
  * Workers that run and have nothing to do end by themselves (hone-worker --idle). If workers cannot
- * be started, or end before they finish a bundle, the autoscaler waits before it starts others: 2 s
- * after the first failure, then 4 s, up to 256 s.
+ * be started, or end before they finish a bundle, the autoscaler waits before it starts others. It
+ * waits 2 s after the first failure, then 4 s, up to 256 s.
  */
 #ifndef SCHED_AUTOSCALE_H
 #define SCHED_AUTOSCALE_H

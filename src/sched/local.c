@@ -4,8 +4,8 @@
  * its limit of wall time, local.c kills it with all processes it started.
  *
  * The worker of a GPU first waits until no other process of Hone uses that GPU. While it waits, it
- * says so in its file `turn` (job/turn.h). Its limit and its time begin when it has the GPU. A
- * worker that does not even say that it waits is killed after the same limit.
+ * says so in its file `turn` (job/turn.h). Its time limit and its running time begin when it has
+ * the GPU. A worker that does not even say that it waits is killed after the same limit.
  */
 #include <stdlib.h>
 #include <string.h>

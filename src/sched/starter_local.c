@@ -3,7 +3,7 @@
  * GPU while it runs a bundle (sched.h). If a worker dies, its bundle goes back to todo/
  * immediately, and Hone starts the worker again. If a worker dies MAX_DEATHS times in a row without
  * finishing a bundle, Hone stops using the worker's GPU. Hone starts a further worker only if there
- * are more bundles than workers that can take one.
+ * are more bundles than workers that can take a bundle.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -38,11 +38,11 @@
 
 #define SECOND UINT64_C(1000000000)
 /* Hone gives up after MAX_FAILURES failures in a row. A failure is a job that ended although no
- * bundle has finished, or a refusal of sbatch. Hone also gives up if squeue fails MAX_FAILURES
- * times in a row, for a long enough time. If squeue has never worked, that time is a minute
- * (BLIND_AT_FIRST times every_ns). If squeue has worked before, the time is a quarter of an hour
- * (BLIND_LATER times every_ns), because Slurm's controller may be restarting while the jobs go on.
- */
+ * bundle has finished, or a refusal of sbatch. Hone also gives up if squeue has failed at least
+ * MAX_FAILURES times in a row and the first of these failures was long ago. If squeue has never
+ * worked, long ago means a minute (BLIND_AT_FIRST times every_ns). If squeue has worked before, it
+ * means a quarter of an hour (BLIND_LATER times every_ns), because Slurm's controller may be
+ * restarting while the jobs go on. */
 enum { MAX_FAILURES = 5, BLIND_AT_FIRST = 12, BLIND_LATER = 180, MAX_WORKER_BYTES = 256 << 20 };
 
 extern char **environ;

@@ -2,9 +2,9 @@
  * answers.h - keeps the newest answers of the server, so that many open pages of one run cost one
  * query of the store.
  *
- * An answer is kept until the store or a training run changes, but at most two seconds. The limit
- * of two seconds is needed because an answer also says whether the process of a run is still alive,
- * and the store does not change when that process dies. Only the server's thread uses a `struct
+ * An answer is kept until the store or a training run changes, but at most two seconds. An answer
+ * also says whether the process of a run is still alive, and the store does not change when that
+ * process dies. So the limit of two seconds is needed. Only the server's thread uses a `struct
  * answers`.
  */
 #ifndef SERVE_ANSWERS_H

@@ -10,8 +10,8 @@
 #include "sys/loop.h"
 #include "view/view.h"
 
-/* EVENT_MAX is the most bytes of one event. BLOCK is the size in bytes of the buffer into which
- * libmicrohttpd lets us write. */
+/* EVENT_MAX is the largest size of an event, in bytes. BLOCK is the size in bytes of the buffer
+ * into which libmicrohttpd lets us write. */
 enum { WATCHED_RUNS = 100, EVENT_MAX = 16 << 10, BLOCK = 1024 };
 #define BEAT_NS (15 * SEC) /* after this time without news, a listener gets a comment (live.h) */
 

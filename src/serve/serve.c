@@ -215,8 +215,8 @@ static enum MHD_Result answer_request(struct server *v, struct MHD_Connection *c
 /*
  * libmicrohttpd calls this twice for a request: after its headers, and at its end. If we answer in
  * the first call, libmicrohttpd closes the connection. If we answer in the second call, the
- * connection stays open. If a request has a body, or a method other than GET and HEAD, we refuse it
- * in the first call, so that the server does not read the rest of it.
+ * connection stays open. We refuse a request in the first call if it has a body, or a method other
+ * than GET and HEAD. So the server does not read the rest of it.
  */
 static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *url,
                               const char *method, const char *version, const char *body,

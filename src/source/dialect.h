@@ -2,8 +2,8 @@
  * dialect.h - tells whether a kernel uses CuTe, and which parts of it.
  *
  * It counts CuTe's names in the source, without comments and strings. A source is in the cute
- * dialect if it does all of this: it includes a header of CuTe or CUTLASS; it makes tensors; it
- * divides them into tiles or partitions; it uses copy, a copy atom or an MMA atom. A kernel that
+ * dialect if it does four things. It includes a header of CuTe or CUTLASS. It makes tensors. It
+ * divides them into tiles or partitions. It uses copy, a copy atom or an MMA atom. A kernel that
  * only does raw pointer arithmetic is not in the dialect.
  */
 #ifndef SOURCE_DIALECT_H

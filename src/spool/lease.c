@@ -129,10 +129,10 @@ static void list_todo(struct spool_worker *w)
     w->listed = w->todo.n;
 }
 
-/* Returns the rank of a bundle: workers prefer bundles of a higher rank. A run with slow bundles
- * goes first, because it would otherwise end long after the others: most runs have only one bundle
- * in the spool at a time. The first bundle of a run goes before all others, because nobody knows
- * yet how slow the run's bundles are. */
+/* Returns the rank of a bundle: workers prefer bundles of a higher rank. Most runs have only one
+ * bundle in the spool at a time. A run with slow bundles would then end long after the other runs,
+ * so its bundles have a higher rank. The first bundle of a run goes before all others, because
+ * nobody knows yet how slow the run's bundles are. */
 static unsigned rank_of(const char *name)
 {
     return spool_name_seconds(name) - 1; /* so the rank of a first bundle is UINT_MAX */

@@ -79,9 +79,10 @@ void spool_worker_end(struct spool_worker *w);
 bool spool_claim(struct spool_worker *w);
 /* Returns how many of the waiting bundles this worker could take, or -1 if it could not look. */
 int spool_waiting(const struct spool_worker *w);
-/* Returns whether nobody should run this bundle again: its process died SPOOL_MAX_FAILED times
- * (M in its name), or it came back to todo/ SPOOL_MAX_TAKEN times for any reason (N in its name).
- * The caller then writes a result that says so, and ends with SPOOL_FINISHED. */
+/* Returns true if nobody should run this bundle again. This is so if its process died
+ * SPOOL_MAX_FAILED times (M in its name), or if it came back to todo/ SPOOL_MAX_TAKEN times for any
+ * reason (N in its name). The caller then writes a result that says so, and ends with
+ * SPOOL_FINISHED. */
 bool spool_hopeless(const struct spool_worker *w);
 
 /* Call it often. It writes the beat if a beat is due or if `note` changed. Returns false if the

@@ -7,7 +7,7 @@
  *
  * A worker runs each bundle in a child process. g counts how often a worker took the bundle and
  * gave no result, for any reason. f counts how often the child process died. Each claim of a bundle
- * has a different g, so the name of a claim is never used again, and a late worker cannot mistake a
+ * has a different g, so the name of a claim is never used again. So a late worker cannot mistake a
  * new claim for its own. A bundle that came in a tar file is called just todo/ID; its g and f are
  * 0.
  *

@@ -12,14 +12,14 @@
  *     }
  *     spool_run_end(&r);                      withdraws bundles that still wait
  *
- * Each run has a random name. A run looks only at bundles whose names contain the run's name, so
- * several runs may share a spool, and a run removes only its own bundles. A job has a random
+ * Each run has a random name. A run looks only at bundles whose names contain the run's name. So
+ * several runs may share a spool, and each removes only its own bundles. A job has a random
  * number, its nonce. A result counts only if it repeats the nonce of its job. After the first
  * result of a bundle, any further result is removed unread.
  *
  * Workers watch each other while they are idle. The run also watches its own bundles, because all
- * workers may be busy. If a bundle is in none of the folders for the time of two leases, it is lost
- * (somebody removed it), and spool_run_take() reports it with `lost`.
+ * workers may be busy. If a bundle is in none of the folders for the time of two leases, somebody
+ * has removed it. Then spool_run_take() reports it with `lost`.
  */
 #ifndef SPOOL_RUN_H
 #define SPOOL_RUN_H

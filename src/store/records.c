@@ -1,4 +1,5 @@
-/* records.c - writes and reads the calls, verdicts, nodes, ideas and events of a run. */
+/* records.c - writes and reads the calls, verdicts, nodes, ideas and events of a run. store.h
+ * explains these records. */
 #include "base/util.h"
 #include "store/sql.h"
 #include "store/store.h"

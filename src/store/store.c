@@ -78,7 +78,7 @@ static int migrate(struct store *s, struct err *err)
 
 /* Opens a store read-only. Even to read, SQLite wants to create a log file beside the store.
  * `may_log` tells whether it may. If it may not and there is no log file yet, we assume that no
- * process writes to the store, and tell SQLite that the file is immutable. */
+ * process writes to the store. Then we tell SQLite that the file is immutable. */
 static int open_to_read(struct store *s, bool may_log)
 {
     struct strbuf uri = STRBUF_INIT(4 * strlen(s->path) + 64);

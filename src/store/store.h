@@ -125,7 +125,7 @@ bool store_run_is_locked(struct store *s, int64_t run);
 const char *store_run_state(struct store *s, const struct run_rec *r);
 /* Removes the run and all its records, and then every blob that no run uses any more. Fails if a
  * process works on the run, or if the run belongs to a campaign. While a process works on any other
- * run or campaign, the blobs stay, because that process may be about to use one of them; a later
+ * run or campaign, the blobs stay, because that process may be about to use one of them. A later
  * removal deletes them. */
 int store_run_remove(struct store *s, int64_t run, struct err *err);
 

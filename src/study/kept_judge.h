@@ -1,5 +1,5 @@
 /*
- * kept_judge.h - a judge (agent/judge.h) that keeps verdicts in a folder, by task and source, and
+ * kept_judge.h - a judge (agent/judge.h) that keeps verdicts in a folder, by task and source. It
  * asks an evaluator only for verdicts that the folder does not have. Two sources count as the same
  * source if they differ only in // comments at their ends.
  */

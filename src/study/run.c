@@ -22,7 +22,7 @@
 #include "sys/json.h"
 #include "sys/pool.h"
 
-#define STREAM_SIBLINGS 7401 /* the stream of random numbers (base/rng.h) */
+#define STREAM_SIBLINGS 7401 /* recall_siblings() draws from this random stream (base/rng.h) */
 
 const struct study_arm study_arms[] = {
     {"refine", "refine", NULL, false, false, NULL},

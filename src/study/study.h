@@ -16,7 +16,7 @@
  * two arms the author is the built-in one. The evaluator gives the verdicts, on the emulator with
  * modelled times. A run ends when `budget` candidates are judged, or when the author has nothing
  * left to try. A run of the built-in author with memory also ends when it is as fast as the run
- * without memory, because we only count how many candidates it needed until then.
+ * without memory. We only count how many candidates it needed until then.
  *
  * DIR below is the study's folder. A verdict depends only on the task and the source, so the study
  * keeps verdicts in DIR/verdicts under a hash of both, and evaluates no source twice. It does only
@@ -25,7 +25,7 @@
  * setup belong to another study, and no table uses them.
  *
  * The study leaves out the check and held-out shapes of its tasks, and the baselines. The kernels
- * come from playbooks (Hone's kernel templates), which the tests check, and the shapes that are
+ * come from playbooks (Hone's kernel templates), which have tests of their own. The shapes that are
  * left show the errors that `noisy` makes. But a passing verdict in a study does not show that a
  * kernel is right.
  */
@@ -99,12 +99,12 @@ int study_read_rows(const struct study *s, struct study_row_vec *out, struct are
 /* Writes the setup of a row: everything on which the row depends, except arm, task and seed. */
 void study_setup(const struct study *s, const struct study_arm *arm, const struct task *t,
                  struct strbuf *out);
-/* Lists the sibling tasks of t. These are the tasks of the study, and their copies with a halved
- * axis, that have the same class as t and another name. */
+/* Lists the sibling tasks of t: tasks with the same class as t and another name. They come from the
+ * tasks of the study and from the copies of these tasks with a halved axis. */
 void study_siblings(const struct study *s, const struct task *t, struct study_sibling_vec *out);
 bool study_has_arm(const struct study *s, const struct study_arm *arm);
-/* Returns how many seeds the arm has: 0 if the study leaves it out, and 1 for the built-in author
- * without memory, because its runs do not depend on the seed. */
+/* Returns how many seeds the arm has. This is 0 if the study leaves the arm out. It is 1 for the
+ * built-in author without memory, because its runs do not depend on the seed. */
 uint32_t study_seeds(const struct study *s, const struct study_arm *arm);
 
 /* Writes the table of arms: how near each arm comes to the best known times, with a 95% interval

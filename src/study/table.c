@@ -9,7 +9,7 @@
 #include "study/scores.h"
 #include "sys/file.h"
 
-#define STREAM_BOOTSTRAP 7501 /* the stream of random numbers (base/rng.h) */
+#define STREAM_BOOTSTRAP 7501 /* study_mean() draws from this random stream (base/rng.h) */
 #define RESAMPLES 2000
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -60,10 +60,10 @@ struct program {
     const char *about;                  /* one sentence for --help */
     const struct command *const *table; /* in the order of --help */
     size_t n;
-    /* Prints, one per line, the words that may stand for a placeholder of the usage ("TASK", "RUN",
-     * "WHO"). For any other placeholder, prints the values that the option named `option` can have,
-     * such as those of "strategy"; `option` is "" if the placeholder is an operand. Returns false
-     * if it knows no words. May be NULL. */
+    /* Prints, one per line, the words that may stand for a placeholder of the usage, such as "TASK"
+     * or "RUN". If the placeholder is the value of an option, `option` is the option's name, such
+     * as "strategy". If the placeholder is an operand, `option` is "". Returns false if it knows no
+     * words. May be NULL. */
     bool (*names)(const char *placeholder, const char *option, FILE *out);
 };
 

@@ -338,10 +338,9 @@ void temp_dir_release(struct temp_dir *t)
     *t = (struct temp_dir)TEMP_DIR_INIT;
 }
 
-/* Whether a killed process left this temporary directory behind. That is so if the directory
- * belongs to this user, no process holds its lock, and it is so old that its owner has had time to
- * lock it.
- */
+/* Whether a killed process left this temporary directory behind. The directory must belong to this
+ * user, and no process may hold its lock. It must be older than a minute, because the owner of a
+ * new directory may not have locked it yet. */
 static bool is_left_behind(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

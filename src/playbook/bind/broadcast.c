@@ -1,6 +1,6 @@
 /*
  * broadcast.c - binds inputs whose shapes broadcast to the shape of the output. An input has stride
- * 0 along each axis of the output that it lacks, or in which its size is 1.
+ * 0 along each axis of the output that it lacks, or along which its size is 1.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +28,8 @@ static const char *dim_from_last(const json_t *tensor, size_t d)
 }
 
 /* Puts the axes of `out` into groups. `out` is the output, or a tensor with the shape to which the
- * inputs broadcast before a reduction. No group has both some of the `inner` innermost axes and
- * some of the other axes. Returns false if an input does not broadcast to `out`. */
+ * inputs broadcast before a reduction. No group mixes the `inner` innermost axes with other axes.
+ * Returns false if an input does not broadcast to `out`. */
 static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, const json_t *out,
                         size_t inner, struct groups *g, struct strbuf *why)
 {

@@ -21,10 +21,11 @@ bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b, const js
 
 /*
  * Binds the first n tensors of the task: inputs whose shapes broadcast to the output's shape. Each
- * may have its own dtype. A task needs no broadcasting if all inputs have the output's shape and
- * dtype, and there are no scalars. The function refuses such a task, because a simpler playbook
- * serves it. There is one exception: an operation along rows that works on an expression of the
- * inputs takes the task.
+ * may have its own dtype. The function refuses a task without scalars if all inputs have the
+ * output's shape and dtype, because a simpler playbook serves it. It also refuses a task that
+ * reduces an expression if all inputs have one dtype and the expression's shape. Two kinds of
+ * operations take these tasks nevertheless: one along rows that works on an expression of the
+ * inputs, and one with a text "alike" in playbook.json.
  */
 bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
                     size_t n, const json_t *texts, struct strbuf *why);

@@ -5,11 +5,11 @@
  * lists its settings. kernel.cu is the template. docs/playbooks.md describes both files, and
  * playbook/playbook.h says how Hone uses a playbook.
  *
- * A point has one value for each setting. The label of a point, such as "[softmax 1.0.2]", gives,
- * for each setting, the index of the point's value in the setting's list of values. In a run, each
- * kernel that is tried has a move, a text that says what was changed. The move ends with the label.
- * So the built-in author, which writes kernels from playbooks, can later read from the run which
- * points were tried.
+ * A point has one value for each setting. Its label is a text such as "[softmax 1.0.2]". The label
+ * gives each value as its index in the setting's list of values. In a run, each kernel that is
+ * tried has a move, a text that says what was changed. The move ends with the label. So the
+ * built-in author, which writes kernels from playbooks, can later read from the run which points
+ * were tried.
  */
 #ifndef PLAYBOOK_BOOK_BOOK_H
 #define PLAYBOOK_BOOK_BOOK_H
@@ -130,8 +130,8 @@ struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
 /* Fills b->guessed. For each setting with a `guess`, evaluates this expression for the largest
- * timed shape of the task, and finds the largest value of the setting that is at most the result.
- * If all values are above it, takes the smallest value. The expression may use the binding's texts
+ * timed shape of the task. Takes the largest value of the setting that is not above the result. If
+ * all values are above it, takes the smallest value. The expression may use the binding's texts
  * and the values of earlier settings. If the task has no timed shape, or the expression cannot be
  * computed, the entry is 0. */
 void guess_starts(const struct playbook *pb, const json_t *task, struct pb_binding *b);
@@ -173,11 +173,12 @@ VEC_DECL(pb_trial_vec, struct pb_trial);
  * the other stages. Of the values of a setting, those nearest to base's value come first; at the
  * same distance, the higher value comes first.
  *
- * A value is dominated if trials show that it is worse than base's value: two tried points differ
- * only in this setting, the point with base's value passed, and the point with the other value
- * failed or was more than 5% slower. A dominated value is left out. So are all values on the same
- * side of base's value that are farther away. Returns false when no point is left. Sets *changed to
- * the setting that differs, or to the first of the two settings that differ.
+ * A value is dominated if two trials show that it is worse than base's value. The two tried points
+ * must differ only in this setting. The point with base's value must have passed. The point with
+ * the other value must have failed, or must be more than 5% slower. A dominated value is left out.
+ * So are all values on the same side of base's value that are farther away. Returns false when no
+ * point is left. Sets *changed to the setting that differs, or to the first of the two settings
+ * that differ.
  */
 bool playbook_next(const struct playbook *pb, const struct pb_binding *b,
                    const struct pb_trial_vec *tried, const struct pb_point *base, int stage,

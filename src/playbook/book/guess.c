@@ -114,7 +114,8 @@ bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const 
     return !pb->fits || (compute(pb, b, pb->fits, p, pb->nsettings, &none, &yes) && yes);
 }
 
-/* Returns 1 more than the index of the value that suits the shape; 0 if the guess has no value. */
+/* Returns 1 more than the index of the value of setting i that suits the shape. Returns 0 if the
+ * setting's `guess` cannot be computed. */
 static uint8_t guess(const struct playbook *pb, struct pb_binding *b, uint32_t i,
                      const struct shape *shape)
 {

@@ -1,5 +1,6 @@
 /* load.c - reads playbooks into a shelf, the list of all playbooks. Checks playbook.json. Keeps the
- * text of kernel.cu as it is: expand.c checks the placeholders when it replaces them. */
+ * text of kernel.cu as it is: expand.c checks the placeholders when it replaces them. An op is an
+ * operation that a playbook can do. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* texts.c - keeps the texts of a binding, and writes sizes and C++ types as texts. */
+/* texts.c - keeps the texts of a binding, and writes sizes and C++ types as texts. A binding
+ * (book.h) is a template fitted to one task. */
 #include "playbook/book/texts.h"
 
 #include <ctype.h>

@@ -22,7 +22,7 @@ const char *restricted(const struct pb_binding *b);
 
 /* Are the texts equal if blanks are ignored? */
 bool same_text(const char *a, const char *b);
-/* A shape is a list of sizes, each a text. Are all sizes of both shapes equal? */
+/* A shape is a list of sizes, each a text. Do both shapes have the same sizes? */
 bool same_shape(const json_t *a, const json_t *b);
 
 /* A size as a factor of a product, in parentheses unless it is "1". */

@@ -5,8 +5,8 @@
  * (graph/reference/stores.h). A unit is one run of a kernel's body: it computes one element of the
  * launch's value, or one line of it (all elements along one axis). An anchor is a convolution or a
  * product of matrices. A template is the hand-written kernel of a playbook, which may take the
- * place of generated kernels. There are three ways to map units to threads (@{items} is a setting
- * of the playbook `generate`):
+ * place of generated kernels. @{items} is a setting of the playbook `generate`. There are three
+ * ways to map units to threads:
  *
  *   MAP_THREADS   a thread computes @{items} units
  *   MAP_LANES     a group of threads ("lanes") computes one unit, and they share its loop
@@ -28,7 +28,7 @@
 /* One launch computes at most MAX_TOGETHER sinks; more would need too many arguments. A graph with
  * more than MAX_ELEMENTWISE_PARTS sinks uses no templates for elementwise work. */
 enum { MAX_TOGETHER = 4, MAX_ELEMENTWISE_PARTS = 16 };
-/* A number of threads that fills a GPU. If a launch has at least as many units, and the loop of a
+/* A number of threads that fills a GPU. If a launch has at least this many units, and the loop of a
  * unit does not read contiguous memory, each unit has one lane. */
 enum { ENOUGH_THREADS = 1 << 18 };
 
@@ -42,10 +42,10 @@ struct writer {
     struct params params;
     struct arena arena;
     unsigned kernels; /* how many kernels have been written */
-    /* One per sink: true if an earlier launch computes the sink, or if the template of the tail
-     * makes its launch unnecessary. */
+    /* One per sink: true if an earlier launch computes the sink, or if it needs no launch because a
+     * template computes the whole tail (find_tail()). */
     bool *done;
-    struct stores tail;           /* see find_tail() */
+    struct stores tail;           /* `stores` without the values of the tail: see keep_anchors() */
     const struct sink *tail_sink; /* NULL if no template computes the tail as a whole */
     const struct generate_templates *templates;
     struct strbuf workspaces, tensormaps; /* workspaces and tensor maps of templates */
@@ -116,8 +116,8 @@ static bool is_contiguous(const struct value *v)
 }
 
 /* How many lanes a unit has, as an expression for the launch plan. The number is a power of two. If
- * a unit reads its elements twice, it has more lanes: then fewer units run at once, and the
- * elements of all of them stay in the L1 cache. */
+ * a unit reads its elements twice, it has more lanes. Then fewer units run at once, and the
+ * elements of all these units stay in the L1 cache. */
 static const char *lanes_text(struct writer *w, const struct dim *units, const struct dim *n,
                               bool contiguous, bool twice)
 {
@@ -167,8 +167,8 @@ static void write_sink(struct emit *e, const struct sink *s)
     }
 }
 
-/* Writes a reduction, and then the value of the second sink. A unit of the second sink reads only
- * that element of the reduction that the unit itself has just computed, or no element of it. */
+/* Writes a reduction, and then the value of the second sink. A unit of the second sink reads at
+ * most one element of the reduction: the one that the unit itself has just computed. */
 static void write_riding(struct emit *e, const struct sink *s)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
@@ -604,8 +604,9 @@ static size_t keep_anchors(struct writer *w, bool *below)
     return n;
 }
 
-/* Is the value of the sink needed to compute an anchor? True also for squares around a mean if an
- * anchor needs the sum for that mean, because one launch computes the partial sums of both. */
+/* Is the value of the sink needed to compute an anchor? If an anchor needs the sum for a mean, the
+ * answer is yes also for the squares around that mean: one launch computes the partial sums of
+ * both. */
 static bool is_before(struct writer *w, const struct sink *s, const bool *below)
 {
     const struct value *centre = w->stores.store[s->v->id].centre;
@@ -626,10 +627,9 @@ static void note_tail(struct writer *w, const struct value *v, size_t reader, bo
             note_tail(w, v->args[k], reader, seen);
 }
 
-/* The tail of a graph with one output is the work after its anchors: a norm, a softmax or a pooling
- * of a convolution, for example. Generated kernels store the sums and extremes of the tail, and
- * read the anchor's result again for each of them. If a template fits the tail as a whole, it
- * replaces these launches. */
+/* The tail of a graph with one output is the work after its anchors, for example a norm or a
+ * pooling. Generated kernels store the sums and extremes of the tail, and read the anchor's result
+ * again for each of them. If a template fits the tail as a whole, it replaces these launches. */
 static void find_tail(struct writer *w)
 {
     const struct sink_vec *v = &w->stores.sinks;

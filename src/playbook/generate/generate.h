@@ -7,17 +7,17 @@
  *         ...                                  x.plan, x.kernels
  *     generated_release(&x);
  *
- * The code that writes the reference of a graph (graph/reference/) does the main steps:
- * graph_lower_for_kernel() reduces the graph to few kinds of operations, stores_plan() decides
- * which values are stored, and emit_value() writes the statements for one element. A launch
- * computes one stored value, two reductions of the same rows, or up to four values or outputs that
- * need no loop. A launch that reads the result of elementwise work does this work itself, unless
- * that would repeat much work.
+ * The code that writes the reference of a graph (graph/reference/) does the main steps.
+ * graph_lower_for_kernel() reduces the graph to few kinds of operations. stores_plan() decides
+ * which values are stored. emit_value() writes the statements for one element. A launch computes
+ * one stored value, two reductions of the same rows, or up to four values or outputs that need no
+ * loop. A launch that reads the result of elementwise work does this work itself, unless that would
+ * repeat much work.
  *
- * A launch that contains an anchor (a convolution or a product of matrices) becomes a task of its
- * own: it reads the inputs and stored values that the launch reads, and its output is the value
- * that the launch computes. If a template fits this task, the launches and kernels of the template
- * replace the launch.
+ * An anchor is a convolution or a product of matrices. A launch that contains an anchor becomes a
+ * task of its own. This task reads the inputs and stored values that the launch reads, and its
+ * output is the value that the launch computes. If a template fits this task, the launches and
+ * kernels of the template replace the launch.
  *
  * Stored values are in workspaces. Two values of the same size share a workspace if the first one
  * is not read any more when the second one is computed. The generated texts have the placeholders
@@ -47,8 +47,8 @@ struct generated {
 
 struct generate_templates {
     const json_t *task; /* the author facts of the whole task: say_task_json() in prompt/say.h */
-    /* Writes the kernel file of the first template that fits the task; false if none fits. NULL if
-     * there are no templates. */
+    /* Writes the kernel file of the first template that fits the task. Returns false if none fits.
+     * `write` is NULL if there are no templates. */
     bool (*write)(void *ctx, const json_t *task, struct strbuf *source);
     void *ctx;
 };

@@ -60,14 +60,15 @@ void params_find(struct params *p, const char *body, const struct sink *sinks, s
  * reads. */
 void params_done(struct params *p, size_t last);
 
-/* These functions append the parameters of the launch: as declarations in the kernel, where `index`
- * is the type of indices; as names in a call; and as arguments in the launch plan. */
+/* Each of these functions appends the parameters of the launch. params_declare() writes
+ * declarations for the kernel, in which `index` is the type of indices. params_names() writes the
+ * names for a call. params_args() writes the arguments for the launch plan. */
 void params_declare(const struct params *p, const char *index, struct strbuf *out);
 void params_names(const struct params *p, struct strbuf *out);
 void params_args(const struct params *p, struct strbuf *out);
-/* Do all indices of the launch fit an int? They do if no array has more than 2^30 elements, and
- * `units`, the number of units of the launch, is not larger either. If that depends on the axes,
- * *when becomes the condition, as an expression for the launch plan. */
+/* Do all indices of the launch fit an int? They do if no array has more than 2^30 elements, and if
+ * `units` is at most 2^30. `units` says how many times the launch runs the kernel's body. If the
+ * answer depends on the axes, *when becomes the condition, as an expression for the launch plan. */
 enum params_fit { FITS_ALWAYS, FITS_SOMETIMES, FITS_NEVER };
 enum params_fit params_fit_int(const struct params *p, const struct dim *units, const char **when);
 

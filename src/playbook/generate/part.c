@@ -275,7 +275,7 @@ json_t *part_task(const struct part *p)
         json_object_set_new(task, "allow_tf32", json_true());
     if (t.multiplies_sums) {
         /* The task allows kernels to round the terms to TF32 before they are added up. Rounding the
-         * sum of n terms would lose more: the rounding errors of n terms partly cancel, but the
+         * sum of n terms would lose more. The rounding errors of n terms partly cancel. But the
          * error of the rounded sum is up to n times as large as that of one term. */
         json_object_del(task, "allow_tf32");
         json_object_del(task, "allow_tf32_convs");

@@ -24,8 +24,8 @@ struct part {
 };
 
 /* Does the launch compute an anchor (stores.h), and nothing else that needs a loop? If `keep` is
- * not NULL, the function marks the anchors in it, by id, and returns whether there is an anchor,
- * even if something else needs a loop. */
+ * not NULL, the function marks the anchors in it, by id. Then it returns true if there is an
+ * anchor, even if something else needs a loop. */
 bool part_has_anchor(const struct part *p, bool *keep);
 /* Is all work of the launch elementwise, and does its value have at least two axes of a size other
  * than 1? This function and part_is_tail() return false also if a template would round a float that

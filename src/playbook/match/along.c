@@ -56,8 +56,8 @@ static bool is_zero(const struct value *v)
     return value_is_number(v, &number) && number == 0;
 }
 
-/* If v is an exclusive scan along one axis (a zero, then the running sums of all elements except
- * the last), returns the value that is scanned. Otherwise returns NULL. */
+/* An exclusive scan along an axis is a zero, followed by the running sums of all elements except
+ * the last. If v is an exclusive scan, returns the value that is scanned, else NULL. */
 static const struct value *exclusive_scan_of(const struct value *v)
 {
     if (v->op != OP_CAT || v->nargs < 2 || (v->nargs > 2 && v->args[2]) ||
@@ -184,8 +184,8 @@ static bool keeps_others(const json_t *shape, const struct along *a, const json_
 /*
  * Returns the task with its tensors reshaped for an op over axes [from, to); a new reference. With
  * `rows` these are the last axes, and they are merged into one. Otherwise each tensor gets three
- * axes: all axes before `from`, the axes [from, to), and all axes after. The result of a reduction
- * lacks the middle axis.
+ * axes: one for all axes before `from`, one for the axes [from, to), and one for all axes after.
+ * The result of a reduction lacks the middle axis.
  */
 static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
 {

@@ -58,8 +58,8 @@ static bool has_op(void *op, const struct value *v)
     return v->op == *(const enum graph_op *)op;
 }
 
-/* If v has the elements of a value that the operation `op` computes, in the same order and perhaps
- * in another shape, returns this value. Otherwise returns NULL. */
+/* Looks for a value that the operation `op` computes, and that has the same elements as v in the
+ * same order. Its shape may differ. Returns this value, or NULL if there is none. */
 static const struct value *base_of(struct match *x, const struct value *v, enum graph_op op)
 {
     const struct view_end end = {has_op, &op, true};
@@ -81,7 +81,7 @@ static bool are_same_matrices(struct match *x, const struct value *a, const stru
 
 /* ---- the operands ---------------------------------------------------------------------------- */
 
-/* If v is a view of an input that is multiplied or divided by single numbers, returns the view
+/* v may be a view of an input that is multiplied or divided by single numbers. Returns the view
  * without these operations, and puts the operations into the list. */
 static const struct value *without_factors(struct match *x, const struct value *v,
                                            struct factors *out)
@@ -179,7 +179,8 @@ static bool find_attention(struct match *x, struct attention *a)
 /* ---- bands ----------------------------------------------------------------------------------- */
 
 /* If v is an index along one axis of the scores, such as torch.arange(N), returns the template's
- * name for this index: "n", "m", or "0" if v is a single index. Otherwise returns NULL. */
+ * name for this index. It is "n" for keys, "m" for queries, and "0" if v is a single index. Returns
+ * NULL if v is no index. */
 static const char *index_name(const struct attention *a, const struct value *v)
 {
     const struct value *from = v;
@@ -425,7 +426,7 @@ static bool write_masked(struct writing *w, struct strbuf *out)
 }
 
 /* Binds texts for the inputs, scalars and axes that the score reads. bind_reads() in epilogue.c
- * lists these texts. */
+ * lists these texts; `reads` is not needed here. */
 static bool bind_reads(struct writing *w)
 {
     struct match *x = w->x;

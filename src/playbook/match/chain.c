@@ -10,7 +10,7 @@
  *
  * All passes are along the same neighbouring axes, so the kernel sees the output as [outer, length,
  * inner]. A value of the graph is a *space* if it has an element for each element of the output, in
- * the same order; a reshape leads from one space to the next, as in a group norm. Inputs broadcast
+ * the same order. A reshape leads from one space to the next, as in a group norm. Inputs broadcast
  * to the shape of the output, or have the shape of another space.
  */
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct chain {
     const struct dim *outer, *length, *inner; /* NULL until a pass is found */
     const struct value *pass[MAX_PASSES];     /* sums and extremes, inner ones first */
     size_t n;
-    const struct value *space[GRAPH_MAX_VALUES]; /* the space of each value looked at */
+    const struct value *space[GRAPH_MAX_VALUES]; /* for each value, the space it broadcasts to */
     bool in_pass[GRAPH_MAX_VALUES];              /* values that were looked at inside a pass */
     bool full[PB_MAX_TENSORS];       /* inputs with the shape of a space other than the output */
     bool broadcasts[PB_MAX_TENSORS]; /* inputs that broadcast to the output's shape */
@@ -280,7 +280,8 @@ static void bind_axes(struct chain *c)
 }
 
 /* Sets x->seen to a copy of the task in which some shapes are changed. The output gets the shape of
- * the expression. Each input with the shape of another space (c->full) gets it too. */
+ * the expression. Each input with the shape of another space (c->full) gets the expression's shape
+ * too. */
 static void see_full(struct chain *c)
 {
     json_t *task = json_deep_copy(c->x->m->facts), *t, *shape = json_array();

@@ -11,13 +11,13 @@
 #include "playbook/match/epilogue.h"
 
 /* The sides are depth, height and width. MAX_WINDOW is the largest size of the window along a side.
- * For "depthwise" it is also the most elements of a window. */
+ * For "depthwise" it is also the largest number of elements of a window. */
 enum { SIDES = 3, MAX_WINDOW = 64 };
 /* The largest stride, dilation and padding that templates take, because they compute with int. */
 enum { MAX_STEP = 1 << 16 };
 /* The template of dense convolutions has a mask of 64 bits: a bit for each place of the window
  * along each side, and one more. So the sum of the window's sizes is at most 63. MAX_PHASES is the
- * most phases (bind_taps()). */
+ * largest number of phases; bind_taps() explains phases. */
 enum { MAX_WINDOW_SUM = 63, MAX_PHASES = 4096 };
 
 static const char *const side_names[SIDES] = {"d", "h", "w"};
@@ -52,8 +52,8 @@ static bool find_side(struct conv *c, const struct value *pad, unsigned i)
     return before->is_number;
 }
 
-/* Does v pad only spatial axes, and with zeros, as F.pad does? The padding after the last row and
- * column need not be a known number, because it follows from the result's shape. */
+/* Does the padding v add only zeros, and only along spatial axes? The padding after the last row
+ * and column need not be a known number, because it follows from the result's shape. */
 static bool is_zero_pad(const struct value *v)
 {
     double zero = 1;
@@ -90,8 +90,8 @@ static bool find_conv(const struct match *x, enum graph_op op, struct conv *c)
 }
 
 /* Does each output channel read only one input channel? There may be several output channels for
- * each input channel, but a convolution with one input channel counts only if it has one output
- * channel. */
+ * each input channel. But a convolution with only one input channel counts as depthwise only if it
+ * has one output channel. */
 static bool is_depthwise(const struct conv *c)
 {
     const struct value *w = c->v->args[1];
@@ -197,19 +197,21 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
 }
 
 /* Binds five numbers about the taps (places of the window) along side i:
- * - "phases": the stride in a transposed convolution, else 1. The outputs whose places are equal
- *   modulo the stride form a phase;
- * - "taps": the most taps that a phase uses. Along the width of a transposed convolution it is the
- *   number of columns instead. The taps whose offsets, divided by the stride and rounded down, are
- *   equal form a column, which has at most one tap for each phase;
- * - "kinds": how many different remainders the offsets of the taps have modulo the stride. The
- *   places of the input that taps with the same remainder read form a kind;
- * - "reach": the distance from the first tap to the last, counted in places of one kind;
+ * - "phases": how many phases there are. In a transposed convolution, the outputs whose places are
+ *   equal modulo the stride form a phase, so this is the stride. Otherwise it is 1.
+ * - "taps": the largest number of taps that a phase uses. Along the width of a transposed
+ *   convolution it is the number of columns instead. Divide the offset of each tap by the stride,
+ *   and round down: taps with equal results form a column. A column has at most one tap for each
+ *   phase.
+ * - "kinds": how many different remainders the offsets of the taps have modulo the stride. Taps
+ *   with the same remainder read certain places of the input, and these places form a kind. In a
+ *   transposed convolution there is only 1 kind.
+ * - "reach": the distance from the first tap to the last, counted in places of one kind.
  * - "turn": along the width of a transposed convolution, a number that is added to the place of a
  *   tap. The remainder of the sum modulo the stride is the phase of the tap. The turn makes up for
  *   the padding, so that the phases of one place of the input are neighbours in the output. It is 0
  *   if making up for the padding would need more taps.
- * Returns the most taps that a phase uses along this side. */
+ * Returns the largest number of taps that a phase uses along this side. */
 static int64_t bind_taps(struct match *x, const struct conv *c, int i)
 {
     int64_t window = c->window[i], stride = c->stride[i], gap = c->dilation[i];
@@ -233,7 +235,8 @@ static int64_t bind_taps(struct match *x, const struct conv *c, int i)
     return most;
 }
 
-/* Binds the taps of each side, the number of all phases, and the most taps that a phase uses. */
+/* Binds the taps of each side, the number of all phases, and the largest number of taps that a
+ * phase uses. */
 static void bind_phases(struct match *x, const struct conv *c)
 {
     int64_t phases = 1, taps = 1;

@@ -76,9 +76,9 @@ static int axis_of_n(const struct epilogue *e, const struct value *d)
     return d->rank > 1 && is_like(d, p) ? 1 : -1;
 }
 
-/* t is an input. Returns the template's text for the index in t that belongs to an element of d:
- * "0" if t is a single value, "n" if t has one value for each column or channel, "at" if t has the
- * shape of d. Returns NULL otherwise. */
+/* t is an input. Returns the template's text for the index in t that belongs to an element of d.
+ * The text is "0" if t is a single value, "n" if t has one value for each column or channel, and
+ * "at" if t has the shape of d. Returns NULL otherwise. */
 static const char *place_of(const struct epilogue *e, const struct value *t, const struct value *d)
 {
     int axis = axis_of_n(e, d);
@@ -88,9 +88,10 @@ static const char *place_of(const struct epilogue *e, const struct value *t, con
                                                          : NULL;
 }
 
-/* Returns the template's text for v if v is an index along one axis of d, such as torch.arange(N)
- * or torch.arange(M)[:, None], and broadcasts to the shape of d: "n" along the columns or channels,
- * "m" along the rows, "0" if v is a single index. Returns NULL otherwise. */
+/* If v is an index along one axis of d, and broadcasts to the shape of d, returns the template's
+ * text for it. Examples of v are torch.arange(N) and torch.arange(M)[:, None]. The text is "n"
+ * along the columns or channels, "m" along the rows, and "0" if v is a single index. Returns NULL
+ * if v is something else. */
 static const char *index_name(const struct epilogue *e, const struct value *v,
                               const struct value *d)
 {
@@ -144,8 +145,8 @@ static bool is_any_input(void *m, const struct value *v)
     return meaning_input(m, v) >= 0;
 }
 
-/* If v is a reshape or permute that keeps the elements in order, and has the shape of w->domain,
- * writes the expression of the value that v reads. Returns false otherwise. */
+/* Writes the expression of the value that v reads, if v is a reshape or permute that keeps the
+ * elements in order. v must have the shape of w->domain. Returns false for any other v. */
 static bool write_reshape(struct writing *w, const struct value *v, struct strbuf *out,
                           struct strbuf *why)
 {
@@ -217,9 +218,12 @@ static bool is_output(const struct match *x, int i)
     return false;
 }
 
-/* Binds these texts for everything that the expression reads: `fields`, the members of struct Extra
- * (playbooks/parts/epilogue.cu); `params`, the kernel's parameters; `extra`, the plan's arguments;
- * `data`, the names v<i>. Also binds `reads`: does the expression read an input? */
+/* Binds these texts for everything that the expression reads:
+ * - `fields`: the members of struct Extra (playbooks/parts/epilogue.cu);
+ * - `params`: the kernel's parameters;
+ * - `extra`: the plan's arguments;
+ * - `data`: the names v<i>;
+ * - `reads`: "true" if the expression reads an input, else "false". */
 static bool bind_reads(struct match *x, const struct writing *w)
 {
     struct strbuf fields = STRBUF_INIT(4096), params = STRBUF_INIT(4096), args = STRBUF_INIT(4096),

@@ -23,8 +23,8 @@ struct leaves {
     void *ctx;
 };
 
-/* Returns false, with the reason, if v is computed from the leaves by an operation that is not
- * elementwise, if a leaf is not allowed, or if the text would be too long. */
+/* Writes v. Returns false, with the reason, in three cases: an operation between the leaves and v
+ * is not elementwise; a leaf is not allowed; the text would be too long. */
 bool write_expression(const struct value *v, const struct leaves *leaves, struct strbuf *out,
                       struct strbuf *why);
 

@@ -23,7 +23,7 @@ struct form {
     const struct pb_op *op;
     struct meaning *m;
     const char *text;                         /* the form, with -1 for $last */
-    const struct value *results[MAX_RESULTS]; /* the task's results, made by for_comparing() */
+    const struct value *results[MAX_RESULTS]; /* the task's results, after for_comparing() */
     size_t inputs, nroles;
     const char *roles[MAX_ROLES];           /* inputs, then scalars */
     const struct value *values[MAX_ROLES];  /* the value that each role stands for */
@@ -140,9 +140,9 @@ static int updated(const struct meaning *m, size_t k)
     return -1;
 }
 
-/* Assigns the inputs that are updated in place. If the op's k-th output is also an input, the
- * task's k-th output must be an input too, and gets that role. Returns false if it is not an
- * input. */
+/* Assigns roles to the inputs that are updated in place. If the op's k-th output is also an input,
+ * the task's k-th output must be an input too, and gets the role of the op's k-th output. Returns
+ * false if the task's output is not an input. */
 static bool place_results(struct form *f)
 {
     const struct pb_signature *sig = f->op->sig;

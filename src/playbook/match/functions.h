@@ -2,8 +2,8 @@
  * functions.h - a CUDA C++ expression for each elementwise function of a graph, such as abs or exp.
  *
  * In the texts $0, $1, ... stand for the operands. max_nan and min_nan (playbooks/parts/values.cu)
- * keep a NaN, as PyTorch does. expression.c writes operators (add, eq, ...), because integers and
- * bools need other forms.
+ * keep a NaN, as PyTorch does. Operators (add, eq, ...) are not in this table. expression.c writes
+ * them, because integers and bools need other forms.
  */
 #ifndef PLAYBOOK_MATCH_FUNCTIONS_H
 #define PLAYBOOK_MATCH_FUNCTIONS_H

@@ -33,10 +33,12 @@ struct match_way {
 /* The way of that name; NULL if there is no such way. */
 const struct match_way *match_way(const char *from);
 
-/* "torch": matches if all operations are elementwise. Binds expr and expr:type. */
+/* "torch": matches if all operations are elementwise. Binds expr, the value as a CUDA C++
+ * expression (expression.h), and expr:type, its type. */
 const struct pb_op *match_elementwise(struct match *x);
 /* "torch rows": matches one reduction, softmax or scan of an elementwise expression along the last
- * axes. A further elementwise expression may follow a reduction. Binds expr and post. */
+ * axes. A further elementwise expression may follow a reduction. Binds expr, the first of these
+ * expressions, and post, the second one. */
 const struct pb_op *match_rows(struct match *x);
 /* "torch axis": like "torch rows", but along other axes than the last. */
 const struct pb_op *match_axis(struct match *x);
@@ -47,8 +49,8 @@ const struct pb_op *match_product(struct match *x);
 const struct pb_op *match_matvec(struct match *x);
 /* "torch conv": one depthwise convolution, and an epilogue. Binds stride:h, pad:w and so on. */
 const struct pb_op *match_conv(struct match *x);
-/* "torch dense conv": one convolution, transposed or not, that is not depthwise, and an epilogue.
- * Binds stride:d, pad:h, dilation:w and so on, groups, phases and taps. */
+/* "torch dense conv": one convolution that is not depthwise, and an epilogue. The convolution may
+ * be transposed. Binds stride:d, pad:h, dilation:w and so on, groups, phases and taps. */
 const struct pb_op *match_dense_conv(struct match *x);
 /* "torch permute": a permutation of the axes of the only input. */
 const struct pb_op *match_permute(struct match *x);
@@ -63,9 +65,9 @@ const struct pb_op *match_nested(struct match *x);
 /* "torch pool": pooling of the only input. The windows lie along its last one, two or three axes.
  * Binds size:d, step:h, dilation:w, pad:d and so on, fill and post. */
 const struct pb_op *match_pool(struct match *x);
-/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain and scale. Also binds the band of
- * keys that count for a query (band.h), and `empty`: the result for a query for which no key
- * counts. */
+/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain and scale, which attention.c
+ * explains. Also binds the band of keys that count for a query (band.h), and `empty`: the result
+ * for a query for which no key counts. */
 const struct pb_op *match_attention(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the two halves of each row of the only
  * input. */

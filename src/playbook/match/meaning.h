@@ -5,7 +5,7 @@
  * In kernels these are v0, v1, ...: the inputs in order, then the scalars, then (after
  * meaning_take_axes()) the axes that the computation uses as numbers.
  *
- * If every use of an input reads it through the same reshape, such as w[:, None], and this reshape
+ * A task may read an input always through the same reshape, such as w[:, None]. If this reshape
  * only adds or removes axes of size 1, matching treats the input as if it had the reshape's shape.
  *
  *     struct meaning m;

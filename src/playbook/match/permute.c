@@ -9,7 +9,7 @@
 #include "playbook/match/match.h"
 
 /* The axes of the result, divided into runs. A run is a sequence of axes that follow each other in
- * the input too: run k of the result is axes [from[k], from[k] + len[k]) of the input. */
+ * the input too. Run k of the result is axes [from[k], from[k] + len[k]) of the input. */
 struct runs {
     size_t n, from[GRAPH_MAX_RANK], len[GRAPH_MAX_RANK];
 };
@@ -65,7 +65,7 @@ const struct pb_op *match_permute(struct match *x)
     }
     struct arena mem = ARENA_INIT;
     const char *dims[4] = {"1"};
-    /* After the front, the runs are in the result's order: first N, then M. */
+    /* The runs are in the order of the result: Z (if there is one), N, M, and for rows D. */
     for (size_t k = 0; k < r.n; k++) {
         size_t to = k < front ? 0 : k == front ? 2 : k == front + 1 ? 1 : 3;
         dims[to] = dims_product(&mem, shape, r.from[k], r.from[k] + r.len[k]);

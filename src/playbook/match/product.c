@@ -25,7 +25,7 @@ struct product {
     const struct value *args[2]; /* the operands, before they were repeated along the batch */
     struct operand a, b;
     bool batched[2]; /* for A and B: is there a matrix for each index of the batch? */
-    bool turned[2];  /* A is stored as [Z, K, M]; B is stored as [Z, N, K] */
+    bool turned[2];  /* [0]: A is stored as [Z, K, M]; [1]: B is stored as [Z, N, K] */
     const struct dim *z, *m, *n, *k;
 };
 
