@@ -52,12 +52,12 @@ enum http_outcome {
 };
 
 int http_open(struct http **out, struct err *err);
-void http_close(struct http *h); /* free all transfers first */
+void http_close(struct http *h); /* also frees the transfers that are left */
 
 int http_start(struct http *h, const struct http_request *rq, struct http_transfer **out,
                struct err *err);
-/* Sends and receives bytes for all transfers. Returns when something happened or the time is over.
- */
+/* Sends and receives bytes for all transfers. Returns when something happened, or after
+ * timeout_ns. */
 void http_wait(struct http *h, uint64_t timeout_ns);
 bool http_done(const struct http_transfer *t);
 enum http_outcome http_outcome(const struct http_transfer *t);

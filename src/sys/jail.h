@@ -1,6 +1,6 @@
 /*
- * jail.h - limits the files and the network of a child process, for code that Hone did not write:
- * a task's reference.c, and all that `hone mcp` runs.
+ * jail.h - limits the files and the network of a child process. Hone uses it for code that it did
+ * not write: a task's reference.c, and everything that `hone mcp` runs.
  *
  *     static const char *const read[] = {"/usr", "/lib", NULL}, *const write[] = {"work", NULL};
  *     struct jail j = {.read = read, .write = write, .net = JAIL_NET_NONE};
