@@ -283,8 +283,9 @@ static void load_tolerance_of(const struct json_node *n, struct task_tensor *t)
     load_why(n, t);
 }
 
-/* If a FlashInfer-Bench definition gives no tolerance, the relative error of a float output may be
- * a few units in the last place, or 1e-5 if that is more. An integer output must be exact. */
+/* Sets the tolerance for a FlashInfer-Bench definition that gives none. The relative error of a
+ * float output may be a few units in the last place, or 1e-5 if that is more. An integer output
+ * must be exact. */
 static void default_tolerance(struct task_tensor *t)
 {
     t->rtol = dtype_is_float(t->dtype) ? ldexp(4, -1 - dtype_mantissa_bits(t->dtype)) : 0;
