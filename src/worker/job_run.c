@@ -154,8 +154,8 @@ static bool sampling_begins(const struct job *j, uint32_t c)
 }
 
 /* On the emulator a sampled call may run so long that the watchdog ends the process. So the worker
- * verifies all earlier calls before the first case with sampled calls. (An emulated kernel cannot
- * read the truth, which lies in memory of the host.) */
+ * verifies all earlier calls before the first case with sampled calls. This is safe: an emulated
+ * kernel cannot read the truth, which lies in memory of the host. */
 static enum result_status run_cases(struct job_run *r)
 {
     enum result_status st = RESULT_OK;
