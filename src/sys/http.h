@@ -65,7 +65,8 @@ const char *http_outcome_text(const struct http_transfer *t); /* one sentence, w
 int http_status(const struct http_transfer *t);               /* 0 = no answer yet */
 const char *http_content_type(const struct http_transfer *t); /* lower case; "" = none */
 bool http_headers_done(const struct http_transfer *t); /* all headers of the answer have come */
-/* Copies the value of a header of the answer, cut off at `size`. Returns false if there is none. */
+/* Copies the value of a header of the answer, as much as fits into `size` bytes. Returns false if
+ * the answer has no such header. */
 bool http_header(const struct http_transfer *t, const char *name, char *out, size_t size);
 const struct strbuf *http_body(const struct http_transfer *t);
 void http_transfer_free(struct http_transfer *t); /* cancels it if it still runs */

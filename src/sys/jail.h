@@ -27,8 +27,7 @@ enum jail_net {
 };
 
 struct jail {
-    /* files and trees that the child may read and run; NULL = it may read, run and change all files
-     */
+    /* files and trees that the child may read and run; NULL = files are not limited */
     const char *const *read;
     const char *const *write; /* files and trees that the child may also change; NULL = none */
     enum jail_net net;
