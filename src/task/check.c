@@ -191,7 +191,8 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
-/* Hone can check only accesses that go through the macros. */
+/* Reports each use of hone-> in reference.c. Hone can check only accesses that go through the
+ * macros. */
 static void check_macros(const struct task *t, struct task_check_result *r)
 {
     unsigned line = 1;

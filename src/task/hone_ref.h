@@ -148,7 +148,7 @@ HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t
     return inside;
 }
 
-/* A span of the scratch that is out of bounds has these elements instead. */
+/* hone_ref_span() returns these elements for a span that is out of bounds. */
 #ifdef __CUDACC__
 __device__ static const double hone_ref_zeros[16] = {0};
 #else

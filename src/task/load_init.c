@@ -14,7 +14,8 @@ static const char *const dist_names[GEN_DIST_COUNT] = {
     [GEN_ONE_HOT] = "one_hot", [GEN_LENGTHS] = "lengths",
 };
 
-/* For each distribution, the keys that set the numbers a and b of its gen_spec; NULL = none. */
+/* A distribution has up to two parameters, a and b of struct gen_spec (job/gen.h). These are the
+ * keys of task.json that set them; NULL = none. */
 static const struct {
     const char *a, *b;
 } dist_keys[GEN_DIST_COUNT] = {

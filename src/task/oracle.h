@@ -5,9 +5,10 @@
  *     oracle_run("dir/oracle.so", &shape, in, value, mag, 0, err);
  *     oracle_source(task, &text, err);                            for the GPU, through NVRTC
  *
- * CPU and GPU compile the same text: a prelude of enumerators (HT_ tensors, HD_ their dtypes, HA_
- * axes, HS_ scalars), hone_ref.h, then reference.c. The text needs no other file. The build of Hone
- * compiles the shared objects of built-in tasks; other tasks need a C compiler.
+ * The compilers for the CPU and for the GPU get the same text: a prelude of enumerators (HT_
+ * tensors, HD_ their dtypes, HA_ axes, HS_ scalars), hone_ref.h, then reference.c. The text needs
+ * no other file. The build of Hone compiles the shared objects of built-in tasks; other tasks need
+ * a C compiler.
  */
 #ifndef TASK_ORACLE_H
 #define TASK_ORACLE_H

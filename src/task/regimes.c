@@ -435,10 +435,10 @@ static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, i
     }
 }
 
-/* Finds a shape as set_vector_shape() makes it, near `size`, that costs at most `limit` ms. If
- * there is none, finds one that costs more. Returns its cost, or -1 if there is no such shape.
- * Products of matrices get as many rows as columns, because their kernels may ask for whole
- * tiles. */
+/* Finds a shape of the kind that set_vector_shape() makes, with a `v` of at most `size`. Prefers a
+ * shape that costs at most `limit` ms; if there is none, takes one that costs more. Returns the
+ * cost, or -1 if no shape is allowed. Heavy tasks, such as products of matrices, get as many rows
+ * as columns, because their kernels may ask for whole tiles. */
 static double vector_shape(struct builder *b, int64_t size, double limit, int64_t *x)
 {
     size_t row_axes = 0;
@@ -501,8 +501,8 @@ static void displace(struct builder *b, const int64_t *x, double ms, enum displa
     add_workload(b, x, offsets, ms, arena_printf(&t->arena, "%s %s", which, how));
 }
 
-/* Adds workloads with displaced addresses at one shape. `thorough` also displaces all tensors but
- * one, and displaces by more than an element. */
+/* Adds workloads with displaced addresses at one shape. If `thorough`, also displaces all tensors
+ * but one, and displaces by more than an element. */
 static void displace_at(struct builder *b, const int64_t *x, double ms, bool thorough)
 {
     const struct task *t = b->t;
@@ -545,8 +545,7 @@ static void displace_small(struct builder *b)
 }
 
 /* Adds the workloads with displaced addresses. A kernel may choose its path by the size too, so we
- * displace addresses at several sizes. Only the first size gets all the workloads that `thorough`
- * stands for in displace_at(). */
+ * displace addresses at several sizes. Only at the first size displace_at() is `thorough`. */
 static void cover_addresses(struct builder *b)
 {
     static const int64_t sizes[] = {1024, 8192, 64}, tiles[] = {64, 128, 128};
