@@ -106,7 +106,8 @@ VALUE_BUILDER(build_unflatten)
     return reshape_to(b, a, all, k);
 }
 
-/* Removes axes of size 1: those that are named, or all axes whose size is the number 1. */
+/* Removes axes whose size is the number 1: those of them that are named, or all if none is
+ * named. */
 VALUE_BUILDER(build_squeeze)
 {
     const struct value *a = need_tensor(b, &arg[0], "input");

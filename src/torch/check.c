@@ -22,8 +22,8 @@
 #include "torch/python.h"
 #include "torch/task.h"
 
-#define ANSWER_NS (60 * SEC) /* CPU time that Python has to answer a request */
-#define START_NS (120 * SEC) /* the same for its first answer, because PyTorch starts slowly */
+#define ANSWER_NS (60 * SEC) /* the CPU time that an answer of Python may take */
+#define START_NS (120 * SEC) /* the same for the first answer, because PyTorch starts slowly */
 #define DRAWS 2              /* how many shapes of each held-out workload are checked */
 #define MAX_FLOPS 500000000  /* we check shapes with more flops only if they are smoke shapes */
 
