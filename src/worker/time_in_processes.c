@@ -25,9 +25,9 @@
 #include "worker/bundle.h"
 #include "worker/job_run.h"
 
-/* A candidate is short if the median of its times is below this. The time of a kernel of 33 us
- * differs by 0.5% between two processes (median of 20 pairs, results/h200/noise.txt). So one
- * process is enough for a kernel of 33 us. */
+/* A candidate is short if the median of its times is below this. For longer kernels one process is
+ * enough: the time of a kernel of 33 us differs by 0.5% between two processes (median of 20 pairs,
+ * results/h200/noise.txt). */
 static const double SHORT_NS = 20e3;
 
 /* Baselines that take longer than this are not timed again. */

@@ -99,8 +99,8 @@ static uint8_t piece_shift(const struct lazy *z)
 
 /* A unit is about to read or write element i of the scratch; we cannot see which. If the element
  * still holds the fill, a read would be wrong, and a write would replace the fill. So we set a bit
- * at the first use that finds the fill. If a later use finds the bit and still the fill, the first
- * use may have been a read. check_used() makes the same check at the end of the phase. */
+ * at the first use that finds the fill. If a later use finds the bit set and the fill still there,
+ * the first use may have been a read. check_used() makes the same check at the end of the phase. */
 static void note_use(struct verify_elements *s, uint64_t i)
 {
     double now;

@@ -14,10 +14,10 @@
  * take an element in the middle of its tensor. For it we run the unit in the middle of the last
  * phase, and units in the middle of the earlier phases.
  *
- * Phases pass values on through the scratch. We notice a wrong guess: either the unit writes
- * another element, or the value depends on the old contents of the scratch. If the truth of an
- * element stays unknown, we do not compare the element. The number of elements depends on the cost
- * of a unit, not on the clock, so it is the same in every run.
+ * Phases pass values on through the scratch. We notice a wrong guess, because then either the unit
+ * writes another element, or the value depends on the old contents of the scratch. If the truth of
+ * an element stays unknown, we do not compare the element. The number of elements depends on the
+ * cost of a unit, not on the clock, so it is the same in every run.
  */
 #ifndef WORKER_VERIFY_ELEMENTS_H
 #define WORKER_VERIFY_ELEMENTS_H
