@@ -1,6 +1,6 @@
 /*
- * verdict_json.c - writes a verdict as JSON and reads it back. Both use the same table of a
- * struct's fields, so writing and reading cannot differ. schema/verdict.json describes the JSON for
+ * verdict_json.c - writes a verdict as JSON and reads it back. Writing and reading use the same
+ * table of a struct's fields, so they cannot differ. schema/verdict.json describes the JSON for
  * people and other programs.
  */
 #include <stddef.h>
