@@ -25,8 +25,8 @@ int file_read(const char *path, size_t max, struct strbuf *out, struct err *err)
 int file_write(const char *path, const void *data, size_t len, struct err *err);
 /* Like file_write, with a mode (0755, 0600). */
 int file_write_mode(const char *path, const void *data, size_t len, unsigned mode, struct err *err);
-/* Like file_write, but the temporary file is always PATH.partial. If a process was killed while it
- * wrote this file, the next call overwrites the file, so no temporary files pile up. Fails if
+/* Like file_write, but the temporary file is always PATH.partial. A process that is killed may
+ * leave PATH.partial behind. The next call overwrites it, so no temporary files pile up. Fails if
  * another process is writing PATH.partial. */
 int file_replace(const char *path, const void *data, size_t len, struct err *err);
 int file_copy(const char *from, const char *to, struct err *err);

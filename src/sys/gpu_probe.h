@@ -4,9 +4,9 @@
  *     struct gpu_probe g;
  *     if (gpu_probe(&g, err) == 0 && g.n) printf("%s\n", g.gpus[0].name);
  *
- * It asks the driver's libcuda, so it sees the same GPUs as CUDA programs do under
- * CUDA_VISIBLE_DEVICES. It asks NVML for the driver's version. Both are loaded at run time; neither
- * has to exist.
+ * It asks the driver's libcuda. So, like any CUDA program, it does not see the GPUs that
+ * CUDA_VISIBLE_DEVICES hides. It asks NVML for the driver's version. Both are loaded at run time;
+ * neither has to exist.
  */
 #ifndef SYS_GPU_PROBE_H
 #define SYS_GPU_PROBE_H

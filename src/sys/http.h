@@ -52,12 +52,12 @@ enum http_outcome {
 };
 
 int http_open(struct http **out, struct err *err);
-void http_close(struct http *h); /* free all transfers first */
+void http_close(struct http *h); /* also frees the transfers that are left */
 
 int http_start(struct http *h, const struct http_request *rq, struct http_transfer **out,
                struct err *err);
-/* Sends and receives bytes for all transfers. Returns when something happened or the time is over.
- */
+/* Sends and receives bytes for all transfers. Returns when something happened, or after
+ * timeout_ns. */
 void http_wait(struct http *h, uint64_t timeout_ns);
 bool http_done(const struct http_transfer *t);
 enum http_outcome http_outcome(const struct http_transfer *t);
@@ -65,7 +65,8 @@ const char *http_outcome_text(const struct http_transfer *t); /* one sentence, w
 int http_status(const struct http_transfer *t);               /* 0 = no answer yet */
 const char *http_content_type(const struct http_transfer *t); /* lower case; "" = none */
 bool http_headers_done(const struct http_transfer *t); /* all headers of the answer have come */
-/* Copies the value of a header of the answer, cut off at `size`. Returns false if there is none. */
+/* Copies the value of a header of the answer, as much as fits into `size` bytes. Returns false if
+ * the answer has no such header. */
 bool http_header(const struct http_transfer *t, const char *name, char *out, size_t size);
 const struct strbuf *http_body(const struct http_transfer *t);
 void http_transfer_free(struct http_transfer *t); /* cancels it if it still runs */

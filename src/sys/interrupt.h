@@ -5,9 +5,9 @@
  * process that starts Hone ignores one of these signals, as nohup does, Hone ignores it too. After
  * a signal every loop_step() (loop.h) returns -1, callers close their files and processes, and main
  * exits with 130.
- * If a second signal comes (a quarter of a second later or more), or if Hone has not ended after
- * ten seconds, it exits with 130 at once. That is safe: every process that Hone started dies with
- * Hone, and file_write() renames a file only when it is complete.
+ * If a second signal comes a quarter of a second later or more, Hone exits with 130 at once. It
+ * does the same if it has not ended ten seconds after the first signal. That is safe: every process
+ * that Hone started dies with Hone, and file_write() renames a file only when it is complete.
  */
 #ifndef SYS_INTERRUPT_H
 #define SYS_INTERRUPT_H

@@ -1,6 +1,6 @@
 /*
- * jail.h - limits the files and the network of a child process, for code that Hone did not write:
- * a task's reference.c, and all that `hone mcp` runs.
+ * jail.h - limits the files and the network of a child process. Hone uses it for code that it did
+ * not write: a task's reference.c, and everything that `hone mcp` runs.
  *
  *     static const char *const read[] = {"/usr", "/lib", NULL}, *const write[] = {"work", NULL};
  *     struct jail j = {.read = read, .write = write, .net = JAIL_NET_NONE};
@@ -27,8 +27,7 @@ enum jail_net {
 };
 
 struct jail {
-    /* files and trees that the child may read and run; NULL = it may read, run and change all files
-     */
+    /* files and trees that the child may read and run; NULL = files are not limited */
     const char *const *read;
     const char *const *write; /* files and trees that the child may also change; NULL = none */
     enum jail_net net;

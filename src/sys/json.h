@@ -39,9 +39,9 @@ json_t *json_read_file(const char *path, const struct json_caps *caps, struct er
 struct json_place {
     unsigned line, column;
 };
-/* Finds the value that a JSON pointer names, or, with at_key, the key in front of the value. In a
- * pointer such as "/inputs/x/shape/0", "~1" stands for '/' and "~0" for '~'. The text must be valid
- * JSON. Returns false if there is no such value. */
+/* Finds the value that a JSON pointer names, or, with at_key, the key in front of the value. A
+ * pointer is a text such as "/inputs/x/shape/0". In a key of the pointer, "~1" stands for '/' and
+ * "~0" for '~'. The text must be valid JSON. Returns false if there is no such value. */
 bool json_find_place(const char *text, size_t len, const char *pointer, bool at_key,
                      struct json_place *out);
 

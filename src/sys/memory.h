@@ -15,8 +15,8 @@
  * machine has left, or less if this process's container has a limit. Returns 0 if it cannot tell.
  * HONE_MEMINFO names a file to read instead of /proc/meminfo, for tests. */
 uint64_t memory_available(void);
-/* Return how many bytes of a process are in memory now, and the largest number so far. A `pid` of 0
- * is this process. */
+/* memory_resident() returns how many bytes of a process are in memory now. memory_peak() returns
+ * the largest such number so far. A `pid` of 0 is this process. */
 uint64_t memory_resident(pid_t pid);
 uint64_t memory_peak(pid_t pid);
 

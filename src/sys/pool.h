@@ -38,7 +38,7 @@ struct pool {
     void *ctx;
 };
 
-/* Returns when all children have ended. Returns -1 if a child could not start, failed, or was
+/* Waits until all children have ended. Returns 0, or -1 if a child could not start, failed, or was
  * killed. */
 int pool_run(const struct pool *p, struct err *err);
 

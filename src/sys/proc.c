@@ -169,8 +169,8 @@ static void on_input(struct loop *l, int fd, short revents, void *ctx)
 }
 
 /* Reads the rest of the output from the pipes and closes all descriptors. Then waits until the
- * supervisor exits; the supervisor ends the program first. If the program has ended before this
- * call, the output is complete. */
+ * supervisor exits; before that, the supervisor ends the program. If the program had ended before
+ * this call, the output is complete. */
 static void read_rest(struct child_process *c)
 {
     if (c->out_pipe >= 0)

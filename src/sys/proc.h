@@ -9,14 +9,14 @@
  *     if (c.end == CHILD_EXITED && c.code == 0) use(c.out.buf);
  *     child_release(&c);
  *
- * A small process, the supervisor, runs between Hone and the program. Hone forks the supervisor,
- * which
- *   1. is the parent of every process that the program leaves behind, also of daemons, and waits
- *      for all of them. It gives up on a process that still exists 10 s after SIGKILL;
- *   2. kills all these processes if the program ends; if they exceed their limit on elapsed time,
- *      CPU time or memory; if Hone calls child_release; and if Hone itself dies. It notices even a
- *      SIGKILL of Hone, because Hone's end of a socket then closes;
- *   3. reports once how the program ended.
+ * A small process, the supervisor, runs between Hone and the program. Hone forks the supervisor.
+ *   1. The supervisor becomes the parent of every process that the program leaves behind, even of
+ *      daemons, and waits for all of them. It gives up on a process that still exists 10 s after
+ *      SIGKILL.
+ *   2. It kills all these processes in four cases: the program ends; they exceed their limit on
+ *      elapsed time, CPU time or memory; Hone calls child_release; Hone itself dies. It notices
+ *      even a SIGKILL of Hone, because Hone's end of a socket then closes.
+ *   3. It reports once how the program ended.
  * With a memory limit, the supervisor measures the memory of all descendants every 20 ms (resident
  * anonymous and shared pages). It does not limit the address space, because CUDA and the sanitizers
  * reserve terabytes that they never touch. With a limit on CPU time, it adds up the CPU time of all

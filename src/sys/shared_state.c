@@ -14,9 +14,9 @@
 
 #include "base/util.h"
 
-/* Member number k locks the byte MEMBER_BYTES + k, far behind the end of the file. The byte after
- * the bytes of all members is the lock that begin() takes. begin() does not lock the whole file: on
- * a network file system, such a lock would conflict with the locks of the members. */
+/* Member number k locks the byte MEMBER_BYTES + k, far behind the end of the file. The next byte
+ * after these is the lock that shared_state_begin() takes. It does not lock the whole file: on a
+ * network file system, a lock on the whole file would conflict with the locks of the members. */
 #define MEMBER_BYTES (INT64_C(1) << 40)
 #define STATE_BYTE SHARED_STATE_MEMBERS
 

@@ -12,8 +12,8 @@
 /*
  * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box". A home
  * directory becomes "~". In code, "a /b/c" may be a division. So if `code` is true, this function
- * shortens a path only if the path's first directory is a usual one (/home, /usr, /tmp, ...), or
- * the first directory of $HOME or of the working directory.
+ * looks at the path's first directory. It shortens the path only if that is a usual directory
+ * (/home, /usr, /tmp, ...), or the first directory of $HOME or of the working directory.
  */
 void short_paths(const char *text, bool code, struct strbuf *out);
 

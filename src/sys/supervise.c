@@ -3,8 +3,8 @@
  * outlives this process, except one that Linux does not end within 10 s of SIGKILL.
  *
  * Invariants:
- *   1. After STARTED, the supervisor sends ENDED exactly once, when every descendant that it can
- *      kill is gone.
+ *   1. After the message SUPER_STARTED, the supervisor sends SUPER_ENDED exactly once. It does so
+ *      when every descendant that it can kill is gone.
  *   2. The supervisor kills a process by number only while nobody can have reaped that process. So
  *      it kills only its own children. It kills the program's process group only before it has
  *      waited for the group's leader.

@@ -7,8 +7,8 @@
  *     progress_say(&p, "kernel 3 fails to compile"); a line that stays above the progress line
  *     progress_end(&p);
  *
- * If stderr is not a terminal, or is a dumb terminal, progress is a new line each time, at most one
- * every ten seconds.
+ * If stderr is not a terminal, or is a dumb terminal, each progress_show() prints a new line, at
+ * most one every ten seconds.
  */
 #ifndef SYS_TERM_H
 #define SYS_TERM_H

@@ -24,7 +24,7 @@ static void add_place(struct place_vec *v, struct arena *a, const char *dir)
         *vec_push(v) = arena_strdup(a, dir);
 }
 
-/* Adds .deps/SUB of the binary's directory and of the three directories above that directory,
+/* Adds .deps/SUB of the binary's directory and of the three directories above it. It needs several,
  * because bin/hone and build/release/t/NAME lie at different depths of a source tree. Then adds
  * .deps/SUB of the current directory, and share/hone/SUB of an installed Hone. */
 static void add_deps_places(struct place_vec *v, struct arena *a, const char *sub)

@@ -16,9 +16,10 @@
  *   6. /usr/local/cuda, the newest /usr/local/cuda-N, /opt/cuda, /usr
  * If HONE_NVRTC names a library, the place needs only the headers.
  * For CUTLASS it looks in HONE_CUTLASS_HOME, in .deps/ and share/hone/ as above, in CUTLASS_HOME,
- * CUTLASS_PATH, /usr/local/cutlass and /usr. For a tool it looks at the tool's variable (HONE_NVCC,
- * HONE_PTXAS, HONE_CUOBJDUMP, HONE_NVDISASM, HONE_NCU), in .deps/bin, in the CUDA that it took, on
- * PATH, and in any other CUDA. It loads no library.
+ * CUTLASS_PATH, /usr/local/cutlass and /usr. A tool has a variable of its own: HONE_NVCC,
+ * HONE_PTXAS, HONE_CUOBJDUMP, HONE_NVDISASM or HONE_NCU. If the variable names no program,
+ * toolchain_find() looks in .deps/bin, in the CUDA that it took, on PATH, and in any other CUDA. It
+ * loads no library.
  */
 #ifndef SYS_TOOLCHAIN_H
 #define SYS_TOOLCHAIN_H

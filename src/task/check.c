@@ -30,11 +30,11 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
                       (unsigned long long)s->elems[i]);
 }
 
-/* Checks `bytes`. With it the task declares how many bytes every kernel must at least read and
- * write. If `bytes` were too high, Hone would say of an honest kernel that no kernel can be so
- * fast. All workloads use the same expression, so we report only the first workload in which it is
- * too high. `told` says whether we have reported a workload before this call. Returns whether we
- * have reported one by now. */
+/* Checks the task's key `bytes`: how many bytes every kernel must at least read and write. If
+ * `bytes` were too high, Hone would say of an honest kernel that no kernel can be so fast. All
+ * workloads use the same expression, so we report only the first workload in which it is too high.
+ * `told` says whether we have reported a workload before this call. Returns whether we have
+ * reported one by now. */
 static bool check_bytes(const struct shape *s, bool told, struct task_check_result *r)
 {
     const struct task *t = s->task;
@@ -191,7 +191,8 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
-/* Hone can check only accesses that go through the macros. */
+/* Reports each use of hone-> in reference.c. Hone can check only accesses that go through the
+ * macros. */
 static void check_macros(const struct task *t, struct task_check_result *r)
 {
     unsigned line = 1;

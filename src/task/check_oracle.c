@@ -26,8 +26,8 @@ static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000, MAX_WATCHED_PHASES = 100 };
 /* After this many operations in all, the check leaves out further shapes of an imported task. */
 static const double IMPORTED_OPS = 5e8;
-/* The answer 0 is wrong for an element whose right value is not 0. The tolerance must refuse it for
- * at least this share of these elements. */
+/* For an element whose right value is not 0, the answer 0 is wrong. The tolerance must refuse the
+ * answer 0 in at least this share of all such elements. */
 static const double MIN_SHARE = 0.25;
 enum { DRAWS = 3 }; /* shapes to draw for each held-out workload */
 
@@ -219,10 +219,10 @@ static void check_at(struct oracle_check *c, const struct shape *s, const char *
 
 /* ---- all shapes ------------------------------------------------------------------------------ */
 
-/* Returns whether the check of an imported task leaves this shape out. It does if the shape was
- * tried before (a network with fixed sizes has several workloads of one shape), or if the check
- * would take too long with it. Shapes that would take too long are counted in `left_out`, for a
- * note. */
+/* Returns whether the check of an imported task leaves this shape out. It leaves out a shape that
+ * was tried before: a network with fixed sizes has several workloads of one shape. It also leaves
+ * out a shape with which the check would take too long. Shapes that would take too long are counted
+ * in `left_out`, for a note. */
 static bool is_left_out(struct oracle_check *c, const struct shape *s)
 {
     size_t n = c->t->axes.n;

@@ -29,8 +29,8 @@ void task_check_result_release(struct task_check_result *r);
 /* Adds a problem or a note, with the place if it is known. */
 void check_say(struct problem_vec *v, const struct task *t, struct task_place at, const char *fmt,
                ...) __attribute__((format(printf, 4, 5)));
-/* |got - want| divided by the error that the tolerance of output t allows. The element passes if
- * the ratio is at most 1. */
+/* Returns |got - want| divided by the error that the tolerance of output t allows. The element
+ * passes if the ratio is at most 1. */
 double check_ratio(const struct task_tensor *t, double got, double want, double mag);
 
 #endif

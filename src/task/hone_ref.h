@@ -21,13 +21,14 @@
  *         OUT(y, unit, IN(x, unit) / SCRATCH(unit / AX(C)));
  *     }
  *
- * OUT_MAG(y, i, value, magnitude) also says how large the terms were whose sum is the value (for a
- * dot product: the sum of |a*b|), so that the judge can tell cancellation from a wrong answer. OUT
- * uses |value| as the magnitude. OUT_ADD(y, i, dv, dm) adds dv to the value that the same unit
- * stored before, and dm to its magnitude. It is for units that fill many elements in one pass over
- * their inputs. OUT_VALUE(y, i) and OUT_MAGNITUDE(y, i) read a value that the same unit stored, and
- * its magnitude. IN always reads the input as it was before the call, even if the task updates the
- * tensor in place.
+ * OUT_MAG(y, i, value, magnitude) stores a value and its magnitude. The magnitude says how large
+ * the terms were whose sum is the value; for a dot product it is the sum of |a*b|. With it the
+ * judge can tell cancellation from a wrong answer. OUT uses |value| as the magnitude.
+ *
+ * OUT_ADD(y, i, dv, dm) adds dv to the value that the same unit stored before, and dm to its
+ * magnitude. It is for units that fill many elements in one pass over their inputs. OUT_VALUE(y, i)
+ * and OUT_MAGNITUDE(y, i) read a value that the same unit stored, and its magnitude. IN always
+ * reads the input as it was before the call, even if the task updates the tensor in place.
  *
  * OUT_SIGMA(y, i, value, sigma) is for outputs whose tolerance is given in "sigmas": sigma is the
  * standard deviation of the rounding error of a good implementation.
@@ -86,11 +87,13 @@ struct hone_ref_ctx {
     int64_t scratch_elems;
     /* The least hone_ref_fault_key() of all accesses out of bounds; all bits 1 = there was none. */
     uint64_t *fault;
-    /* CPU only: if not NULL, called before each read of element i of an input, and before each
-     * access to element i of the scratch (`tensor` is -1). It may fill the element. */
+    /* CPU only; may be NULL. Called before each read of element i of an input, and before each
+     * access to element i of the scratch. For the scratch, `tensor` is -1. It may fill the
+     * element. */
     void (*need)(const struct hone_ref_ctx *hone, int tensor, int64_t i);
-    /* CPU only: if HONE_REF_CHECKED is defined, called for each access to an output or, if `tensor`
-     * is -1, to the scratch. `kind` is one of HONE_REF_READ, HONE_REF_WRITE and HONE_REF_CHANGE. */
+    /* CPU only, and only if HONE_REF_CHECKED is defined. Called for each access to an output or to
+     * the scratch. For the scratch, `tensor` is -1. `kind` is one of HONE_REF_READ, HONE_REF_WRITE
+     * and HONE_REF_CHANGE. */
     void (*watch)(const struct hone_ref_ctx *hone, int kind, int tensor, int64_t i, int line);
 };
 
@@ -99,7 +102,7 @@ enum { HONE_REF_READ, HONE_REF_WRITE, HONE_REF_CHANGE };
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
 /* Returns one number for the line, tensor and index of an access that is out of bounds. Bits 44-63
- * are the line, bits 32-43 are tensor + 1 (0 = the scratch), bits 0-31 are the index + 2^31; an
+ * are the line. Bits 32-43 are tensor + 1; 0 is the scratch. Bits 0-31 are the index + 2^31; an
  * index that does not fit is clamped. If several accesses are out of bounds, hone_ref_outside()
  * keeps the least number, so the order of the units does not matter. job/ref_ctx.c decodes the
  * number. */
@@ -145,7 +148,7 @@ HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t
     return inside;
 }
 
-/* A span of the scratch that is out of bounds has these elements instead. */
+/* hone_ref_span() returns these elements for a span that is out of bounds. */
 #ifdef __CUDACC__
 __device__ static const double hone_ref_zeros[16] = {0};
 #else

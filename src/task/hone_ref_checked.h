@@ -2,11 +2,11 @@
  * hone_ref_checked.h - lets `hone task check` see each access to the scratch, and undefined
  * behaviour, in a reference.c.
  *
- * It stands between hone_ref.h and reference.c in the text that `hone task check` compiles, as C++
- * and with -DHONE_REF_CHECKED. Here SCRATCH(i) is an object of a class: a read and a write of it
- * call different functions. The functions at the end are those that code compiled with -fsanitize
- * calls for undefined behaviour. They call hone_ref_undefined, which task/oracle_trial.c sets
- * before it runs a unit.
+ * `hone task check` compiles a text in which this header stands between hone_ref.h and reference.c.
+ * It compiles the text as C++, with -DHONE_REF_CHECKED. Here SCRATCH(i) is an object of a class: a
+ * read and a write of it call different functions. The compiler's option -fsanitize adds checks to
+ * the code. If a check finds undefined behaviour, the code calls one of the functions at the end of
+ * this file. They call hone_ref_undefined, which task/oracle_trial.c sets before it runs a unit.
  */
 #ifndef HONE_REF_CHECKED_H
 #define HONE_REF_CHECKED_H

@@ -14,7 +14,8 @@ static const char *const dist_names[GEN_DIST_COUNT] = {
     [GEN_ONE_HOT] = "one_hot", [GEN_LENGTHS] = "lengths",
 };
 
-/* For each distribution, the keys that set the numbers a and b of its gen_spec; NULL = none. */
+/* A distribution has up to two parameters, a and b of struct gen_spec (job/gen.h). These are the
+ * keys of task.json that set them; NULL = none. */
 static const struct {
     const char *a, *b;
 } dist_keys[GEN_DIST_COUNT] = {
@@ -283,8 +284,9 @@ static void load_tolerance_of(const struct json_node *n, struct task_tensor *t)
     load_why(n, t);
 }
 
-/* If a FlashInfer-Bench definition gives no tolerance, the relative error of a float output may be
- * a few units in the last place, or 1e-5 if that is more. An integer output must be exact. */
+/* Sets the tolerance for a FlashInfer-Bench definition that gives none. The relative error of a
+ * float output may be a few units in the last place, or 1e-5 if that is more. An integer output
+ * must be exact. */
 static void default_tolerance(struct task_tensor *t)
 {
     t->rtol = dtype_is_float(t->dtype) ? ldexp(4, -1 - dtype_mantissa_bits(t->dtype)) : 0;

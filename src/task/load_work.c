@@ -167,7 +167,7 @@ static void load_offsets(struct loader *l, const struct json_node *n, struct tas
     }
 }
 
-/* No workload may break the task's promise about addresses. */
+/* Reports a workload that breaks the task's promise about addresses (the key "align"). */
 static void check_promise(struct loader *l, const struct json_node *n, struct task_workload *w)
 {
     const struct shape s = {.task = l->t, .workload = w};

@@ -5,9 +5,10 @@
  *     oracle_run("dir/oracle.so", &shape, in, value, mag, 0, err);
  *     oracle_source(task, &text, err);                            for the GPU, through NVRTC
  *
- * CPU and GPU compile the same text: a prelude of enumerators (HT_ tensors, HD_ their dtypes, HA_
- * axes, HS_ scalars), hone_ref.h, then reference.c. The text needs no other file. The build of Hone
- * compiles the shared objects of built-in tasks; other tasks need a C compiler.
+ * The compilers for the CPU and for the GPU get the same text: a prelude of enumerators (HT_
+ * tensors, HD_ their dtypes, HA_ axes, HS_ scalars), hone_ref.h, then reference.c. The text needs
+ * no other file. The build of Hone compiles the shared objects of built-in tasks; other tasks need
+ * a C compiler.
  */
 #ifndef TASK_ORACLE_H
 #define TASK_ORACLE_H
@@ -58,8 +59,9 @@ struct oracle_ctx {
 int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
                     double *const *out_value, double *const *out_mag, struct err *err);
 void oracle_ctx_release(struct oracle_ctx *x);
-/* Returns a lower bound on the number of operations of the oracle: the largest of the task's flops,
- * the elements of its scratch, the units of a phase and the elements of a tensor. */
+/* Returns a lower bound on the number of operations of the oracle. It is the largest of four
+ * numbers: the task's flops, the elements of its scratch, the units of its largest phase, and the
+ * elements of its largest tensor. */
 double oracle_operations(const struct shape *s);
 /* Runs the units 0 to units - 1 of one phase, on `threads` threads. */
 void oracle_run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads);

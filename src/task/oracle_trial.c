@@ -34,7 +34,7 @@ static const double FLOPS_PER_SECOND = 1e8;
 /* With more operations than this, an imported task's units run on all cores. */
 static const double ONE_THREAD_OPS = 2e7;
 /* If a run of an imported task's oracle has at least this many operations, a file keeps its
- * results, so that later runs with the same data need not compute them again. */
+ * results. Then later runs with the same data need not compute them again. */
 static const double LONG_OPS = 1e8;
 #define MEMORY_BYTES (UINT64_C(16) << 30)
 
@@ -280,8 +280,8 @@ static int wait_for(pid_t pid, const struct shape *s, const struct report *r, st
     return 0;
 }
 
-/* Returns the path of the file in which the results of this run stay, or NULL if they do not stay.
- * The caller frees the path. */
+/* Returns the path of the file that keeps the results of this run (see LONG_OPS), or NULL if no
+ * file keeps them. The caller frees the path. */
 static char *results_path(const struct oracle_trial *x, const char *so, enum oracle_mode mode)
 {
     const struct task *t = x->shape->task;

@@ -29,7 +29,8 @@ struct oracle_trial {
     const struct shape *shape;
     void *in[TASK_MAX_TENSORS]; /* the inputs, as the generators make them from the seed */
     double *value[TASK_MAX_TENSORS], *mag[TASK_MAX_TENSORS];
-    /* seed of the random rounding, in a reference that has it (graph/reference/reference_mode.h) */
+    /* The seed of the random rounding, for a reference that rounds at random (REFERENCE_NOISY in
+     * graph/reference/reference_mode.h). */
     uint64_t noise_seed;
     uint64_t seed;  /* the seed of the inputs */
     double *shared; /* all values and magnitudes, in memory shared with the process */
@@ -42,7 +43,7 @@ int oracle_trial_init(struct oracle_trial *x, const struct shape *s, uint64_t se
 void oracle_trial_release(struct oracle_trial *x);
 /* Runs all phases. Elements that no unit writes hold oracle_unwritten(). An imported task has a
  * graph, from which Hone wrote its reference.c. If a run of an imported task in ORACLE_IN_ORDER
- * mode takes long, its results stay in a file beside `so`. A later run with the same shape and seed
+ * mode takes long, a file beside `so` keeps its results. A later run with the same shape and seed
  * reads them from this file. */
 int oracle_trial_run(struct oracle_trial *x, const char *so, enum oracle_mode mode,
                      struct err *err);

@@ -136,8 +136,9 @@ double axes_flops(const struct regime_axes *b, const struct shape *s)
 }
 
 /* A task is heavy if it computes more than 16 flops for each element of its tensors. Counts the
- * flops at a shape in which every axis that is not constant is 64 (the size of a tile). If an axis
- * is smaller than that in all workloads of the task, it has the largest size that it has there. */
+ * flops at a shape in which every axis that is not constant is 64 (the size of a tile). An axis
+ * that is smaller than 64 in all workloads of the task has its largest size in these workloads
+ * instead. */
 static bool is_heavy(struct regime_axes *b)
 {
     int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};
@@ -178,8 +179,8 @@ static void read_axes(struct regime_axes *b)
 
 /* Finds the vector axes: the inner axes (those of a tensor's innermost extent) along which a kernel
  * uses vectors. A vector axis must be free, and at least one of the sizes 16, 32, 48 and 64 must be
- * allowed for it. If it also counts the rows of some tensor, it is a vector axis only in two cases:
- * the task is heavy, or all inner axes count rows. */
+ * allowed for it. An axis may be inner in one tensor and count the rows of another. Such an axis is
+ * a vector axis only in two cases: the task is heavy, or all inner axes count rows. */
 static void find_vector_axes(struct regime_axes *b)
 {
     bool any = false;
@@ -256,7 +257,7 @@ static bool has_bytes(const struct task *t)
  * kernels give each row a block, which makes rows expensive to emulate. Such an axis gets the sizes
  * around 32 and 64, and 129, 256 and 257. The usual tile sizes are 64, 128 and 256. The size 256 is
  * a multiple of all of them, and 257 is just above it. The size 129 is just above a tile of 128.
- * The size 63, which is around 64, is below all these tiles. */
+ * The size 63, one of those around 64, is below all these tiles. */
 static void choose_values(struct regime_axes *b, size_t axis)
 {
     static const int64_t steps[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};

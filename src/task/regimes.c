@@ -2,7 +2,7 @@
  * regimes.c - chooses the workloads of t->regimes. regime_axes.c lists the sizes that matter.
  *
  * This file makes a list of goals, such as "axis C is 33" or "R is odd and C is a multiple of 16".
- * It takes the first goal that no workload covers yet, tries some shapes that cover it, and adds
+ * It takes the first goal that no workload covers yet and tries some shapes that cover it. It adds
  * the shape that covers the most goals for its cost. So one workload serves several goals.
  *
  * In some workloads a tensor has a displaced address: it begins a few elements after an aligned
@@ -101,8 +101,9 @@ static uint64_t round_up(uint64_t n, uint64_t m)
     return (n + m - 1) / m * m;
 }
 
-/* Estimates how long the emulator needs for a shape. Kernels of heavy tasks compute whole tiles of
- * the largest output, whatever its size. Other kernels often give each row to a block. */
+/* Estimates how long the emulator needs for a shape. Heavy tasks do much arithmetic for each
+ * element (regime_axes.h). Their kernels compute whole tiles of the largest output, whatever its
+ * size. Other kernels often give each row to a block. */
 static double cost_ms(const struct builder *b, const struct shape *s)
 {
     double ms = 0.4 + 2e-4 * elems_of(s), tiles = 0;
@@ -247,8 +248,8 @@ static void set_goals(struct builder *b)
                                                                    classes[c % SIZE_CLASSES])});
 }
 
-/* Draws a value for an axis that the goal leaves open: a multiple of the vector width, one of the
- * values that matter for the axis, or a small one. */
+/* Draws a value for an axis that the goal leaves open. It is a multiple of the vector width, a
+ * value that matters for the axis (regime_axes.h), or a small value. */
 static int64_t draw_value(struct builder *b, size_t axis)
 {
     static const int64_t small[] = {2, 3, 4, 5, 8, 16, 17, 32, 33}, vectors[] = {16, 32, 48, 64};
@@ -434,10 +435,10 @@ static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, i
     }
 }
 
-/* Finds a shape as set_vector_shape() makes it, near `size`, that costs at most `limit` ms. If
- * there is none, finds one that costs more. Returns its cost, or -1 if there is no such shape.
- * Products of matrices get as many rows as columns, because their kernels may ask for whole
- * tiles. */
+/* Finds a shape of the kind that set_vector_shape() makes, with a `v` of at most `size`. Prefers a
+ * shape that costs at most `limit` ms; if there is none, takes one that costs more. Returns the
+ * cost, or -1 if no shape is allowed. Heavy tasks, such as products of matrices, get as many rows
+ * as columns, because their kernels may ask for whole tiles. */
 static double vector_shape(struct builder *b, int64_t size, double limit, int64_t *x)
 {
     size_t row_axes = 0;
@@ -465,9 +466,9 @@ static uint32_t elems_for(const struct task_tensor *t, uint32_t bytes)
     return MAX(bytes / (uint32_t)dtype_bytes(t->dtype), 1u);
 }
 
-/* Adds a workload with displaced addresses. `who` and the tensor `one` say which addresses, `bytes`
- * says how far: 0 means by one element, VECTOR - 1 means to the last element before a multiple of
- * 16 bytes, and another number means by that many bytes. An address may be displaced only by a
+/* Adds a workload with displaced addresses. `who` and the tensor `one` say which addresses. `bytes`
+ * says how far: 0 means by one element. VECTOR - 1 means to the last element before a multiple of
+ * 16 bytes. Any other number means by that many bytes. An address may be displaced only by a
  * multiple of the alignment that the task promises. */
 static void displace(struct builder *b, const int64_t *x, double ms, enum displaced who, size_t one,
                      uint32_t bytes)
@@ -500,8 +501,8 @@ static void displace(struct builder *b, const int64_t *x, double ms, enum displa
     add_workload(b, x, offsets, ms, arena_printf(&t->arena, "%s %s", which, how));
 }
 
-/* Adds workloads with displaced addresses at one shape. `thorough` also displaces all tensors but
- * one, and displaces by more than an element. */
+/* Adds workloads with displaced addresses at one shape. If `thorough`, also displaces all tensors
+ * but one, and displaces by more than an element. */
 static void displace_at(struct builder *b, const int64_t *x, double ms, bool thorough)
 {
     const struct task *t = b->t;
@@ -544,8 +545,7 @@ static void displace_small(struct builder *b)
 }
 
 /* Adds the workloads with displaced addresses. A kernel may choose its path by the size too, so we
- * displace addresses at several sizes. Only the first size gets all the workloads that `thorough`
- * stands for in displace_at(). */
+ * displace addresses at several sizes. Only at the first size displace_at() is `thorough`. */
 static void cover_addresses(struct builder *b)
 {
     static const int64_t sizes[] = {1024, 8192, 64}, tiles[] = {64, 128, 128};

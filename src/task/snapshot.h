@@ -5,8 +5,8 @@
  * A snapshot holds task.json (without white space between its values), reference.c and naive.cu.
  * reference.c may include only hone_ref.h, and naive.cu may include no file of the user. So no
  * other file defines the task. The hash is the SHA-256 of the snapshot. It does not depend on
- * paths, dates or the layout of task.json; it changes if a value in task.json, the order of its
- * keys or a byte of source changes.
+ * paths, dates or the layout of task.json. It changes with every value in task.json, with the order
+ * of its keys, and with every byte of source.
  *
  *     struct strbuf was = STRBUF_INIT(TASK_MAX_SNAPSHOT);
  *     task_snapshot(t, &was);                                   a run keeps it in the store

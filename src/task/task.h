@@ -173,7 +173,8 @@ struct task {
     VEC(struct task_workload) workloads;
     struct task_place workloads_place;
     VEC(struct task_workload) regimes; /* smoke workloads that Hone adds (regimes.h) */
-    /* The regimes for which Hone found no workload, each as a text that says why. */
+    /* Texts that say what the regimes do not cover, and why: for example sizes that the constraints
+     * exclude. */
     VEC(const char *) uncovered;
     /* The task promises that the address of every tensor is a multiple of this many bytes. If 0, it
      * promises a multiple of the element's size only. */
@@ -269,14 +270,14 @@ int task_tensor_index(const struct task *t, const char *name); /* -1 if there is
 size_t workload_number(const struct task *t, const struct task_workload *w);
 
 /* Resolves a workload into *s, whose arrays live in the arena. Draws a value for each range with
- * `seed`, until the constraints hold; fails after 500 draws. Half of the draws are edges: the least
- * or the largest value, an odd one, or one next to a multiple of 32. */
+ * `seed`. Draws again until the constraints hold; fails after 500 draws. Half of the draws are
+ * edges: the least or the largest value, an odd one, or one next to a multiple of 32. */
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
                   uint64_t seed, struct arena *a, struct err *err);
 /* Evaluates an expression over the task's names. Returns -1 with err set if the expression has no
  * value or a negative value. */
 int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err);
-/* The extents of tensor i. */
+/* Writes the extents of tensor i to `dims`. */
 int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err);
 /* The alignment of tensor i's address in this workload: the largest power of two, in bytes, that is
  * sure to divide the address. */

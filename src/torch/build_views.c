@@ -4,8 +4,8 @@
 #include "base/util.h"
 #include "torch/build.h"
 
-/* A split makes at most MAX_PIECES pieces. at_most() tries SAMPLES sets of small values for the
- * names in sizes, and LARGE_SAMPLES sets of large ones. */
+/* A split makes at most MAX_PIECES pieces. A size may contain names, as N/2 does. at_most() tries
+ * SAMPLES sets of small values for the names, and LARGE_SAMPLES sets of large ones. */
 enum { MAX_PIECES = 32, SAMPLES = 48, LARGE_SAMPLES = 31 };
 
 static struct dim_pool *pool(struct build *b)
@@ -106,7 +106,8 @@ VALUE_BUILDER(build_unflatten)
     return reshape_to(b, a, all, k);
 }
 
-/* Removes axes of size 1: those that are named, or all axes whose size is the number 1. */
+/* Removes axes whose size is the number 1: those of them that are named, or all if none is
+ * named. */
 VALUE_BUILDER(build_squeeze)
 {
     const struct value *a = need_tensor(b, &arg[0], "input");
@@ -261,8 +262,8 @@ VALUE_BUILDER(build_flip)
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
 
-/* Returns whether low <= high, whatever values from 1 on the names in these two sizes have. This
- * function tries many values, which is not a proof. */
+/* Returns whether low <= high for all values of the names in these two sizes, if each value is at
+ * least 1. This function only tries many values, so the answer "yes" is not proven. */
 static bool at_most(struct build *b, const struct dim *low, const struct dim *high)
 {
     low = low->fixed ? low->fixed : low;

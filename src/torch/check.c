@@ -22,19 +22,19 @@
 #include "torch/python.h"
 #include "torch/task.h"
 
-#define ANSWER_NS (60 * SEC) /* CPU time that Python has to answer a request */
-#define START_NS (120 * SEC) /* the same for its first answer, because PyTorch starts slowly */
+#define ANSWER_NS (60 * SEC) /* the CPU time that an answer of Python may take */
+#define START_NS (120 * SEC) /* the same for the first answer, because PyTorch starts slowly */
 #define DRAWS 2              /* how many shapes of each held-out workload are checked */
 #define MAX_FLOPS 500000000  /* we check shapes with more flops only if they are smoke shapes */
 
 /* If a value is computed in double in two ways, the results may differ by at most this factor times
  * the value's magnitude. */
 static const double SAME = 1e-9;
-/* PyTorch rounds after every operation. If a person wrote the tolerance, the error of a result that
- * PyTorch computes in the task's own dtypes may be up to this many times the tolerance. */
+/* PyTorch rounds after every operation. So if a person wrote the tolerance and PyTorch computes in
+ * the task's own dtypes, the error may be up to this many times the tolerance. */
 static const double NARROW_SLACK = 64;
-/* If Hone derived the tolerance, the error of a result that PyTorch computes in double may be at
- * most this fraction of the tolerance. */
+/* If Hone derived the tolerance and PyTorch computes in double, the error may be at most this
+ * fraction of the tolerance. */
 static const double DERIVED_SLACK = 1e-3;
 
 struct expression_check {
@@ -138,7 +138,7 @@ static void start_python(struct torch_check *c)
             python_ask(c->python, json_pack("{s:s, s:s, s:n}", "op", "open", "source", "0", "gpu"),
                        START_NS, &err);
     if (!c->version) {
-        free(c->why_not); /* of an earlier python3 */
+        free(c->why_not); /* the reason from an earlier start */
         c->why_not = xstrdup(err.msg);
     }
     /* We keep a python3 without PyTorch, because it can still check the syntax. */
@@ -249,10 +249,10 @@ static double rms_of(const double *v, uint64_t n)
 }
 
 /* Returns the largest error that PyTorch's result may have, in units of the tolerance. `wide` says
- * that PyTorch computed in double. A tolerance in sigmas is derived: in the task's own dtypes
- * PyTorch's error must be within it, and in double far below it. A tolerance that a person wrote
- * may assume fewer roundings than PyTorch makes in the task's own dtypes. So in these dtypes the
- * error may be up to NARROW_SLACK times such a tolerance. */
+ * that PyTorch computed in double. A tolerance in sigmas is one that Hone derived. In the task's
+ * own dtypes PyTorch's error must be within it, and in double far below it. A tolerance that a
+ * person wrote may assume fewer roundings than PyTorch makes in the task's own dtypes. So in these
+ * dtypes the error may be up to NARROW_SLACK times such a tolerance. */
 static double slack_of(const struct task_tensor *t, bool wide)
 {
     if (t->sigmas > 0)
@@ -406,8 +406,8 @@ static bool read_graph(const struct expression_check *e, struct graph *g)
 }
 
 /* True for an imported task if PyTorch runs. Hone wrote the reference of such a task from the
- * task's graph. So comparing it with PyTorch proves more than comparing it with a second reference
- * from the same graph. */
+ * task's graph. So a comparison of this reference with PyTorch proves more than a comparison with a
+ * second reference from the same graph. */
 static bool is_proven_by_torch(const struct expression_check *e)
 {
     if (!e->t->graph_json)

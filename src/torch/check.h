@@ -7,8 +7,8 @@
  *     torch_check_release(&c);
  *
  * torch_check_task() checks a task with the key "torch" in three steps. It does not check a task
- * without this key, but it adds a note if the task has neither the key "graph" nor a reference in
- * Python. Before the call, the caller checks the oracle (the compiled reference.c) with
+ * without this key. But if such a task has neither the key "graph" nor a reference in Python, it
+ * adds a note. Before the call, the caller checks the oracle (the compiled reference.c) with
  * task_check(). If task_check() left problems in `result`, torch_check_task() skips steps 2 and 3.
  * It skips step 3 if an earlier step finds a problem.
  *  1. It reads the expression into a graph. For an imported task, which has its graph as JSON, it
@@ -48,9 +48,9 @@ struct torch_check {
     }
 
 void torch_check_task(struct torch_check *c, const struct task *t, struct task_check_result *r);
-/* For a task whose reference is in Python: runs it at the smoke shapes and at two shapes of each
- * held-out workload, in double and in the task's own dtypes. It must run, and the results must
- * agree. */
+/* Checks a task whose reference is in Python. Runs the reference at the smoke shapes and at two
+ * shapes of each held-out workload, in double and in the task's own dtypes. The reference must run,
+ * and the two results must agree. */
 void torch_check_reference(struct torch_check *c, const struct task *t,
                            struct task_check_result *r);
 void torch_check_release(struct torch_check *c);

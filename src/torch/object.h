@@ -65,8 +65,8 @@ struct build {
 void give_reason(struct build *b, enum err_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Stores the reason. The result is false (refuse) or NULL (refuse_value), so that a function can
- * say `return refuse(b, "...");`. refused() and refused_value() are inline so that compilers and
- * analysers see this result, and know what the caller does after a refusal. */
+ * say `return refuse(b, "...");`. refused() and refused_value() are inline, so that compilers and
+ * analysers see this result. */
 #define refuse(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused())
 #define refuse_value(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused_value())
 /* lacks() and lacks_value() do the same for an expression that may be right in PyTorch, but that

@@ -10,10 +10,10 @@
  * operators, subscripts) and functions.h (PyTorch's functions). An expression that has no exact
  * meaning as a graph is refused with the column and the reason.
  *
- * If PyTorch defines two spellings to mean the same, they become the same value: for example
- * x.sum(1) and torch.sum(x, dim=1), or clamp(x, 0, None) and clamp_min(x, 0). Two formulas that are
- * only mathematically equal (x * x and x.square()) stay two values; graph/normal/normal.h rewrites
- * them to one.
+ * Two spellings that mean the same in PyTorch become one value: for example x.sum(1) and
+ * torch.sum(x, dim=1), or clamp(x, 0, None) and clamp_min(x, 0). Two formulas that are only
+ * mathematically equal (x * x and x.square()) stay two values; graph/normal/normal.h rewrites them
+ * to one.
  */
 #ifndef TORCH_READ_H
 #define TORCH_READ_H
@@ -57,9 +57,9 @@ struct torch_task {
 int torch_read(struct graph *g, const char *text, const struct torch_task *t, struct err *err);
 
 /* Reads the values of an expression over g's inputs and `names`. A name hides an input with the
- * same name. If the argument of sum(), max() and so on is a tensor, they are PyTorch's functions
- * here, even without "torch." in front. Returns how many values there are, or -1 with err set; more
- * than `max` values are an error. */
+ * same name. Here sum(x), max(x) and so on are PyTorch's functions if x is a tensor, even without
+ * "torch." in front. Returns how many values there are, or -1 with err set; more than `max` values
+ * are an error. */
 int torch_read_values(struct graph *g, const char *text, const struct torch_names *names,
                       const struct value **out, size_t max, struct err *err);
 /* Reads one value. On an error returns NULL with err set. */

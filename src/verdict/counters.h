@@ -16,8 +16,8 @@ struct counter_info {
 extern const struct counter_info counter_infos[];
 extern const size_t counter_ninfos;
 
-/* Returns the meaning of a counter of the emulator, of the compiled code, or of ncu (only those
- * that Hone asks ncu for). Returns "" for an unknown name. */
+/* Returns the meaning of a counter of the emulator, of the compiled code, or of ncu. Of ncu's
+ * counters it knows only those that Hone asks for. Returns "" for an unknown name. */
 const char *counter_meaning(const char *name);
 
 #endif

@@ -162,10 +162,11 @@ struct verdict {
     VEC(struct verdict_counter) counters;
     VEC(const char *) warnings;
     /* What the task promises about its inputs, for example "A is lower triangular". "" if it
-     * promises nothing. The verdict holds only for such inputs. */
+     * promises nothing. The verdict holds only for inputs that keep this promise. */
     const char *preconditions;
-    /* The precision that the task declares, for example "float32" or "TF32", and the tensor-core
-     * products with which the kernel reaches it. "" if unknown. */
+    /* The precision that the task declares, for example "float32" or "TF32". If the task takes
+     * float32 and the kernel uses tensor cores, the text also says how many products they do in
+     * TF32 and in narrower types. "" if unknown. */
     const char *precision;
     /* For example "dram-bound: 91% of peak DRAM throughput (...)". "" if unknown. */
     const char *bottleneck;

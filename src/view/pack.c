@@ -10,8 +10,8 @@
 
 enum { SHORTEST = 80 }; /* shorter texts stay as they are */
 
-/* `lines` is the table of lines. `slots` is an open hash table that finds a line in it: a slot
- * holds the line's number + 1, or 0 if the slot is empty. */
+/* `lines` is the table of lines. `slots` is a hash table that finds a line in `lines`. A slot holds
+ * the line's number + 1, or 0 if the slot is empty. */
 struct pack {
     VEC(char *) lines;
     size_t *slots, nslots;

@@ -29,8 +29,8 @@ static void set(json_t *j, const char *key, json_t *value)
     json_object_set_new(j, key, value);
 }
 
-/* Adds the device of the run's best candidate, and how many times as fast as the first baseline the
- * candidate is (struct verdict_ratio). Only the candidate's verdict has them. */
+/* Adds the device of the run's best candidate, and the candidate's speedup over the first baseline
+ * (struct verdict_ratio). Only the candidate's verdict has them. */
 static void add_best(json_t *j, struct store *s, const struct run_rec *r)
 {
     struct node_rec_vec nodes = VEC_INIT;

@@ -66,7 +66,7 @@ static void records_release(struct record_vec *v)
     vec_release(v);
 }
 
-/* If FILE.json is a regular file whose name can stand in a query, adds it. */
+/* Adds the file if it is a regular file NAME.json and NAME can stand in a query. */
 static void add_record(struct record_vec *v, const char *folder, const char *file)
 {
     size_t n = strlen(file);
@@ -152,8 +152,8 @@ static json_t *column_names(void)
     return names;
 }
 
-/* Returns a row for each epoch. If a run has more than MAX_EPOCHS, returns a row for every second,
- * third, ... epoch. The last epoch always has a row. */
+/* Returns a row for each epoch. If a run has more than MAX_EPOCHS epochs, returns rows only for
+ * every k-th epoch, so that there are at most MAX_EPOCHS rows. The last epoch always has a row. */
 static json_t *epoch_rows(const json_t *epochs)
 {
     json_t *rows = json_array();

@@ -223,7 +223,7 @@ void unload_kernels(struct job_run *r)
 /*
  * Every call gets a fresh module, so that no state survives from one call to the next. There are
  * two exceptions. A call may ask to keep state. A timed call may reuse the module of the call
- * before it if Hone checks all of the module's variables, because Hone then notices a kernel that
+ * before it, but only if Hone checks all of the module's variables. Then Hone notices a kernel that
  * changes a variable. Reuse saves time: it takes longer to load a module than to run most kernels.
  */
 static enum result_status load_module(struct job_run *r, struct call_ctx *x, struct err *err)
@@ -267,9 +267,10 @@ static enum result_status launch_one(struct job_run *r, struct call_ctx *x,
                   : arg->kind == JOB_ARG_TENSORMAP ? (void *)x->maps[arg->index]
                                                    : (void *)arg->bytes;
     }
-    /* A candidate's launches never overlap one another. Nor do they overlap the kernel that delays
-     * a timed call until all its launches are queued. Otherwise a candidate could begin before its
-     * timer does. */
+    /* For a candidate we switch off programmatic dependent launch (pdl). With pdl a launch may
+     * overlap the kernel before it. In a timed call, this may be the kernel that holds the call
+     * back until all its launches are queued. Then the candidate would begin before its timer
+     * does. */
     struct job_launch launch = *l;
     launch.pdl = l->pdl && x->call->program;
     enum result_status st = r->dev->ops->launch(r->dev, x->ms->m, &launch, args, err);

@@ -14,8 +14,8 @@
 struct compare_input {
     const struct job_buffer *b;
     const void *got; /* b->bytes bytes */
-    /* the truth: the value and the magnitude (task/hone_ref.h) of each element; mag < 0: see
-     * COMPARE_SKIPPED */
+    /* The truth: the value and the magnitude (task/hone_ref.h) of each element. An element without
+     * a truth has a negative magnitude (COMPARE_SKIPPED or COMPARE_UNSEEN). */
     const double *want, *mag;
     uint64_t poison; /* the pattern that the output held before the call (job/poison.h) */
 };

@@ -16,10 +16,10 @@
 #include "worker/sidecar.h"
 
 enum {
-    TELL_NS = 50 * 1000 * 1000, /* between two writes of progress.bin */
-    TELL_EMULATED_NS = 5 * TELL_NS,
-    TRY_LOCK_MS = 10,            /* how often we try to lock a busy GPU */
-    TURN_NS = 1000 * 1000 * 1000 /* how often we write TURN_FILE while we wait for the GPU */
+    TELL_NS = 50 * 1000 * 1000, /* from one write of progress.bin to the next that is not urgent */
+    TELL_EMULATED_NS = 5 * TELL_NS, /* the same on the emulator */
+    TRY_LOCK_MS = 10,               /* how often we try to lock a busy GPU */
+    TURN_NS = 1000 * 1000 * 1000    /* how often we write TURN_FILE while we wait for the GPU */
 };
 
 /* ---- the result so far ---------------------------------------------------------------------- */
@@ -154,8 +154,8 @@ static bool sampling_begins(const struct job *j, uint32_t c)
 }
 
 /* On the emulator a sampled call may run so long that the watchdog ends the process. So the worker
- * verifies all earlier calls before the first case with sampled calls. (An emulated kernel cannot
- * read the truth, which lies in memory of the host.) */
+ * verifies all earlier calls before the first case with sampled calls. This is safe: an emulated
+ * kernel cannot read the truth, which lies in memory of the host. */
 static enum result_status run_cases(struct job_run *r)
 {
     enum result_status st = RESULT_OK;

@@ -7,10 +7,9 @@
  * The worker keeps the order that job.h promises. First it runs all calls of all cases (call.c,
  * rounds.c), and keeps the outputs of some calls. Then it unloads all modules and opens the oracle,
  * which computes the right outputs (the truth). It compares the kept outputs with the truth
- * (verify.c). On the emulator it also verifies at one earlier point: when it comes to the first
- * case with sampled calls (calls that run only a sample of their blocks), it verifies all calls
- * that it has run. Last, if the device is a GPU, it times short kernels again in further processes
- * (time_in_processes.c).
+ * (verify.c). On the emulator there are sampled calls, which run only a sample of their blocks.
+ * Before the first case with sampled calls, the worker verifies all calls that it has run. Last, if
+ * the device is a GPU, it times short kernels again in further processes (time_in_processes.c).
  */
 #ifndef WORKER_JOB_RUN_H
 #define WORKER_JOB_RUN_H
@@ -22,15 +21,16 @@ typedef int (*open_device_fn)(struct device **out, const struct job *job, const 
                               struct err *err);
 
 /* Returns 0 if result.bin was written, whatever the result says. If `lock_gpu` is true, a job for a
- * GPU waits until no other process of Hone uses that GPU, however long that takes, and holds the
- * GPU's lock until the end. */
+ * GPU waits until no other process of Hone uses that GPU, however long that takes. Then it holds
+ * the GPU's lock until the end. */
 int run_bundle(const char *dir, open_device_fn open_device, bool lock_gpu, struct err *err);
 
 /* ---- between the worker's own files -------------------------------------------------------- */
 
 /* Runs one call (call.c) and appends its result to the case. Returns RESULT_OK, or the status that
  * ends the job; then r->res holds the reason. A baseline that fails is marked in r->mods and does
- * not end the job, unless it faulted on a GPU: after a fault the context is unusable. */
+ * not end the job. There is one exception: after a fault on a GPU the context is unusable, so the
+ * job ends. */
 enum result_status run_call(struct job_run *r, uint32_t c, const struct job_call *call);
 /* Runs the timed rounds of a case (rounds.c) for about budget_ns. Adds the time they took to
  * *spent_ns. */
@@ -50,7 +50,8 @@ void time_in_processes(struct job_run *r);
 bool rounds_keep_call(struct rounds *s, double time_ns);
 /* Loads the oracle and verifies all kept calls (verify.c). */
 int verify_kept_calls(struct job_run *r, struct err *err);
-/* Frees the outputs of a kept call, after it was verified, or because it will not be. */
+/* Frees the outputs of a kept call and removes the call from r->kept. The last kept call gets its
+ * index. */
 void drop_kept_call(struct job_run *r, size_t index);
 /* Unloads all kernel modules. The next call of a module loads it again. */
 void unload_kernels(struct job_run *r);

@@ -3,8 +3,9 @@
  *
  * run_bundle() allocates `struct job_run`, and only the main thread uses it. Some strings in the
  * result lie in job_run.arena; job_run.dev owns the others and frees them when it is closed. So the
- * device stays open until result.bin is written, or until time_in_processes() has copied these
- * strings. The watchdog, which is another thread, holds only a copy of the serialized result.
+ * device stays open until result.bin is written, or until time_in_processes() has copied the
+ * device's strings. The watchdog, which is another thread, holds only a copy of the serialized
+ * result.
  */
 #ifndef WORKER_JOB_RUN_STATE_H
 #define WORKER_JOB_RUN_STATE_H
@@ -79,8 +80,8 @@ struct job_run {
         uint64_t look_ns; /* checking guard zones, inputs and module variables; hashing outputs */
         uint64_t keep_ns; /* copying outputs, to verify them later */
     } spent;
-    /* Set during a timed call of the candidate. It decides whether the worker keeps the call's
-     * outputs for verification. */
+    /* Set during a timed call of the candidate, else NULL. It is the state with which
+     * rounds_keep_call() decides whether the worker keeps the call's outputs. */
     struct rounds *rounds;
     bool timing_ready; /* true after the device's prepare_timing() has run */
 };

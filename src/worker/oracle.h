@@ -1,5 +1,5 @@
 /*
- * oracle.h - computes the right outputs of one call (the truth) on the CPU: generates the call's
+ * oracle.h - computes the right outputs of one call (the truth) on the CPU. It generates the call's
  * inputs again and runs the reference's phases (PHASE in hone_ref.h) in threads.
  *
  *     struct oracle *o;
@@ -32,7 +32,8 @@ struct truth {
 
 /* Opens the oracle in the file `name` of the bundle `dir`. */
 int oracle_open(struct oracle **out, const char *dir, const char *name, struct err *err);
-/* Is this file of a bundle a reference in Python? Such a reference computes only whole outputs. */
+/* Whether the file `name` of a bundle is a reference in Python. Such a reference computes only
+ * whole outputs. */
 bool oracle_is_python(const char *name);
 void oracle_close(struct oracle *o);
 /* Computes the truth of the call. An access out of bounds by the reference is an error. If all

@@ -2,9 +2,9 @@
  * rounds.c - times the programs of a case, the candidate and its baselines, in rounds. A round
  * calls every program once; slow baselines (SLOW_NS) take part in the first round only. The order
  * is reversed from round to round (A B C, C B A, ...), so that drift of the clocks affects all
- * programs alike. Every call of a program gets new data, poison (job/poison.h) and addresses, and
- * all programs get the same sequence of data. Rounds go on until the medians are known well enough,
- * or the time or the number of rounds is used up.
+ * programs alike. Every call of a program gets new data, new poison (job/poison.h) and new
+ * addresses. All programs get the same sequence of data. Rounds go on until the medians are known
+ * well enough, or until the time or the number of rounds is used up.
  *
  * The address of the code matters too. A cold start fetches instructions from memory. This takes up
  * to 100 ns longer from one address than from another, in every call alike. So the modules change
@@ -18,11 +18,11 @@
  *
  * The worker decides after each call of the candidate whether to verify this call. It takes the
  * first calls until it has as many as the job asks for. From then on, a new call that is no slower
- * than the median so far can replace one of the chosen calls. It replaces a chosen call that is now
- * more than 10% slower than the median. If there is no such call, a random draw decides whether the
- * new call replaces a chosen one, and which one (reservoir sampling). Neither the candidate nor the
- * job knows the choice in advance. So if a kernel computes correctly only in some calls, the worker
- * verifies its fast calls, which are the ones that determine its time.
+ * than the median so far can replace one of the chosen calls. If a chosen call is by now more than
+ * 10% slower than the median, the new call replaces that call. Else a random draw decides whether
+ * the new call replaces a chosen call, and which one (reservoir sampling). Neither the candidate
+ * nor the job knows the choice in advance. So if a kernel computes correctly only in some calls,
+ * the worker verifies its fast calls, which are the ones that determine its time.
  */
 #include <stdlib.h>
 

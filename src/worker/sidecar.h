@@ -4,7 +4,7 @@
  *
  * The worker sends requests to the sidecar. Each request is one line and gets one line as reply.
  * The request for a call passes CUDA IPC handles of the worker's buffers. The sidecar runs the
- * program and replies with the time that its own events measured. docs/worker.md describes the
+ * program and replies with the time that its own CUDA events measured. docs/worker.md describes the
  * protocol.
  */
 #ifndef WORKER_SIDECAR_H

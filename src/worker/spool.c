@@ -62,8 +62,8 @@ struct server {
     bool gave_up;        /* this worker waited too long for the GPU of a job */
 };
 
-/* Returns how long a worker with --once or --idle waits for bundles, or for a GPU that others use;
- * 0 for any other worker, which waits for ever. */
+/* Returns how long a worker with --once or --idle waits for bundles, or for a GPU that others use.
+ * Returns 0 for any other worker, because it waits for ever. */
 static uint64_t patience_ns(const struct server *s)
 {
     const struct spool_options *o = s->options;
@@ -71,10 +71,10 @@ static uint64_t patience_ns(const struct server *s)
 }
 
 /* Returns the time on the clock that measures patience_ns(). With --idle this is the usual clock. A
- * worker that has only --once must watch the claims of other workers long enough to notice that one
- * of these workers died. On a slow machine it looks at the claims less often, so the usual clock
- * would let it stop too early. The clock of a worker with only --once therefore counts the time for
- * which it has watched the claims. */
+ * worker that has only --once must watch the claims of other workers (the bundles that they hold).
+ * It must do so long enough to notice that one of these workers died. On a slow machine it looks at
+ * the claims less often, so the usual clock would let it stop too early. The clock of a worker with
+ * only --once therefore counts the time for which it has watched the claims. */
 static uint64_t idle_clock_ns(const struct server *s)
 {
     return s->options->idle_ns ? now_ns() : s->w.watch.watched_ns;
@@ -306,10 +306,10 @@ static int leave_undone(const struct server *s, int bundles, struct err *err)
 
 /* Called when the worker has found nothing to run. Returns whether the worker stops; a worker that
  * has neither --once nor --idle never does. If it leaves bundles undone, sets *rc to -1. A worker
- * with --once stays for two reasons. If other workers hold bundles, it waits because one of them
- * may die, and then it takes over that bundle. If its GPU is busy, it waits for the GPU. In both
- * cases it waits for at most patience_ns(), which is longer than a lease (spool/lease.h) unless
- * --idle says otherwise. */
+ * with --once stays for two reasons. If other workers hold bundles, it waits, because one of them
+ * may die. Then it takes over the bundle of the dead worker. If its GPU is busy, it waits for the
+ * GPU. In both cases it waits for at most patience_ns(), which is longer than a lease
+ * (spool/lease.h) unless --idle says otherwise. */
 static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err)
 {
     uint64_t patience = patience_ns(s);

@@ -2,12 +2,12 @@
  * time_in_processes.c - times short kernels in further processes (timing processes).
  *
  * The driver places page tables and other data of a process somewhere in the GPU's memory. If the
- * cache is flushed before each call, the address of this data makes a kernel of 4 us up to 100 ns
- * faster or slower, in every call of the process alike. So the worker times a case with a short
- * candidate again in further processes. Each of these makes as many timed calls of the case as this
- * process made. A timing process is a worker too. It runs an inner bundle: a directory inside our
- * bundle. The inner bundle has only the cases with a short candidate. The timing process checks and
- * verifies its calls as this process does, and we append its calls to ours.
+ * cache is flushed before each call, the address of this data matters. It makes a kernel of 4 us up
+ * to 100 ns faster or slower, in every call of the process alike. So the worker times a case with a
+ * short candidate again in further processes. Each of these makes as many timed calls of the case
+ * as this process made. A timing process is a worker too. It runs an inner bundle: a directory
+ * inside our bundle. The inner bundle has only the cases with a short candidate. The timing process
+ * checks and verifies its calls as this process does, and we append its calls to ours.
  *
  * We do not time PyTorch baselines again, because PyTorch takes seconds to start. For baselines
  * that take longer than LONG_NS, the calls that they already have are enough.
@@ -25,9 +25,9 @@
 #include "worker/bundle.h"
 #include "worker/job_run.h"
 
-/* A candidate is short if the median of its times is below this. The time of a kernel of 33 us
- * differs by 0.5% between two processes (median of 20 pairs, results/h200/noise.txt), so one
- * process is enough for such a kernel. */
+/* A candidate is short if the median of its times is below this. For longer kernels one process is
+ * enough: the time of a kernel of 33 us differs by 0.5% between two processes (median of 20 pairs,
+ * results/h200/noise.txt). */
 static const double SHORT_NS = 20e3;
 
 /* Baselines that take longer than this are not timed again. */
@@ -176,7 +176,7 @@ static int read_timing_process(struct job_run *r, const struct timing_process *s
 }
 
 /* Appends the calls of a timing process to ours. If the candidate failed there, it fails here too.
- * If the machine failed or a module did not load, returns -1, and we lose only the times of that
+ * If the machine failed or a module did not load, returns -1. Then we lose only the times of that
  * timing process and of the later ones. */
 static int append_calls(struct job_run *r, const struct timing_process *s, const struct result *in,
                         struct err *err)

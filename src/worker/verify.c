@@ -284,9 +284,9 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
 }
 
 /* In a tensor that is updated in place, or that a memset or copy filled, only some elements need a
- * change: a share `need` of all. The call changed at most a share `most` of all elements, so it
- * made at most most / need of the needed changes. call->most_written becomes most / need if that is
- * less than before. */
+ * change: a share `need` of all. The call changed no more than a share `most` of all elements. So
+ * the share of the needed changes that it made is no more than most / need. call->most_written
+ * becomes most / need if that is less than before. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {

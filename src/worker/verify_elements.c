@@ -36,9 +36,9 @@ enum {
  * runs. Arithmetic with a NaN gives a NaN. fmax() and comparisons may drop a NaN, so the later runs
  * fill with a large positive and a large negative number.
  *
- * If in the first run every element of the scratch was written before it was read, the result
- * cannot depend on the fill, and one run is enough; see note_use(). The first fill is a NaN with
- * unusual bits, so an element with these bits holds the fill or a copy of it. */
+ * One run is enough if in it every element of the scratch was written before it was read: then the
+ * result cannot depend on the fill. note_use() finds that out. The first fill is a NaN with unusual
+ * bits, so an element with these bits holds the fill or a copy of it. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {__builtin_nan("0x484f4e45"), 1e30, -1e30};
 
@@ -99,8 +99,8 @@ static uint8_t piece_shift(const struct lazy *z)
 
 /* A unit is about to read or write element i of the scratch; we cannot see which. If the element
  * still holds the fill, a read would be wrong, and a write would replace the fill. So we set a bit
- * at the first use that finds the fill. If a later use finds the bit and still the fill, the first
- * use may have been a read. check_used() makes the same check at the end of the phase. */
+ * at the first use that finds the fill. If a later use finds the bit set and the fill still there,
+ * the first use may have been a read. check_used() makes the same check at the end of the phase. */
 static void note_use(struct verify_elements *s, uint64_t i)
 {
     double now;
@@ -471,9 +471,9 @@ static uint32_t draw(struct verify_elements *s, const struct device_piece *p, ui
     return at * 8 + (uint32_t)__builtin_ctz(byte);
 }
 
-/* Draws some elements and returns the largest. We prefer large elements because small ones prove
- * little: if most values are near zero, as in a softmax, almost any value is within the tolerance
- * of a small element. */
+/* Draws some elements and returns the largest. We prefer large elements, because small ones prove
+ * little. In a softmax, for example, most values are near zero, and almost any value is within the
+ * tolerance of such an element. */
 static uint32_t draw_large(struct verify_elements *s, const struct device_piece *p, enum dtype t)
 {
     uint32_t best = 0, n = count_written(p);
@@ -513,8 +513,8 @@ static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
     return 0;
 }
 
-/* Chooses the units of the element too, if all chosen units together then take at most `most`
- * operations. Returns whether it chose them. */
+/* Adds the units of the element to the chosen units, unless all chosen units together would then
+ * take more than `most` operations. Returns whether it added them. */
 static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, double most)
 {
     double cost = s->unknown[b] ? INFINITY : cost_of(s, b, s->level[b], elem);
@@ -527,7 +527,7 @@ static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, d
 
 /* A place is an element for which we know which block wrote it. Takes the first place of each
  * output, then the second of each, and so on. The list of an output begins with one place of each
- * block, in random order; then it has a second place of each block, and so on. The places may use
+ * block, in random order. Then it has a second place of each block, and so on. The places may use
  * three quarters of the budget. */
 static void choose_places(struct verify_elements *s)
 {

@@ -10,14 +10,14 @@
  *
  * An oracle consists of phases, and a phase consists of units (task/hone_ref.h). We run the units
  * that compute these elements, and generate only the inputs that these units read. The task does
- * not say which units compute an element, so we guess from the element's position. For example, for
- * an element in the middle of its tensor we run the unit in the middle of the last phase, and units
- * in the middle of the earlier phases.
+ * not say which units compute an element, so we guess from the element's position. For example,
+ * take an element in the middle of its tensor. For it we run the unit in the middle of the last
+ * phase, and units in the middle of the earlier phases.
  *
- * We notice a wrong guess: either the unit writes another element, or the value depends on the old
- * contents of the scratch, the memory through which phases pass values on. If the truth of an
- * element stays unknown, we do not compare the element. The number of elements depends on the cost
- * of a unit, not on the clock, so it is the same in every run.
+ * Phases pass values on through the scratch. We notice a wrong guess, because then either the unit
+ * writes another element, or the value depends on the old contents of the scratch. If the truth of
+ * an element stays unknown, we do not compare the element. The number of elements depends on the
+ * cost of a unit, not on the clock, so it is the same in every run.
  */
 #ifndef WORKER_VERIFY_ELEMENTS_H
 #define WORKER_VERIFY_ELEMENTS_H
