@@ -175,8 +175,8 @@ struct pending {
     bool waiting;   /* the judge has the candidate, and its verdict has not come */
 };
 
-/* Gives a candidate to the judge. Returns 0, or -1 on an error, or 1 if the judge is a recording
- * that lacks this verdict. */
+/* Gives a candidate to the judge. In a replay, the judge only looks up recorded verdicts. Returns
+ * 0, or -1 on an error, or 1 if the recording lacks this verdict. */
 static int hand_in(struct agent *a, struct pending *p, bool model, struct err *err)
 {
     struct judge_order o = {
@@ -201,8 +201,8 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
 }
 
 /* Passes one verdict from the judge to its node. The verdict `unjudged` means that Hone or the
- * machine failed. Then submits the node again, unless UNJUDGED_TRIES are used up or only an
- * estimate is wanted. */
+ * machine failed. If the verdict is `unjudged`, submits the node again, up to UNJUDGED_TRIES times.
+ * Does not do so if the caller wants only an estimate. */
 static int receive(struct agent *a, struct pending *list, size_t n, bool model, uint64_t ticket,
                    struct verdict *v, struct err *err)
 {
@@ -250,9 +250,9 @@ static void tell_judging(struct agent *a, const struct pending *list, size_t n)
 }
 
 /* Gets the verdicts of all nodes, from the store or from the judge. PyTorch's time does not depend
- * on the candidate. So each call of this function asks the judge for PyTorch's time only with the
- * first node. After one of these first nodes has passed with a measured time, later calls do not
- * ask again. */
+ * on the candidate, so one measurement is enough. Each call of this function asks the judge to time
+ * PyTorch beside nodes[0]. Once such a node has passed and PyTorch has a measured time, later calls
+ * do not ask for it. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);
@@ -326,7 +326,8 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     }
     int rc = judge_all(a, nodes, n, true, err);
     for (size_t i = 0; i < n; i++) {
-        nodes[i]->judged = true; /* a node without a verdict does not pass */
+        /* If judge_all() failed, some nodes have no verdict. node_passes() is false for them. */
+        nodes[i]->judged = true;
         ns[i] = rc == 0 && node_passes(nodes[i]) ? nodes[i]->verdict.time_ns : 0;
         node_free(nodes[i]);
     }

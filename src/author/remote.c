@@ -238,8 +238,8 @@ static void pause_and_retry(struct author_call *c, const char *why, double asked
     rc->resume_ns = now_ns() + pause;
 }
 
-/* Called when the server is overloaded. Makes all processes that use the server wait. Otherwise
- * each of them would get the same error first. */
+/* Called when the server is overloaded. Makes all processes that use the server wait, so that not
+ * each of them must get the same error before it waits. */
 static void share_pause(struct author_call *c, double asked)
 {
     struct remote *r = c->author->priv;

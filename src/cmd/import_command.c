@@ -1,5 +1,5 @@
-/* import_command.c - options, report and import that `hone import` and `hone optimize FILE.py`
- * share (import_command.h). */
+/* import_command.c - imports a PyTorch file, for `hone import` and for `hone optimize FILE.py`: the
+ * options, the import and the report (import_command.h). */
 #include "cmd/import_command.h"
 
 #include <stdlib.h>

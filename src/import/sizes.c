@@ -20,9 +20,9 @@
 /* By how much the score of merit() falls if a norm or softmax is taken over one element. That is
  * more than good sizes can add. */
 #define CONSTANT_COSTS 50
-/* Suppose that DEEP or more variances follow each other, and that their numbers of elements depend
- * on the sizes. Then each is taken over at least DEEP_STATISTICS elements. With fewer elements,
- * such a network has never had a useful tolerance. */
+/* A deep network may compute a variance in every layer, for example in batch norms. If DEEP or more
+ * layers do so, Hone chooses sizes at which each variance has at least DEEP_STATISTICS elements.
+ * With fewer elements, such a network has never had a useful tolerance. */
 enum { DEEP = 8, DEEP_STATISTICS = 16 };
 #define MAX_SHRINKS 100 /* a step shrinks sizes by a fifth; 100 steps leave 2e-10 of a size */
 
@@ -129,8 +129,9 @@ static double cost_of(const struct search *s, const int64_t *axes)
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Returns the least step by which axis i can change alone. For example, it is 8 if the number of
- * channels must be a multiple of 8. Tries 1 to 8 and the divisors of the original value up to 4096,
- * each at up to four values below the original. Returns the original value if no step fits. */
+ * channels must be a multiple of 8. Tries the steps 1 to 8 and all divisors of the original value
+ * that are at most 4096. A step fits if the next four smaller values are allowed too. Returns the
+ * original value if no step fits. */
 static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], best = keep;
@@ -179,8 +180,8 @@ static int64_t draw_size(const struct search *s, size_t i, struct rng *r)
 }
 
 /* Returns a score that says how well a shape shows errors of kernels. Odd sizes and sizes above 8
- * raise the score; sizes of 1 lower it. A norm or softmax of one element lowers it most: it is a
- * constant, which hides all errors before it. */
+ * raise the score; sizes of 1 lower it. A norm or softmax of one element lowers it most: its result
+ * is a constant, which hides all errors before it. */
 static double merit(const struct search *s, const int64_t *axes)
 {
     double sum = 0;

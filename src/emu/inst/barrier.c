@@ -27,9 +27,9 @@
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 
 /* Reports threads that exited and did not arrive in the phase that is complete now. The report is a
- * finding if some of these threads executed code after the barrier. It is also a finding if the
- * barrier is aligned (bar.sync) and only some lanes of a warp execute it: PTX leaves this
- * undefined. Otherwise the report is a note. */
+ * finding if some of these threads executed code that stands behind the barrier in the program. It
+ * is also a finding if the barrier is aligned (bar.sync) and only some lanes of a warp execute it:
+ * PTX leaves this undefined. Otherwise the report is a note. */
 static void check_exited(const struct block *bl, struct barrier *b)
 {
     struct warp *w = b->at.warp;

@@ -17,8 +17,9 @@
 #include "sys/memory.h"
 
 enum {
-    MAX_PLACES = 536870911, /* most neighbours in a padded hop: a limit of kernels/gnn/number_hop */
-    SLOTS = 3,              /* one batch in use, one already sampled, one being sampled */
+    MAX_PLACES =
+        536870911, /* most targets times fanout of a hop: a limit of kernels/gnn/number_hop */
+    SLOTS = 3,     /* one batch in use, one already sampled, one being sampled */
 };
 
 /* A batch in the GPU's memory. */
@@ -176,7 +177,8 @@ static void make_data(struct gpu_store *s, const struct papers *p)
                                                                 .R = h->communities,
                                                                 .C = p->classes,
                                                                 .SEED = h->seed});
-    (void)gpu_sync(d, NULL); /* now the copies have read `mean`; a later sync reports a failure */
+    /* Waits until the copies have read `mean`. If the GPU failed, a later sync reports it. */
+    (void)gpu_sync(d, NULL);
     free(mean);
 }
 
@@ -537,8 +539,8 @@ static void gather(struct gpu_store *s, struct gnn_batch *b)
 }
 
 /* Copies the seeds to the device through pinned memory, so that the caller may reuse its own memory
- * immediately. The previous batch in this slot has been sampled, so the copies from the slot's
- * pinned memory are done. */
+ * immediately. The seeds of an earlier batch were copied from the same pinned memory. That copy is
+ * done, because sampling a batch waits for the GPU. */
 static void send_seeds(struct gpu_store *s, const struct gnn_batch *seeds, struct gnn_batch *out)
 {
     struct gnn_device *d = &s->d->base;

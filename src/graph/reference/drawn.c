@@ -23,9 +23,10 @@ struct plan {
 
 /* ---- which values ---------------------------------------------------------------------------- */
 
-/* Returns how many of v's operands are rounded to TF32 with errors that several terms share. Sets
- * *first to the index of the first such operand. A recurrent operation has one, its weight. Its
- * state is rounded anew in each step, so several terms do not share that error. */
+/* v is a sum of products. Returns how many of its operands are rounded to TF32, and have elements
+ * that several products read. Sets *first to the index of the first such operand. A recurrent
+ * operation has one, its weight. Its state is rounded anew in each step, so no two products share
+ * that error. */
 static uint32_t rounded_operands(const struct emit *e, const struct value *v, uint32_t *first)
 {
     enum op_kind kind = op_row(v->op)->kind;

@@ -1,6 +1,6 @@
 /*
- * drawn.h - adds copies of values to a graph. The copies have drawn errors: the operands of TF32
- * products are rounded at random.
+ * drawn.h - adds copies of values to a graph. A copy is computed with random errors: the operands
+ * of TF32 products are rounded up or down at random. We call these errors drawn.
  *
  * A product in TF32 rounds its operands first. All products that read an element share the error of
  * its rounding. For example, one weight of a convolution is off by the same amount in every pixel.

@@ -22,10 +22,11 @@ bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b, const js
 /*
  * Binds the first n tensors of the task: inputs whose shapes broadcast to the output's shape. Each
  * may have its own dtype. The function refuses a task without scalars if all inputs have the
- * output's shape and dtype, because a simpler playbook serves it. It also refuses a task that
- * reduces an expression if all inputs have one dtype and the expression's shape. Two kinds of
- * operations take these tasks nevertheless: one along rows that works on an expression of the
- * inputs, and one with a text "alike" in playbook.json.
+ * output's shape and dtype, because a simpler playbook serves it. A task may reduce an expression
+ * of its inputs. The function refuses such a task if all inputs have the same dtype, and the same
+ * shape as the expression. It does not refuse for these two reasons
+ *  - if the playbook works along the rows of an expression, or
+ *  - if the playbook has a text "alike" in playbook.json.
  */
 bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
                     size_t n, const json_t *texts, struct strbuf *why);

@@ -167,8 +167,8 @@ struct pb_trial {
 VEC_DECL(pb_trial_vec, struct pb_trial);
 
 /*
- * Puts the points that were not tried yet in an order, and sets *out to number k (from 0) of them.
- * Leaves out points that the requirements forbid. Points that differ from `base` in one setting
+ * Sorts the points that were not tried yet. *out becomes the point at place k; the first place is
+ * 0. Leaves out points that the requirements forbid. Points that differ from `base` in one setting
  * come first, then those that differ in two. Settings of the given move stage come before those of
  * the other stages. Of the values of a setting, those nearest to base's value come first; at the
  * same distance, the higher value comes first.
