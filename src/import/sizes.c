@@ -130,8 +130,8 @@ static double cost_of(const struct search *s, const int64_t *axes)
 
 /* Returns the least step by which axis i can change alone. For example, it is 8 if the number of
  * channels must be a multiple of 8. Tries the steps 1 to 8 and all divisors of the original value
- * that are at most 4096. A step fits if the next four smaller values are allowed too. Returns the
- * original value if no step fits. */
+ * that are at most 4096. A step fits if its next smaller multiples, at most four, are all allowed.
+ * Returns the original value if no step fits. */
 static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], best = keep;

@@ -228,7 +228,7 @@ static bool is_wrong(const struct job_run *r)
     for (uint32_t c = 0; c < r->job->ncases; c++)
         vec_each (struct result_call, call, &r->calls[c])
             for (uint32_t i = 0; !call->program && i < call->ncompares; i++)
-                if (call->compares[i].bad)
+                if (call->compares[i].bad || call->compares[i].unwritten)
                     return true;
     return false;
 }

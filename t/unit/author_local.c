@@ -196,8 +196,10 @@ static void test_replay(void **state)
                      "{\"hone-replay\": 1, \"run\": {\"task\": \"x\"}}\n"
                      "{\"call\": {\"role\": \"code\", \"index\": 0, \"prompt_sha\": \"%s\", "
                      "\"reply\": \"zero\", \"in_tokens\": 5, \"out_tokens\": 6}}\n"
+                     "{\"call\": {\"role\": \"code\", \"index\": 1, \"prompt_sha\": \"%s\", "
+                     "\"reply\": \"\", \"error\": \"the reply is too long\"}}\n"
                      "{\"verdict\": {\"index\": 0, \"verdict\": {\"kind\": \"pass\"}}}\n",
-                     sha);
+                     sha, sha);
     snprintf(path, sizeof path, "%s/run.jsonl", tmp.path);
     assert_int_equal(file_write(path, text, (size_t)n, &err), 0);
     snprintf(spec, sizeof spec, "replay:%s", path);
@@ -212,7 +214,13 @@ static void test_replay(void **state)
     finish(a, c);
     assert_true(author_reply(c)->ok && author_reply(c)->drift);
     author_call_free(c);
-    struct author_request rq = {.role = "code", .index = 1, .stable = "s", .turn = "t"};
+    /* an unusable reply is unusable again, with the kind of error that does not end a run */
+    c = must_start(a, (struct author_request){.index = 1, .stable = "s", .turn = "t"});
+    finish(a, c);
+    assert_false(author_reply(c)->ok);
+    assert_int_equal(author_reply(c)->err.kind, ERR_LIMIT);
+    author_call_free(c);
+    struct author_request rq = {.role = "code", .index = 2, .stable = "s", .turn = "t"};
     assert_int_equal(author_start(a, &rq, &c, &err), -1);
     assert_non_null(strstr(err.msg, "the recording ends"));
     author_close(a);
