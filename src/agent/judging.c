@@ -201,8 +201,8 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
 }
 
 /* Passes one verdict from the judge to its node. The verdict `unjudged` means that Hone or the
- * machine failed. If the verdict is `unjudged`, submits the node again, up to UNJUDGED_TRIES times.
- * Does not do so if the caller wants only an estimate. */
+ * machine failed. The node is then submitted again, until it was submitted UNJUDGED_TRIES times. If
+ * the caller wants only an estimate, it is not submitted again. */
 static int receive(struct agent *a, struct pending *list, size_t n, bool model, uint64_t ticket,
                    struct verdict *v, struct err *err)
 {
@@ -250,9 +250,8 @@ static void tell_judging(struct agent *a, const struct pending *list, size_t n)
 }
 
 /* Gets the verdicts of all nodes, from the store or from the judge. PyTorch's time does not depend
- * on the candidate, so one measurement is enough. Each call of this function asks the judge to time
- * PyTorch beside nodes[0]. Once such a node has passed and PyTorch has a measured time, later calls
- * do not ask for it. */
+ * on the candidate, so one measurement is enough. As long as there is none, each call of this
+ * function asks the judge to time PyTorch beside nodes[0]. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);

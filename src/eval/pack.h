@@ -18,7 +18,7 @@
 
 struct pack_module {
     const struct compiled *code; /* NULL for torch and library modules */
-    const char *source;          /* the text from which findings show lines; may be NULL */
+    const char *source;          /* findings of the sanitizer quote its lines; may be NULL */
     const char *spec;            /* torch program or library call; NULL for kernels */
 };
 

@@ -53,8 +53,8 @@ struct tensor_use {
 /* Uses the emulator's counters. Finds the case with the smallest `share`, and sets *out for it.
  * Returns that case if its share is below in->least_arithmetic, else -1. If the task declares
  * float32, each product needs three TF32 products, or six of a 16-bit type. If the task allows
- * TF32, each product needs one TF32 product, or six of a 16-bit type. Looks only at cases in which
- * tensor cores worked, and only if all float inputs are float32. */
+ * TF32, one TF32 product is enough; of a 16-bit type it needs six as well. Looks only at cases in
+ * which tensor cores worked, and only if all float inputs are float32. */
 int measure_tensor_use(const struct measure_input *in, struct tensor_use *out);
 
 /* Returns the first case in which the candidate was faster than the floor, or -1 if there is none.

@@ -307,15 +307,16 @@ int store_entry_state(struct store *s, int64_t campaign, uint64_t index, const c
 /* Notes the snapshot of the entry's task. The snapshot must be in the store already, as a blob. */
 int store_entry_task(struct store *s, int64_t campaign, uint64_t index, const char *task_sha,
                      struct err *err);
-/* Notes that from now on Hone of the version `hone` works on the entry, in the run `run`. If `run`
- * is -1, the entry has no run, and a new one will begin. */
+/* Notes that the run `run` works on the entry from now on. `hone` is the version of the program. If
+ * `run` is -1, the entry has no run, and a new one will begin. */
 int store_entry_run(struct store *s, int64_t campaign, uint64_t index, int64_t run,
                     const char *hone, struct err *err);
 
 /* ---- memory across runs: lessons (memory/memory.h) ------------------------------------------ */
 
-/* The outcome of one point or one move in one run. A point is one choice of all settings of a
- * playbook, a kernel template. A move is a change that an author made to a candidate. */
+/* The outcome of one point or one move in one run. A playbook is a template of
+ * kernels with settings, and a point gives a value to each setting. A move is a change that an
+ * author made to a candidate. */
 struct lesson_rec {
     int64_t id;
     const char *run;                         /* the run that left the lesson */

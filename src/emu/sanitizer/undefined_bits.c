@@ -140,8 +140,8 @@ static uint64_t convert(const struct undef_operands *x)
     return ptx_is_signed(d) ? sign_extend(u, ptx_type_bits(d)) : u;
 }
 
-/* Returns whether defined bits decide this comparison eq or ne: some bit is defined in both
- * operands and differs between them. */
+/* An instruction with .eq or .ne has a defined result if some bit is defined in both operands and
+ * differs between them. Returns whether that is so here. */
 static bool differ(const struct undef_operands *x, enum ptx_type t)
 {
     uint32_t bits = ptx_type_bits(t);

@@ -72,8 +72,9 @@ enum gpu_place gpu_place_choose(const struct gpu_place_sizes *s);
 /* Opens a store if `where` asks for one, else sets *out to NULL. GPU_PLACE_GPU and GPU_PLACE_SPLIT
  * ask for a store; if it cannot be opened, the function fails. GPU_PLACE_AUTO asks for a store if
  * all of this is true: `d` is a GPU, the sampler can run with the options, the graph has an edge,
- * and gpu_place_choose() does not choose the host. If papers.h made the data, and its graph is not
- * in host memory, `where` counts as GPU_PLACE_GPU. `data` must outlive the store. */
+ * and gpu_place_choose() does not choose the host. The data of `--make papers` may have no graph in
+ * host memory (data/papers.h). Then the place is GPU_PLACE_GPU, whatever `where` says. `data` must
+ * outlive the store. */
 int gpu_store_place(struct gpu_store **out, const struct gpu_placement *where, struct gnn_device *d,
                     const struct dataset *data, const struct sample_options *o, struct err *err);
 void gpu_store_close(struct gpu_store *s);
@@ -98,9 +99,10 @@ struct gpu_store_arrays {
 struct gpu_store_arrays gpu_store_arrays(const struct gpu_store *s);
 /* Returns 0 if the sampler can run with these options, else -1, and *err says why. */
 int gpu_store_samples(const struct sample_options *o, struct err *err);
-/* If the store's features are in half precision, batches have `reduced` (gnn/batch.h) from now on:
- * a sum or a mean, as `kind` says. It is computed straight from the store's features. So a batch
- * need not hold the rows that only the reduction reads. With GNN_MAX, batches have no `reduced`. */
+/* From now on, batches have the array `reduced` (gnn/batch.h): for each target, the sum or the mean
+ * of its neighbours' features. `kind` says which of the two. The store computes it straight from
+ * its features, so a batch need not hold the neighbours' rows. Does nothing if the features are
+ * float32, or if `kind` is GNN_MAX. */
 void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind);
 /* Sets whether batches have the array `degree` (gnn/batch.h) from now on. */
 void gpu_store_degrees(struct gpu_store *s, bool wanted);

@@ -1,7 +1,8 @@
 /*
  * collect.h - writes the statements with which a loop collects one result: a sum, a product, the
- * largest or smallest element, or its index. They are part of a unit's text (unit_text.h). A unit
- * is one run of this text.
+ * largest or smallest element, or its index. The statements are part of the text that computes
+ * one element or a few of a value (unit_text.h). The reference runs this text once for each of its
+ * units.
  *
  *     struct collector c = collect_start(e, v, COLLECT_SUM, i, 0);
  *     was = unit_loop(...);
@@ -57,13 +58,14 @@ struct collector {
     const char *chains, *chain_squares;
     const char *key; /* only for NOISY references: the seed of the random roundings */
     /* For errors that several terms share, because they read the same source (struct shared_error).
-     * at[k] says which element of source k the terms read now, or which column if the errors of the
-     * source are one-sided. If the source is wrong by 4 sigma, each term that reads this element or
-     * column changes. off[k] is the sum of these changes so far. */
+     * at[k] is the number of the element of source k that the terms read now. If the source is
+     * wrong there by 4 sigma, each of these terms changes. off[k] is the sum of the changes so far.
+     * If the errors of the source are one-sided, all elements of a column are wrong together. Then
+     * at[k] is the number of the column. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
     bool biased[EMIT_SOURCES]; /* the errors of source k are one-sided */
-    /* Only for sources with one-sided errors: the sum of the squares of the terms' changes that
-     * off[k] adds up. The variances of the terms already contain these squares. */
+    /* Only for sources with one-sided errors: the sum of the squares of the same changes. The
+     * variances of the terms already contain these squares. */
     const char *own[EMIT_SOURCES];
     const char *terms; /* the sum of the squares of the terms of earlier chains */
 };
@@ -73,13 +75,14 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
                                struct index i, unsigned flags);
 /* Adds the term t. `index` is its index for COLLECT_ARGMAX and COLLECT_ARGMIN, else "". */
 void collect_add(struct emit *e, const struct collector *c, struct term t, const char *index);
-/* Notes that term t has the value `off` when source k (struct shared_error) is wrong by 4 sigma. */
+/* If source k (struct shared_error) is wrong by 4 sigma, the term has the value `off` and not t.
+ * Adds the difference to off[k] of the collector. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
 /* Both functions return the result so far. collect_end() returns it as the finished element.
- * collect_now() returns it as a partial result. The variance of a partial result does not include
- * the one-sided errors of its terms, because these errors add up over the partial results. Its
- * member `bias` holds them. */
+ * collect_now() returns it as a partial result, one of several that are added later. One-sided
+ * errors of the partial results do not average out, so they are no part of the variance. The member
+ * `bias` of the result holds them. */
 struct term collect_now(struct emit *e, const struct collector *c);
 struct term collect_end(struct emit *e, const struct collector *c);
 /* True for COLLECT_ARGMAX and COLLECT_ARGMIN. */

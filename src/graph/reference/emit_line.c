@@ -57,8 +57,8 @@ static void cumsum_line(struct emit *e, const struct value *v)
     const char *sum = unit_let(u, "%s + %s", all.v, chain.v);
     line_put(e, v, p, "=", term_of(e, sum, j.depth), false);
     unit_close(u, inner);
-    /* A statement of unit_set() would be dropped here, because only the next round of the loop
-     * reads all.v. */
+    /* Not unit_set(): unit_text.c leaves out such a statement if no later statement reads the
+     * variable. Here only the next round of the loop reads it. */
     unit_do(u, "%s += %s", all.v, chain.v);
     unit_close(u, outer);
 }
