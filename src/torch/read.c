@@ -88,8 +88,8 @@ static int add_leaves(struct graph *g, const struct torch_task *t, struct err *e
         dim_define_by(&g->dims, t->constraints[i]);
     for (size_t i = 0; i < t->ntensors; i++) {
         const struct torch_tensor *one = &t->tensors[i];
-        /* The graph prints a size as the text from which it was parsed first. So we parse the
-         * shapes of outputs too, although only inputs need them. */
+        /* Only inputs need their shapes here. But the graph prints a size with the first text that
+         * it parsed for it. We parse the shapes of outputs too, so that this is the task's text. */
         if (shape_of(g, one, shape, err) < 0)
             return -1;
         if (one->input)

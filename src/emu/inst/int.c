@@ -253,8 +253,8 @@ struct form {
     enum ptx_type type;
     exec_fn fn;
     uint8_t nops;
-    /* The type of the last operand, or PT_NONE if it is `type`. In .wide forms: the type of d, and
-     * in mad.wide also of c. */
+    /* The type of the last operand, or PT_NONE if it is `type`. A .wide form has a wider result:
+     * for it, this is the type of the result, and in mad.wide also of the number that is added. */
     enum ptx_type last;
 };
 

@@ -10,13 +10,14 @@
  * - It notes the line and thread of accesses to a suspect, so that a finding names both sides.
  * - It follows values that are loaded from a suspect (undefined.c). If a race is between a read and
  *   a write, and the kernel does not use the value that was read, the race becomes a note.
- * - It notes strong accesses (volatile, relaxed, acquire, release or atomic) to global memory, each
- *   with its block's count of fences, so that a finding says which side lacks a fence.
+ * - It notes strong accesses to global memory: volatile, relaxed, acquire, release or atomic ones.
+ *   For each it also notes how many fences the block has executed. So a finding can say which side
+ *   lacks a fence.
  *
- * One host thread does both runs, so most functions here take no lock. If several host threads run
- * a launch (launch->parallel), they call only race_found(), unwritten_stands() and functions that
- * ask whether this is the second run. race_found() then collects nothing, and unwritten_stands()
- * takes a lock.
+ * One host thread does both runs, so most functions here take no lock. Other launches run on
+ * several host threads (launch->parallel), and are not repeated. There, race_found() collects
+ * nothing, and unwritten_stands() takes a lock. The functions that only ask are safe. No other
+ * function may be called there.
  */
 #ifndef EMU_SANITIZER_SUSPECTS_H
 #define EMU_SANITIZER_SUSPECTS_H
@@ -58,8 +59,8 @@ struct race {
     const char *what;   /* for example "y[3]" or "byte 12" */
     const char *other;  /* text that says who made the other access, as far as the shadow knows */
     bool between;       /* true if another block made the other access */
-    /* If `between`: 1 + the number of the block that made the other access, and that block's clock
-     * at the access (block_order.c). 0 if unknown. */
+    /* Only if `between`. `block` is 1 + the number of the block that made the other access, or 0 if
+     * the sanitizer does not know it. `clock` is that block's clock then (block_order.c). */
     uint32_t block;
     uint32_t clock;
 };
@@ -67,8 +68,8 @@ struct race {
 void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const struct race *r);
 
 /* A race may be the reason for a read of unwritten memory: the write comes too late. So if there is
- * a race, we report only those reads of unwritten memory for which the race cannot be the reason.
- * These two functions note a source line on which all reads of unwritten memory must be reported.
+ * a race, we report a read of unwritten memory only if the race cannot be its reason. We decide
+ * that for whole source lines. These two functions note a line whose reads must be reported.
  * unwritten_apart() notes the line of pc if this is the second run and no suspect is near the cell
  * with this key. A cell has 1 << shift bytes. unwritten_stands() notes the line in any case. */
 void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift);

@@ -5,7 +5,8 @@
 
 #include "cuda/stream.h"
 
-/* Waits for the kernel that was queued after `profile_begin` was recorded, and adds its time. */
+/* Call it after profile_begin() and one kernel. Waits for the kernel, and adds its time to
+ * d->profile. */
 static void profile_end(struct gpu_device *d, enum gpu_kernel which)
 {
     struct err err = ERR_INIT;

@@ -25,8 +25,8 @@ struct rates {
     /* the loader, with 1 and 2 threads */
     double loader_edges[2];      /* edges per CPU second of a thread */
     double loader_wall_edges[2]; /* edges per second of wall time */
-    /* Both are averaged over the batches. nodes[h] counts a batch's nodes before hop h, and
-     * hop_edges[h] the edges of hop h. The last of `nodes` counts them after all hops. */
+    /* nodes[h] is how many nodes a batch has before hop h, and after all hops in the last element.
+     * hop_edges[h] is how many edges hop h has. These are means over the batches. */
     double nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS];
     int64_t slot_bytes; /* memory of the largest batch */
     /* the size of the dataset; the memory of this process at the end, and its peak */

@@ -23,10 +23,9 @@ struct plan {
 
 /* ---- which values ---------------------------------------------------------------------------- */
 
-/* v is a sum of products. Returns how many of its operands are rounded to TF32, and have elements
- * that several products read. Sets *first to the index of the first such operand. A recurrent
- * operation has one, its weight. Its state is rounded anew in each step, so no two products share
- * that error. */
+/* v computes sums of products. Counts the operands of v that are rounded to TF32 once for many
+ * sums. Sets *first to the index of the first of them. A recurrent operation has one, its weight.
+ * Its state does not count, because each step has another state and rounds it anew. */
 static uint32_t rounded_operands(const struct emit *e, const struct value *v, uint32_t *first)
 {
     enum op_kind kind = op_row(v->op)->kind;

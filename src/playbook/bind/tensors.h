@@ -21,12 +21,12 @@ bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b, const js
 
 /*
  * Binds the first n tensors of the task: inputs whose shapes broadcast to the output's shape. Each
- * may have its own dtype. The function refuses a task without scalars if all inputs have the
- * output's shape and dtype, because a simpler playbook serves it. A task may reduce an expression
- * of its inputs. The function refuses such a task if all inputs have the same dtype, and the same
- * shape as the expression. It does not refuse for these two reasons
- *  - if the playbook works along the rows of an expression, or
- *  - if the playbook has a text "alike" in playbook.json.
+ * may have its own dtype. The function refuses two kinds of tasks, because simpler playbooks serve
+ * them:
+ *  - a task without scalars, if all inputs have the shape and the dtype of the output;
+ *  - a task that reduces an expression, if all inputs have the shape of the expression and share
+ * one dtype. But it accepts them if the playbook computes an expression for each row, or if the
+ * operation has the key "alike" in playbook.json.
  */
 bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
                     size_t n, const json_t *texts, struct strbuf *why);

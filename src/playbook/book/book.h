@@ -62,7 +62,7 @@ struct pb_signature {
 /* An operation that a playbook can do: an entry of "ops" in playbook.json. */
 struct pb_op {
     const char *name;    /* one of the names of the entry, such as "sum"; "*" is any operation */
-    const json_t *texts; /* the entry itself: texts for placeholders, "torch", "from", ... */
+    const json_t *texts; /* the entry itself, an object with all of its keys */
     const struct pb_signature *sig;
 };
 
