@@ -44,8 +44,8 @@ struct author_config {
     uint64_t wait_ns;        /* how long a reply in a mailbox may take [7 days] */
     uint64_t backoff_ns;     /* the pause before the first retry [1 s]; it doubles each time */
     uint64_t backoff_max_ns; /* the longest pause before a retry [60 s] */
-    /* If the provider asks for a longer pause than this (header Retry-After), the call fails [10
-     * min]. */
+    /* The longest pause that a provider may ask for with the header Retry-After [10 min]. If it
+     * asks for more, the call fails. */
     uint64_t retry_after_max_ns;
     uint32_t retries;     /* how many failures in a row are retried [6] */
     uint32_t continues;   /* how often to ask for the rest of a cut-off reply [6] */
@@ -104,10 +104,10 @@ const char *author_scheme(const struct author *a); /* "openai", "playbook", ... 
 bool author_is_built_in(const struct author *a);
 /* The name by which prices.json finds the model. */
 const char *author_model(const struct author *a);
-/* From now on each call of this author reserves from the pool the most that it may cost. If the
- * pool has too little, the call waits or fails. Only an author behind HTTP can know the cost before
- * the call; for other authors, the pool only counts what their calls have used. The pool must
- * outlive the author. */
+/* From now on each call of this author first reserves an amount in the pool: the most that the call
+ * may cost. If the pool has too little, the call waits or fails. Only an author behind HTTP can
+ * know the cost before the call; for other authors, the pool only counts what their calls have
+ * used. The pool must outlive the author. */
 void author_set_budget(struct author *a, struct budget_pool *pool, const struct price *price);
 
 /* Begins a call and copies the request. Free the call with author_call_free() before you close the

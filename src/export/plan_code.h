@@ -61,7 +61,7 @@ const char *code_double(struct plan_code *c, double v);
 const char *code_map_dim(struct plan_code *c, const struct plan_map *m, uint32_t i);
 /* Returns the bits of a 2-byte floating-point scalar. */
 unsigned code_half_bits(const struct task_scalar *s);
-/* Returns the number of CUtensorMapDataType for this type. */
+/* Returns the value of CUtensorMapDataType that stands for this type. */
 int code_map_type(enum dtype t);
 
 #endif

@@ -129,13 +129,13 @@ static void list_todo(struct spool_worker *w)
     w->listed = w->todo.n;
 }
 
-/* Returns the rank of a bundle: workers prefer bundles of a higher rank. Most runs have only one
- * bundle in the spool at a time. A run with slow bundles would then end long after the other runs,
- * so its bundles have a higher rank. The first bundle of a run goes before all others, because
- * nobody knows yet how slow the run's bundles are. */
+/* Returns the rank of a bundle: workers prefer bundles of a higher rank. Most runs evaluate one
+ * bundle after the other, so a run with slow bundles takes longest. Its bundles have a high rank,
+ * so that it does not end long after the other runs. The first bundle of a run has the highest
+ * rank, because nobody knows yet how slow the run's bundles are. */
 static unsigned rank_of(const char *name)
 {
-    return spool_name_seconds(name) - 1; /* so the rank of a first bundle is UINT_MAX */
+    return spool_name_seconds(name) - 1; /* a first bundle has 0 seconds, so its rank is UINT_MAX */
 }
 
 /* Chooses a name of w->todo. Every second time it takes a random bundle. So workers seldom want the
@@ -211,7 +211,7 @@ bool spool_idle(struct spool_worker *w, const char *note)
     return spool_watch_step(&w->watch, "") > 0;
 }
 
-/* Deletes the bundle that the worker holds. done/ID exists already, so the bundle has a result. */
+/* Deletes the bundle that the worker holds. Somebody else has finished it or put it back. */
 static void discard(struct spool_worker *w)
 {
     char junk[SPOOL_NAME_MAX];
