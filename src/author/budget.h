@@ -23,8 +23,9 @@ struct price {
 struct prices;
 int prices_load(struct prices **out, struct err *err);
 void prices_free(struct prices *p);
-/* Returns false if no entry matches the model. Only the authors openai and anthropic have prices;
- * for all others returns true and prices of 0. */
+/* `scheme` is the kind of author. If it is "openai" or "anthropic", the model must have a price:
+ * returns false if no entry matches its name. All other kinds cost nothing: returns true, and *out
+ * is 0. */
 bool prices_find(const struct prices *p, const char *scheme, const char *model, struct price *out);
 /* Returns US dollars. `in` counts all tokens of the prompt, `cached` and `cache_write` included. */
 double price_of(const struct price *p, uint64_t in, uint64_t cached, uint64_t cache_write,

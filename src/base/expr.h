@@ -70,8 +70,8 @@ const char *expr_text(const struct expr *e);
  * ("+", "min", "neg", "<", ...) and the results of the callbacks for its operands; b is NULL if
  * there is only one operand. expr_fold() returns the result of the last callback, which stands for
  * the whole expression. It returns NULL if a callback returned NULL, or if the expression needs a
- * callback that is NULL. ?: becomes a call of `choose`. && and || become calls of `apply`, but only
- * if `choose` is not NULL: a caller without `choose` accepts no operator that may skip an operand.
+ * callback that is NULL. ?: becomes a call of `choose`. && and || become calls of `apply`. These
+ * three operators may skip an operand; if `choose` is NULL, expr_fold() refuses all three.
  * alignof(NAME) becomes a call of `tensor_align`, a real number a call of `real`, and a name in
  * `reals` a call of `real_name`. For operators on real numbers, `apply` gets the names "+", "-",
  * "*", "real/", "fmin", "fmax", "neg", "<", ..., "sqrt", "pow", "double".

@@ -30,15 +30,15 @@ enum {
  *                 instantiation of "..." at line 414
  *                 instantiation of "..." at line 7 of kernel.cu
  *
- * "at line N" without a file means the file of the line above. A line with an error of ptxas looks
- * like this: "ptxas ... error   : MESSAGE".
+ * "at line N" without a file means the file that the log named last. A line with an error of ptxas
+ * looks like this: "ptxas ... error   : MESSAGE".
  */
 struct parser {
     const char *name;
     struct diag_vec *out;
     struct arena *a;
     struct diag *cur;        /* the diagnostic being read */
-    char *file;              /* the file that the log named last; see "at line N" above */
+    char *file;              /* the file that the log named last */
     unsigned header_line;    /* place of the error, if it is in a header */
     const char *header_file; /* NULL = the error is in the candidate */
     bool snippet;            /* the log's copy of the source line was read */
@@ -217,8 +217,8 @@ static bool read_host(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* Reads errors without a source line: those of the linker, and those of ptxas for which
- * ptxas_places() found no line. */
+/* Reads a line of ptxas that reports an error but no source line. ptxas reports errors of linking
+ * too. */
 static bool read_ptxas(struct parser *p, const char *s, size_t n)
 {
     if (n < 5 || strncmp(s, "ptxas", 5) != 0)
@@ -327,8 +327,8 @@ static void read_line(struct parser *p, const char *s, size_t n)
     }
 }
 
-/* Drops errors without a place. If the source leaves a brace open, the compiler reports such errors
- * in all text that follows the source. They say nothing new. */
+/* Drops errors without a place. Hone appends text to the source. If the source leaves a brace open,
+ * the compiler reports errors in that text, and they say nothing new. */
 static void drop_placeless(struct diag_vec *v)
 {
     size_t kept = 0;

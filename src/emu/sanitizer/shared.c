@@ -156,10 +156,10 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
 
 /* Returns whether warp r's last read of a cell ended before w's present access. The read has stamp
  * t (state.h explains stamps and vector clocks). A plain read has ended if entry r of w's vector
- * clock is at least t. A read by a wgmma has ended if entry VC_WGMMA + r is at least t: then some
- * warp has waited for the wgmma. `who` is the last reader of the cell. If the last reader is not r,
- * we do not know whether r's read was plain. Then it is enough if one of the two entries is at
- * least t. */
+ * clock is at least t. A read by a wgmma has ended if entry VC_WGMMA + r is at least t. That entry
+ * grows when a warp waits for its wgmma, and reaches w by later barriers. `who` is the last reader
+ * of the cell. If the last reader is not r, we do not know whether r's read was plain. Then it is
+ * enough if one of the two entries is at least t. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -250,9 +250,10 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
 }
 
 /* Call it when a block of the cluster reads an unwritten cell of b's shared memory. Does nothing if
- * the reading block is not b itself. If the same thread writes the cell later, it read the cell too
- * early, no matter what other threads do. check_blank() then makes sure that the read is reported
- * even if there is also a race (unwritten_stands()). */
+ * the reading block is not b itself. If the reading thread itself writes the cell later, it read
+ * the cell too early, no matter what other threads do. A race usually hides reads of unwritten
+ * cells, because it may be their reason. This read must be reported all the same: check_blank()
+ * then calls unwritten_stands(). */
 static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {

@@ -60,9 +60,9 @@ int checkpoint_fits(const struct checkpoint *c, const struct gnn_program *p, str
 int checkpoint_restore(const struct checkpoint *c, struct gnn_network *n, struct err *err);
 void checkpoint_release(struct checkpoint *c);
 
-/* Tells the network how many neighbours the training takes. Sampling with replacement takes the
- * same number of neighbours whatever the degree is, so after such training the network does not
- * scale sums. */
+/* Tells the network how many neighbours the training takes. Inference with more neighbours scales
+ * sums over them down to that number. After training with replacement it does not, because such
+ * training takes the same number at every node, whatever the node's degree is. */
 void train_setting_fanouts(const struct train_setting *s, struct gnn_network *n);
 /* Fails if two settings differ, and says where: "the checkpoint has hidden width 64, not 32". */
 int train_setting_match(const struct train_setting *saved, const struct train_setting *now,

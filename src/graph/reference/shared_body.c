@@ -49,9 +49,8 @@ static const char *tensor_dtype(const struct shared_bodies *s, const char *name)
 }
 
 /* Returns the number of a local name such as v3, counted from 1 in the order of first appearance.
- * The number depends only on the digits of the name. Two names have the same digits only if they
- * are a pair such as v6 and s6 (sampled_body.h). Such names get the same number, but the form keeps
- * their letters. */
+ * Names with the same digits, such as v6 and s6, are a pair (sampled_body.h) and get the same
+ * number. The form keeps their letters, so they stay different. */
 static size_t local_number(struct local_vec *locals, size_t *known, const struct body_token *t)
 {
     size_t i = strtoul(t->at + 1, NULL, 10);
