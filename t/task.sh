@@ -166,6 +166,27 @@ if in_tier rest; then
     runs 1 "a task whose oracle does not end is refused" "$HONE" task check hang
     err_has "the message names the unit that does not end" "in unit 3 of PHASE(reference)"
 fi
+# A repeated phase: each unit reads what its neighbour has stored in the step before.
+bad steps 's/"phases": \[/&{"fn": "walk", "units": "R*C", "repeat": 2}, /; s/"scratch": "R"/"scratch": "2*R*C"/' task.json
+cat >steps/reference.c <<'C'
+#include "hone_ref.h"
+PHASE(walk)
+{
+    int64_t n = AX(R) * AX(C);
+    SCRATCH(STEP * n + unit) = STEP ? SCRATCH((unit + 1) % n) : IN(x, unit);
+}
+PHASE(reference)
+{
+    int64_t n = AX(R) * AX(C);
+    double ax = SC(alpha) * SCRATCH(n + (unit + n - 1) % n), b = IN(b, unit % AX(C));
+    OUT_MAG(y, unit, ax + b, fabs(ax) + fabs(b));
+}
+C
+runs 0 "a task with a repeated phase is good" "$HONE" task check steps
+sed -i 's/SCRATCH(STEP \* n + unit)/SCRATCH(unit)/' steps/reference.c
+runs 1 "a repeated phase whose units use the same slot in one step is refused" "$HONE" task check steps
+err_has "the message names the unit and the slot" \
+    "unit 1 of PHASE(walk) writes SCRATCH(1), which another unit of the same phase reads"
 bad bare 's/^  "baselines.*/  "baselines": ["naive"],/; /^  "torch"/d' task.json
 runs 0 "a task without \"torch\" and naive.cu is good" "$HONE" task check bare
 err_has "a note says that naive.cu is missing" '"baselines" names "naive", but there is no naive.cu beside task.json'

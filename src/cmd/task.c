@@ -350,7 +350,8 @@ static json_t *oracle_json(const struct graph_reference *r)
     json_t *phases = json_array(), *oracle = json_pack("{s:O}", "phases", phases);
     vec_each (const struct graph_phase, p, &r->phases)
         json_array_append_new(phases,
-                              json_pack("{s:s, s:s}", "fn", p->fn, "units", p->units->text));
+                              json_pack("{s:s, s:s, s:s*}", "fn", p->fn, "units", p->units->text,
+                                        "repeat", p->repeat ? p->repeat->text : NULL));
     if (r->scratch)
         json_object_set_new(oracle, "scratch", json_string(r->scratch->text));
     json_decref(phases);

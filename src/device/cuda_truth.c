@@ -182,9 +182,13 @@ static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, u
     int64_t run = (int64_t)sample.run, count = run * sample.n;
     uint64_t blocks = ((uint64_t)count + BLOCK - 1) / BLOCK;
     unsigned grid = (unsigned)MIN(MAX(blocks, UINT64_C(1)), (uint64_t)d->info.sms * 64);
-    void *args[] = {&d->truth->ctx, &d->truth->starts, &run, &count};
-    CUDA_TRY(d, cu_launch_1d(d->cu, f, grid, BLOCK, 0, d->stream, args, NULL), err,
-             "launching the oracle");
+    int64_t step;
+    void *args[] = {&d->truth->ctx, &d->truth->starts, &run, &count, &step};
+    /* Launches in one stream run one after the other, so a step sees the results of all earlier
+     * steps. */
+    for (step = 0; step < (int64_t)c->phases[phase].repeat; step++)
+        CUDA_TRY(d, cu_launch_1d(d->cu, f, grid, BLOCK, 0, d->stream, args, NULL), err,
+                 "launching the oracle");
     return 0;
 }
 

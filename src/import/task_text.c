@@ -162,7 +162,8 @@ static void put_work(struct writer *w)
     put_init(w);
     vec_each (const struct graph_phase, p, &w->ref.phases)
         json_array_append_new(phases,
-                              json_pack("{s:s, s:s}", "fn", p->fn, "units", p->units->text));
+                              json_pack("{s:s, s:s, s:s*}", "fn", p->fn, "units", p->units->text,
+                                        "repeat", p->repeat ? p->repeat->text : NULL));
     json_t *oracle = json_pack("{s:o}", "phases", phases);
     if (w->ref.scratch)
         json_object_set_new(oracle, "scratch", json_string(w->ref.scratch->text));

@@ -24,7 +24,7 @@ enum {
     MIN_ARG = 1 + 4 + 8 + 4,
     MIN_TENSORMAP = 100,
     MIN_CALL = 36,
-    MIN_PHASE = 12
+    MIN_PHASE = 16
 };
 
 /* ---- writing ------------------------------------------------------------------------------- */
@@ -169,6 +169,7 @@ static void put_case(struct strbuf *o, const struct job_case *c)
     for (uint32_t i = 0; i < c->nphases; i++) {
         wire_put_str(o, c->phases[i].fn);
         wire_put_u64(o, c->phases[i].units);
+        wire_put_u32(o, c->phases[i].repeat);
     }
     wire_put_u64(o, c->scratch_elems);
     wire_put_u32(o, c->naxes);
@@ -466,6 +467,9 @@ static void get_oracle(struct wire_reader *r, struct arena *a, struct job_case *
         c->phases[i].fn = get_name(r, a, "phase");
         c->phases[i].units = wire_get_u64(r, "phase");
         wire_require(r, c->phases[i].units <= JOB_MAX_ELEMS, "phase units");
+        c->phases[i].repeat = wire_get_count(r, JOB_MAX_REPEAT, "phase repeat");
+        wire_require(r, c->phases[i].units <= JOB_MAX_ELEMS / MAX(c->phases[i].repeat, 1u),
+                     "phase repeat");
     }
     c->scratch_elems = wire_get_u64(r, "scratch");
     wire_require(r, c->scratch_elems <= JOB_MAX_ELEMS, "scratch");

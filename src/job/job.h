@@ -44,7 +44,7 @@
 #include "job/gen.h"
 
 #define JOB_MAGIC 0x424f4a48u /* "HJOB" */
-#define JOB_VERSION 9
+#define JOB_VERSION 10
 #define JOB_MAX_BYTES (64u << 20)
 #define JOB_MAX_CASES 512
 #define JOB_MAX_BUFFERS 2048
@@ -55,6 +55,7 @@
 #define JOB_MAX_NAME 256
 #define JOB_MAX_SPEC 65536
 #define JOB_MAX_PHASES 4096
+#define JOB_MAX_REPEAT (1u << 24)
 #define JOB_MAX_ELEMS (UINT64_C(1) << 44)
 
 enum job_device { JOB_EMU, JOB_CUDA };
@@ -226,10 +227,12 @@ struct job_timing {
 };
 
 /* A phase of the oracle. Phases run one after the other. A phase computes its units in any order;
- * a unit is often one element (task/hone_ref.h). */
+ * a unit is often one element (task/hone_ref.h). A repeated phase does so several times; each time
+ * is a step. units * repeat is at most JOB_MAX_ELEMS. */
 struct job_phase {
-    const char *fn; /* name of its function */
-    uint64_t units; /* number of its units */
+    const char *fn;  /* name of its function */
+    uint64_t units;  /* number of its units */
+    uint32_t repeat; /* number of its steps: 1 if the phase is not repeated, 0 if it never runs */
 };
 
 struct job_case {
@@ -251,8 +254,10 @@ struct job_case {
     uint32_t naxes;
     int64_t *axes; /* values in the task's order; the oracle reads them with AX() */
     uint32_t nscalars;
-    double *scalars;    /* values in the task's order; the oracle reads them with SC() */
-    uint64_t max_units; /* verify at most this many units of the last phase; 0 means all */
+    double *scalars; /* values in the task's order; the oracle reads them with SC() */
+    /* Verify at most this many units of the last phase; 0 means all. If the last phase is repeated,
+     * all its units run. */
+    uint64_t max_units;
     /* For the least possible time: the operations and bytes that no implementation can avoid. */
     double flops, min_bytes;
 };

@@ -42,7 +42,7 @@ int ref_fault_check(const struct ref_ctx *ctx, uint64_t fault, const char *const
                     struct err *err);
 
 /* The function of one phase of an oracle. It computes `count` units, beginning with unit `first`.
- */
-typedef void (*ref_phase_fn)(const struct ref_ctx *ctx, int64_t first, int64_t count);
+ * `step` is 0 if the phase is not repeated (struct job_phase). */
+typedef void (*ref_phase_fn)(const struct ref_ctx *ctx, int64_t first, int64_t count, int64_t step);
 
 #endif

@@ -122,15 +122,16 @@ void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t see
                           struct unit_sample *out)
 {
     uint64_t rows = c->phases[phase].units, columns = 1;
-    bool last = phase + 1 == c->nphases;
-    if (last)
+    bool sampled = phase + 1 == c->nphases && c->phases[phase].repeat == 1;
+    if (sampled)
         unit_sample_shape(c, &rows, &columns);
-    unit_sample_draw(rows, columns, last ? c->max_units : 0, seed, out);
+    unit_sample_draw(rows, columns, sampled ? c->max_units : 0, seed, out);
 }
 
 bool unit_sample_is_partial(const struct job_case *c)
 {
-    return c->nphases && c->max_units && c->phases[c->nphases - 1].units > c->max_units;
+    const struct job_phase *last = c->nphases ? &c->phases[c->nphases - 1] : NULL;
+    return last && last->repeat == 1 && c->max_units && last->units > c->max_units;
 }
 
 double unit_sample_hits(uint64_t all, uint64_t seen, double bad)

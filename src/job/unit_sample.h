@@ -44,7 +44,8 @@ void unit_sample_draw(uint64_t rows, uint64_t columns, uint64_t max, uint64_t se
                       struct unit_sample *out);
 
 /* Sets *out to the units to compute in a phase of a case. In the last phase these are at most the
- * case's max_units, in the other phases all units. */
+ * case's max_units, in the other phases all units. A repeated phase always runs all units, because
+ * a unit may need any unit of the step before. */
 void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t seed,
                           struct unit_sample *out);
 /* Whether the case leaves out some units. */

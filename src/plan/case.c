@@ -60,13 +60,14 @@ static int fill_buffer(struct job_buffer *b, const struct shape *s, size_t i, st
 static int fill_oracle(struct job_case *c, const struct shape *s, struct arena *a, struct err *err)
 {
     const struct task *t = s->task;
-    int64_t v;
+    int64_t v, repeat;
     c->nphases = (uint32_t)t->phases.n;
     c->phases = arena_alloc(a, t->phases.n * sizeof *c->phases);
     for (size_t i = 0; i < t->phases.n; i++) {
-        if ((v = shape_eval(s, t->phases.items[i].units, err)) < 0)
+        const struct task_phase *p = &t->phases.items[i];
+        if (shape_phase(s, p, &v, &repeat, err) < 0)
             return -1;
-        c->phases[i] = (struct job_phase){t->phases.items[i].fn, (uint64_t)v};
+        c->phases[i] = (struct job_phase){p->fn, (uint64_t)v, (uint32_t)repeat};
     }
     if (t->scratch) {
         if ((v = shape_eval(s, t->scratch, err)) < 0)

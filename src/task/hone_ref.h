@@ -33,6 +33,10 @@
  * OUT_SIGMA(y, i, value, sigma) is for outputs whose tolerance is given in "sigmas": sigma is the
  * standard deviation of the rounding error of a good implementation.
  *
+ * A phase may be repeated: its units run several times. Each time is a step, and a step begins
+ * after all units of the step before have run. STEP is the number of the step, from 0. It is known
+ * only in the body of a PHASE. In a phase that is not repeated it is 0.
+ *
  * HONE_SHARED declares a function that several phases call, so that it is compiled once. HONE_PLACE
  * declares a function whose result depends only on its arguments and on axes and scalars, so that
  * the compiler can replace many calls by one.
@@ -269,32 +273,39 @@ HONE_FN const double *hone_ref_written(const struct hone_ref_ctx *hone, const do
 #define SCRATCH(i) (*hone_ref_scratch(hone, (i), __LINE__))
 #endif
 
+/* A cast, so that a reference.c with a variable or an enumerator of this name does not compile. */
+#define STEP ((int64_t)hone_step)
+
 #ifdef __CUDACC__
-#define PHASE(name)                                                                         \
-    __device__ static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit); \
-    extern "C" __global__ void name(const struct hone_ref_ctx *ctx, const int64_t *start,   \
-                                    int64_t run, int64_t count)                             \
-    {                                                                                       \
-        for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;         \
-             i += (int64_t)gridDim.x * blockDim.x)                                          \
-            hone_unit_##name(ctx, start[i / run] + i % run);                                \
-    }                                                                                       \
-    __device__ static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit)
+#define PHASE(name)                                                                        \
+    __device__ static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit, \
+                                            int64_t hone_step);                            \
+    extern "C" __global__ void name(const struct hone_ref_ctx *ctx, const int64_t *start,  \
+                                    int64_t run, int64_t count, int64_t step)              \
+    {                                                                                      \
+        for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;        \
+             i += (int64_t)gridDim.x * blockDim.x)                                         \
+            hone_unit_##name(ctx, start[i / run] + i % run, step);                         \
+    }                                                                                      \
+    __device__ static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit, \
+                                            int64_t hone_step)
 #else
 #ifdef __cplusplus
 #define HONE_REF_EXPORT extern "C"
 #else
 #define HONE_REF_EXPORT extern
 #endif
-#define PHASE(name)                                                                           \
-    static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit);              \
-    HONE_REF_EXPORT void name(const struct hone_ref_ctx *hone, int64_t first, int64_t count); \
-    void name(const struct hone_ref_ctx *hone, int64_t first, int64_t count)                  \
-    {                                                                                         \
-        for (int64_t i = 0; i < count; i++)                                                   \
-            hone_unit_##name(hone, first + i);                                                \
-    }                                                                                         \
-    static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit)
+#define PHASE(name)                                                                          \
+    static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit,              \
+                                 int64_t hone_step);                                         \
+    HONE_REF_EXPORT void name(const struct hone_ref_ctx *hone, int64_t first, int64_t count, \
+                              int64_t step);                                                 \
+    void name(const struct hone_ref_ctx *hone, int64_t first, int64_t count, int64_t step)   \
+    {                                                                                        \
+        for (int64_t i = 0; i < count; i++)                                                  \
+            hone_unit_##name(hone, first + i, step);                                         \
+    }                                                                                        \
+    static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit, int64_t hone_step)
 #endif
 
 HONE_FN float hone_ref_f32_bits(uint32_t b)

@@ -20,14 +20,16 @@ const char *workload_role_name(enum workload_role r)
 
 static void load_phase(struct loader *l, const struct json_node *n)
 {
-    static const char *const keys[] = {"fn", "units"};
-    struct task_phase p = {NULL, NULL};
+    static const char *const keys[] = {"fn", "units", "repeat"};
+    struct task_phase p = {NULL, NULL, NULL};
     struct json_node c;
     if (!json_node_object(n, 4))
         return;
     json_node_only(n, keys, ARRAY_LEN(keys));
     bool ok =
         json_node_need(n, "fn", &c) && json_node_str(&c, 128, &p.fn) && json_node_name_ok(&c, p.fn);
+    if (json_node_get(n, "repeat", &c))
+        ok = load_expr(l, &c, &p.repeat) && ok;
     if (json_node_need(n, "units", &c) && load_expr(l, &c, &p.units) && ok)
         *vec_push(&l->t->phases) = p;
 }

@@ -2,22 +2,20 @@
  * oracle.c - compiles a task's reference.c into a shared object, the oracle, and runs it.
  *
  * Each phase of reference.c is one function of the shared object (ref_phase_fn in job/ref_ctx.h). A
- * call of it computes a range of the phase's units. oracle_run() starts threads for each phase.
- * They take ranges of units from a common counter, and oracle_run() joins them before the next
- * phase. The result of a unit does not depend on the thread that computes it.
+ * call of it computes a range of the phase's units. Several threads share the units of a phase
+ * (job/crew.h). The result of a unit does not depend on the thread that computes it.
  */
 #include "task/oracle.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/util.h"
+#include "job/crew.h"
 #include "job/ref_ctx.h"
 #include "sys/asset.h"
 #include "sys/file.h"
@@ -27,6 +25,9 @@
 #define COMPILE_LIMIT_BYTES (2ull << 30)
 #define SO_MAX_BYTES (64ull << 20)
 #define MAX_THREADS 256
+/* If a step of a repeated phase has fewer operations than this, one thread runs the phase: after
+ * each step, threads would wait for each other as long as the step takes. */
+#define SMALL_STEP_OPS 1e5
 #define HUGE_PAGE ((size_t)2 << 20)
 
 /* ---- the text -------------------------------------------------------------------------------- */
@@ -255,38 +256,17 @@ int oracle_build(const struct task *t, const char *so_path, struct err *err)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* The units of a phase, which several threads run. A thread takes the `block` units that begin at
- * `next`, runs them, and comes back for more. */
-struct crew {
-    const struct ref_ctx *ctx;
-    ref_phase_fn fn;
-    int64_t units, block;
-    atomic_int_least64_t next;
-};
-
-static void *crew_work(void *arg)
+static void run_units(void *ctx, uint64_t step, uint64_t first, uint64_t count)
 {
-    struct crew *crew = arg;
-    for (;;) {
-        int64_t first = atomic_fetch_add(&crew->next, crew->block);
-        if (first >= crew->units)
-            return NULL;
-        crew->fn(crew->ctx, first, MIN(crew->block, crew->units - first));
-    }
+    const struct oracle_phase *p = ctx;
+    p->fn(p->ctx, (int64_t)first, (int64_t)count, (int64_t)step);
 }
 
-void oracle_run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads)
+void oracle_run_phase(struct oracle_phase *p, unsigned threads)
 {
-    struct crew crew = {.ctx = ctx, .fn = fn, .units = units};
-    pthread_t ids[MAX_THREADS];
-    unsigned started = 0;
-    crew.block = MAX(units / (16 * (int64_t)threads), 1);
-    atomic_init(&crew.next, 0);
-    while (started + 1 < threads && pthread_create(&ids[started], NULL, crew_work, &crew) == 0)
-        started++;
-    crew_work(&crew);
-    while (started > 0)
-        pthread_join(ids[--started], NULL);
+    struct crew_work w = {
+        .run = run_units, .ctx = p, .units = (uint64_t)p->units, .repeat = (uint64_t)p->repeat};
+    crew_run(&w, p->is_small ? 1 : threads);
 }
 
 double oracle_operations(const struct shape *s)
@@ -296,8 +276,11 @@ double oracle_operations(const struct shape *s)
     most = MAX(most, t->scratch ? (double)shape_eval(s, t->scratch, NULL) : 0);
     for (size_t i = 0; i < t->tensors.n; i++)
         most = MAX(most, (double)s->elems[i]);
-    for (size_t i = 0; i < t->phases.n; i++)
-        most = MAX(most, (double)shape_eval(s, t->phases.items[i].units, NULL));
+    for (size_t i = 0; i < t->phases.n; i++) {
+        int64_t units, repeat;
+        if (shape_phase(s, &t->phases.items[i], &units, &repeat, NULL) == 0)
+            most = MAX(most, (double)units * (double)repeat);
+    }
     return most;
 }
 
@@ -306,28 +289,26 @@ unsigned oracle_threads(void)
     return (unsigned)MIN(MAX(sysconf(_SC_NPROCESSORS_ONLN), 1), MAX_THREADS);
 }
 
-int oracle_phase(void *so, const struct shape *s, size_t phase, ref_phase_fn *fn, int64_t *units,
-                 struct err *err)
+int oracle_find_phase(void *so, const struct shape *s, size_t i, const struct ref_ctx *ctx,
+                      struct oracle_phase *out, struct err *err)
 {
-    const struct task_phase *p = &s->task->phases.items[phase];
-    struct err e = ERR_INIT;
-    *units = shape_eval(s, p->units, &e);
-    if (e.kind != ERR_NONE || *units < 0)
-        return err_set(err, ERR_INPUT, "units of phase '%s': %s", p->fn,
-                       e.kind != ERR_NONE ? e.msg : "negative");
-    *(void **)fn = dlsym(so, p->fn);
-    return *fn ? 0 : err_set(err, ERR_INPUT, "reference.c has no PHASE(%s)", p->fn);
+    const struct task_phase *p = &s->task->phases.items[i];
+    *out = (struct oracle_phase){.ctx = ctx};
+    if (shape_phase(s, p, &out->units, &out->repeat, err) < 0)
+        return -1;
+    out->is_small = out->repeat > 1 && oracle_operations(s) / (double)out->repeat < SMALL_STEP_OPS;
+    *(void **)&out->fn = dlsym(so, p->fn);
+    return out->fn ? 0 : err_set(err, ERR_INPUT, "reference.c has no PHASE(%s)", p->fn);
 }
 
 static int run_phases(void *so, const struct shape *s, struct ref_ctx *ctx, unsigned threads,
                       struct err *err)
 {
     for (size_t i = 0; i < s->task->phases.n; i++) {
-        ref_phase_fn fn = NULL;
-        int64_t units;
-        if (oracle_phase(so, s, i, &fn, &units, err) < 0)
+        struct oracle_phase p;
+        if (oracle_find_phase(so, s, i, ctx, &p, err) < 0)
             return -1;
-        oracle_run_phase(ctx, fn, units, threads);
+        oracle_run_phase(&p, threads);
     }
     return 0;
 }

@@ -60,16 +60,24 @@ int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *in
                     double *const *out_value, double *const *out_mag, struct err *err);
 void oracle_ctx_release(struct oracle_ctx *x);
 /* Returns a lower bound on the number of operations of the oracle. It is the largest of four
- * numbers: the task's flops, the elements of its scratch, the units of its largest phase, and the
- * elements of its largest tensor. */
+ * numbers: the task's flops, the elements of its scratch, the units of its largest phase (in all
+ * steps), and the elements of its largest tensor. */
 double oracle_operations(const struct shape *s);
-/* Runs the units 0 to units - 1 of one phase, on `threads` threads. */
-void oracle_run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads);
+
+struct oracle_phase {
+    ref_phase_fn fn;
+    const struct ref_ctx *ctx;
+    int64_t units, repeat; /* repeat is the number of steps: 1 if the phase is not repeated */
+    bool is_small;         /* the phase is repeated, and a step is too small for several threads */
+};
+
+/* Finds the function of phase i in an open shared object, and computes how many units and steps the
+ * phase has at this shape. */
+int oracle_find_phase(void *so, const struct shape *s, size_t i, const struct ref_ctx *ctx,
+                      struct oracle_phase *out, struct err *err);
+/* Runs all units of all steps of a phase, on at most `threads` threads. */
+void oracle_run_phase(struct oracle_phase *p, unsigned threads);
 /* Returns how many threads to use if the caller does not say: one per core, at most 256. */
 unsigned oracle_threads(void);
-/* Finds the function of a phase in an open shared object, and computes how many units the phase has
- * at this shape. */
-int oracle_phase(void *so, const struct shape *s, size_t phase, ref_phase_fn *fn, int64_t *units,
-                 struct err *err);
 
 #endif

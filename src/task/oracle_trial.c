@@ -97,8 +97,8 @@ void oracle_trial_release(struct oracle_trial *x)
 struct report {
     char text[1800];
     /* The unit that runs now. If `phase` is -1, none runs. If `unit` is -1, several units of the
-     * phase run. */
-    volatile int64_t phase, unit;
+     * phase run. If `step` is -1, the phase is not repeated. */
+    volatile int64_t phase, unit, step;
 };
 
 struct child {
@@ -107,6 +107,13 @@ struct child {
     struct oracle_watch watch;
     struct report *report;
 };
+
+/* Returns a text such as " of step 3", or "" if the phase is not repeated. */
+static const char *step_text(const struct report *r, char *text, size_t size)
+{
+    snprintf(text, size, r->step < 0 ? "" : " of step %lld", (long long)r->step);
+    return text;
+}
 
 static void give_up(void *data, const char *text)
 {
@@ -127,9 +134,9 @@ static struct report *undefined_to;
 
 static void on_undefined(const char *what, const char *file, int line)
 {
-    char text[512];
-    snprintf(text, sizeof text, "%s:%d: undefined behaviour: %s (unit %lld)", file, line, what,
-             (long long)undefined_to->unit);
+    char text[512], step[40];
+    snprintf(text, sizeof text, "%s:%d: undefined behaviour: %s (unit %lld%s)", file, line, what,
+             (long long)undefined_to->unit, step_text(undefined_to, step, sizeof step));
     give_up(undefined_to, text);
 }
 
@@ -150,34 +157,41 @@ static int64_t shuffled(int64_t k, int64_t n)
     return (int64_t)(((__int128)k * step + n / 2) % n);
 }
 
+/* Runs the units of one step of phase i, one after the other. */
+static void run_step(struct child *c, const struct oracle_phase *p, size_t i, const char *fn,
+                     int64_t step, enum oracle_mode mode)
+{
+    int64_t first = p->units > 1 ? shuffled(0, p->units) : 0;
+    int64_t stride = p->units > 1 ? shuffled(1, p->units) - first : 0;
+    c->report->step = p->repeat > 1 ? step : -1;
+    for (int64_t k = 0, at = first; k < p->units; k++) {
+        int64_t unit = mode == ORACLE_SHUFFLED ? at : k;
+        c->report->unit = unit;
+        if (mode == ORACLE_WATCHED)
+            oracle_watch_unit(&c->watch, i, fn, step, unit);
+        p->fn(p->ctx, unit, 1, step);
+        at += stride;
+        at += at < 0 ? p->units : at >= p->units ? -p->units : 0;
+    }
+}
+
 static int run_units(struct child *c, void *so, const struct shape *s, enum oracle_mode mode,
                      struct err *err)
 {
     unsigned threads = oracle_operations(s) > ONE_THREAD_OPS ? oracle_threads() : 1;
-    for (size_t p = 0; p < s->task->phases.n; p++) {
-        ref_phase_fn fn = NULL;
-        int64_t units;
-        if (oracle_phase(so, s, p, &fn, &units, err) < 0)
+    for (size_t i = 0; i < s->task->phases.n; i++) {
+        struct oracle_phase p;
+        if (oracle_find_phase(so, s, i, &c->x.ref, &p, err) < 0)
             return -1;
+        c->report->phase = (int64_t)i;
         if (mode == ORACLE_IN_ORDER && threads > 1 && s->task->graph_json) {
             /* Hone wrote this reference, so its units do not depend on each other. */
-            c->report->phase = (int64_t)p;
             c->report->unit = -1;
-            oracle_run_phase(&c->x.ref, fn, units, threads);
+            oracle_run_phase(&p, threads);
             continue;
         }
-        int64_t first = units > 1 ? shuffled(0, units) : 0;
-        int64_t step = units > 1 ? shuffled(1, units) - first : 0;
-        c->report->phase = (int64_t)p;
-        for (int64_t k = 0, at = first; k < units; k++) {
-            int64_t unit = mode == ORACLE_SHUFFLED ? at : k;
-            c->report->unit = unit;
-            if (mode == ORACLE_WATCHED)
-                oracle_watch_unit(&c->watch, p, s->task->phases.items[p].fn, unit);
-            fn(&c->x.ref, unit, 1);
-            at += step;
-            at += at < 0 ? units : at >= units ? -units : 0;
-        }
+        for (int64_t step = 0; step < p.repeat; step++)
+            run_step(c, &p, i, s->task->phases.items[i].fn, step, mode);
     }
     c->report->phase = -1;
     return ref_fault_check(&c->x.ref, c->x.fault, c->x.names, err);
@@ -248,12 +262,12 @@ static void set_limits(const struct shape *s)
 
 static int describe_signal(const struct shape *s, const struct report *r, int sig, struct err *err)
 {
-    char where[200] = "";
+    char where[240] = "", step[40];
     if (r->phase >= 0 && (size_t)r->phase < s->task->phases.n && r->unit < 0)
         snprintf(where, sizeof where, " in PHASE(%s)", s->task->phases.items[r->phase].fn);
     else if (r->phase >= 0 && (size_t)r->phase < s->task->phases.n)
-        snprintf(where, sizeof where, " in unit %lld of PHASE(%s)", (long long)r->unit,
-                 s->task->phases.items[r->phase].fn);
+        snprintf(where, sizeof where, " in unit %lld%s of PHASE(%s)", (long long)r->unit,
+                 step_text(r, step, sizeof step), s->task->phases.items[r->phase].fn);
     if (sig == SIGXCPU)
         return err_set(
             err, ERR_INPUT,

@@ -31,12 +31,14 @@ void oracle_watch_release(struct oracle_watch *w)
     free(w->slot_reader);
 }
 
-void oracle_watch_unit(struct oracle_watch *w, size_t phase, const char *fn, int64_t unit)
+void oracle_watch_unit(struct oracle_watch *w, size_t phase, const char *fn, int64_t step,
+                       int64_t unit)
 {
     if (phase + 1 >= ARRAY_LEN(w->fns))
         BUG("phase %zu", phase);
     w->phase = (uint16_t)(phase + 1);
     w->fns[w->phase] = fn;
+    w->step = (uint32_t)step;
     w->unit = unit;
 }
 
@@ -59,10 +61,16 @@ static bool is_me(const struct oracle_watch *w, const struct oracle_user *u)
     return u->phase == w->phase && u->unit == w->unit;
 }
 
-/* Whether `u` says that another unit of the phase that runs now used the element. */
+/* Whether `u` says that another unit used the element in the step that runs now. */
 static bool is_other(const struct oracle_watch *w, const struct oracle_user *u)
 {
-    return u->phase == w->phase && (u->several || u->unit != w->unit);
+    return u->phase == w->phase && u->step == w->step && (u->several || u->unit != w->unit);
+}
+
+static struct oracle_user me(const struct oracle_watch *w, bool several)
+{
+    return (struct oracle_user){
+        .phase = w->phase, .several = several, .step = w->step, .unit = w->unit};
 }
 
 static void access_output(struct oracle_watch *w, int kind, int tensor, int64_t i, int line)
@@ -86,7 +94,7 @@ static void access_output(struct oracle_watch *w, int kind, int tensor, int64_t 
                "has written; only one unit may write an element",
                (long long)w->unit, w->fns[w->phase], (long long)i, name, (long long)u->unit,
                w->fns[u->phase]);
-    *u = (struct oracle_user){w->phase, false, w->unit};
+    *u = me(w, false);
 }
 
 static void read_scratch(struct oracle_watch *w, int64_t i, int line)
@@ -102,7 +110,7 @@ static void read_scratch(struct oracle_watch *w, int64_t i, int line)
                "writes: the truth depends on their order",
                (long long)w->unit, w->fns[w->phase], (long long)i, (long long)writer->unit);
     bool several = is_other(w, reader);
-    *reader = (struct oracle_user){w->phase, several, w->unit};
+    *reader = me(w, several);
 }
 
 static void write_scratch(struct oracle_watch *w, int64_t i, int line)
@@ -113,12 +121,17 @@ static void write_scratch(struct oracle_watch *w, int64_t i, int line)
                "units %lld and %lld of PHASE(%s) both write SCRATCH(%lld): the truth depends on "
                "their order",
                (long long)writer->unit, (long long)w->unit, w->fns[w->phase], (long long)i);
+    else if (writer->phase == w->phase && writer->unit != w->unit)
+        report(w, line,
+               "units %lld and %lld of PHASE(%s) write SCRATCH(%lld) in different steps; in a "
+               "repeated phase only one unit may write a slot",
+               (long long)writer->unit, (long long)w->unit, w->fns[w->phase], (long long)i);
     else if (is_other(w, reader))
         report(w, line,
                "unit %lld of PHASE(%s) writes SCRATCH(%lld), which another unit of the same phase "
                "reads: the truth depends on their order",
                (long long)w->unit, w->fns[w->phase], (long long)i);
-    *writer = (struct oracle_user){w->phase, false, w->unit};
+    *writer = me(w, false);
 }
 
 void oracle_watch_access(struct oracle_watch *w, int kind, int tensor, int64_t i, int line)

@@ -24,6 +24,25 @@ int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err)
     return v;
 }
 
+int shape_phase(const struct shape *s, const struct task_phase *p, int64_t *units, int64_t *repeat,
+                struct err *err)
+{
+    if ((*units = shape_eval(s, p->units, err)) < 0)
+        return err_prefix(err, "units of phase '%s'", p->fn);
+    if ((*repeat = p->repeat ? shape_eval(s, p->repeat, err) : 1) < 0)
+        return err_prefix(err, "repeat of phase '%s'", p->fn);
+    if (*repeat > TASK_MAX_REPEAT)
+        return err_set(err, ERR_LIMIT,
+                       "repeat of phase '%s': %lld steps, more than the limit of %lld", p->fn,
+                       (long long)*repeat, (long long)TASK_MAX_REPEAT);
+    if (*units > TASK_MAX_UNITS / MAX(*repeat, 1))
+        return err_set(err, ERR_LIMIT,
+                       "phase '%s': %lld units in each of %lld steps, more than the limit of %lld "
+                       "in all",
+                       p->fn, (long long)*units, (long long)*repeat, (long long)TASK_MAX_UNITS);
+    return 0;
+}
+
 int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err)
 {
     const struct task_tensor *t = &s->task->tensors.items[i];
@@ -258,9 +277,9 @@ static int verify_sizes(const struct task *t, const struct shape *s, struct err 
         return err_set(err, ERR_LIMIT, "oracle scratch: %lld doubles, more than the limit of %llu",
                        (long long)v, (unsigned long long)TASK_MAX_SCRATCH);
     vec_each (struct task_phase, p, &t->phases) {
-        v = shape_eval(s, p->units, err);
-        if (v < 0)
-            return err_prefix(err, "units of phase '%s'", p->fn);
+        int64_t repeat;
+        if (shape_phase(s, p, &v, &repeat, err) < 0)
+            return -1;
         if (v == 0)
             return err_set(err, ERR_INPUT, "phase '%s' has no units", p->fn);
     }

@@ -36,6 +36,10 @@
 #define TASK_MAX_SCRATCH (UINT64_C(1) << 36)
 #define TASK_MAX_TENSORS 2000 /* less than JOB_MAX_BUFFERS, because workspaces are buffers too */
 #define TASK_MAX_PHASES 4096
+/* The most steps of a phase, and the most units that it runs in all steps together. They are the
+ * same as JOB_MAX_REPEAT and JOB_MAX_ELEMS. */
+#define TASK_MAX_REPEAT (INT64_C(1) << 24)
+#define TASK_MAX_UNITS (INT64_C(1) << 44)
 #define TASK_MAX_AXES 32
 #define TASK_MAX_SCALARS 32
 #define TASK_MAX_RANK 8
@@ -134,8 +138,9 @@ struct task_tensor {
 #define TASK_SIGMAS_RMS 4
 
 struct task_phase {
-    const char *fn;     /* the name of the phase's function in the oracle */
-    struct expr *units; /* how many units the phase has */
+    const char *fn;      /* the name of the phase's function in the oracle */
+    struct expr *units;  /* how many units the phase has */
+    struct expr *repeat; /* how many steps a repeated phase has; NULL means one */
 };
 
 struct axis_range {
@@ -277,6 +282,10 @@ int shape_resolve(struct shape *s, const struct task *t, const struct task_workl
 /* Evaluates an expression over the task's names. Returns -1 with err set if the expression has no
  * value or a negative value. */
 int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err);
+/* Evaluates the units and the steps of a phase of the task. `*repeat` is 1 if the phase is not
+ * repeated. Fails if there are more than TASK_MAX_REPEAT steps or TASK_MAX_UNITS units in all. */
+int shape_phase(const struct shape *s, const struct task_phase *p, int64_t *units, int64_t *repeat,
+                struct err *err);
 /* Writes the extents of tensor i to `dims`. */
 int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err);
 /* The alignment of tensor i's address in this workload: the largest power of two, in bytes, that is
@@ -290,8 +299,8 @@ uint64_t shape_offset(const struct shape *s, size_t i);
  * of the generator. From each list (pick_a, pick_b) it takes entry s->turn, modulo the list's
  * length. */
 int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err *err);
-/* Checks everything that depends on the shape: generators, flops, bytes, scratch, and the units of
- * each phase. */
+/* Checks everything that depends on the shape: generators, flops, bytes, scratch, and the units and
+ * steps of each phase. */
 int shape_verify(const struct shape *s, struct err *err);
 /* Returns the axes that are not constant, such as "M=256 N=512". The text lives in the arena. */
 const char *shape_text(const struct shape *s, struct arena *a);

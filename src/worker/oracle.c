@@ -4,12 +4,11 @@
 
 #include <dlfcn.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/util.h"
 #include "job/compare_core.h"
+#include "job/crew.h"
 #include "job/edges.h"
 #include "job/gen.h"
 #include "job/ref_ctx.h"
@@ -17,7 +16,8 @@
 #include "worker/bundle.h"
 #include "worker/sidecar.h"
 
-/* Below this many operations we use one thread: starting more would take as long as the work. */
+/* Below this many operations we use one thread: starting more, or waiting for them after each step
+ * of a phase, would take as long as the work. */
 #define SMALL_OPS 1e5
 
 struct oracle {
@@ -75,66 +75,52 @@ void oracle_close(struct oracle *o)
 
 /* ---- work shared by threads ------------------------------------------------------------------ */
 
-struct crew {
-    void (*work)(struct crew *w, uint64_t first, uint64_t count);
-    uint64_t units, grain; /* a thread takes `grain` units at a time */
-    atomic_uint_fast64_t next;
-    /* these describe a phase of the reference to run (task/hone_ref.h explains phases and units) */
+/* The units of a phase to run (task/hone_ref.h explains phases and units). */
+struct phase_work {
     ref_phase_fn fn;
     const struct ref_ctx *ctx;
     const struct unit_sample *sample;
     const uint64_t *list; /* if set, the units to run; else `sample` says which */
-    /* these describe an input to fill */
+};
+
+/* Runs a part of the sampled units. Calls the phase's function once for each group of adjacent
+ * units. */
+static void work_phase(void *ctx, uint64_t step, uint64_t first, uint64_t count)
+{
+    const struct phase_work *w = ctx;
+    for (uint64_t n; count; first += n, count -= n) {
+        uint64_t within = first % w->sample->run;
+        n = MIN(count, w->sample->run - within);
+        w->fn(w->ctx, (int64_t)(w->sample->start[first / w->sample->run] + within), (int64_t)n,
+              (int64_t)step);
+    }
+}
+
+static void work_list(void *ctx, uint64_t step, uint64_t first, uint64_t count)
+{
+    const struct phase_work *w = ctx;
+    for (uint64_t i = first; i < first + count; i++)
+        w->fn(w->ctx, (int64_t)w->list[i], 1, (int64_t)step);
+}
+
+/* An input to fill. */
+struct fill_work {
     const struct job_buffer *b;
     uint64_t seed;
     char *dst;
 };
 
-static void *crew_member(void *arg)
+static void work_fill(void *ctx, uint64_t step, uint64_t first, uint64_t count)
 {
-    struct crew *w = arg;
-    uint64_t at;
-    while ((at = atomic_fetch_add(&w->next, w->grain)) < w->units)
-        w->work(w, at, MIN(w->grain, w->units - at));
-    return NULL;
-}
-
-static void crew_run(struct crew *w, unsigned nthreads)
-{
-    enum { MAX_CREW = 256 };
-    pthread_t t[MAX_CREW];
-    unsigned n = MAX(1u, MIN(nthreads, (unsigned)MAX_CREW)), started = 0;
-    w->grain = MAX(w->units / (n * 16u), MAX(w->grain, UINT64_C(1)));
-    atomic_init(&w->next, 0);
-    while (started + 1 < n && w->units > 1 && started + 1 < w->units &&
-           pthread_create(&t[started], NULL, crew_member, w) == 0)
-        started++;
-    crew_member(w);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(t[i], NULL);
-}
-
-/* Runs a part of the sampled units. Calls the phase's function once for each group of adjacent
- * units. */
-static void work_phase(struct crew *w, uint64_t first, uint64_t count)
-{
-    for (uint64_t n; count; first += n, count -= n) {
-        uint64_t within = first % w->sample->run;
-        n = MIN(count, w->sample->run - within);
-        w->fn(w->ctx, (int64_t)(w->sample->start[first / w->sample->run] + within), (int64_t)n);
-    }
-}
-
-static void work_list(struct crew *w, uint64_t first, uint64_t count)
-{
-    for (uint64_t i = first; i < first + count; i++)
-        w->fn(w->ctx, (int64_t)w->list[i], 1);
-}
-
-static void work_fill(struct crew *w, uint64_t first, uint64_t count)
-{
+    const struct fill_work *w = ctx;
+    (void)step;
     gen_fill(&w->b->gen, w->b->dtype, w->seed, w->b->stream, first, count,
              w->dst + first * dtype_bytes(w->b->dtype));
+}
+
+unsigned oracle_phase_threads(const struct job_phase *p, double ops, unsigned nthreads)
+{
+    return ops / MAX(p->repeat, 1u) < SMALL_OPS ? 1 : nthreads;
 }
 
 /* ---- one call -------------------------------------------------------------------------------- */
@@ -143,12 +129,12 @@ static void *regenerate(const struct job_buffer *b, const struct job_call *call,
                         unsigned nthreads)
 {
     char *p = xmalloc(b->bytes);
-    struct crew w = {.work = work_fill,
-                     .units = b->elems,
-                     .grain = 4096, /* short calls of gen_fill() are slow */
-                     .b = b,
-                     .seed = call->seed,
-                     .dst = p};
+    struct fill_work fill = {.b = b, .seed = call->seed, .dst = p};
+    struct crew_work w = {.run = work_fill,
+                          .ctx = &fill,
+                          .units = b->elems,
+                          .repeat = 1,
+                          .grain = 4096}; /* short calls of gen_fill() are slow */
     crew_run(&w, b->elems > 100000 ? nthreads : 1);
     if (edges_wanted(b, call))
         edges_apply(b, p);
@@ -167,11 +153,12 @@ static int find_phase(struct oracle *o, const char *name, ref_phase_fn *out, str
     return 0;
 }
 
-int oracle_run_units(struct oracle *o, const char *phase, const struct ref_ctx *ctx,
+int oracle_run_units(struct oracle *o, const struct job_phase *phase, const struct ref_ctx *ctx,
                      const uint64_t *units, uint64_t n, unsigned nthreads, struct err *err)
 {
-    struct crew w = {.work = work_list, .units = n, .ctx = ctx, .list = units};
-    if (find_phase(o, phase, &w.fn, err) < 0)
+    struct phase_work list = {.ctx = ctx, .list = units};
+    struct crew_work w = {.run = work_list, .ctx = &list, .units = n, .repeat = phase->repeat};
+    if (find_phase(o, phase->fn, &list.fn, err) < 0)
         return -1;
     crew_run(&w, nthreads);
     return 0;
@@ -181,17 +168,15 @@ static int run_phases(struct oracle *o, const struct job_case *c, const struct r
                       uint64_t sample_seed, unsigned nthreads, struct err *err)
 {
     for (uint32_t i = 0; i < c->nphases; i++) {
-        ref_phase_fn fn = NULL;
-        if (find_phase(o, c->phases[i].fn, &fn, err) < 0)
-            return -1;
+        const struct job_phase *p = &c->phases[i];
         struct unit_sample sample;
+        struct phase_work phase = {.ctx = ctx, .sample = &sample};
+        if (find_phase(o, p->fn, &phase.fn, err) < 0)
+            return -1;
         unit_sample_of_phase(c, i, sample_seed, &sample);
-        struct crew w = {.work = work_phase,
-                         .units = sample.n * sample.run,
-                         .fn = fn,
-                         .ctx = ctx,
-                         .sample = &sample};
-        crew_run(&w, nthreads);
+        struct crew_work w = {
+            .run = work_phase, .ctx = &phase, .units = sample.n * sample.run, .repeat = p->repeat};
+        crew_run(&w, oracle_phase_threads(p, MAX(c->flops, c->min_bytes), nthreads));
     }
     return 0;
 }

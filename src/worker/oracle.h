@@ -47,10 +47,14 @@ int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_
                    struct err *err);
 void truth_release(struct truth *t);
 
-/* For verify_elements.c: runs one phase on a list of units, in any order. */
+/* For verify_elements.c: runs one phase on a list of units, in any order. If the phase is repeated,
+ * runs all these units in each step. */
 struct ref_ctx;
-int oracle_run_units(struct oracle *o, const char *phase, const struct ref_ctx *ctx,
+int oracle_run_units(struct oracle *o, const struct job_phase *phase, const struct ref_ctx *ctx,
                      const uint64_t *units, uint64_t n, unsigned nthreads, struct err *err);
+/* Returns how many threads to use for a phase if all its steps take about `ops` operations:
+ * nthreads, or 1 if a step is small. */
+unsigned oracle_phase_threads(const struct job_phase *p, double ops, unsigned nthreads);
 /* Sets err if *ctx->fault says that an access was out of bounds. */
 int oracle_fault_check(const struct job_case *c, const struct ref_ctx *ctx, struct err *err);
 

@@ -20,8 +20,6 @@
  * two cores. A heavy call takes seconds to emulate anyway, so it gets budget_share of its
  * operations if that is more, but at most budget_ops_most. */
 static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.0 / 400;
-/* Below this many operations one thread is enough. */
-#define SMALL_OPS 1e5
 enum {
     MAX_ELEMS = 1536,    /* how many elements we draw at random, from all pieces together */
     FEW_PIECES = 8,      /* an output with at most this many pieces may exceed MAX_ELEMS */
@@ -211,7 +209,7 @@ static void units_of(const struct verify_elements *s, uint32_t b, uint32_t level
                      uint32_t phase, uint64_t *first, uint64_t *end)
 {
     uint64_t at, parts;
-    bool last = phase + 1 == s->c->nphases;
+    bool last = phase + 1 == s->c->nphases && s->c->phases[phase].repeat == 1;
     part_of_element(&s->c->buffers[b], last ? s->c->buffers[b].rank : level, elem, &at, &parts);
     verify_elements_units(at, parts, s->c->phases[phase].units, first, end);
 }
@@ -343,7 +341,6 @@ static void forget_used(struct verify_elements *s)
 /* Runs all phases. Scratch that no unit writes holds fills[k]. */
 static int run_units(struct verify_elements *s, size_t k, struct err *err)
 {
-    unsigned nthreads = s->spent < SMALL_OPS ? 1 : s->nthreads;
     int rc = 0;
     uint64_t bytes = (s->c->scratch_elems + 1) * sizeof(double);
     lazy_release(&s->scratch);
@@ -355,8 +352,9 @@ static int run_units(struct verify_elements *s, size_t k, struct err *err)
     s->maybe_unwritten &= k > 0;
     for (uint32_t p = 0; p < s->c->nphases && rc == 0; p++) {
         sort_units(&s->units[p]);
-        rc = oracle_run_units(s->o, s->c->phases[p].fn, &s->ctx, s->units[p].items, s->units[p].n,
-                              nthreads, err);
+        const struct job_phase *phase = &s->c->phases[p];
+        rc = oracle_run_units(s->o, phase, &s->ctx, s->units[p].items, s->units[p].n,
+                              oracle_phase_threads(phase, s->spent, s->nthreads), err);
         if (s->used)
             check_used(s);
     }
@@ -490,7 +488,8 @@ static uint32_t draw_large(struct verify_elements *s, const struct device_piece 
 }
 
 /* Finds the level (see part_of_element()) that gives the truth of an output's elements. The level
- * decides how many units we run for an element in the phases before the last one. Tries the levels
+ * decides how many units we run for an element in the phases before the last one, and in a repeated
+ * last phase. Tries the levels
  * on one element, from the fewest units to all of them, as far as the budget allows. */
 static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
 {

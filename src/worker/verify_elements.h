@@ -14,6 +14,10 @@
  * take an element in the middle of its tensor. For it we run the unit in the middle of the last
  * phase, and units in the middle of the earlier phases.
  *
+ * The chosen units of a repeated phase run in every step. No other unit writes to their slots of
+ * the scratch (docs/task.md), so the units that we leave out cannot change what they read there
+ * later.
+ *
  * Phases pass values on through the scratch. We notice a wrong guess, because then either the unit
  * writes another element, or the value depends on the old contents of the scratch. If the truth of
  * an element stays unknown, we do not compare the element. The number of elements depends on the

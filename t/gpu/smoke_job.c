@@ -72,7 +72,7 @@ int main(int argc, char **argv)
                                {0, JOB_CALL_REPEAT, 11, 22, -1, 0},
                                {0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE, 12, 23, -1, 0},
                                {0, JOB_CALL_VERIFY, 11, 24, 0, 77}};
-    struct job_phase phase = {"reference", n};
+    struct job_phase phase = {"reference", n, 1};
     int64_t axes[1] = {(int64_t)n};
     struct job_case c = {.name = "smoke:0",
                          .nbuffers = 3,

@@ -19,6 +19,7 @@
 #include "base/utf8.h"
 #include "base/util.h"
 #include "base/vec.h"
+#include "job/crew.h"
 #include "job/unit_sample.h"
 #include "job/wire.h"
 
@@ -351,7 +352,7 @@ static void test_sample_finds(void **state)
 {
     (void)state;
     struct job_buffer out = {.role = JOB_OUTPUT, .rank = 2, .dims = {8192, 8192}};
-    struct job_phase phase = {.fn = "f", .units = 8192 * 8192};
+    struct job_phase phase = {.fn = "f", .units = 8192 * 8192, .repeat = 1};
     struct job_case c = {.nbuffers = 1, .buffers = &out, .nphases = 1, .phases = &phase};
     out.elems = phase.units;
     assert_true(unit_sample_finds(&c, 1, 0.01) == 1); /* everything is computed */
@@ -364,6 +365,70 @@ static void test_sample_finds(void **state)
     assert_true(fabs(unit_sample_hits(100, 10, 1) - 0.1) < 1e-12);
     assert_true(fabs(unit_sample_hits(1000000, 300, 10000) - 0.951) < 1e-3);
     assert_true(unit_sample_hits(100, 100, 1) == 1 && unit_sample_hits(100, 0, 5) == 0);
+}
+
+/* A repeated phase runs all its units, also if it is the last one. */
+static void test_sample_of_repeated(void **state)
+{
+    (void)state;
+    static struct unit_sample s;
+    struct job_buffer out = {.role = JOB_OUTPUT, .elems = 8192, .rank = 2, .dims = {128, 64}};
+    struct job_phase phases[] = {{"first", 8192, 1}, {"last", 8192, 1}};
+    struct job_case c = {.nbuffers = 1, .buffers = &out, .nphases = 2, .phases = phases};
+    c.max_units = 100;
+    assert_true(unit_sample_is_partial(&c));
+    unit_sample_of_phase(&c, 1, 1, &s);
+    assert_true(s.n * s.run <= 100);
+    unit_sample_of_phase(&c, 0, 1, &s);
+    assert_true(s.n == 1 && s.run == 8192);
+    phases[1].repeat = 3;
+    assert_false(unit_sample_is_partial(&c));
+    assert_true(unit_sample_finds(&c, 1, 0.01) == 1);
+    unit_sample_of_phase(&c, 1, 1, &s);
+    assert_true(s.n == 1 && s.run == 8192 && s.start[0] == 0);
+}
+
+/* ---- crew ------------------------------------------------------------------------------------ */
+
+enum { CREW_UNITS = 37, CREW_STEPS = 500 };
+
+struct crew_log {
+    _Atomic uint64_t runs[CREW_UNITS]; /* how often each unit has run */
+    _Atomic int wrong;
+};
+
+/* Every unit has run in all earlier steps, and none in a later one. */
+static void log_units(void *ctx, uint64_t step, uint64_t first, uint64_t count)
+{
+    struct crew_log *log = ctx;
+    for (int i = 0; i < CREW_UNITS; i++)
+        log->wrong += log->runs[i] != step && log->runs[i] != step + 1;
+    for (uint64_t i = first; i < first + count; i++)
+        log->wrong += log->runs[i]++ != step;
+}
+
+static void test_crew(void **state)
+{
+    (void)state;
+    for (unsigned threads = 0; threads < 9; threads++)
+        for (uint64_t grain = 0; grain < 60; grain += 20) {
+            struct crew_log log = {.wrong = 0};
+            struct crew_work w = {.run = log_units,
+                                  .ctx = &log,
+                                  .units = CREW_UNITS,
+                                  .repeat = CREW_STEPS,
+                                  .grain = grain};
+            crew_run(&w, threads);
+            assert_int_equal(log.wrong, 0);
+            for (int i = 0; i < CREW_UNITS; i++)
+                assert_int_equal(log.runs[i], CREW_STEPS);
+            w.repeat = 0;
+            crew_run(&w, threads);
+            w.repeat = 1;
+            w.units = 0;
+            crew_run(&w, threads);
+            assert_int_equal(log.runs[0], CREW_STEPS);
+        }
 }
 
 int main(void)
@@ -384,6 +449,8 @@ int main(void)
         cmocka_unit_test(test_sample),
         cmocka_unit_test(test_sample_is_secret),
         cmocka_unit_test(test_sample_finds),
+        cmocka_unit_test(test_sample_of_repeated),
+        cmocka_unit_test(test_crew),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

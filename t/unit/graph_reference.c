@@ -100,6 +100,29 @@ static void check(struct maker *m)
     arena_release(&a);
 }
 
+/* ---- repeated phases ------------------------------------------------------------------------- */
+
+/* A recurrent layer has a unit for each element of a step, not one for all steps of a row. */
+static void recurrent_layers_have_steps(void **state)
+{
+    struct maker m;
+    struct graph_reference r;
+    struct err err = ERR_INIT;
+    maker_open(&m);
+    const struct value *h = in(&m, "h", DT_F32, "B,C");
+    out(&m, op(&m, OP_LSTM,
+               ARGS(in(&m, "x", DT_F32, "A,B,4*C"), in(&m, "w", DT_F32, "4*C,C"), h, h), NULL));
+    must(graph_write_reference(&m.g, &r, &err), &err);
+    assert_int_equal(r.phases.n, 2);
+    assert_string_equal(r.phases.items[0].fn, "p1_lstm");
+    assert_string_equal(r.phases.items[0].units->text, "B*C");
+    assert_string_equal(r.phases.items[0].repeat->text, "A");
+    assert_null(r.phases.items[1].repeat);
+    assert_non_null(strstr(r.source.buf, "STEP"));
+    graph_reference_release(&r);
+    graph_release(&m.g);
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static void every_row(void **state)
@@ -114,7 +137,8 @@ static void every_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        GRAPH_CASES cmocka_unit_test(every_row),
+        GRAPH_CASES cmocka_unit_test(recurrent_layers_have_steps),
+        cmocka_unit_test(every_row),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,7 @@ static struct job_buffer buffers[] = {
      .acc_eps = 0x1p-24}};
 static struct job_call calls[] = {{0, JOB_CALL_VERIFY, 11, 12, 0, 5},
                                   {0, JOB_CALL_REPEAT, 11, 13, -1, 0}};
-static struct job_phase phases[] = {{"rowsum", 32}, {"reference", 2048}};
+static struct job_phase phases[] = {{"rowsum", 32, 7}, {"reference", 2048, 1}};
 static int64_t axes[] = {32, 64};
 static double scalars[] = {1e-5};
 static struct job_case one_case = {.name = "smoke:0",
@@ -154,6 +154,7 @@ static void round_trip(void **state)
     assert_int_equal(c->calls[1].perturb_buffer, -1);
     assert_int_equal(c->timing.seed, 99);
     assert_string_equal(c->phases[1].fn, "reference");
+    assert_true(c->phases[0].repeat == 7 && c->phases[1].repeat == 1);
     /* Writing what was read gives the same bytes: no field is forgotten on one side only. */
     job_write(&out, &b);
     assert_int_equal(a.len, b.len);
@@ -219,6 +220,10 @@ static void check_invariants(const struct job *j)
         }
         for (uint32_t k = 0; k < c->ncalls; k++)
             assert_true(c->calls[k].program < c->nprograms);
+        for (uint32_t k = 0; k < c->nphases; k++)
+            assert_true(c->phases[k].repeat <= JOB_MAX_REPEAT &&
+                        c->phases[k].units <= JOB_MAX_ELEMS &&
+                        c->phases[k].units * c->phases[k].repeat <= JOB_MAX_ELEMS);
     }
 }
 
@@ -301,6 +306,24 @@ static void broken_references_are_refused(void **state)
     calls[0].flags &= ~(uint32_t)JOB_CALL_REPEAT;
 }
 
+static void phases_with_too_many_steps_are_refused(void **state)
+{
+    (void)state;
+    struct job j = sample();
+    struct job_phase was = phases[0];
+    phases[0].repeat = JOB_MAX_REPEAT + 1;
+    assert_true(refused(&j, "phase repeat"));
+    phases[0] = (struct job_phase){"rowsum", JOB_MAX_ELEMS, 2};
+    assert_true(refused(&j, "phase repeat"));
+    phases[0] = (struct job_phase){"rowsum", (JOB_MAX_ELEMS >> 24) + 1, JOB_MAX_REPEAT};
+    assert_true(refused(&j, "phase repeat"));
+    phases[0] = (struct job_phase){"rowsum", JOB_MAX_ELEMS >> 24, JOB_MAX_REPEAT};
+    assert_false(refused(&j, "phase repeat"));
+    phases[0] = (struct job_phase){"rowsum", JOB_MAX_ELEMS + 1, 0};
+    assert_true(refused(&j, "phase units"));
+    phases[0] = was;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +333,7 @@ int main(void)
         cmocka_unit_test(mutations_are_refused_or_harmless),
         cmocka_unit_test(names_that_leave_the_bundle_are_refused),
         cmocka_unit_test(broken_references_are_refused),
+        cmocka_unit_test(phases_with_too_many_steps_are_refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,20 +28,24 @@
     "PHASE(first) { SCRATCH(unit) = SC(k) * IN(x, unit); }\n" \
     "PHASE(reference) { OUT(y, unit, SCRATCH(AX(N) - 1 - unit)); }\n"
 
-static struct task *own_task(const char *reference)
+static struct task *parse_task(const char *text, const char *reference)
 {
     struct problem_vec problems = VEC_INIT;
-    struct task *t = task_parse(TASK, strlen(TASK), "t.json", reference, &problems);
+    struct task *t = task_parse(text, strlen(text), "t.json", reference, &problems);
     if (!t)
         fail_msg("%s", problems.items[0].text);
     return t;
 }
 
-/* Builds and runs a task of the test's own; the message of what failed is in err. */
-static int run_own(const char *reference, double *y, struct err *err)
+static struct task *own_task(const char *reference)
 {
-    struct run r = {.arena = ARENA_INIT, .dir = TEMP_DIR_INIT, .threads = 3};
-    r.task = own_task(reference);
+    return parse_task(TASK, reference);
+}
+
+/* Builds and runs a task of the test's own; the message of what failed is in err. */
+static int run_task(struct task *t, double *y, struct err *err)
+{
+    struct run r = {.arena = ARENA_INIT, .dir = TEMP_DIR_INIT, .threads = 3, .task = t};
     must(temp_dir_make(&r.dir, err), err);
     r.so = xasprintf("%s/oracle.so", r.dir.path);
     must(shape_resolve(&r.shape, r.task, &r.task->workloads.items[0], 1, &r.arena, err), err);
@@ -57,6 +61,11 @@ static int run_own(const char *reference, double *y, struct err *err)
     return rc;
 }
 
+static int run_own(const char *reference, double *y, struct err *err)
+{
+    return run_task(own_task(reference), y, err);
+}
+
 /* A phase sees all scratch of earlier phases, for any number of threads. */
 static void own_task_runs(void **state)
 {
@@ -65,6 +74,57 @@ static void own_task_runs(void **state)
     must(run_own(GOOD, y, &err), &err);
     for (int i = 0; i < 100; i++)
         assert_true(y[i] == 3 * (99 - i));
+}
+
+/* Replaces `from` by `to` in the text. Frees the text; the caller frees the result. */
+static char *replace(char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    char *out = xasprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    free(text);
+    return out;
+}
+
+/* Runs the reference in TASK, but with other flops, and with a first phase that is repeated. */
+static void run_repeated(const char *reference, const char *repeat, const char *flops, double *y)
+{
+    struct err err = ERR_INIT;
+    char *text = replace(xstrdup(TASK), "\"scratch\": \"N\"", "\"scratch\": \"2*N\"");
+    text = replace(text, "\"units\": \"N\"}", "\"units\": \"N\", \"repeat\": REPEAT}");
+    text = replace(replace(text, "REPEAT", repeat), "\"flops\": \"N\"", flops);
+    must(run_task(parse_task(text, reference), y, &err), &err);
+    free(text);
+}
+
+/* In each step, a unit reads what its neighbour has stored in the step before. Few flops are for
+ * one thread, many flops are for several. */
+static void repeated_phases_run_step_by_step(void **state)
+{
+    static const char reference[] =
+        "#include \"hone_ref.h\"\n"
+        "PHASE(first) {\n"
+        "  int64_t n = AX(N);\n"
+        "  SCRATCH(STEP % 2 * n + unit) =\n"
+        "      STEP ? SCRATCH((STEP + 1) % 2 * n + (unit + 1) % n) + 1 : IN(x, unit); }\n"
+        "PHASE(reference) { OUT(y, unit, SCRATCH(AX(N) + unit) + STEP); }\n";
+    static const char *const flops[] = {"\"flops\": \"N\"", "\"flops\": \"100000000*N\""};
+    for (size_t k = 0; k < ARRAY_LEN(flops); k++) {
+        double y[100];
+        run_repeated(reference, "\"3*N + 4\"", flops[k], y);
+        for (int i = 0; i < 100; i++)
+            assert_true(y[i] == (i + 303) % 100 + 303);
+    }
+}
+
+static void a_phase_without_steps_does_not_run(void **state)
+{
+    double y[100];
+    run_repeated("#include \"hone_ref.h\"\n"
+                 "PHASE(first) { SCRATCH(-1) = 0; }\n"
+                 "PHASE(reference) { OUT(y, unit, 5); }\n",
+                 "0", "\"flops\": \"N\"", y);
+    assert_true(y[99] == 5);
 }
 
 static void bad_references_are_told(void **state)
@@ -130,15 +190,16 @@ static void keep_text(void *data, const char *text)
         snprintf(all, 500, "%s", text);
 }
 
-/* Runs accesses of two phases. Each access is a phase, a unit, a kind, a tensor and an element. */
-static void watch_accesses(const int (*access)[5], size_t n, char *text)
+/* Runs accesses of two phases. Each access is a phase, a unit, a kind, a tensor, an element and a
+ * step. */
+static void watch_accesses(const int (*access)[6], size_t n, char *text)
 {
     static const char *const names[] = {"y"}, *const fns[] = {"first", "second"};
     struct ref_ctx ctx = {.out_elems = {8}, .scratch_elems = 8};
     struct oracle_watch w;
     oracle_watch_init(&w, &ctx, names, keep_text, text);
     for (size_t i = 0; i < n; i++) {
-        oracle_watch_unit(&w, (size_t)access[i][0], fns[access[i][0]], access[i][1]);
+        oracle_watch_unit(&w, (size_t)access[i][0], fns[access[i][0]], access[i][5], access[i][1]);
         oracle_watch_access(&w, access[i][2], access[i][3], access[i][4], 10 + (int)i);
     }
     oracle_watch_release(&w);
@@ -150,7 +211,7 @@ static void accesses_that_depend_on_the_order_are_told(void **state)
     static const struct {
         const char *say; /* "" = nothing is wrong */
         size_t n;
-        int access[4][5];
+        int access[4][6];
     } cases[] = {
         {"", 3, {{0, 0, WRITE, SCRATCH, 1}, {1, 0, READ, SCRATCH, 1}, {1, 1, READ, SCRATCH, 1}}},
         {"", 3, {{0, 0, WRITE, SCRATCH, 1}, {0, 0, CHANGE, SCRATCH, 1}, {1, 3, WRITE, SCRATCH, 1}}},
@@ -186,6 +247,26 @@ static void accesses_that_depend_on_the_order_are_told(void **state)
         {"reference.c:11: unit 1 of PHASE(first) reads element 3 of 'y' before",
          2,
          {{0, 0, WRITE, Y, 3}, {0, 1, READ, Y, 3}}},
+        /* In a repeated phase, a unit may read what another has written in an earlier step. */
+        {"",
+         4,
+         {{0, 0, WRITE, SCRATCH, 1, 0},
+          {0, 1, READ, SCRATCH, 1, 1},
+          {0, 2, READ, SCRATCH, 1, 1},
+          {0, 0, WRITE, SCRATCH, 1, 2}}},
+        {"", 3, {{0, 4, WRITE, Y, 1, 0}, {0, 4, CHANGE, Y, 1, 1}, {0, 4, WRITE, Y, 1, 2}}},
+        {"reference.c:12: unit 1 of PHASE(first) reads SCRATCH(1), which unit 0 of the same phase",
+         3,
+         {{0, 0, WRITE, SCRATCH, 1, 0}, {0, 0, WRITE, SCRATCH, 1, 1}, {0, 1, READ, SCRATCH, 1, 1}}},
+        {"reference.c:12: unit 0 of PHASE(first) writes SCRATCH(1), which another unit",
+         3,
+         {{0, 0, WRITE, SCRATCH, 1, 0}, {0, 1, READ, SCRATCH, 1, 1}, {0, 0, WRITE, SCRATCH, 1, 1}}},
+        {"reference.c:11: units 0 and 1 of PHASE(first) write SCRATCH(1) in different steps",
+         2,
+         {{0, 0, WRITE, SCRATCH, 1, 0}, {0, 1, WRITE, SCRATCH, 1, 1}}},
+        {"reference.c:11: units 0 and 1 of PHASE(first) both write element 3 of 'y'",
+         2,
+         {{0, 0, WRITE, Y, 3, 0}, {0, 1, WRITE, Y, 3, 1}}},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char text[500] = "";
@@ -338,6 +419,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_task_runs),
+        cmocka_unit_test(repeated_phases_run_step_by_step),
+        cmocka_unit_test(a_phase_without_steps_does_not_run),
         cmocka_unit_test(bad_references_are_told),
         cmocka_unit_test(accesses_out_of_bounds_are_told),
         cmocka_unit_test(accesses_that_depend_on_the_order_are_told),

@@ -180,7 +180,7 @@ static void one_phase(void **state)
     both_ways("#include \"hone_ref.h\"\n"
               "PHASE(reference) { OUT(y, unit, 2 * IN(x, unit));\n"
               "  if (unit % AX(C) == 0) OUT(s, unit / AX(C), IN(x, unit)); }\n",
-              (struct job_phase[]){{"reference", R * C}}, 1, 0, 2);
+              (struct job_phase[]){{"reference", R * C, 1}}, 1, 0, 2);
 }
 
 /* A unit that makes a whole row. */
@@ -192,7 +192,7 @@ static void rows(void **state)
               "  for (int64_t j = 0; j < AX(C); j++)\n"
               "    { sum += fabs(IN(x, unit * AX(C) + j)); OUT(y, unit * AX(C) + j, sum); }\n"
               "  OUT(s, unit, sum); }\n",
-              (struct job_phase[]){{"reference", R}}, 1, 0, 2);
+              (struct job_phase[]){{"reference", R, 1}}, 1, 0, 2);
 }
 
 /* Each element needs the unit of its row in an earlier phase. */
@@ -204,7 +204,7 @@ static void row_then_element(void **state)
               "  for (int64_t j = 0; j < AX(C); j++) m = fmax(m, IN(x, unit * AX(C) + j));\n"
               "  SCRATCH(unit) = m; OUT(s, unit, m); }\n"
               "PHASE(reference) { OUT(y, unit, IN(x, unit) - SCRATCH(unit / AX(C))); }\n",
-              (struct job_phase[]){{"row", R}, {"reference", R * C}}, 2, R, 2);
+              (struct job_phase[]){{"row", R, 1}, {"reference", R * C, 1}}, 2, R, 2);
 }
 
 /* An element needs all earlier elements of its row. It must not be enough to know half of them,
@@ -217,7 +217,7 @@ static void element_needs_its_row(void **state)
               "PHASE(reference) { double m = -INFINITY; int64_t r = unit / AX(C) * AX(C);\n"
               "  for (int64_t j = 0; j < AX(C); j++) m = fmax(m, SCRATCH(r + j));\n"
               "  OUT(y, unit, m + IN(x, unit)); if (unit == r) OUT(s, unit / AX(C), m); }\n",
-              (struct job_phase[]){{"part", R * C}, {"reference", R * C}}, 2, R * C, 2);
+              (struct job_phase[]){{"part", R * C, 1}, {"reference", R * C, 1}}, 2, R * C, 2);
 }
 
 /* If the units write all of the scratch that they use, they run once for the truth. A second run
@@ -232,7 +232,7 @@ static void full_scratch_needs_one_run(void **state)
               "  SCRATCH(unit) = m; OUT(s, unit, m); }\n"
               "PHASE(reference) { double v = IN(x, unit) - SCRATCH(unit / AX(C));\n"
               "  OUT_MAG(y, unit, v, fabs(v) * (1 + 1e-9 * (double)runs++)); }\n",
-              (struct job_phase[]){{"row", R}, {"reference", R * C}}, 2, R, 2);
+              (struct job_phase[]){{"row", R, 1}, {"reference", R * C, 1}}, 2, R, 2);
 }
 
 /* A unit may change an element of the scratch that no unit wrote. fmax drops the NaN there, so only
@@ -245,7 +245,34 @@ static void changed_scratch_is_noticed(void **state)
               "PHASE(row) { SCRATCH(unit) = fmax(SCRATCH(unit), IN(x, unit * AX(C))); }\n"
               "PHASE(reference) { OUT(y, unit, SCRATCH(unit / AX(C)) + IN(x, unit));\n"
               "  if (unit % AX(C) == 0) OUT(s, unit / AX(C), SCRATCH(unit / AX(C))); }\n",
-              (struct job_phase[]){{"part", R}, {"row", R}, {"reference", R * C}}, 3, R, 2);
+              (struct job_phase[]){{"part", R, 1}, {"row", R, 1}, {"reference", R * C, 1}}, 3, R,
+              2);
+}
+
+/* Each step of a repeated phase needs the whole row of the step before. */
+static void steps_need_their_row(void **state)
+{
+    (void)state;
+    both_ways("#include \"hone_ref.h\"\n"
+              "PHASE(walk) { int64_t n = AX(R) * AX(C), r = unit / AX(C) * AX(C); double m = 0;\n"
+              "  if (STEP == 0) m = IN(x, unit);\n"
+              "  for (int64_t j = 0; STEP > 0 && j < AX(C); j++)\n"
+              "    m += sin(SCRATCH((STEP - 1) * n + r + j) + (double)(unit - r));\n"
+              "  SCRATCH(STEP * n + unit) = m; }\n"
+              "PHASE(reference) { OUT(y, unit, SCRATCH(2 * AX(R) * AX(C) + unit));\n"
+              "  if (unit % AX(C) == 0) OUT(s, unit / AX(C), IN(x, unit)); }\n",
+              (struct job_phase[]){{"walk", R * C, 3}, {"reference", R * C, 1}}, 2, 3 * R * C, 2);
+}
+
+/* The last phase is repeated: a unit adds to its elements in each step. */
+static void the_last_phase_has_steps(void **state)
+{
+    (void)state;
+    both_ways("#include \"hone_ref.h\"\n"
+              "PHASE(reference) { if (STEP == 0) OUT(y, unit, 0);\n"
+              "  OUT_ADD(y, unit, IN(x, unit) * (double)STEP, fabs(IN(x, unit)));\n"
+              "  if (unit % AX(C) == 0) OUT(s, unit / AX(C), IN(x, unit) + (double)STEP); }\n",
+              (struct job_phase[]){{"reference", R * C, 4}}, 1, 0, 2);
 }
 
 /* Every element needs every other: the truth is known only as long as that is cheap. */
@@ -261,7 +288,7 @@ static void element_needs_all(void **state)
         "  for (int64_t r = 0; r < AX(R); r++) m = fmax(m, SCRATCH(r));\n"
         "  OUT(y, unit, IN(x, unit) - m);\n"
         "  if (unit % AX(C) == 0) OUT(s, unit / AX(C), m); }\n";
-    const struct job_phase phases[] = {{"row", R}, {"reference", R * C}};
+    const struct job_phase phases[] = {{"row", R, 1}, {"reference", R * C, 1}};
     both_ways(text, phases, 2, R, 2);
     struct rig g;
     rig_open(&g, text, phases, 2, R);
@@ -279,7 +306,7 @@ static void a_wrong_guess_is_no_verdict(void **state)
     both_ways("#include \"hone_ref.h\"\n"
               "PHASE(reference) { int64_t e = (unit + AX(C) * 7) % (AX(R) * AX(C));\n"
               "  OUT(y, e, IN(x, e)); if (e % AX(C) == 0) OUT(s, e / AX(C), IN(x, e)); }\n",
-              (struct job_phase[]){{"reference", R * C}}, 1, 0, 0);
+              (struct job_phase[]){{"reference", R * C, 1}}, 1, 0, 0);
 }
 
 static void units_lie_where_elements_do(void **state)
@@ -317,6 +344,8 @@ int main(void)
         cmocka_unit_test(element_needs_its_row),
         cmocka_unit_test(full_scratch_needs_one_run),
         cmocka_unit_test(changed_scratch_is_noticed),
+        cmocka_unit_test(steps_need_their_row),
+        cmocka_unit_test(the_last_phase_has_steps),
         cmocka_unit_test(element_needs_all),
         cmocka_unit_test(a_wrong_guess_is_no_verdict),
     };

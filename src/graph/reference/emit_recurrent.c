@@ -1,10 +1,11 @@
 /*
- * emit_recurrent.c - writes lstm, gru and rnn: one unit makes all steps of one row of the batch.
- * emit.h explains phases, units, VAL and MAG.
+ * emit_recurrent.c - writes lstm, gru and rnn. emit.h explains phases, units, VAL and MAG.
  *
- * A step needs every element of the step before. If several units made the elements of a step, each
- * step would need a phase of its own. Instead one unit makes all steps. It stores each step in VAL,
- * and the next step reads it there. Rows of the batch are independent of each other.
+ * A step in time needs every element of the step before. So a reference has a repeated phase: a
+ * step of the phase (STEP in task/hone_ref.h) makes one step in time. A unit makes one element of h
+ * for one row of the batch, and for an lstm also the element of c. It stores them in VAL, and the
+ * next step reads them there. A kernel has a loop over the steps instead. There a block makes all
+ * steps of one row, because rows of the batch are independent of each other.
  *
  * The arithmetic of a step is written with the rules of the elementwise operations: each gate is a
  * sum, then a sigmoid or tanh, and so on. So magnitudes, variances and random errors follow the
@@ -229,30 +230,47 @@ static void rnn_step(struct emit *e, struct cell *c)
     put(e, c, NULL, stored(e, c, apply1(e, c, value_flag(c->v, "relu") ? OP_RELU : OP_TANH, sum)));
 }
 
-void emit_recurrent(struct emit *e, const struct value *v, bool with_mag)
+static void one_step(struct emit *e, struct cell *c)
+{
+    if (c->v->op == OP_LSTM)
+        lstm_step(e, c);
+    else if (c->v->op == OP_GRU)
+        gru_step(e, c);
+    else
+        rnn_step(e, c);
+}
+
+/* Writes the body of a kernel: the block's threads share the elements of each step. */
+static void kernel_body(struct emit *e, struct cell *c)
 {
     struct unit_text *u = &e->u;
-    struct place row = line_place(e, v);
+    struct place row = line_place(e, c->v);
+    struct index lane = {"lane", 0};
+    c->row = place_at(u, &row, 1);
+    struct scope *steps = unit_loop(u, index_number(u, 0), index_dim(u, c->v->shape[0]), &c->step);
+    struct scope *elements = unit_loop_by(u, lane, index_dim(u, c->hidden), "lanes", &c->j);
+    one_step(e, c);
+    unit_close(u, elements);
+    unit_do(u, "__syncthreads()");
+    unit_close(u, steps);
+}
+
+void emit_recurrent(struct emit *e, const struct value *v, bool with_mag)
+{
     struct cell c = {.v = v,
                      .gates = v->op == OP_LSTM  ? 4
                               : v->op == OP_GRU ? 3
                                                 : 1,
                      .hidden = v->args[1]->shape[1],
-                     .row = place_at(u, &row, 1),
+                     .step = {"STEP", 0},
                      .with_mag = with_mag || e->mode.kind == REFERENCE_SIGMA};
-    struct scope *steps = unit_loop(u, index_number(u, 0), index_dim(u, v->shape[0]), &c.step);
-    struct index first = e->mode.kernel ? (struct index){"lane", 0} : index_number(u, 0);
-    struct scope *elements = e->mode.kernel
-                                 ? unit_loop_by(u, first, index_dim(u, c.hidden), "lanes", &c.j)
-                                 : unit_loop(u, first, index_dim(u, c.hidden), &c.j);
-    if (v->op == OP_LSTM)
-        lstm_step(e, &c);
-    else if (v->op == OP_GRU)
-        gru_step(e, &c);
-    else
-        rnn_step(e, &c);
-    unit_close(u, elements);
-    if (e->mode.kernel) /* the block's threads share the elements of a step */
-        unit_do(u, "__syncthreads()");
-    unit_close(u, steps);
+    if (e->mode.kernel) {
+        kernel_body(e, &c);
+        return;
+    }
+    const struct dim *shape[] = {v->shape[1], c.hidden};
+    struct place p = place_linear(2, shape, unit_index());
+    c.row = place_at(&e->u, &p, 0);
+    c.j = place_at(&e->u, &p, 1);
+    one_step(e, &c);
 }

@@ -14,10 +14,15 @@ uint32_t line_axis(const struct value *v)
     return v->op == OP_ATTENTION ? v->rank - 1 : (uint32_t)value_attr(v, "dim")->ints[0];
 }
 
-/* Finds the axes that number the units. A recurrent operation has a unit for each place along axis
- * 1, the batch. index_add has a unit for each place along the axes up to and including `dim`; in a
- * kernel it has one for each element. Other operations have a unit for each place along all axes
- * except the line's. */
+const struct dim *emit_steps(const struct emit *e, const struct value *v)
+{
+    return op_row(v->op)->kind == OPK_RECURRENT && !e->mode.kernel ? v->shape[0] : NULL;
+}
+
+/* Finds the axes that number the units. In a kernel, a recurrent operation has a unit for each
+ * place along axis 1, the batch. index_add has a unit for each place along the axes up to and
+ * including `dim`; in a kernel it has one for each element. Other operations have a unit for each
+ * place along all axes except the line's. */
 static uint32_t unit_axes(const struct value *v, bool kernel, uint32_t *axes)
 {
     if (op_row(v->op)->kind == OPK_RECURRENT) {
@@ -35,6 +40,8 @@ const struct dim *emit_lines(struct emit *e, const struct value *v)
 {
     uint32_t axes[GRAPH_MAX_RANK], n = unit_axes(v, e->mode.kernel, axes);
     const struct dim *d = dim_number(&e->g->dims, 1);
+    if (emit_steps(e, v))
+        return dim_mul(&e->g->dims, v->shape[1], v->args[1]->shape[1]);
     for (uint32_t i = 0; i < n; i++)
         d = dim_mul(&e->g->dims, d, v->shape[axes[i]]);
     return d;

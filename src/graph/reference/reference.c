@@ -224,8 +224,8 @@ static void write_sink(struct emit *e, const struct sink *s)
 /* ---- phases ---------------------------------------------------------------------------------- */
 
 /* Returns the first sink of the phase that ends before `end`. Consecutive sinks with the same
- * level, the same number of units and the same `drawn` make one phase. A phase has at most
- * PHASE_SINKS sinks, because phases of many sinks would seldom be similar enough to share a
+ * level, the same numbers of units and steps, and the same `drawn` make one phase. A phase has at
+ * most PHASE_SINKS sinks, because phases of many sinks would seldom be similar enough to share a
  * function (shared_body.h). */
 static size_t phase_start(const struct sink_vec *v, size_t end)
 {
@@ -233,6 +233,7 @@ static size_t phase_start(const struct sink_vec *v, size_t end)
     while (first > 0 && end - first < PHASE_SINKS &&
            v->items[first - 1].level == v->items[end - 1].level &&
            v->items[first - 1].units == v->items[end - 1].units &&
+           v->items[first - 1].repeat == v->items[end - 1].repeat &&
            v->items[first - 1].drawn == v->items[end - 1].drawn)
         first--;
     return first;
@@ -268,7 +269,8 @@ static void describe(const struct sink *s, struct strbuf *out)
 {
     static const char *const what[] = {"element of value", "part of value", "line of value",
                                        "element of output"};
-    strbuf_addf(out, "one unit per %s ", what[s->kind]);
+    strbuf_addf(out, "one unit per %s ",
+                s->repeat ? "element of the hidden state of value" : what[s->kind]);
     if (s->kind == SINK_OUTPUT)
         strbuf_adds(out, s->output->name);
     else
@@ -279,10 +281,11 @@ static const char *write_about(struct writer *w, size_t first, size_t end)
 {
     struct strbuf sb = STRBUF_INIT(MAX_SOURCE);
     const struct sink *sinks = w->stores.sinks.items;
+    strbuf_addf(&sb, "/* Units: %s", sinks[first].units->text);
+    if (sinks[first].repeat)
+        strbuf_addf(&sb, " in each of %s steps", sinks[first].repeat->text);
     for (size_t i = first; i < end; i++) {
-        strbuf_adds(&sb, i == first ? "/* Units: " : ",\n * ");
-        if (i == first)
-            strbuf_addf(&sb, "%s; ", sinks[i].units->text);
+        strbuf_adds(&sb, i == first ? "; " : ",\n * ");
         describe(&sinks[i], &sb);
     }
     strbuf_adds(&sb, ". */\n");
@@ -342,9 +345,11 @@ static int write_phases(struct writer *w, struct err *err)
                                 : arena_printf(&w->g->arena, "p%zu_%s", total - n,
                                                s->output ? "output" : op_row(s->v->op)->name);
         struct phase_body *b = &w->phases.items[total - 1 - n];
-        *b = (struct phase_body){
-            .fn = fn, .about = write_about(w, first, end), .text = write_body(w, first, end)};
-        w->out->phases.items[total - 1 - n] = (struct graph_phase){fn, s->units};
+        *b = (struct phase_body){.fn = fn,
+                                 .about = write_about(w, first, end),
+                                 .text = write_body(w, first, end),
+                                 .is_repeated = s->repeat};
+        w->out->phases.items[total - 1 - n] = (struct graph_phase){fn, s->units, s->repeat};
         bytes += strlen(b->text);
         if (bytes > MAX_UNSHARED)
             return err_set(err, ERR_LIMIT, "the phases of the reference are longer than %d bytes",

@@ -17,8 +17,9 @@
  *  - A value that needs a loop (sum, matmul, conv, ...) has a phase of its own if it is read more
  *    than once. The phase stores the value in scratch. An elementwise value that is read often and
  *    is not cheap has such a phase too. Other values are computed where they are read.
- *  - Scans, attention, recurrent operations and index_add have a phase in which each unit makes a
- *    line of elements.
+ *  - Scans, attention and index_add have a phase in which each unit makes a line of elements.
+ *  - A recurrent operation has a repeated phase. Each step of the phase makes one step in time, and
+ *    each unit one element of the hidden state.
  *  - A reduction over all or several axes has two phases, and so has a product in which one operand
  *    is a vector, a single row or a single column. One phase is enough if it is known that each
  *    result adds up at most EMIT_CHUNK (emit.h) elements.
@@ -35,8 +36,9 @@
 #define REFERENCE_MAX_PHASES 4096
 
 struct graph_phase {
-    const char *fn;          /* the name of the phase's function */
-    const struct dim *units; /* how many units the phase has */
+    const char *fn;           /* the name of the phase's function */
+    const struct dim *units;  /* how many units the phase has */
+    const struct dim *repeat; /* how many steps a repeated phase has; else NULL */
 };
 
 struct graph_reference {

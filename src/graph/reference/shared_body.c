@@ -245,6 +245,8 @@ static void write_shared(const struct shared_bodies *s, size_t first, struct str
     line = out->len;
     strbuf_addf(out, "HONE_SHARED void shared_%s(const struct hone_ref_ctx *hone, int64_t unit",
                 b->fn);
+    if (b->is_repeated)
+        add_item(out, &line, 4, "int64_t hone_step");
     for (size_t i = 0; i < b->regions.n; i++)
         add_item(out, &line, 4, arena_printf(s->arena, "int64_t %s_at", b->regions.items[i]));
     for (size_t i = 0; i < b->tensors.n; i++)
@@ -275,7 +277,7 @@ static void write_call(const struct shared_bodies *s, size_t i, struct strbuf *o
 {
     const struct phase_body *b = &s->bodies[i], *first = &s->bodies[b->first];
     size_t line = out->len, done = 0;
-    strbuf_addf(out, "    shared_%s(hone, unit", first->fn);
+    strbuf_addf(out, "    shared_%s(hone, unit%s", first->fn, b->is_repeated ? ", STEP" : "");
     for (size_t k = 0; k < b->regions.n; k++)
         add_item(out, &line, 8, place_of(s, b->regions.items[k]));
     for (size_t k = 0; k < b->tensors.n; k++)

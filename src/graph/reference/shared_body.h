@@ -36,6 +36,7 @@ struct phase_body {
     const char *fn;    /* the name of the phase's function */
     const char *about; /* the comment before the phase */
     char *text;        /* the statements of the body */
+    bool is_repeated;  /* the body uses STEP */
     /* shared_bodies_find() sets the following members. Phases are of one kind if they can share a
      * function. */
     size_t first;              /* the number of the first phase of the same kind */

@@ -402,7 +402,8 @@ static void add_sink(struct planner *p, enum sink_kind kind, const struct value 
                      const struct graph_output *o, unsigned level, const struct dim *units)
 {
     bool drawn = kind != SINK_OUTPUT && p->e->drawn && (p->e->drawn[v->id] & DRAWN_COPY);
-    *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units, drawn};
+    const struct dim *repeat = kind == SINK_LINES ? emit_steps(p->e, v) : NULL;
+    *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units, repeat, drawn};
 }
 
 const struct value *stores_centre(struct emit *e, const struct value *v)
@@ -736,8 +737,9 @@ void stores_plan(struct stores *s, struct emit *e)
     vec_each (const struct graph_output, o, &g->outputs) {
         const struct value *v = without_views(o->value);
         /* Only a MAGNITUDE reference writes lines straight to an output. A SIGMA reference computes
-         * variances first, and a kernel converts its outputs. */
-        bool direct = e->mode.kind == REFERENCE_MAGNITUDE && !e->mode.kernel;
+         * variances first, and a kernel converts its outputs. The units of a repeated phase read
+         * the results of other units, so these must be in scratch. */
+        bool direct = e->mode.kind == REFERENCE_MAGNITUDE && !e->mode.kernel && !emit_steps(e, v);
         if (direct && op_makes_lines(v->op) && p.reads[v->id] == 1)
             s->direct[v->id] = o;
     }

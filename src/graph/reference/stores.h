@@ -21,6 +21,8 @@ struct sink {
     const struct graph_output *output;
     unsigned level;
     const struct dim *units; /* how many units compute the sink */
+    /* How often the units run, one step after the other; NULL if only once. */
+    const struct dim *repeat;
     /* The sink is a copy with drawn errors (drawn.h). A unit computes all samples of an element. */
     bool drawn;
 };

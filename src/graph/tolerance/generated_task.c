@@ -21,8 +21,10 @@ int generated_task_init(struct task *copy, const struct task *t, const struct gr
     memset(&copy->phases, 0, sizeof copy->phases);
     for (size_t i = 0; i < ref->phases.n; i++) {
         struct task_phase *p = vec_push(&copy->phases);
-        p->fn = ref->phases.items[i].fn;
-        if (!(p->units = size_of(t, ref->phases.items[i].units, a, err)))
+        const struct graph_phase *from = &ref->phases.items[i];
+        p->fn = from->fn;
+        if (!(p->units = size_of(t, from->units, a, err)) ||
+            (from->repeat && !(p->repeat = size_of(t, from->repeat, a, err))))
             return -1;
     }
     copy->scratch = NULL;
