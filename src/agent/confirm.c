@@ -2,6 +2,7 @@
 #include "agent/confirm.h"
 
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "sys/interrupt.h"
 
 /* After this many kernels have failed their confirmation, the next best kernel is not evaluated

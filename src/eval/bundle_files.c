@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "sys/asset.h"
 #include "sys/file.h"
 #include "task/oracle.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "prompt/say.h"
 #include "sys/json.h"
 #include "verdict/counters.h"

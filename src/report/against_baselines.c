@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "report/run_summary.h"
 #include "sys/json.h"
 #include "task/task.h"
