@@ -1,12 +1,58 @@
 #!/usr/bin/env bash
-# src/worker/torch_sidecar.py on the CPU: its modes (src/job/torch_variants.c), for expressions and for modules.
+# PyTorch's variants (src/job/torch_variants.c): how a job on a GPU calls them, on the fake driver of fake/libcuda.c;
+# and the modes of src/worker/torch_sidecar.py on the CPU, for expressions and for modules.
 . "$(dirname "$0")/lib.sh"
 SIDECAR=$ROOT/src/worker/torch_sidecar.py
+must() { "$@" || { echo "Bail out! $1 failed"; exit 1; }; }
 
 modes() { sed -n 's/.*\.mode = "\([^"]*\)".*/\1/p' "$ROOT/src/job/torch_variants.c"; }
 known=$(sed -n '/^MODES = {/,/^}/s/^    "\([^"]*\)": .*/\1/p' "$SIDECAR")
 is "the sidecar has the modes of all PyTorch variants" "$(sort <<<"$known")" "$(modes | sort)"
 
+# ---- a job on a fake GPU, with a program in place of Python that writes each call to the file `calls`
+cat >python <<'END'
+#!/bin/sh
+while read -r line; do
+    case $line in
+    *'"op": "open"'*)
+        mode=$(echo "$line" | sed 's/.*"mode": "\([^"]*\)".*/\1/')
+        echo "ok PyTorch 0, $mode" >&3 ;;
+    *'"timed": true'*) echo "$mode" >>calls && echo "ok 4321.5" >&3 ;;
+    *'"timed": false'*) echo "untimed $mode" >>calls && echo ok >&3 ;;
+    *) echo ok >&3 ;;
+    esac
+done
+END
+sed -i "s|>>calls|>>'$PWD/calls'|" python && chmod +x python
+# time_variants TASK: times a kernel of the task with all variants. The kernels of the fake driver do nothing, so there
+# is no verdict.
+time_variants() {
+    : >users && : >calls
+    LD_LIBRARY_PATH=$PWD HONE_GPU_LOCK_DIR=$PWD FAKE_NVML_USERS=$PWD/users FAKE_CUDA_GPUS=1 HONE_PYTHON=$PWD/python \
+        timeout 200 "$HONE" eval "$1" "$ROOT/kernels/$1.cu" --torch-variants all --workload time:0 >"$T/out" 2>"$T/err"
+}
+share_cache
+"$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1
+if [ $? = 3 ]; then
+    skip "a job times all variants" "no CUDA compiler on this machine"
+elif in_tier rest; then
+    must cc -std=gnu17 -D_GNU_SOURCE -shared -fPIC -iquote "$ROOT/src" -o libcuda.so.1 "$ROOT/t/fake/libcuda.c"
+    must cc -std=gnu17 -shared -fPIC -o libnvidia-ml.so.1 "$ROOT/t/fake/libnvidia-ml.c"
+    time_variants conv3x3_bn_relu
+    forth="eager compile max-autotune high channels-last channels-last-timed"
+    back="channels-last-timed channels-last high max-autotune compile eager"
+    is "variants are timed in rounds, in alternating order" \
+        "$(grep -v untimed calls | head -18 | tr '\n' ' ')" "$forth $back $forth "
+    is "each variant makes a verified call and another one before it is timed, but high is not verified" \
+        "$(grep untimed calls | sort | uniq -c | awk '{print $1, $3}' | sort | tr '\n' ' ')" \
+        "1 high 2 channels-last 2 channels-last-timed 2 compile 2 eager 2 max-autotune "
+    time_variants softmax
+    is "without inputs of 4 or 5 dimensions, channels-last is left out" "$(grep -c channels calls)" 0
+    out_has "a note says why channels-last is left out" \
+        "variant 'torch.channels-last' left out: the task has no float input with 4 or 5 dimensions"
+fi
+
+# ---- the sidecar itself
 find_torch || { skip "PyTorch runs on the CPU" "$(tail -1 "$T/setup")"; done_testing; exit; }
 
 # ask MODE SOURCE: runs the program on x = 0, 1, 2, ... of shape [2,3,2,2]. Prints the sidecar's replies, then y.
