@@ -58,6 +58,7 @@ if in_tier quick; then
     err_has "the message says that a campaign keeps its strategy" "a campaign keeps its strategy"
     runs 2 "--resume with the default strategy is a usage error too" "$HONE" bench --resume last -s refine
     runs 2 "--resume with another seed is a usage error" "$HONE" bench --resume last --seed 3
+    runs 2 "--resume with other PyTorch variants is a usage error" "$HONE" bench --resume last --torch-variants high
     runs 2 "--retry without --resume is a usage error" "$HONE" bench softmax --retry
     runs 1 "a file of known times without the right columns is an error" \
         "$HONE" bench softmax --known-times s.suite --device emu

@@ -60,6 +60,24 @@ done
 refused "--against times a kernel, and --smoke times nothing" "$HONE" eval vector_add "$k" --smoke --against "$k"
 refused "--against times a kernel, and --skip-time times nothing" \
     "$HONE" eval vector_add "$k" --skip-time --against "$k"
+for o in smoke skip-time skip-baselines warm-l2; do
+    refused "--torch-variants times PyTorch, and --$o does not" \
+        "$HONE" eval vector_add "$k" --torch-variants all --$o
+done
+refused "--torch-variants needs a GPU: PyTorch does not run on the emulator" \
+    "$HONE" eval vector_add "$k" --device emu --torch-variants high
+refused "--torch-variants needs a GPU: PyTorch does not run on the emulator" \
+    "$HONE" bench vector_add --device emu --torch-variants high
+for o in smoke skip-baselines; do
+    refused "--torch-variants times PyTorch, and --$o does not" \
+        "$HONE" bench vector_add --torch-variants all --$o
+done
+for c in "eval vector_add $k" "bench vector_add"; do
+    # shellcheck disable=SC2086
+    refused "there is no PyTorch variant 'low'; give \`all\` or some of max-autotune,high,channels-last," \
+        "$HONE" $c --torch-variants high,low
+done
+ok "no campaign with variants began" test ! -e hone-out
 for o in smoke skip-time; do
     for w in time time:0 smoke:0,time:1; do
         refused "--workload $w asks for workloads that --$o leaves out" \

@@ -7,6 +7,7 @@
 
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "memory/memory.h"
 
 static const char *const author_role_names[AUTHOR_ROLES] = {"code", "plan",    "debug",
@@ -212,6 +213,15 @@ void run_config_set_whole_files(struct run_config *c)
             c->whole_files = true;
 }
 
+static json_t *variants_json(unsigned set)
+{
+    struct strbuf text = STRBUF_INIT(256);
+    torch_variants_text(set, &text);
+    json_t *j = json_string(text.buf);
+    strbuf_release(&text);
+    return j;
+}
+
 static json_t *dialects_json(const struct run_config *c)
 {
     json_t *list = json_array();
@@ -327,6 +337,8 @@ json_t *run_config_to_json(const struct run_config *c)
     json_object_set_new(j, "task_sha", json_string(c->task_sha));
     json_object_set_new(j, "compiler", json_string(c->compiler));
     json_object_set_new(j, "baselines", json_boolean(c->baselines));
+    if (c->torch_variants)
+        json_object_set_new(j, "torch_variants", variants_json(c->torch_variants));
     json_object_set_new(j, "proposals", json_integer(c->proposals));
     if (c->smoke)
         json_object_set_new(j, "smoke", json_true());
@@ -443,6 +455,9 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->zero_shot = json_is_true(json_object_get(j, "zero_shot"));
     c->rejudge = json_is_true(json_object_get(j, "rejudge"));
     c->baselines = !json_is_false(json_object_get(j, "baselines"));
+    if (json_object_get(j, "torch_variants") &&
+        torch_variants_parse(get_str(&r, "torch_variants"), &c->torch_variants, NULL) < 0 && !r.bad)
+        r.bad = "torch_variants";
     c->smoke = json_is_true(json_object_get(j, "smoke"));
     c->whole_files = json_is_true(json_object_get(j, "whole_files"));
     c->restore = !json_is_false(json_object_get(j, "restore"));

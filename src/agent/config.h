@@ -85,8 +85,10 @@ struct run_config {
     /* Prompts show the current kernel as a whole file, never as an older file and its changes
      * (shown_file.h). This is for authors without a prompt cache. */
     bool whole_files;
-    bool rejudge;      /* a replay judges the candidates anew and ignores recorded verdicts */
-    bool baselines;    /* time the task's baselines too */
+    bool rejudge;   /* a replay judges the candidates anew and ignores recorded verdicts */
+    bool baselines; /* time the task's baselines too */
+    /* Further PyTorch variants that are timed with PyTorch (job/torch_variants.h); 0 = none. */
+    unsigned torch_variants;
     bool smoke;        /* judge candidates at the small smoke shapes only, without times */
     bool torch_at_end; /* time PyTorch only beside the best kernel, when the strategy is done */
     uint64_t seed;

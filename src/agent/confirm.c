@@ -2,6 +2,7 @@
 #include "agent/confirm.h"
 
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "sys/interrupt.h"
 
 /* After this many kernels have failed their confirmation, the next best kernel is not evaluated
@@ -23,6 +24,8 @@ static bool timed_with_torch(const struct node *n)
 
 static bool wants_torch(const struct agent *a)
 {
+    if (a->cfg->torch_variants && a->task->torch_src)
+        return a->cfg->baselines;
     vec_each (const char *, name, &a->task->baselines)
         if (baseline_is_torch(*name))
             return a->cfg->baselines;

@@ -58,7 +58,8 @@ struct judge {
 /* Returns a judge that uses the evaluator `e`. `model` is a second evaluator, on the emulator. It
  * gets the orders whose `model` is true. It is NULL if `e` itself is on the emulator. Both
  * evaluators are borrowed. If `baselines` is false, no order times baselines. */
-struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines);
+struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines,
+                         unsigned torch_variants);
 /* Returns a judge that gives the verdicts of a recording. The recording is borrowed. A missing
  * verdict is an error, except in the two cases that `submit` names. */
 struct judge *judge_replay(const struct replay *r);

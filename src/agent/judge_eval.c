@@ -10,6 +10,7 @@ struct real {
      * is on the emulator. */
     struct evaluator *of[2];
     bool baselines;
+    unsigned torch_variants;
 };
 
 /* Submits the candidate to one of the two evaluators. Each evaluator counts its own tickets, so the
@@ -22,6 +23,7 @@ static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket
     cfg.depth = o->depth;
     cfg.parent = o->parent;
     cfg.baselines = r->baselines && !o->model ? o->baselines : BASELINES_NONE;
+    cfg.torch_variants = r->torch_variants;
     if (second) { /* only the modelled time is wanted; the evaluator of[0] verifies candidates */
         cfg.workload = "time";
         cfg.sanitize = false;
@@ -66,11 +68,12 @@ static void progress(struct judge *j, uint64_t ticket, struct strbuf *out)
 
 static const struct judge_ops ops = {submit, wait_next, prepare, close_real, progress};
 
-struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines)
+struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines,
+                         unsigned torch_variants)
 {
     struct judge *j = xcalloc(1, sizeof *j);
     struct real *r = xcalloc(1, sizeof *r);
-    *r = (struct real){{e, model}, baselines};
+    *r = (struct real){{e, model}, baselines, torch_variants};
     j->ops = &ops;
     j->priv = r;
     return j;

@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "campaign/known_times.h"
+#include "job/torch_variants.h"
 #include "sys/json.h"
 
 char *campaign_config_text(const struct campaign_config *c)
@@ -25,6 +26,11 @@ char *campaign_config_text(const struct campaign_config *c)
                   "budget_usd", b->usd, "budget_steps", (json_int_t)MIN(b->steps, INT64_MAX));
     json_object_update(j, more);
     json_decref(more);
+    struct strbuf variants = STRBUF_INIT(256);
+    torch_variants_text(c->torch_variants, &variants);
+    if (variants.len)
+        json_object_set_new(j, "torch_variants", json_string(variants.buf));
+    strbuf_release(&variants);
     char *text = json_dumps(j, JSON_COMPACT);
     json_decref(j);
     return text ? text : xstrdup("{}");
@@ -70,6 +76,9 @@ int campaign_config_read(struct campaign_config *c, const char *text, struct are
                    .steps = count_of(j, "budget_steps")},
     };
     bool known = json_integer_value(json_object_get(j, "version")) == 1;
+    const char *variants = json_string_value(json_object_get(j, "torch_variants"));
+    if (variants && torch_variants_parse(variants, &c->torch_variants, NULL) < 0)
+        known = false;
     json_decref(j);
     return known ? 0 : err_set(err, ERR_INPUT, "another version of Hone made this campaign");
 }

@@ -41,6 +41,7 @@ struct campaign_config {
     uint64_t steps, proposals, seed; /* 0 means the default */
     uint64_t jobs;                   /* how many tasks run at the same time */
     bool smoke, baselines;           /* as in struct run_config (agent/config.h) */
+    unsigned torch_variants;         /* as in struct run_config */
     struct budget budget;            /* the budget of the whole campaign; wall_ns is not used */
 };
 

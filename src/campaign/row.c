@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "report/run_summary.h"
 #include "sys/json.h"
 #include "task/snapshot.h"
@@ -56,7 +57,7 @@ void campaign_row_compare(struct campaign_row *r)
     r->ratio = (struct verdict_ratio){.who = NULL};
     r->standing = ROW_NONE;
     vec_each (struct row_baseline, b, &r->baselines) {
-        bool counts = r->is_model || str_starts(b->who, "torch");
+        bool counts = r->is_model ? !contender_is_beside(b->who) : baseline_is_torch(b->who);
         if (counts && (!r->ratio.who || (!r->is_model && b->ratio.mid < r->ratio.mid)))
             r->ratio = b->ratio;
     }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/util.h"
+#include "job/torch_variants.h"
 
 static bool is_done(const struct campaign_row *r)
 {
@@ -48,6 +49,28 @@ static struct score *score_of_kind(struct campaign_score *c, const char *kind)
     return &k->score;
 }
 
+/* Whether a row is in the means of `measured` rows, or of modelled ones. */
+static bool counts(const struct campaign_row *r, bool measured)
+{
+    return is_done(r) && !r->kind.degenerate && !(measured && r->state == ROW_PASS && r->is_model);
+}
+
+static void add_beside(const struct campaign_table *t, const char *who, bool measured,
+                       struct campaign_score *out)
+{
+    struct beside_score s = {.who = who};
+    double sum = 0;
+    vec_each (struct campaign_row, r, &t->rows)
+        vec_each (struct row_baseline, b, &r->baselines)
+            if (r->state == ROW_PASS && counts(r, measured) && str_eq(b->who, who)) {
+                sum += log(b->ratio.mid);
+                s.n++;
+            }
+    s.mean = s.n ? exp(sum / s.n) : 0;
+    if (s.n)
+        *vec_push(&out->beside) = s;
+}
+
 void campaign_score(const struct campaign_table *t, struct campaign_score *out)
 {
     bool measured = false;
@@ -60,12 +83,9 @@ void campaign_score(const struct campaign_table *t, struct campaign_score *out)
         out->unfinished += !is_done(r);
         out->degenerate += r->kind.degenerate;
         out->collapsed += r->kind.collapsed;
-        if (!is_done(r) || r->kind.degenerate)
+        out->left_out += is_done(r) && !r->kind.degenerate && !counts(r, measured);
+        if (!counts(r, measured))
             continue;
-        if (measured && r->state == ROW_PASS && r->is_model) {
-            out->left_out++;
-            continue;
-        }
         add_row(&out->all, r);
         if (!r->kind.collapsed)
             add_row(&out->without_collapsed, r);
@@ -75,9 +95,13 @@ void campaign_score(const struct campaign_table *t, struct campaign_score *out)
     finish(&out->without_collapsed);
     for (size_t i = 0; i < out->kinds.n; i++)
         finish(&out->kinds.items[i].score);
+    for (size_t i = 0; i < TORCH_VARIANTS; i++)
+        if (torch_variants[i].beside)
+            add_beside(t, torch_variants[i].name, measured, out);
 }
 
 void campaign_score_release(struct campaign_score *s)
 {
     vec_release(&s->kinds);
+    vec_release(&s->beside);
 }

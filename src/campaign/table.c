@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "report/run_summary.h"
 #include "sys/json.h"
 #include "sys/term.h"
@@ -147,6 +148,10 @@ void campaign_print_score(const struct campaign_table *t, const char *indent, st
     if (s.kinds.n > 1)
         for (size_t i = 0; i < s.kinds.n; i++)
             print_means(&s.kinds.items[i].score, s.kinds.items[i].kind, s.is_model, indent, out);
+    vec_each (struct beside_score, b, &s.beside)
+        strbuf_addf(out,
+                    "%sbeside %s: geometric mean %.2fx over %u passes; no other line counts it\n",
+                    indent, b->who, b->mean, b->n);
     if (s.unfinished)
         strbuf_addf(out, "%s%u of %u tasks are not done\n", indent, s.unfinished, s.rows);
     if (s.degenerate)
@@ -183,7 +188,59 @@ static void add_plain(const char *s, struct strbuf *out)
     }
 }
 
-static void markdown_row(const struct campaign_row *r, struct strbuf *out)
+static const struct row_baseline *find_baseline(const struct campaign_row *r, const char *who)
+{
+    vec_each (struct row_baseline, b, &r->baselines)
+        if (str_eq(b->who, who))
+            return b;
+    return NULL;
+}
+
+/* Whether the table has a column for this variant of PyTorch: it runs beside the baselines, and
+ * some row has its time. */
+static bool has_column(const struct campaign_table *t, const struct torch_variant *v)
+{
+    vec_each (struct campaign_row, r, &t->rows)
+        if (v->beside && find_baseline(r, v->name))
+            return true;
+    return false;
+}
+
+/* Appends the columns of the variants that ran beside the baselines: their names, the line below
+ * the heading, or the cells of a row. */
+static void markdown_beside_names(const struct campaign_table *t, struct strbuf *out)
+{
+    for (size_t i = 0; i < TORCH_VARIANTS; i++)
+        if (has_column(t, &torch_variants[i]))
+            strbuf_addf(out, " beside: %s |", torch_variants[i].name);
+}
+
+static void markdown_beside_line(const struct campaign_table *t, struct strbuf *out)
+{
+    for (size_t i = 0; i < TORCH_VARIANTS; i++)
+        if (has_column(t, &torch_variants[i]))
+            strbuf_adds(out, " --- |");
+}
+
+static void markdown_beside_cells(const struct campaign_table *t, const struct campaign_row *r,
+                                  struct strbuf *out)
+{
+    for (size_t i = 0; i < TORCH_VARIANTS; i++) {
+        if (!has_column(t, &torch_variants[i]))
+            continue;
+        const struct row_baseline *b = find_baseline(r, torch_variants[i].name);
+        strbuf_addc(out, ' ');
+        if (b) {
+            add_time(b->ns, out);
+            strbuf_adds(out, ", ");
+            add_ratio(&b->ratio, r->is_model, out);
+        }
+        strbuf_adds(out, " |");
+    }
+}
+
+static void markdown_row(const struct campaign_table *t, const struct campaign_row *r,
+                         struct strbuf *out)
 {
     struct strbuf marks = STRBUF_INIT(4096);
     add_marks(r, &marks);
@@ -197,6 +254,8 @@ static void markdown_row(const struct campaign_row *r, struct strbuf *out)
     strbuf_adds(out, " | ");
     const char *between = "";
     vec_each (struct row_baseline, b, &r->baselines) {
+        if (contender_is_beside(b->who))
+            continue;
         strbuf_adds(out, between);
         add_plain(b->who, out);
         strbuf_addc(out, ' ');
@@ -217,7 +276,9 @@ static void markdown_row(const struct campaign_row *r, struct strbuf *out)
     add_plain(r->hone, out);
     strbuf_adds(out, " | ");
     add_plain(marks.buf, out);
-    strbuf_adds(out, " |\n");
+    strbuf_adds(out, " |");
+    markdown_beside_cells(t, r, out);
+    strbuf_addc(out, '\n');
     strbuf_release(&marks);
 }
 
@@ -234,11 +295,15 @@ void campaign_markdown(const struct campaign_table *t, struct strbuf *out)
         "baseline, a modelled one with its task's first baseline. Times are geometric "
         "means\nover the timed shapes.\n\n"
         "| | task | state | kind | free sizes | precision | ours | baselines | ratio | "
-        "roofline | candidates | tokens | USD | date | Hone | notes |\n"
-        "| ---: | --- | --- | --- | ---: | --- | ---: | --- | --- | ---: | ---: | ---: | "
-        "---: | --- | --- | --- |\n");
+        "roofline | candidates | tokens | USD | date | Hone | notes |");
+    markdown_beside_names(t, out);
+    strbuf_adds(out,
+                "\n| ---: | --- | --- | --- | ---: | --- | ---: | --- | --- | ---: | ---: | ---: | "
+                "---: | --- | --- | --- |");
+    markdown_beside_line(t, out);
+    strbuf_addc(out, '\n');
     vec_each (struct campaign_row, r, &t->rows)
-        markdown_row(r, out);
+        markdown_row(t, r, out);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -269,10 +334,37 @@ static void add_number(double v, struct strbuf *out)
 
 static double ns_of(const struct campaign_row *r, const char *who)
 {
-    vec_each (struct row_baseline, b, &r->baselines)
-        if (str_eq(b->who, who))
-            return b->ns;
-    return 0;
+    const struct row_baseline *b = find_baseline(r, who);
+    return b ? b->ns : 0;
+}
+
+/* Appends the names of four columns for each variant that a user can ask for, for example
+ * torch_high_ns, torch_high_ratio, torch_high_ratio_lo and torch_high_ratio_hi. */
+static void csv_variant_names(struct strbuf *out)
+{
+    static const char *const ends[] = {"ns", "ratio", "ratio_lo", "ratio_hi"};
+    for (size_t i = 0; i < TORCH_VARIANTS; i++)
+        for (size_t k = 0; torch_variants[i].word && k < ARRAY_LEN(ends); k++) {
+            strbuf_addc(out, ',');
+            for (const char *p = torch_variants[i].name; *p; p++)
+                strbuf_addc(out, *p == '.' || *p == '-' ? '_' : *p);
+            strbuf_addf(out, "_%s", ends[k]);
+        }
+}
+
+static void csv_variants(const struct campaign_row *r, struct strbuf *out)
+{
+    static const struct row_baseline none = {.ns = 0};
+    for (size_t i = 0; i < TORCH_VARIANTS; i++) {
+        const struct row_baseline *b = find_baseline(r, torch_variants[i].name);
+        if (!torch_variants[i].word)
+            continue;
+        b = b ? b : &none;
+        add_number(b->ns, out);
+        add_number(b->ratio.mid, out);
+        add_number(b->ratio.lo, out);
+        add_number(b->ratio.hi, out);
+    }
 }
 
 static void csv_row(const struct campaign_row *r, struct strbuf *out)
@@ -309,6 +401,7 @@ static void csv_row(const struct campaign_row *r, struct strbuf *out)
     add_marks(r, &marks);
     strbuf_addc(out, ',');
     add_field(marks.buf, out);
+    csv_variants(r, out);
     strbuf_addc(out, '\n');
     strbuf_release(&marks);
 }
@@ -317,7 +410,9 @@ void campaign_csv(const struct campaign_table *t, struct strbuf *out)
 {
     strbuf_adds(out, "number,task,state,kind,precision,run,gpu,hone,times,against,ours_ns,torch_ns,"
                      "torch_compile_ns,naive_ns,known_torch_ns,ratio,ratio_lo,ratio_hi,"
-                     "roofline_pct,free_sizes,candidates,passes,tokens,usd,date,notes\n");
+                     "roofline_pct,free_sizes,candidates,passes,tokens,usd,date,notes");
+    csv_variant_names(out);
+    strbuf_addc(out, '\n');
     vec_each (struct campaign_row, r, &t->rows)
         csv_row(r, out);
 }
@@ -336,9 +431,10 @@ static json_t *row_json(const struct campaign_row *r)
 {
     json_t *baselines = json_array();
     vec_each (struct row_baseline, b, &r->baselines)
-        json_array_append_new(
-            baselines, json_pack("{s:o, s:f, s:f, s:f, s:f}", "who", json_text(b->who), "ns", b->ns,
-                                 "ratio", b->ratio.mid, "lo", b->ratio.lo, "hi", b->ratio.hi));
+        json_array_append_new(baselines,
+                              json_pack("{s:o, s:f, s:f, s:f, s:f, s:b}", "who", json_text(b->who),
+                                        "ns", b->ns, "ratio", b->ratio.mid, "lo", b->ratio.lo, "hi",
+                                        b->ratio.hi, "beside", contender_is_beside(b->who)));
     json_t *j = json_pack(
         "{s:I, s:o, s:o, s:o, s:s, s:o, s:I, s:o, s:b, s:s, s:b, s:b, s:I, s:o, s:o}", "number",
         (json_int_t)r->index + 1, "task", json_text(r->label), "operand", json_text(r->operand),
@@ -371,19 +467,22 @@ static json_t *score_json(const struct score *s)
 json_t *campaign_json(const struct campaign_table *t)
 {
     struct campaign_score s;
-    json_t *rows = json_array(), *kinds = json_object();
+    json_t *rows = json_array(), *kinds = json_object(), *beside = json_array();
     campaign_score(t, &s);
     vec_each (struct campaign_row, r, &t->rows)
         json_array_append_new(rows, row_json(r));
     for (size_t i = 0; i < s.kinds.n; i++)
         json_object_set_new(kinds, s.kinds.items[i].kind, score_json(&s.kinds.items[i].score));
+    vec_each (struct beside_score, b, &s.beside)
+        json_array_append_new(beside, json_pack("{s:s, s:i, s:f}", "who", b->who, "in_mean",
+                                                (int)b->n, "mean", b->mean));
     json_t *j = json_pack(
-        "{s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:o}", "campaign",
+        "{s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:o}", "campaign",
         json_text(t->campaign.name), "created_ms", (json_int_t)t->campaign.created_ms, "complete",
         s.unfinished == 0, "model", s.is_model, "all", score_json(&s.all), "without_collapsed",
-        score_json(&s.without_collapsed), "kinds", kinds, "unfinished", (int)s.unfinished,
-        "degenerate", (int)s.degenerate, "collapsed", (int)s.collapsed, "left_out", (int)s.left_out,
-        "other_version", (int)s.old, "rows", rows);
+        score_json(&s.without_collapsed), "kinds", kinds, "beside", beside, "unfinished",
+        (int)s.unfinished, "degenerate", (int)s.degenerate, "collapsed", (int)s.collapsed,
+        "left_out", (int)s.left_out, "other_version", (int)s.old, "rows", rows);
     campaign_score_release(&s);
     return j;
 }

@@ -19,6 +19,7 @@
 #include "cmd/optimize_check.h"
 #include "cmd/optimize_run.h"
 #include "eval/eval.h"
+#include "job/torch_variants.h"
 #include "sched/sched.h"
 #include "sys/file.h"
 #include "sys/gpu_probe.h"
@@ -34,7 +35,7 @@ struct bench {
     struct campaign_config config;
     struct str_vec operands;
     const char *resume, *store, *out_dir, *known, *work, *pool;
-    const char *markdown, *csv;
+    const char *markdown, *csv, *variants;
     uint64_t budget_time;
     bool json, quiet, import_only, retry, other_gpu, no_baselines, smoke;
     bool more_budget; /* --resume: a budget is larger than before */
@@ -141,6 +142,9 @@ static int check_device(const struct campaign_config *c, struct err *err)
                              .arch = *c->arch ? c->arch : "sm_90a",
                              .compiler = *c->compiler ? c->compiler : NULL};
     int rc = evaluator_open(&e, &o, err);
+    if (rc == 0 && c->torch_variants && !str_eq(evaluator_device(e), "cuda"))
+        rc = err_set(err, ERR_USAGE,
+                     "--torch-variants needs a GPU: PyTorch does not run on the emulator");
     evaluator_close(e);
     return rc;
 }
@@ -509,6 +513,7 @@ static int run(int argc, const char **argv)
                                  .out = ""}};
     struct campaign_config *c = &b.config;
     struct eval_target target = {0};
+    struct err err = ERR_INIT;
     const struct option opts[] = {
         OPT_STR('s', "strategy", &c->strategy, "NAME",
                 "refine (default), team, search, sample or reflect"),
@@ -580,6 +585,7 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "compiler", &c->compiler, "NAME", CMD_COMPILER_HELP),
         OPT_FLAG(0, "skip-baselines", &b.no_baselines,
                  "time no baselines: neither the tasks' own nor PyTorch"),
+        OPT_STR(0, "torch-variants", &b.variants, "LIST", CMD_VARIANTS_HELP),
         OPT_GROUP("Output"),
         OPT_STR('o', "out", &b.out_dir, "DIR",
                 "the folder for the results; each task gets a folder in it (default:\n"
@@ -617,6 +623,7 @@ static int run(int argc, const char **argv)
         .example = "hone bench softmax layernorm --device emu --steps 1 --jobs 2\n"
                    "hone bench cutegen19 --budget-time 9m --markdown table.md\n"
                    "hone bench KernelBench/level1 --known-times times.tsv --jobs 4\n"
+                   "hone bench classics --torch-variants all --csv table.csv\n"
                    "hone bench --resume last",
         .opts = opts,
     };
@@ -642,12 +649,18 @@ static int run(int argc, const char **argv)
         rc = cmd_usage(&spec, "give a SUITE, DIR, FILE or TASK, or --resume CAMPAIGN");
     } else if (b.resume &&
                (c->steps || c->author || b.smoke || b.no_baselines || *c->gpu || *c->arch ||
-                *c->compiler || c->seed || b.known || c->strategy || c->dialect)) {
-        rc = cmd_usage(&spec, "a campaign keeps its strategy, author, dialect, steps, --seed, "
-                              "--smoke, --skip-baselines, --known-times, --gpu, --arch and "
-                              "--compiler: leave them out");
+                *c->compiler || c->seed || b.known || b.variants || c->strategy || c->dialect)) {
+        rc = cmd_usage(
+            &spec, "a campaign keeps its strategy, author, dialect, steps, --seed, "
+                   "--smoke, --skip-baselines, --torch-variants, --known-times, --gpu, --arch and "
+                   "--compiler: leave them out");
     } else if ((b.retry || b.other_gpu) && !b.resume) {
         rc = cmd_usage(&spec, "--retry and --other-gpu need --resume");
+    } else if (b.variants && (b.smoke || b.no_baselines)) {
+        rc = cmd_usage(&spec, "--torch-variants times PyTorch, and --%s does not",
+                       b.smoke ? "smoke" : "skip-baselines");
+    } else if (b.variants && torch_variants_parse(b.variants, &c->torch_variants, &err) < 0) {
+        rc = cmd_usage(&spec, "--torch-variants: %s", err.msg);
     } else {
         const char *env = getenv("HONE_AUTHOR");
         if (!c->author)

@@ -175,6 +175,7 @@ static int configure_new(struct run_config *c, struct place *p, const struct ben
     c->wave = MAX(c->wave, 1);
     c->smoke = k->smoke;
     c->baselines = k->baselines;
+    c->torch_variants = k->torch_variants;
     /* A run normally times PyTorch at its end, beside the best kernel. If the run has only one
      * candidate, that candidate is the best kernel, so PyTorch is timed beside it at once. */
     c->torch_at_end = !(str_eq(c->strategy, "sample") && c->steps == 1);

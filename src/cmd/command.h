@@ -48,6 +48,13 @@ extern const char hone_commit[];
     "on a GPU: time the kernel and its baselines for at most about TIME, all shapes\n"     \
     "together (default 2s): less if the medians are known to 1%, more if a few calls of\n" \
     "each take longer (up to 11; a baseline of over 50 ms gets one)"
+#define CMD_VARIANTS_HELP                                                                  \
+    "on a GPU: also time these variants of PyTorch; `all`, or some of them with commas:\n" \
+    "max-autotune: torch.compile in its mode max-autotune, a further baseline;\n"          \
+    "high: products in TF32, its result is not judged;\n"                                  \
+    "channels-last: inputs in channels-last layout, converted before the timed call;\n"    \
+    "channels-last-timed: converted in the timed call. The last three only run beside:\n"  \
+    "their times and ratios are shown, but Hone does not compare the kernel with them"
 
 /* Reads a kernel file. If the file is too large for any compiler, the error's kind is
  * ERR_INPUT, because the file is at fault and not the machine. */

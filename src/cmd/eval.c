@@ -8,6 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/eval_command.h"
+#include "job/torch_variants.h"
 #include "report/verdict_text.h"
 #include "sys/file.h"
 
@@ -36,6 +37,8 @@ static int run(int argc, const char **argv)
 {
     bool no_time = false, no_sanitize = false, no_baselines = false, smoke = false, all = false;
     struct str_vec against = VEC_INIT, off = VEC_INIT;
+    const char *variants = NULL;
+    struct err err = ERR_INIT;
     struct eval_command j = {.config = EVAL_CONFIG_INIT, .print = print, .ctx = &all};
     const struct option opts[] = {
         OPT_STR(0, "device", &j.options.device, "DEV", CMD_DEVICE_HELP),
@@ -69,6 +72,7 @@ static int run(int argc, const char **argv)
             "check the smoke, check and held-out workloads; the timed ones (time:N) do not run"),
         OPT_FLAG(0, "skip-baselines", &no_baselines,
                  "do not time the task's baselines: its simple kernel, PyTorch"),
+        OPT_STR(0, "torch-variants", &variants, "LIST", CMD_VARIANTS_HELP),
         OPT_FLAG(0, "skip-sanitizer", &no_sanitize,
                  "the emulator does not look for illegal or unordered accesses; faster. If a GPU\n"
                  "runs the kernel, the emulator runs the smoke workloads before it all the same"),
@@ -85,7 +89,8 @@ static int run(int argc, const char **argv)
             "Evaluates one kernel: compiles it, runs it under the sanitizer, compares it with the\n"
             "oracle on listed and held-out shapes, times it against baselines.\n"
             "Exit status: 0 it passes, 1 it does not, 3 it could not be judged.",
-        .example = "hone eval softmax my_softmax.cu",
+        .example = "hone eval softmax my_softmax.cu\n"
+                   "hone eval matmul_f32 my_matmul.cu --torch-variants max-autotune,high",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
@@ -100,6 +105,14 @@ static int run(int argc, const char **argv)
     if (j.config.warm_l2 && (smoke || no_time))
         return cmd_usage(&spec, "--warm-l2 is for timed calls, and --%s times nothing",
                          smoke ? "smoke" : "skip-time");
+    if (variants && (smoke || no_time || no_baselines || j.config.warm_l2))
+        return cmd_usage(&spec, "--torch-variants times PyTorch, and --%s does not",
+                         smoke          ? "smoke"
+                         : no_time      ? "skip-time"
+                         : no_baselines ? "skip-baselines"
+                                        : "warm-l2");
+    if (variants && torch_variants_parse(variants, &j.config.torch_variants, &err) < 0)
+        return cmd_usage(&spec, "--torch-variants: %s", err.msg);
     if ((smoke || no_time) && names_skipped(j.config.workload, smoke))
         return cmd_usage(&spec, "--workload %s asks for workloads that --%s leaves out",
                          j.config.workload, smoke ? "smoke" : "skip-time");

@@ -71,12 +71,17 @@ int eval_command_evaluate(struct evaluator *e, const struct task *t, const struc
     return rc < 0 ? -1 : 0;
 }
 
-static int need_gpu(const struct evaluator *e, struct err *err)
+/* Fails if an option needs a GPU, and the device is the emulator. */
+static int check_device(const struct evaluator *e, const struct eval_config *c, struct err *err)
 {
-    return str_eq(evaluator_device(e), "cuda")
-               ? 0
-               : err_set(err, ERR_USAGE,
-                         "--warm-l2 needs a GPU: the emulator models times with a cold L2 only");
+    bool emu = !str_eq(evaluator_device(e), "cuda");
+    if (emu && c->warm_l2)
+        return err_set(err, ERR_USAGE,
+                       "--warm-l2 needs a GPU: the emulator models times with a cold L2 only");
+    if (emu && c->torch_variants)
+        return err_set(err, ERR_USAGE,
+                       "--torch-variants needs a GPU: PyTorch does not run on the emulator");
+    return 0;
 }
 
 int eval_command_run(const struct eval_command *j)
@@ -94,7 +99,7 @@ int eval_command_run(const struct eval_command *j)
         return rc < 0 ? cmd_fail(&err) : cmd_task_status(j->task);
     if ((j->config.workload && cases_check_workload(t, j->config.workload, &err) < 0) ||
         cmd_read_source(j->file, &source, &err) < 0 || evaluator_open(&e, &j->options, &err) < 0 ||
-        (j->config.warm_l2 && need_gpu(e, &err) < 0) ||
+        check_device(e, &j->config, &err) < 0 ||
         eval_command_evaluate(e, t, &source, &j->config, &v, &err) < 0) {
         rc = cmd_fail(&err);
     } else {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "job/torch_variants.h"
 
 static void add(struct verdict *v, const char *who, const char *state, const char *text)
 {
@@ -39,6 +40,11 @@ static const char *judge_calls(struct verdict *v, const struct check_input *in, 
                                const char **text)
 {
     enum job_module_kind kind = in->job->modules[p].kind;
+    const struct torch_variant *variant = torch_variant_find(in->job->modules[p].name);
+    if (variant && variant->unjudged) {
+        *text = "its products may be TF32, so its result is not judged; only its time is taken";
+        return "unverified";
+    }
     struct verdict own = {.kind = V_PASS, .stage = "", .detector = "", .summary = ""};
     struct check_input of = *in;
     of.program = p;
@@ -67,6 +73,14 @@ static bool took_part(const struct job *j, uint32_t p)
     return false;
 }
 
+/* A worker of an older version runs a variant that it does not know as PyTorch eager. The sidecar's
+ * message ends with the mode in which it ran. */
+static bool ran_another_mode(const char *name, const char *message)
+{
+    const struct torch_variant *v = torch_variant_find(name);
+    return v && v->word && !str_ends(message, v->mode);
+}
+
 void baseline_states(struct verdict *v, const struct check_input *in,
                      const struct rejected_baseline_vec *rejected, bool *left_out)
 {
@@ -85,6 +99,11 @@ void baseline_states(struct verdict *v, const struct check_input *in,
             left_out[p] = true;
             add(v, name, "failed",
                 arena_printf(&v->arena, "%s: %.300s", result_status_name(m->status), m->message));
+            continue;
+        }
+        if (m && ran_another_mode(name, m->message)) {
+            left_out[p] = true;
+            add(v, name, "failed", "the worker is of an older version, which has no such variant");
             continue;
         }
         const char *state = judge_calls(v, in, p, &text);

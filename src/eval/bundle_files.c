@@ -15,8 +15,9 @@ enum { MAX_SOURCE = 1 << 20 };
 
 static void note(struct bundle_files *p, const char *name, const char *why)
 {
-    *vec_push(&p->notes) = xasprintf("baseline '%s' left out: %s", name, why);
-    log_info("eval", "baseline '%s' left out: %s", name, why);
+    const char *what = contender_is_beside(name) ? "variant" : "baseline";
+    *vec_push(&p->notes) = xasprintf("%s '%s' left out: %s", what, name, why);
+    log_info("eval", "%s '%s' left out: %s", what, name, why);
 }
 
 static struct baseline *add(struct bundle_files *p, const char *name, enum job_module_kind kind)
@@ -163,14 +164,35 @@ static int add_files(struct bundle_files *p, const struct bundle_files_request *
     return 0;
 }
 
+/* Returns whether PyTorch has further layouts for some input of the task. */
+static bool has_layouts(const struct task *t)
+{
+    vec_each (const struct task_tensor, x, &t->tensors)
+        if (x->is_input && dtype_is_float(x->dtype) && (x->rank == 4 || x->rank == 5))
+            return true;
+    return false;
+}
+
 static void add_torch(struct bundle_files *p, const struct bundle_files_request *rq,
-                      const char *name)
+                      const struct torch_variant *v)
 {
     if (!rq->task->torch_src)
-        note(p, name, "the task has no PyTorch form");
+        note(p, v->name, "the task has no PyTorch form");
+    else if (v->by_layout && !has_layouts(rq->task))
+        note(p, v->name, "the task has no float input with 4 or 5 dimensions");
     else
-        add(p, name, JOB_MODULE_TORCH)->spec =
-            library_torch_spec(rq->task, str_eq(name, "torch.compile"));
+        add(p, v->name, JOB_MODULE_TORCH)->spec = library_torch_spec(rq->task, v);
+}
+
+/* Adds the variants that the task does not list and the user asked for. They come last, so the
+ * first baseline of an evaluation stays the same. */
+static void add_variants(struct bundle_files *p, const struct bundle_files_request *rq)
+{
+    if (rq->emu || rq->cfg->baselines != BASELINES_ALL)
+        return;
+    for (size_t i = 0; i < TORCH_VARIANTS; i++)
+        if ((rq->cfg->torch_variants & 1u << i) && !is_broken(p, rq, torch_variants[i].name))
+            add_torch(p, rq, &torch_variants[i]);
 }
 
 static void add_library(struct bundle_files *p, const struct bundle_files_request *rq,
@@ -230,10 +252,11 @@ int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_req
         if (str_eq(name, "naive"))
             add_naive(p, rq);
         else if (!rq->emu && baseline_is_torch(name))
-            add_torch(p, rq, name);
+            add_torch(p, rq, torch_variant_find(name));
         else if (!rq->emu)
             add_library(p, rq, name);
     }
+    add_variants(p, rq);
     return 0;
 }
 

@@ -111,7 +111,14 @@ static void add_precision_call(struct job_case *c, bool sample, uint64_t seed)
              mix(seed, 15, 0));
 }
 
-static void add_time_calls(struct job_case *c, const struct case_options *o, uint64_t seed)
+static bool is_judged(const struct contender *who)
+{
+    const struct torch_variant *v = torch_variant_find(who->name);
+    return !v || !v->unjudged;
+}
+
+static void add_time_calls(struct job_case *c, const struct contender *who,
+                           const struct case_options *o, uint64_t seed)
 {
     if (o->profile && !o->emu) {
         add_call(c, 0, JOB_CALL_PROFILE, mix(seed, 5, 0), mix(seed, 6, 0));
@@ -140,7 +147,8 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
     /* One untimed call of each baseline is verified. All baselines get the same data, so that the
      * right outputs need to be computed only once. */
     for (uint32_t p = 1; p < c->nprograms; p++)
-        add_call(c, p, JOB_CALL_VERIFY, mix(seed, 12, 0), mix(seed, 13, p));
+        if (is_judged(&who[p]))
+            add_call(c, p, JOB_CALL_VERIFY, mix(seed, 12, 0), mix(seed, 13, p));
 }
 
 /* Adds a short timing to a smoke case on the emulator, with the same sequence of calls as on a GPU.
@@ -271,7 +279,7 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
         precision_data_apply(data, &c);
         add_precision_call(&c, o->emu && timed, seed);
     } else if (w->role == ROLE_TIME)
-        add_time_calls(&c, o, seed);
+        add_time_calls(&c, who, o, seed);
     else if (w->regime)
         add_regime_call(&c, seed);
     else

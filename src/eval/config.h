@@ -21,7 +21,10 @@ struct eval_config {
     bool sanitize;
     const char *const *against; /* other kernel files as baselines; NULL-terminated, or NULL */
     enum eval_baselines baselines;
-    uint64_t measure_ns; /* how long to time calls; 0 = 2 s */
+    /* Further PyTorch variants to time if `baselines` is BASELINES_ALL (job/torch_variants.h); 0 =
+     * none. */
+    unsigned torch_variants;
+    uint64_t measure_ns; /* how long to time calls; 0 = 2 s, and half a second for each variant */
     bool warm_l2;        /* time with a warm L2 (docs/judge.md); not on the emulator */
     /* A call that takes longer than this counts as a hang. 0 = the default: 5 s, with a profiler
      * 20 s, on the emulator 40 s. */

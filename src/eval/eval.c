@@ -34,6 +34,7 @@
 #include "eval/pack.h"
 #include "eval/profile.h"
 #include "eval/read_result.h"
+#include "job/torch_variants.h"
 #include "plan/plan.h"
 #include "prof/prof.h"
 #include "sys/hash.h"
@@ -259,6 +260,27 @@ static void take_code(struct evaluator *e, struct evaluation *a)
 
 /* ---- running ---- */
 
+/* Further contenders need further time, so that each gets as many calls as without them. */
+static uint64_t default_measure_ns(const struct eval_config *cfg)
+{
+    bool torch = cfg->baselines == BASELINES_ALL;
+    unsigned more = torch ? (unsigned)__builtin_popcount(cfg->torch_variants) : 0;
+    return 2000000000u + more * UINT64_C(500000000);
+}
+
+/* Returns how much longer a job may run because PyTorch variants compile in it. A variant whose
+ * first call exceeds its limit fails, and the job goes on without it. */
+static uint64_t variants_ns(const struct job *j)
+{
+    uint64_t sum_s = 0;
+    for (uint32_t c = 0; c < j->ncases; c++)
+        for (uint32_t p = 1; p < j->cases[c].nprograms; p++) {
+            const struct torch_variant *v = torch_variant_find(j->modules[p].name);
+            sum_s += v && v->word ? v->first_call_s : 0;
+        }
+    return sum_s * 1000000000u;
+}
+
 static void describe_job(struct evaluator *e, struct evaluation *a, bool on_emu, uint32_t nmodules)
 {
     struct job *j = &a->job;
@@ -271,7 +293,7 @@ static void describe_job(struct evaluator *e, struct evaluation *a, bool on_emu,
     j->timing_processes = a->stage == RUNNING ? 4 : 1;
     j->nonce = a->nonce;
     j->gpu = e->gpu;
-    uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : 2000000000u;
+    uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : default_measure_ns(&a->cfg);
     j->limits = (struct job_limits){
         .wall_ns = (120000000000u + 4 * measure) * (on_emu ? JOB_EMU_PATIENCE : 1),
         /* The limit is higher under a profiler, which repeats every launch many times. */
@@ -370,6 +392,7 @@ static void submit_run(struct evaluator *e, struct evaluation *a)
     a->job.cases = a->cases.cases.items;
     a->job.oracle = a->parts.oracle;
     a->job.service = a->parts.service;
+    a->job.limits.wall_ns += variants_ns(&a->job);
     if (pack_write(a->dir.path, &a->job, files, &a->arena, &err) < 0)
         goto broken;
     const char *const *under = NULL;

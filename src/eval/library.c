@@ -96,7 +96,7 @@ void library_program(const struct library_gemm *g, const struct shape *s, struct
     out->launches = l;
 }
 
-static char *spec_of(const struct task *t, const char *program, bool compile)
+static char *spec_of(const struct task *t, const char *program, const char *mode)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_SPEC);
     strbuf_adds(&sb, "axes");
@@ -105,7 +105,7 @@ static char *spec_of(const struct task *t, const char *program, bool compile)
     strbuf_adds(&sb, "\nscalars");
     vec_each (const struct task_scalar, x, &t->scalars)
         strbuf_addf(&sb, " %s", x->name);
-    strbuf_addf(&sb, "\nmode %s\ntf32 %s\n\n%s", compile ? "compile" : "eager",
+    strbuf_addf(&sb, "\nmode %s\ntf32 %s\n\n%s", mode,
                 t->allow_tf32         ? "1"
                 : t->allow_tf32_convs ? "convs"
                                       : "0",
@@ -113,12 +113,12 @@ static char *spec_of(const struct task *t, const char *program, bool compile)
     return strbuf_detach(&sb, NULL);
 }
 
-char *library_torch_spec(const struct task *t, bool compile)
+char *library_torch_spec(const struct task *t, const struct torch_variant *v)
 {
-    return spec_of(t, t->torch_src, compile);
+    return spec_of(t, t->torch_src, v->mode);
 }
 
 char *library_reference_spec(const struct task *t)
 {
-    return spec_of(t, t->reference_py, false);
+    return spec_of(t, t->reference_py, "eager");
 }

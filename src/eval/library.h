@@ -12,6 +12,7 @@
 #define EVAL_LIBRARY_H
 
 #include "job/job.h"
+#include "job/torch_variants.h"
 #include "task/task.h"
 
 struct library_gemm {
@@ -34,7 +35,7 @@ void library_program(const struct library_gemm *g, const struct shape *s, struct
 /* Returns the spec for the PyTorch sidecar (the Python process that runs PyTorch baselines): names
  * of axes and scalars, mode, precision, program; see docs/worker.md. The task must have the key
  * `torch`. The caller frees the text. */
-char *library_torch_spec(const struct task *t, bool compile);
+char *library_torch_spec(const struct task *t, const struct torch_variant *v);
 /* Does the same as library_torch_spec() for a task whose reference is in Python. The program in the
  * spec is this reference. The caller frees the text. */
 char *library_reference_spec(const struct task *t);

@@ -19,6 +19,7 @@
 #include "export/export.h"
 #include "export/template.h"
 #include "export/torch_text.h"
+#include "job/torch_variants.h"
 #include "sys/json.h"
 
 static const char *py(struct export_model *m, const char *name)
@@ -211,7 +212,8 @@ static double reference_ns(const struct verdict *v, const char *workload)
 {
     double found = 0;
     vec_each (const struct verdict_time, t, &v->times) {
-        if (!str_eq(t->workload, workload) || str_eq(t->who, "candidate"))
+        if (!str_eq(t->workload, workload) || str_eq(t->who, "candidate") ||
+            contender_is_beside(t->who))
             continue;
         if (str_eq(t->who, "torch"))
             return t->median_ns;

@@ -6,6 +6,7 @@
 
 #include "base/stats.h"
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "measure/gpu.h"
 
 struct series {
@@ -127,6 +128,10 @@ static struct verdict_time *time_program(struct verdict *v, const struct measure
         .roofline_pct = roofline_pct(in, jc, jc->min_bytes, sum.median, &limit),
     };
     t->limit = limit;
+    const struct torch_variant *variant = torch_variant_find(t->who);
+    if (variant && variant->unjudged)
+        t->roofline_pct =
+            0; /* the ceiling is that of the task's precision, which it need not keep */
     if (p && cand->n && s->n < 3) {
         /* This baseline is so slow that it has fewer than 3 calls. We compare them with all calls
          * of the candidate, without pairs. */
@@ -169,13 +174,14 @@ void measure_times(struct verdict *v, const struct measure_input *in)
             if (s.n) {
                 size_t before = v->times.n;
                 struct verdict_time t = *time_program(v, in, c, p, &s, &cand);
-                if (!first && t.ratio > 0) {
+                bool beside = contender_is_beside(t.who);
+                if (!first && t.ratio > 0 && !beside) {
                     first = p;
                     v->speedup_over = t.who;
                 }
                 if (p == first)
                     base_ratio = t.ratio;
-                if (before < v->times.n)
+                if (before < v->times.n && !beside)
                     add_warning(v, in, jc, &v->times.items[before]);
             }
             free(s.ns);

@@ -38,7 +38,8 @@ struct measure_input {
 };
 
 /* Fills v->times, time_ns, speedup, speedup_over and time_is_model, and adds warnings about them.
- * `speedup` compares the candidate with the first baseline that has a time. */
+ * `speedup` compares the candidate with the first baseline that has a time. Contenders that only
+ * run beside (job/torch_variants.h) get a time and a ratio, but are no such baseline. */
 void measure_times(struct verdict *v, const struct measure_input *in);
 
 /* The work of the tensor cores in one case. */

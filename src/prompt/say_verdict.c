@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "prompt/say.h"
 #include "sys/json.h"
 #include "verdict/counters.h"
@@ -338,7 +339,8 @@ static void say_times(const struct verdict *v, const struct say_verdict *o, stru
         if (t->roofline_pct > 0)
             strbuf_addf(out, ", %.0f%% of the roofline", t->roofline_pct);
         vec_each (struct verdict_time, b, &v->times)
-            if (!is_candidate(b) && str_eq(b->workload, t->workload) && b->ratio > 0)
+            if (!is_candidate(b) && !contender_is_beside(b->who) &&
+                str_eq(b->workload, t->workload) && b->ratio > 0)
                 strbuf_addf(out, "; %.2fx %s [%.2f, %.2f]", b->ratio, b->who, b->ratio_lo,
                             b->ratio_hi);
         say_torch_time(v, o, t->workload, out);
@@ -483,11 +485,14 @@ void say_verdict(const struct verdict *v, const struct say_verdict *o, struct st
 static json_t *times_facts(const struct verdict *v)
 {
     json_t *list = json_array();
-    vec_each (struct verdict_time, t, &v->times)
+    vec_each (struct verdict_time, t, &v->times) {
+        if (contender_is_beside(t->who))
+            continue;
         json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:b, s:f, s:f, s:f}", "workload",
                                               t->workload, "shape", t->shape, "who", t->who,
                                               "model", t->is_model, "median_ns", t->median_ns,
                                               "ratio", t->ratio, "roofline_pct", t->roofline_pct));
+    }
     return list;
 }
 

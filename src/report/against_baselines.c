@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "report/run_summary.h"
 #include "sys/json.h"
 #include "task/task.h"
@@ -134,7 +135,7 @@ void against_baselines_print(const struct run_summary *m, struct strbuf *out)
         strbuf_addf(out, "      %-14s %10s", is_kernel(t) ? "the kernel" : t->who, time.buf);
         if (t->ratio > 0)
             strbuf_addf(out, "  %.2fx [%.2f, %.2f]", t->ratio, t->ratio_lo, t->ratio_hi);
-        strbuf_addc(out, '\n');
+        strbuf_adds(out, contender_is_beside(t->who) ? "  (beside)\n" : "\n");
         strbuf_release(&time);
     }
     vec_each (struct verdict_baseline, b, &m->with_torch.baselines)
@@ -174,7 +175,7 @@ void against_baselines_markdown(const struct run_summary *m, struct strbuf *out)
                 "\n\n| shape | the kernel |");
     vec_each (struct verdict_time, b, &v->times)
         if (is_column(v, b))
-            strbuf_addf(out, " %s |", b->who);
+            strbuf_addf(out, " %s%s |", b->who, contender_is_beside(b->who) ? " (beside)" : "");
     strbuf_adds(out, "\n| --- | ---: |");
     vec_each (struct verdict_time, b, &v->times)
         if (is_column(v, b))

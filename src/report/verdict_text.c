@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "job/torch_variants.h"
 
 void time_text(struct strbuf *sb, double ns)
 {
@@ -15,9 +16,20 @@ void time_text(struct strbuf *sb, double ns)
         strbuf_addf(sb, "%.*f ms", ns < 1e8 ? 3 : 1, ns / 1e6);
 }
 
+/* Returns how wide the column of names must be. */
+static int name_width(const struct verdict *v)
+{
+    size_t width = 14;
+    vec_each (struct verdict_time, t, &v->times)
+        if (contender_is_beside(t->who))
+            width = MAX(width, strlen(t->who));
+    return (int)width;
+}
+
 static void add_times(struct strbuf *sb, const struct verdict *v)
 {
     const char *workload = "";
+    int width = name_width(v);
     vec_each (struct verdict_time, t, &v->times) {
         if (!str_eq(workload, t->workload))
             strbuf_addf(sb, "\n%s  %s\n", t->workload, t->shape);
@@ -26,7 +38,8 @@ static void add_times(struct strbuf *sb, const struct verdict *v)
         time_text(&time, t->median_ns);
         time_text(&lo, t->lo_ns);
         time_text(&hi, t->hi_ns);
-        strbuf_addf(sb, "  %-14s %10s %-8s", t->who, time.buf, t->is_model ? "model" : "measured");
+        strbuf_addf(sb, "  %-*s %10s %-8s", width, t->who, time.buf,
+                    t->is_model ? "model" : "measured");
         if (t->is_model && t->hi_ns > t->lo_ns)
             strbuf_addf(sb, " x%.2f..x%.2f", t->lo_ns / t->median_ns, t->hi_ns / t->median_ns);
         if (!t->is_model)
@@ -39,6 +52,8 @@ static void add_times(struct strbuf *sb, const struct verdict *v)
             strbuf_addf(sb, "  candidate is %.2fx as fast", t->ratio);
         if (t->ratio > 0 && !t->is_model)
             strbuf_addf(sb, " [%.2f, %.2f]", t->ratio_lo, t->ratio_hi);
+        if (contender_is_beside(t->who))
+            strbuf_adds(sb, "  (beside)");
         strbuf_addc(sb, '\n');
         strbuf_release(&time);
         strbuf_release(&lo);
@@ -125,8 +140,8 @@ static void add_baselines(struct strbuf *sb, const struct verdict *v)
         if (str_eq(b->state, "right"))
             continue;
         bool timed = str_eq(b->state, "imprecise") || str_eq(b->state, "unverified");
-        strbuf_addf(sb, "baseline %s is %s: %s%s\n", b->who, b->state, b->text,
-                    timed ? "" : "; it gives no ratio");
+        strbuf_addf(sb, "%s %s is %s: %s%s\n", contender_is_beside(b->who) ? "beside:" : "baseline",
+                    b->who, b->state, b->text, timed ? "" : "; it gives no ratio");
     }
 }
 

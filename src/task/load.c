@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "task/regimes.h"
 
 #define TEXT_MAX 65536       /* bytes of the description */
@@ -411,11 +412,6 @@ static void load_flags(struct loader *l)
         if (json_node_word(&c, flags, ARRAY_LEN(flags), &flag))
             *fields[flag] = true;
     }
-}
-
-bool baseline_is_torch(const char *name)
-{
-    return str_starts(name, "torch");
 }
 
 static void load_baselines(struct loader *l)

@@ -264,8 +264,6 @@ void task_free(struct task *t);
 bool task_needs_python(const struct task *t);
 const char *task_class_name(enum task_class c);
 const char *workload_role_name(enum workload_role r);
-/* Whether the name is that of a PyTorch baseline. Such a baseline runs in the sidecar. */
-bool baseline_is_torch(const char *name);
 /* Returns a text that says what the task promises about the structure of its inputs, for example
  * that an input is sorted. "" if it promises nothing. The text lives in the arena. */
 const char *task_preconditions(const struct task *t, struct arena *a);

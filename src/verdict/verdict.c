@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "base/util.h"
+#include "job/torch_variants.h"
 
 static const char *const kind_names[] = {
     [V_NO_CODE] = "no_code",
@@ -81,7 +82,8 @@ bool verdict_ratio(const struct verdict *v, struct verdict_ratio *out)
     double mean = 0, var = 0;
     unsigned n = 0;
     vec_each (struct verdict_time, t, &v->times) {
-        if (str_eq(t->who, "candidate") || !(t->ratio > 0) || !(t->ratio_lo > 0))
+        if (str_eq(t->who, "candidate") || contender_is_beside(t->who) || !(t->ratio > 0) ||
+            !(t->ratio_lo > 0))
             continue;
         who = who ? who : t->who;
         if (!str_eq(who, t->who))

@@ -77,7 +77,8 @@ struct verdict_workload {
 struct verdict_time {
     const char *workload; /* for example "time:0" */
     const char *shape;    /* as in struct verdict_workload */
-    /* The contender: "candidate", "naive", "torch", "torch.compile", "cublaslt" or a file name. */
+    /* The contender: "candidate", "naive", "cublaslt", a file name, or the name of a PyTorch
+     * variant (job/torch_variants.h), for example "torch" or "torch.compile". */
     const char *who;
     bool is_model; /* true if the cost model computed the time, false if it was measured */
     double median_ns, mad_ns; /* the median time; the median absolute deviation from it */
@@ -98,7 +99,7 @@ struct verdict_time {
 /* A baseline of the evaluation, judged by the same rules as a candidate. A baseline that is "wrong"
  * or "failed" has no times and ratios. */
 struct verdict_baseline {
-    const char *who; /* "naive", "torch", "torch.compile", "cublaslt" or a file name */
+    const char *who; /* as in struct verdict_time */
     /* - "right";
      * - "imprecise": a library whose rms error is over the limit, or whose errors are up to 4 times
      *   the tolerance;

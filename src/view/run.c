@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "sys/json.h"
 #include "view/parts.h"
 
@@ -42,13 +43,15 @@ static bool listed(const json_t *rows, const char *who)
     return false;
 }
 
-/* Adds a row for each baseline of the verdict, with its mean time. */
+/* Adds a row for each baseline of the verdict, with its mean time. Variants of PyTorch that only
+ * ran beside the baselines get none. */
 static void add_baselines(json_t *rows, const struct verdict *v)
 {
     vec_each (struct verdict_time, t, &v->times) {
         bool is_model = false;
         double ns = mean_time(v, t->who, &is_model);
-        if (str_eq(t->who, "candidate") || ns <= 0 || listed(rows, t->who))
+        if (str_eq(t->who, "candidate") || contender_is_beside(t->who) || ns <= 0 ||
+            listed(rows, t->who))
             continue;
         json_array_append_new(rows, json_pack("{s:o, s:f, s:b}", "who", json_text(t->who),
                                               "time_ns", ns, "model", is_model));

@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "job/torch_variants.h"
 #include "worker/bundle.h"
 
 enum { REPLY_MAX = 1024, REQUEST_MAX = 1 << 20 };
@@ -196,14 +197,14 @@ static int send_and_wait(struct sidecar *s, struct strbuf *line, uint64_t timeou
 /* ---- requests -------------------------------------------------------------------------------- */
 
 /*
- * A module's spec has the lines "axes NAME...", "scalars NAME...", "mode eager|compile" and "tf32
+ * A module's spec has the lines "axes NAME...", "scalars NAME...", "mode MODE" and "tf32
  * 0|1|convs", then a blank line, then the program. If it does not begin with an axes line, the
- * whole spec is the program, and the mode is `compile` if the module's name ends in ".compile".
+ * whole spec is the program, and the module's name decides the mode.
  */
 struct program {
     char *axes, *scalars; /* names, separated by spaces */
-    bool compile;
-    const char *tf32; /* JSON: true, false, or "convs" for convolutions only */
+    char *mode;           /* of a variant (job/torch_variants.h) */
+    const char *tf32;     /* JSON: true, false, or "convs" for convolutions only */
     const char *source;
 };
 
@@ -220,15 +221,14 @@ static struct program parse_program(const char *spec, const char *module)
     struct program p = {.source = spec};
     bool headed = str_starts(spec, "axes ") || str_starts(spec, "axes\n");
     const char *blank = headed ? strstr(spec, "\n\n") : NULL;
-    char *mode = header_line(headed ? spec : "", "mode");
+    const struct torch_variant *named = headed ? NULL : torch_variant_find(module);
     char *tf32 = header_line(headed ? spec : "", "tf32");
     p.axes = header_line(headed ? spec : "", "axes");
     p.scalars = header_line(headed ? spec : "", "scalars");
-    p.compile = str_eq(mode, "compile") || (!headed && str_ends(module, ".compile"));
+    p.mode = headed ? header_line(spec, "mode") : xstrdup(named ? named->mode : "eager");
     p.tf32 = str_eq(tf32, "1") ? "true" : str_eq(tf32, "convs") ? "\"convs\"" : "false";
     if (blank)
         p.source = blank + 2;
-    free(mode);
     free(tf32);
     return p;
 }
@@ -237,6 +237,7 @@ static void program_release(struct program *p)
 {
     free(p->axes);
     free(p->scalars);
+    free(p->mode);
 }
 
 /* `gpu` is a JSON text: a number, or null for the CPU. */
@@ -245,8 +246,9 @@ static int tell_open(struct sidecar *s, const struct program *p, const char *gpu
     struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
     strbuf_adds(&sb, "{\"op\": \"open\", \"source\": ");
     put_string(&sb, p->source);
-    strbuf_addf(&sb, ", \"mode\": \"%s\", \"tf32\": %s, \"gpu\": %s}",
-                p->compile ? "compile" : "eager", p->tf32, gpu);
+    strbuf_adds(&sb, ", \"mode\": ");
+    put_string(&sb, p->mode);
+    strbuf_addf(&sb, ", \"tf32\": %s, \"gpu\": %s}", p->tf32, gpu);
     s->opening = s->opened = true;
     return request(s, &sb, err);
 }
@@ -254,7 +256,9 @@ static int tell_open(struct sidecar *s, const struct program *p, const char *gpu
 static int tell_load(struct sidecar *s, const struct program *p, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
-    strbuf_addf(&sb, "{\"op\": \"load\", \"mode\": \"%s\"}", p->compile ? "compile" : "eager");
+    strbuf_adds(&sb, "{\"op\": \"load\", \"mode\": ");
+    put_string(&sb, p->mode);
+    strbuf_addc(&sb, '}');
     return request(s, &sb, err);
 }
 
@@ -376,8 +380,16 @@ static int tell_case(struct sidecar *s, const struct job_case *jc, const struct 
     return send_and_wait(s, &sb, 120 * SEC, reply, NULL, err);
 }
 
+/* Returns how long a call may take. In the first call of a shape, PyTorch may compile for
+ * minutes. */
+static uint64_t call_limit(const struct program *p)
+{
+    const struct torch_variant *v = torch_variant_of_mode(p->mode);
+    return (v ? v->first_call_s : 300) * SEC;
+}
+
 static int tell_call(struct job_run *r, struct sidecar *s, uint32_t c, const struct job_call *call,
-                     const uint64_t *addr, double *time_ns, struct err *err)
+                     const uint64_t *addr, uint64_t limit_ns, double *time_ns, struct err *err)
 {
     const struct job_case *jc = &r->job->cases[c];
     bool timed = call->flags & JOB_CALL_TIMED, any = false;
@@ -401,9 +413,8 @@ static int tell_call(struct job_run *r, struct sidecar *s, uint32_t c, const str
         any = true;
     }
     strbuf_adds(&sb, "]}");
-    /* In the first call of a shape, PyTorch may compile for minutes. */
     uint64_t began = now_ns();
-    if (send_and_wait(s, &sb, 300 * SEC, reply, &ns, err) < 0)
+    if (send_and_wait(s, &sb, limit_ns, reply, &ns, err) < 0)
         return -1;
     if (now_ns() - began > SEC)
         log_info("worker", "a call of PyTorch took %.1f s", (double)(now_ns() - began) / 1e9);
@@ -430,6 +441,7 @@ enum result_status sidecar_call(struct job_run *r, struct module_state *ms, uint
         return st;
     const struct job_module *m = &r->job->modules[module];
     struct program p = parse_program(m->spec, m->name);
+    uint64_t limit_ns = call_limit(&p);
     int rc = start_sidecar(r, ms, true, err);
     if (rc == 0)
         rc = await_open(r, ms->sidecar, module, err);
@@ -439,7 +451,7 @@ enum result_status sidecar_call(struct job_run *r, struct module_state *ms, uint
     }
     program_release(&p);
     if (rc == 0)
-        rc = tell_call(r, ms->sidecar, c, call, addr, time_ns, err);
+        rc = tell_call(r, ms->sidecar, c, call, addr, limit_ns, time_ns, err);
     if (rc < 0) {
         sidecar_stop(ms->sidecar);
         ms->sidecar = NULL;

@@ -1,12 +1,13 @@
 """Runs a PyTorch program in lock-step with hone-worker: one request line in, one reply line out.
 
 Requests are JSON objects, one per line, on stdin:
-    {"op": "load", "mode": "eager"|"compile"}
-    {"op": "open", "source": TEXT, "mode": "eager"|"compile", "tf32": BOOL|"convs", "gpu": N}
+    {"op": "load", "mode": MODE}
+    {"op": "open", "source": TEXT, "mode": MODE, "tf32": BOOL|"convs", "gpu": N}
     {"op": "case", "axes": {..}, "scalars": {..}, "buffers": [{"name","role","dtype","shape"}, ..]}
     {"op": "call", "timed": BOOL, "buffers": [{"handle": HEX, "offset": N}, ..]}
     {"op": "syntax", "source": TEXT}
 Replies, on file descriptor 3: "ok", "ok NANOSECONDS", "ok TEXT", or "error TEXT".
+MODE is a key of MODES, below.
 
 TEXT is a PyTorch expression over the input tensors, scalars and axes by name, or a module that
 defines run(...). The program returns the output, or the outputs in order or by name. Buffers are the
@@ -27,6 +28,40 @@ import os
 import sys
 import time
 import types
+import typing
+
+
+class Mode(typing.NamedTuple):
+    """How the program runs. src/job/torch_variants.c has a contender for each mode."""
+    compiled: bool = False
+    tuning: typing.Optional[str] = None  # the mode of torch.compile
+    tf32: bool = False  # products and convolutions in TF32, whatever the task allows
+    layout: str = ""  # convert inputs to channels-last "before" the timed call, or in it ("timed")
+
+
+MODES = {
+    "eager": Mode(),
+    "compile": Mode(compiled=True),
+    "max-autotune": Mode(compiled=True, tuning="max-autotune-no-cudagraphs"),
+    "high": Mode(compiled=True, tf32=True),
+    "channels-last": Mode(compiled=True, layout="before"),
+    "channels-last-timed": Mode(compiled=True, layout="timed"),
+}
+
+
+def mode_of(rq):
+    """The request's mode. `hone task check` sends none."""
+    name = rq.get("mode", "eager")
+    if name not in MODES:
+        raise ValueError("this sidecar has no mode '%s'" % name)
+    return MODES[name]
+
+
+def in_channels_last(tensors):
+    """The tensors by name. Floats with four or five dimensions are copied into channels-last layout."""
+    layouts = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return {name: t.contiguous(memory_format=layouts[t.dim()])
+            if t.is_floating_point() and t.dim() in layouts else t for name, t in tensors.items()}
 
 
 class IpcHandle(ctypes.Structure):
@@ -85,7 +120,7 @@ class Sidecar:
         """Imports PyTorch and leaves the GPU alone: another process may be timing there."""
         global torch
         import torch
-        if rq["mode"] == "compile":
+        if mode_of(rq).compiled:
             import torch._dynamo
             import torch._inductor.compile_fx
             # The processes that compile Triton's kernels take seconds to start, so we start them now.
@@ -97,10 +132,11 @@ class Sidecar:
         global torch
         import torch
         self.on_cpu = rq["gpu"] is None
+        self.source, self.mode = rq["source"], mode_of(rq)
         if self.on_cpu:
             torch.set_num_threads(1)
             torch.set_grad_enabled(False)
-            self.source, self.mode = rq["source"], "eager"
+            self.set_up_mode()
             return "PyTorch %s" % torch.__version__
         torch.cuda.set_device(rq["gpu"])
         torch.backends.cuda.matmul.allow_tf32 = rq["tf32"] is True
@@ -113,14 +149,24 @@ class Sidecar:
         self.clean = torch.zeros(2 * l2 // 4, dtype=torch.int32, device="cuda")
         self.clock_hz = getattr(props, "clock_rate", 1980000) * 1e3
         self.driver = ctypes.CDLL("libcuda.so.1")
-        self.source, self.mode = rq["source"], rq["mode"]
-        if self.mode == "compile":  # by default PyTorch compiles eight shapes and silently runs the ninth eagerly
+        self.set_up_mode()
+        return "PyTorch %s, %s" % (torch.__version__, rq["mode"])
+
+    def set_up_mode(self):
+        global torch
+        if self.mode.tf32:
+            torch.set_float32_matmul_precision("high")
+            torch.backends.cudnn.allow_tf32 = True
+        if self.mode.compiled:  # by default PyTorch compiles eight shapes and silently runs the ninth eagerly
             import torch._dynamo
             for limit in ("recompile_limit", "cache_size_limit", "accumulated_recompile_limit",
                           "accumulated_cache_size_limit"):
                 if hasattr(torch._dynamo.config, limit):
                     setattr(torch._dynamo.config, limit, 1 << 20)
-        return "PyTorch %s, %s" % (torch.__version__, self.mode)
+        if self.mode.tuning:  # otherwise PyTorch prints a table of times for each product
+            with contextlib.suppress(ImportError, AttributeError):
+                import torch._inductor.select_algorithm
+                torch._inductor.select_algorithm.PRINT_AUTOTUNE = False
 
     @staticmethod
     def syntax(rq):
@@ -151,8 +197,8 @@ class Sidecar:
             exec(compile(text, "<baseline>", "exec"), space)
         fn = space["run"]
         wanted = [p for p in inspect.signature(fn).parameters if p in names]
-        if self.mode == "compile":
-            fn = torch.compile(fn, dynamic=False)
+        if self.mode.compiled:
+            fn = torch.compile(fn, dynamic=False, mode=self.mode.tuning)
         return lambda **kw: fn(**{k: kw[k] for k in wanted})
 
     def begin_case(self, rq):
@@ -163,8 +209,15 @@ class Sidecar:
         for name in inputs:
             fixed.pop(name, None)
         fn = self.function(inputs + list(fixed), fixed)
-        self.call_fn = lambda tensors: fn(**tensors, **fixed)
+        if self.mode.layout == "timed":
+            self.call_fn = lambda tensors: fn(**in_channels_last(tensors), **fixed)
+        else:
+            self.call_fn = lambda tensors: fn(**tensors, **fixed)
         return None
+
+    def prepared(self, tensors):
+        """The inputs as the timed call gets them."""
+        return in_channels_last(tensors) if self.mode.layout == "before" else tensors
 
     # ---- memory
 
@@ -217,6 +270,19 @@ class Sidecar:
         end.synchronize()
         return out, begin.elapsed_time(end) * 1e6
 
+    def warm_up(self, tensors):
+        """Makes two calls. The first one compiles; the second one shows how long the host takes to queue a call.
+
+        Then the process keeps only as much memory as one call needs: other contenders need some too.
+        """
+        self.call_fn({k: v.clone() for k, v in tensors.items()})
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        t = time.perf_counter()
+        out = self.call_fn(tensors)
+        self.queue_s = time.perf_counter() - t
+        return out
+
     def call_on_cpu(self, rq):
         pairs = list(zip(rq["buffers"], self.case["buffers"]))
         tensors = {}
@@ -230,7 +296,7 @@ class Sidecar:
             tensors[buf["name"]] = value.double() if wide else value
         own = torch.float64 if any(buf["dtype"] == "float64" for _, buf in pairs) else torch.float32
         with keeping_double(own) if rq["wide"] else contextlib.nullcontext():
-            out = self.call_fn(tensors)
+            out = self.call_fn(self.prepared(tensors))
         for (where, buf), value in self.outputs(pairs, out):
             flat = value.to(torch.float64).contiguous().reshape(-1)
             self.check_size(buf, value, flat.numel(), math.prod(buf["shape"]))
@@ -258,16 +324,11 @@ class Sidecar:
             return self.call_on_cpu(rq)
         buffers = [b for b in self.case["buffers"] if b["role"] != "workspace"]
         pairs = list(zip(rq["buffers"], buffers))
-        tensors = {b["name"]: self.take(w, b) for w, b in pairs if b["role"] != "output"}
+        tensors = self.prepared({b["name"]: self.take(w, b) for w, b in pairs if b["role"] != "output"})
         if rq["timed"]:
             out, ns = self.measure(tensors)
         else:
-            t = time.perf_counter()
-            out, ns = self.call_fn(tensors), None
-            torch.cuda.synchronize()
-            t = time.perf_counter()
-            self.call_fn({k: v.clone() for k, v in tensors.items()})
-            self.queue_s = time.perf_counter() - t
+            out, ns = self.warm_up(tensors), None
         for (w, b), v in self.outputs(pairs, out):
             self.give(w, b, v)
         torch.cuda.synchronize()

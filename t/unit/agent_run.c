@@ -1,5 +1,6 @@
 /* Tests rules for all strategies: verdicts that never come, the content of prompts, settings. */
 #include "agent_rig.h"
+#include "job/torch_variants.h"
 
 static void test_unjudged(void **state)
 {
@@ -173,6 +174,7 @@ static void test_config_json(void **state)
     c.select = SELECT_GREEDY;
     c.from = "source";
     c.compiler = "nvcc"; /* another compiler gives another kernel */
+    assert_int_equal(torch_variants_parse("max-autotune,high", &c.torch_variants, &err), 0);
     json_t *j = run_config_to_json(&c), *k;
     if (run_config_from_json(&d, j, &mem, &err) < 0)
         fail_with("run_config_from_json", &err);
@@ -180,9 +182,14 @@ static void test_config_json(void **state)
     assert_true(json_equal(j, k));
     assert_string_equal(d.compiler, "nvcc");
     assert_true(d.seed == UINT64_MAX && d.budget.tokens == INT64_MAX);
+    assert_int_equal(d.torch_variants, c.torch_variants);
+    json_object_set_new(k, "torch_variants", json_string("turbo"));
+    assert_int_equal(run_config_from_json(&d, k, &mem, &err), -1);
+    json_object_del(k, "torch_variants");
     json_object_del(k, "compiler"); /* as in older configurations */
     assert_int_equal(run_config_from_json(&d, k, &mem, &err), 0);
     assert_string_equal(d.compiler, "");
+    assert_int_equal(d.torch_variants, 0);
     json_object_set_new(k, "wave", json_integer(-1));
     assert_int_equal(run_config_from_json(&d, k, &mem, &err), -1);
     json_decref(j);

@@ -2,6 +2,7 @@
  * Baselines: whether a baseline's result was right, that a wrong baseline has no times, and the
  * verdicts of kernel baselines that Hone keeps.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,6 +123,71 @@ static void all_are_right(void **state)
     assert_int_equal(f.v.times.n, PROGRAMS);
     assert_string_equal(f.v.speedup_over, "naive");
     assert_true(f.v.speedup == 2);
+    verdict_release(&f.v);
+}
+
+/* A variant that runs beside has a time and a ratio, but the candidate is not compared with it. If
+ * it is unjudged, it may be wrong. */
+static void a_variant_beside_is_no_baseline(void **state)
+{
+    (void)state;
+    for (int alone = 0; alone < 2; alone++) {
+        struct facts f;
+        struct verdict_ratio r;
+        good(&f);
+        f.modules[1] = (struct job_module){.name = "torch.high", .kind = JOB_MODULE_TORCH};
+        f.cmp[1].bad = 900;
+        f.cmp[1].max_ratio = 300;
+        f.mods[1].message = "PyTorch 2.9, high";
+        if (alone)
+            f.mods[2].status = f.mods[3].status = RESULT_LOAD_FAILED;
+        states(&f);
+        assert_string_equal(state_of(&f, "torch.high")->state, "unverified");
+        assert_non_null(strstr(state_of(&f, "torch.high")->text, "only its time is taken"));
+        assert_false(f.left_out[1]);
+        const char *shape = "N=1000";
+        struct measure_input mi = {
+            .job = &f.job, .result = &f.result, .shapes = &shape, .left_out = f.left_out};
+        measure_times(&f.v, &mi);
+        assert_int_equal(f.v.times.n, alone ? 2 : PROGRAMS);
+        assert_string_equal(f.v.times.items[1].who, "torch.high");
+        assert_true(f.v.times.items[1].ratio == 2 && f.v.times.items[1].ratio_lo > 0);
+        assert_string_equal(f.v.speedup_over, alone ? "" : "torch");
+        assert_true(fabs(f.v.speedup - (alone ? 0 : 3)) < 1e-9);
+        assert_true(verdict_ratio(&f.v, &r) == !alone);
+        if (!alone)
+            assert_string_equal(r.who, "torch");
+        verdict_release(&f.v);
+    }
+}
+
+/* The layout of a variant's inputs does not excuse a wrong result. */
+static void a_judged_variant_must_be_right(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.modules[1] = (struct job_module){.name = "torch.channels-last", .kind = JOB_MODULE_TORCH};
+    f.mods[1].message = "PyTorch 2.9, channels-last";
+    f.cmp[1].bad = 10;
+    f.cmp[1].max_ratio = 7;
+    states(&f);
+    assert_string_equal(state_of(&f, "torch.channels-last")->state, "wrong");
+    assert_true(f.left_out[1]);
+    verdict_release(&f.v);
+}
+
+/* A worker that does not know the variant runs PyTorch eager, whose time must not be taken. */
+static void an_old_worker_has_no_variants(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.modules[1] = (struct job_module){.name = "torch.max-autotune", .kind = JOB_MODULE_TORCH};
+    f.mods[1].message = "PyTorch 2.9, eager";
+    states(&f);
+    assert_string_equal(state_of(&f, "torch.max-autotune")->state, "failed");
+    assert_true(f.left_out[1]);
     verdict_release(&f.v);
 }
 
@@ -315,6 +381,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_are_right),
+        cmocka_unit_test(a_variant_beside_is_no_baseline),
+        cmocka_unit_test(a_judged_variant_must_be_right),
+        cmocka_unit_test(an_old_worker_has_no_variants),
         cmocka_unit_test(a_warm_l2_lowers_the_floor),
         cmocka_unit_test(a_wrong_library_gives_no_ratio),
         cmocka_unit_test(precision_and_coverage),

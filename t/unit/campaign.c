@@ -295,6 +295,101 @@ static void scores_by_the_rules(void **state)
     campaign_table_release(&t);
 }
 
+static void add_baseline(struct campaign_row *r, const char *who, double ratio)
+{
+    *vec_push(&r->baselines) =
+        (struct row_baseline){who, 1000 * ratio, {who, ratio, ratio - 0.01, ratio + 0.01}};
+    campaign_row_compare(r);
+}
+
+/* Returns the value of a column in a line of the CSV; "" if it is empty. */
+static const char *csv_value(const char *csv, const char *column, unsigned line, char out[64])
+{
+    unsigned at = 0;
+    const char *name = strstr(csv, column), *p = csv;
+    assert_non_null(name);
+    for (const char *c = csv; c < name; c++)
+        at += *c == ',';
+    for (unsigned i = 0; i < line; i++)
+        p = strchr(p, '\n') + 1;
+    for (unsigned i = 0; i < at; i++)
+        p = strchr(p, ',') + 1;
+    snprintf(out, 64, "%.*s", (int)strcspn(p, ",\n"), p);
+    return out;
+}
+
+/* A variant of PyTorch that runs beside has columns and a mean of its own, and changes no ratio,
+ * win or other mean. */
+static void variants_beside_count_nowhere(void **state)
+{
+    struct campaign_table t = {.campaign = {.name = "c"}};
+    struct campaign_score s, with;
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    for (int i = 0; i < 2; i++)
+        add_row(&t, ROW_PASS, 1.5, 0.1)->label = "t";
+    add_row(&t, ROW_FAILED, 0, 0)->label = "f";
+    campaign_score(&t, &s);
+    campaign_markdown(&t, &text);
+    assert_null(strstr(text.buf, "beside"));
+    add_baseline(&t.rows.items[0], "torch.high", 0.5);
+    add_baseline(&t.rows.items[1], "torch.high", 2);
+    add_baseline(&t.rows.items[0], "torch.channels-last", 0.25);
+    assert_string_equal(t.rows.items[0].ratio.who, "torch.compile");
+    assert_int_equal(t.rows.items[0].standing, ROW_WIN);
+    campaign_score(&t, &with);
+    assert_true(with.all.mean == s.all.mean && with.all.wins == s.all.wins && with.all.wins == 2);
+    assert_int_equal(s.beside.n, 0);
+    assert_int_equal(with.beside.n, 2);
+    assert_string_equal(with.beside.items[0].who, "torch.high");
+    assert_int_equal(with.beside.items[0].n, 2);
+    assert_true(fabs(with.beside.items[0].mean - 1) < 1e-9);
+    campaign_score_release(&s);
+    campaign_score_release(&with);
+    static const char *const texts[] = {
+        " notes | beside: torch.high | beside: torch.channels-last |\n",
+        " | 500 ns, 0.50x [0.49, 0.51] | 250 ns, 0.25x [0.24, 0.26] |\n",
+        " | 2.00 us, 2.00x [1.99, 2.01] |  |\n",
+        "- beside torch.high: geometric mean 1.00x over 2 passes",
+    };
+    strbuf_clear(&text);
+    campaign_markdown(&t, &text);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (!strstr(text.buf, texts[i]))
+            fail_msg("no '%s' in: %s", texts[i], text.buf);
+    assert_null(strstr(text.buf, "torch.high 500 ns")); /* not among the baselines */
+    strbuf_release(&text);
+    campaign_table_release(&t);
+}
+
+/* The variant max-autotune is a baseline. All variants have columns in CSV and entries in JSON. */
+static void variants_have_columns(void **state)
+{
+    struct campaign_table t = {.campaign = {.name = "c"}};
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    char cell[64];
+    for (int i = 0; i < 2; i++)
+        add_row(&t, ROW_PASS, 1.5, 0.1)->label = "t";
+    add_baseline(&t.rows.items[0], "torch.high", 0.5);
+    add_baseline(&t.rows.items[1], "torch.high", 2);
+    add_baseline(&t.rows.items[1], "torch.max-autotune", 0.75);
+    assert_string_equal(t.rows.items[1].ratio.who, "torch.max-autotune");
+    assert_int_equal(t.rows.items[1].standing, ROW_LOSS);
+    campaign_csv(&t, &text);
+    assert_string_equal(csv_value(text.buf, "torch_high_ns", 1, cell), "500");
+    assert_string_equal(csv_value(text.buf, "torch_high_ratio_hi", 2, cell), "2.01");
+    assert_string_equal(csv_value(text.buf, "torch_max_autotune_ratio", 2, cell), "0.75");
+    assert_string_equal(csv_value(text.buf, "torch_max_autotune_ratio", 1, cell), "");
+    assert_string_equal(csv_value(text.buf, "torch_channels_last_timed_ns", 1, cell), "");
+    json_t *j = campaign_json(&t), *rows = json_object_get(j, "rows");
+    json_t *list = json_object_get(json_array_get(rows, 1), "baselines");
+    assert_true(json_is_true(json_object_get(json_array_get(list, 3), "beside")));
+    assert_true(json_is_false(json_object_get(json_array_get(list, 4), "beside")));
+    assert_int_equal(json_array_size(json_object_get(j, "beside")), 1);
+    json_decref(j);
+    strbuf_release(&text);
+    campaign_table_release(&t);
+}
+
 /* ---- the store ------------------------------------------------------------------------------- */
 
 static struct temp_dir tmp;
@@ -335,6 +430,7 @@ static void keeps_entries(void **state)
                                      .steps = 3,
                                      .jobs = 2,
                                      .smoke = true,
+                                     .torch_variants = 1u << 3 | 1u << 2,
                                      .budget = {.usd = 1.5}};
     struct campaign_config again;
     int64_t id = 0, run = 0;
@@ -351,6 +447,9 @@ static void keeps_entries(void **state)
     assert_true(again.smoke && !again.baselines && again.budget.usd == 1.5);
     assert_string_equal(again.gpu_model, "G");
     assert_string_equal(again.out, "/results");
+    assert_int_equal(again.torch_variants, config.torch_variants);
+    OK(campaign_config_read(&again, "{\"version\": 1}", &a, &err)); /* an older Hone wrote it */
+    assert_int_equal(again.torch_variants, 0);
     /* a run and its entry: both or neither */
     OK(store_begin(s, &err));
     OK(store_run_create(s, "t", "refine", "{}", "x", &run, &err));
@@ -431,6 +530,8 @@ int main(void)
         cmocka_unit_test(finds_kinds),
         cmocka_unit_test(finds_pooling),
         cmocka_unit_test(scores_by_the_rules),
+        cmocka_unit_test(variants_beside_count_nowhere),
+        cmocka_unit_test(variants_have_columns),
         cmocka_unit_test_setup_teardown(keeps_entries, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_one_process_works, set_up, tear_down),
         cmocka_unit_test_setup_teardown(opens_a_store_without_campaigns, set_up, tear_down),

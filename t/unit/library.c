@@ -50,7 +50,7 @@ static void torch_programs_know_their_names(void **state)
 {
     (void)state;
     struct task *t = find("rmsnorm");
-    char *spec = library_torch_spec(t, true);
+    char *spec = library_torch_spec(t, torch_variant_find("torch.compile"));
     assert_string_equal(spec, "axes R C\nscalars eps\nmode compile\ntf32 0\n\n"
                               "torch.nn.functional.rms_norm(x, (x.shape[-1],), w, eps)");
     free(spec);
@@ -81,13 +81,18 @@ static void a_product_at_a_shape(void **state)
     task_free(t);
 }
 
-static void gathers(const struct task *t, enum eval_baselines which, bool emu, const char *want)
+/* `variants` is the list of --torch-variants, or NULL. `notes` is how many contenders Hone leaves
+ * out because the task has no input whose layout they could change. */
+static void gathers_variants(const struct task *t, enum eval_baselines which, bool emu,
+                             const char *variants, size_t notes, const char *want)
 {
     struct eval_config cfg = EVAL_CONFIG_INIT;
     struct strbuf source = STRBUF_INIT(1 << 20), got = STRBUF_INIT(256);
     struct bundle_files p = {.items = NULL};
     struct err err = ERR_INIT;
     cfg.baselines = which;
+    if (variants && torch_variants_parse(variants, &cfg.torch_variants, &err) < 0)
+        fail_msg("%s", err.msg);
     /* So the baseline "naive" has the same text. */
     assert_int_equal(task_simple_kernel(t, &source, &err), 0);
     struct bundle_files_request rq = {.task = t, .cfg = &cfg, .source = source.buf, .emu = emu};
@@ -96,10 +101,19 @@ static void gathers(const struct task *t, enum eval_baselines which, bool emu, c
     for (size_t i = 0; i < p.n; i++)
         strbuf_addf(&got, "%s ", p.items[i].name);
     assert_string_equal(got.buf, want);
-    assert_int_equal(p.notes.n, 0);
+    size_t of_layout = 0;
+    for (size_t i = 0; i < p.notes.n; i++)
+        of_layout += strstr(p.notes.items[i], "no float input with 4 or 5 dimensions") != NULL;
+    assert_int_equal(of_layout, notes);
+    assert_true(variants || !p.notes.n);
     bundle_files_release(&p);
     strbuf_release(&source);
     strbuf_release(&got);
+}
+
+static void gathers(const struct task *t, enum eval_baselines which, bool emu, const char *want)
+{
+    gathers_variants(t, which, emu, NULL, 0, want);
 }
 
 static void processes_of_their_own_are_asked_for(void **state)
@@ -113,6 +127,52 @@ static void processes_of_their_own_are_asked_for(void **state)
     task_free(t);
 }
 
+/* Variants come last. They are timed only where PyTorch is. */
+static void variants_are_asked_for(void **state)
+{
+    (void)state;
+    struct task *t = find("matmul_f16"), *conv = find("conv3x3_bn_relu");
+    gathers_variants(t, BASELINES_ALL, false, "high,max-autotune", 0,
+                     "torch torch.compile cublaslt torch.max-autotune torch.high ");
+    gathers_variants(t, BASELINES_ALL, false, "all", 2,
+                     "torch torch.compile cublaslt torch.max-autotune torch.high ");
+    gathers_variants(conv, BASELINES_ALL, false, "channels-last,channels-last-timed", 0,
+                     "torch torch.compile torch.channels-last torch.channels-last-timed ");
+    gathers_variants(t, BASELINES_HERE, false, "all", 0, "cublaslt ");
+    gathers_variants(t, BASELINES_ALL, true, "all", 0, "");
+    char *spec = library_torch_spec(t, torch_variant_find("torch.max-autotune"));
+    assert_non_null(strstr(spec, "\nmode max-autotune\n"));
+    free(spec);
+    task_free(t);
+    task_free(conv);
+}
+
+static void lists_of_variants(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct strbuf text = STRBUF_INIT(256);
+    unsigned all, some, again;
+    assert_int_equal(torch_variants_parse("all", &all, &err), 0);
+    assert_int_equal(torch_variants_parse("high,max-autotune,high", &some, &err), 0);
+    assert_true(some && (some & all) == some && some != all);
+    torch_variants_text(some, &text);
+    assert_string_equal(text.buf, "max-autotune,high");
+    assert_int_equal(torch_variants_parse(text.buf, &again, &err), 0);
+    assert_int_equal(again, some);
+    strbuf_release(&text);
+    static const char *const bad[] = {"", ",", "high,", "torch", "compile", "High", "high,,all"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        if (torch_variants_parse(bad[i], &some, &err) == 0)
+            fail_msg("'%s' is accepted", bad[i]);
+    assert_non_null(strstr(err.msg, "max-autotune,high,channels-last,channels-last-timed"));
+    /* The task's own baselines are no variants that a user asks for, and count. */
+    assert_true(baseline_is_torch("torch") && baseline_is_torch("torch.compile"));
+    assert_true(baseline_is_torch("torch.max-autotune") && !baseline_is_torch("torch.high"));
+    assert_true(contender_is_beside("torch.channels-last") && !contender_is_beside("torch.c"));
+    assert_false(baseline_is_torch("torch.cu"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +180,8 @@ int main(void)
         cmocka_unit_test(torch_programs_know_their_names),
         cmocka_unit_test(a_product_at_a_shape),
         cmocka_unit_test(processes_of_their_own_are_asked_for),
+        cmocka_unit_test(variants_are_asked_for),
+        cmocka_unit_test(lists_of_variants),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

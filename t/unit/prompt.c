@@ -221,6 +221,42 @@ static void test_hidden_failure(void **state)
     }
 }
 
+/* Authors see baselines, but no variant of PyTorch that only ran beside. */
+static void test_variants_beside(void **state)
+{
+    (void)state;
+    struct verdict v = {.kind = V_PASS, .summary = "", .detail = "", .stage = "time"};
+    struct verdict other = {.kind = V_PASS, .summary = "", .detail = "", .stage = "time"};
+    struct strbuf sb = STRBUF_INIT(4096);
+    static const char *const who[] = {"candidate", "torch.compile", "torch.high"};
+    v.time_ns = other.time_ns = 1e3;
+    v.speedup_over = other.speedup_over = v.precision = other.precision = "";
+    v.bottleneck = other.bottleneck = "";
+    for (size_t i = 0; i < ARRAY_LEN(who); i++)
+        *vec_push(&v.times) = (struct verdict_time){.workload = "time:0",
+                                                    .shape = "N=4",
+                                                    .who = who[i],
+                                                    .limit = "",
+                                                    .median_ns = 1e3,
+                                                    .ratio = i ? 1.5 : 0,
+                                                    .ratio_lo = 1.4,
+                                                    .ratio_hi = 1.6};
+    *vec_push(&other.times) = v.times.items[0];
+    say_verdict(&v, &(struct say_verdict){0}, &sb);
+    assert_non_null(strstr(sb.buf, "1.50x torch.compile"));
+    assert_null(strstr(sb.buf, "torch.high"));
+    strbuf_clear(&sb);
+    say_verdict(&other, &(struct say_verdict){.with_torch = &v}, &sb);
+    assert_non_null(strstr(sb.buf, "torch.compile took"));
+    assert_null(strstr(sb.buf, "torch.high"));
+    json_t *j = say_verdict_json(&v, &(struct say_verdict){0});
+    assert_int_equal(json_array_size(json_object_get(j, "times")), 2);
+    json_decref(j);
+    strbuf_release(&sb);
+    verdict_release(&v);
+    verdict_release(&other);
+}
+
 /* After a fault there is no output and no error to tell. The note "failed" is no reason, so the
  * verdict's own texts are told too. */
 static void test_fault(void **state)
@@ -288,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_excerpt),
         cmocka_unit_test(test_hidden_failure),
         cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_variants_beside),
         cmocka_unit_test(test_order_of_reply),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

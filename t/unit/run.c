@@ -238,13 +238,44 @@ static void a_torch_baseline_answers_in_lock_step(void **state)
     char *asked;
     size_t len;
     assert_int_equal(bundle_read(b.dir, "asked", 1 << 16, &asked, &len, NULL), 0);
-    assert_non_null(strstr(asked, "\"source\": \"x + \\\"1\\\"\""));
+    assert_non_null(strstr(asked, "\"source\": \"x + \\\"1\\\"\", \"mode\": \"eager\""));
     assert_non_null(strstr(asked, "\"axes\": {\"N\": 96}, \"scalars\": {\"eps\": 0.5}"));
     assert_non_null(strstr(asked, "\"role\": \"output\", \"dtype\": \"float32\", \"shape\": [96]"));
     assert_non_null(strstr(asked, "\"offset\": 512"));
     free(asked);
     drop_python(&b);
     teardown(&b);
+}
+
+/* The sidecar runs the variant that the job names. A spec without a header has only a name. */
+static void a_torch_variant_has_its_mode(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *spec, *want;
+    } cases[] = {
+        {"torch.high", "axes N\nscalars eps\nmode high\ntf32 0\n\nx",
+         "\"mode\": \"high\", \"tf32\""},
+        {"torch.max-autotune", "x", "\"mode\": \"max-autotune\", \"tf32\""},
+        {"other", "x", "\"mode\": \"eager\", \"tf32\""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct bench b;
+        char *asked;
+        size_t len;
+        setup(&b, "good");
+        use_python(&b, "ok 4321.5");
+        b.modules[1].name = cases[i].name;
+        b.modules[1].spec = cases[i].spec;
+        run(&b);
+        assert_int_equal(b.res.modules[1].status, RESULT_OK);
+        assert_int_equal(bundle_read(b.dir, "asked", 1 << 16, &asked, &len, NULL), 0);
+        if (!strstr(asked, cases[i].want))
+            fail_msg("no '%s' in: %s", cases[i].want, asked);
+        free(asked);
+        drop_python(&b);
+        teardown(&b);
+    }
 }
 
 static void a_torch_baseline_that_fails_is_a_fact(void **state)
@@ -440,6 +471,7 @@ int main(void)
         cmocka_unit_test(a_baseline_is_verified),
         cmocka_unit_test(only_baselines_launch_early),
         cmocka_unit_test(a_torch_baseline_answers_in_lock_step),
+        cmocka_unit_test(a_torch_variant_has_its_mode),
         cmocka_unit_test(a_torch_baseline_that_fails_is_a_fact),
         cmocka_unit_test(a_workspace_that_does_not_fit_is_the_candidates),
         cmocka_unit_test(a_worker_waits_for_its_gpu),

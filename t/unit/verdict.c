@@ -93,6 +93,43 @@ static void an_older_verdict_is_read(void **state)
     verdict_release(&back);
 }
 
+/* The lines of variants that only ran beside say so. */
+static void the_text_marks_variants_beside(void **state)
+{
+    (void)state;
+    struct verdict v = {.kind = V_PASS, .time_ns = 2e3};
+    const char **texts[] = {&v.stage,        &v.detector, &v.summary,    &v.detail,
+                            &v.device,       &v.arch,     &v.bottleneck, &v.driver,
+                            &v.speedup_over, &v.compiler, &v.task_sha,   &v.precision};
+    static const char *const who[] = {"candidate", "torch", "torch.channels-last-timed"};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        *texts[i] = "";
+    for (size_t i = 0; i < ARRAY_LEN(who); i++)
+        *vec_push(&v.times) = (struct verdict_time){.workload = "time:0",
+                                                    .shape = "N=4",
+                                                    .who = who[i],
+                                                    .median_ns = 2e3,
+                                                    .lo_ns = 2e3,
+                                                    .hi_ns = 2e3,
+                                                    .n = 9,
+                                                    .ratio = i ? 1 : 0};
+    *vec_push(&v.baselines) = (struct verdict_baseline){
+        .who = "torch.high", .state = "unverified", .text = "only its time is taken"};
+    struct strbuf sb = STRBUF_INIT(4096);
+    verdict_text(&sb, &v, false);
+    static const char *const lines[] = {
+        "  torch                        2.00 us measured",
+        "  torch.channels-last-timed    2.00 us measured",
+        "candidate is 1.00x as fast [0.00, 0.00]  (beside)\n",
+        "beside: torch.high is unverified: only its time is taken\n",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+        if (!strstr(sb.buf, lines[i]))
+            fail_msg("no '%s' in: %s", lines[i], sb.buf);
+    strbuf_release(&sb);
+    verdict_release(&v);
+}
+
 /* A workload that was only timed is never counted among those that were verified. */
 static void the_text_says_what_was_verified(void **state)
 {
@@ -352,6 +389,7 @@ int main(void)
         cmocka_unit_test(each_broken_field_is_refused),
         cmocka_unit_test(an_older_verdict_is_read),
         cmocka_unit_test(the_text_says_what_was_verified),
+        cmocka_unit_test(the_text_marks_variants_beside),
         cmocka_unit_test(kinds_order_before_times),
         cmocka_unit_test(few_counters_are_told),
         cmocka_unit_test(one_fault_is_told_once),

@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# PyTorch's variants (src/job/torch_variants.c): how a job on a GPU calls them, on the fake driver of fake/libcuda.c;
+# and the modes of src/worker/torch_sidecar.py on the CPU, for expressions and for modules.
+. "$(dirname "$0")/lib.sh"
+SIDECAR=$ROOT/src/worker/torch_sidecar.py
+must() { "$@" || { echo "Bail out! $1 failed"; exit 1; }; }
+
+modes() { sed -n 's/.*\.mode = "\([^"]*\)".*/\1/p' "$ROOT/src/job/torch_variants.c"; }
+known=$(sed -n '/^MODES = {/,/^}/s/^    "\([^"]*\)": .*/\1/p' "$SIDECAR")
+is "the sidecar has the modes of all PyTorch variants" "$(sort <<<"$known")" "$(modes | sort)"
+
+# ---- a job on a fake GPU, with a program in place of Python that writes each call to the file `calls`
+cat >python <<'END'
+#!/bin/sh
+while read -r line; do
+    case $line in
+    *'"op": "open"'*)
+        mode=$(echo "$line" | sed 's/.*"mode": "\([^"]*\)".*/\1/')
+        echo "ok PyTorch 0, $mode" >&3 ;;
+    *'"timed": true'*) echo "$mode" >>calls && echo "ok 4321.5" >&3 ;;
+    *'"timed": false'*) echo "untimed $mode" >>calls && echo ok >&3 ;;
+    *) echo ok >&3 ;;
+    esac
+done
+END
+sed -i "s|>>calls|>>'$PWD/calls'|" python && chmod +x python
+# time_variants TASK: times a kernel of the task with all variants. The kernels of the fake driver do nothing, so there
+# is no verdict.
+time_variants() {
+    : >users && : >calls
+    LD_LIBRARY_PATH=$PWD HONE_GPU_LOCK_DIR=$PWD FAKE_NVML_USERS=$PWD/users FAKE_CUDA_GPUS=1 HONE_PYTHON=$PWD/python \
+        timeout 200 "$HONE" eval "$1" "$ROOT/kernels/$1.cu" --torch-variants all --workload time:0 >"$T/out" 2>"$T/err"
+}
+share_cache
+"$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1
+if [ $? = 3 ]; then
+    skip "a job times all variants" "no CUDA compiler on this machine"
+elif in_tier rest; then
+    must cc -std=gnu17 -D_GNU_SOURCE -shared -fPIC -iquote "$ROOT/src" -o libcuda.so.1 "$ROOT/t/fake/libcuda.c"
+    must cc -std=gnu17 -shared -fPIC -o libnvidia-ml.so.1 "$ROOT/t/fake/libnvidia-ml.c"
+    time_variants conv3x3_bn_relu
+    forth="eager compile max-autotune high channels-last channels-last-timed"
+    back="channels-last-timed channels-last high max-autotune compile eager"
+    is "variants are timed in rounds, in alternating order" \
+        "$(grep -v untimed calls | head -18 | tr '\n' ' ')" "$forth $back $forth "
+    is "each variant makes a verified call and another one before it is timed, but high is not verified" \
+        "$(grep untimed calls | sort | uniq -c | awk '{print $1, $3}' | sort | tr '\n' ' ')" \
+        "1 high 2 channels-last 2 channels-last-timed 2 compile 2 eager 2 max-autotune "
+    time_variants softmax
+    is "without inputs of 4 or 5 dimensions, channels-last is left out" "$(grep -c channels calls)" 0
+    out_has "a note says why channels-last is left out" \
+        "variant 'torch.channels-last' left out: the task has no float input with 4 or 5 dimensions"
+fi
+
+# ---- the sidecar itself
+find_torch || { skip "PyTorch runs on the CPU" "$(tail -1 "$T/setup")"; done_testing; exit; }
+
+# ask MODE SOURCE: runs the program on x = 0, 1, 2, ... of shape [2,3,2,2]. Prints the sidecar's replies, then y.
+python3 -c 'import struct; open("x", "wb").write(struct.pack("24f", *range(24)))'
+ask() {
+    python3 - "$1" "$2" <<'PY' >requests
+import json, sys
+shape = [2, 3, 2, 2]
+print(json.dumps({"op": "open", "source": sys.argv[2], "mode": sys.argv[1], "gpu": None}))
+print(json.dumps({"op": "case", "axes": {"N": 2}, "scalars": {"s": 0.5}, "buffers": [
+    {"name": "x", "role": "input", "dtype": "float32", "shape": shape},
+    {"name": "y", "role": "output", "dtype": "float32", "shape": shape}]}))
+print(json.dumps({"op": "call", "timed": False, "wide": False, "buffers": [{"file": "x"}, {"file": "y"}]}))
+PY
+    rm -f y
+    "$HONE_PYTHON" -u "$SIDECAR" <requests 3>replies >log 2>&1
+    cut -c1-200 replies
+    python3 -c 'import struct; print("y", *("%g" % v for v in struct.unpack("24d", open("y", "rb").read())))'
+}
+# says MODE SOURCE FACTOR DESCRIPTION: y must be FACTOR times x.
+says() {
+    local want
+    want="y $(python3 -c "print(*('%g' % (i * $3) for i in range(24)))")"
+    is "$4" "$(ask "$1" "$2" | tail -1)" "$want"
+}
+MODULE='P = torch.get_float32_matmul_precision()
+L = torch.channels_last
+def run(x, s, N):
+    return x * (s * N + 2 * (P == "high") + 4 * x.is_contiguous(memory_format=L))'
+
+while read -r tier mode expression module; do
+    in_tier "$tier" || continue
+    says "$mode" "x * s * N + torch.relu(x)" "$expression" "the mode $mode computes an expression"
+    says "$mode" "$MODULE" "$module" "the mode $mode sets precision and layout for a module"
+done <<END
+quick eager                2 1
+rest  compile              2 1
+rest  max-autotune         2 1
+rest  high                 2 3
+rest  channels-last        2 5
+rest  channels-last-timed  2 5
+END
+is "an unknown mode is an error" "$(ask turbo x 2>/dev/null | head -1)" \
+    "error ValueError: this sidecar has no mode 'turbo'"
+
+# What a timed call gets, and what it does itself; and how torch.compile is called.
+cat >inside.py <<'PY'
+import sys
+
+space = {}
+exec(open(sys.argv[1]).read().rsplit("\nmain()", 1)[0], space)
+import torch
+
+calls = []
+torch.compile = lambda fn, **how: calls.append(how) or fn
+shape = [2, 3, 2, 2]
+for name in space["MODES"]:
+    calls.clear()
+    side = space["Sidecar"]()
+    side.open({"source": "seen(x)", "mode": name, "gpu": None})
+    side.begin_case({"axes": {}, "scalars": {}, "buffers": [
+        {"name": "x", "role": "input", "dtype": "float32", "shape": shape}]})
+    seen = []
+    sys.modules["baseline"].seen = seen.append
+    given = side.prepared({"x": torch.zeros(shape)})
+    side.call_fn(given)
+    how = calls[0] if calls else {"mode": "not compiled"}
+    print(name, how["mode"], *(t.is_contiguous(memory_format=torch.channels_last) for t in (given["x"], seen[0])))
+    # A call on the GPU, without one: the first call must not change the inputs of the second.
+    torch.cuda.synchronize = torch.cuda.empty_cache = lambda: None
+    side.source, side.given = "x.add_(1)", {}
+    side.case["buffers"][0]["role"] = "inout"
+    side.begin_case(side.case)
+    side.on_cpu = False
+    side.take = lambda where, buf: torch.zeros(shape)
+    side.give = lambda where, buf, value: side.given.update({buf["name"]: value})
+    side.measure = lambda tensors: (side.call_fn(tensors), 1500.0)
+    for timed in (False, True):
+        reply = side.call({"timed": timed, "buffers": [{}]})
+        assert reply == ("1500.0" if timed else None) and bool((side.given["x"] == 1).all()), (name, timed)
+five = space["in_channels_last"]({"x": torch.zeros(2, 3, 2, 2, 2), "i": torch.zeros(2, 3, 2, 2).int(),
+                                  "w": torch.zeros(3, 2)})
+print(five["x"].is_contiguous(memory_format=torch.channels_last_3d), five["i"].stride(), five["w"].stride())
+PY
+is "a variant converts its inputs before the timed call or in it" "$("$HONE_PYTHON" inside.py "$SIDECAR" 2>&1)" \
+    "eager not compiled False False
+compile None False False
+max-autotune max-autotune-no-cudagraphs False False
+high None False False
+channels-last None True True
+channels-last-timed None False True
+True (12, 4, 2, 1) (2, 1)"
+
+done_testing
