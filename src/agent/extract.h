@@ -21,9 +21,11 @@
 #include <stddef.h>
 
 #include "agent/anchors.h"
+#include "author/author.h"
 #include "base/strbuf.h"
 
-#define EXTRACT_MAX_SOURCE (512u << 10)
+/* bytes of a kernel file; kernels of whole networks have about a million */
+#define EXTRACT_MAX_SOURCE AUTHOR_MAX_REPLY
 
 struct extract {
     bool ok;
