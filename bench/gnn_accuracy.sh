@@ -18,7 +18,7 @@ models=${MODELS:-sage gat gin gin:mean sage-ri} # gin:mean is gin with --aggrega
 seeds=${SEEDS:-1 2 3 4 5}
 fanouts=${FANOUTS:-2 5 10 20}
 epochs=${EPOCHS:-8}
-train="--hidden ${HIDDEN:-64} --fanout ${TRAIN_FANOUT:-10,5} --batch ${BATCH:-512} --lr ${LR:-0.01} --precision ${PRECISION:-fp32}"
+train="--hidden ${HIDDEN:-64} --fanout ${TRAIN_FANOUT:-5,5} --batch ${BATCH:-512} --lr ${LR:-0.01} --precision ${PRECISION:-fp32}"
 threads="--threads ${THREADS:-1} --compute-threads ${THREADS:-1}"
 blocks="--nodes ${BLOCK_NODES:-30000} --edges ${BLOCK_EDGES:-300000}"
 

@@ -88,4 +88,20 @@ print(f"predictions of one checkpoint that differ from the CPU's: {differ} of {n
 sys.exit(bool(bad) or max(differ) > n * 0.002)
 PY
 done
+
+# The GPU samples the batches of the first run, and threads of the host sample those of the second. One batch that
+# differs would change the weights.
+echo "== over 1,000 batches, sampled by the GPU and by the host"
+for place in gpu host; do
+    rm -f "$OUT/batches.$place.ckpt"
+    "$gnn" train --device cuda --place $place -m sage --hidden 16 -f 15,10,5 -b 64 -e 2 -t 8 --slots 16 --eval none \
+        -c "$OUT/batches.$place.ckpt" --json "$OUT/debian" >"$OUT/batches.$place.json" || status=1
+done
+if cmp -s "$OUT/batches.gpu.ckpt" "$OUT/batches.host.ckpt"; then
+    echo "$(sed -n 's/^ *"batches": \([0-9]*\),*$/\1/p' "$OUT/batches.gpu.json" |
+        awk '{ n += $1 } END { print n }') batches give the same weights"
+else
+    echo "the weights differ"
+    status=1
+fi
 exit $status
