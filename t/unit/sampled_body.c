@@ -21,7 +21,7 @@ static void expect(const char *body, const char *want)
     static const struct graph_output *direct[VALUES];
     struct body_names names = {VALUES, direct};
     struct strbuf out = STRBUF_INIT(1 << 16);
-    sampled_body_write(&names, sampled, 8, body, &out);
+    sampled_body_write(&names, sampled, body, &out);
     assert_string_equal(out.buf, want);
     strbuf_release(&out);
 }

@@ -238,8 +238,8 @@ static void tf32(void **state)
 /* The rows of a product share the errors of the weight's roundings, and later sums add them up. If
  * a product has two terms, their drawn errors must not cancel in any of the 400 columns. In the
  * last graph a maximum is taken between the product and the mean, and the weights lie just above a
- * power of two, so that random rounding is as far off as it can be. There must be enough draws that
- * in none of the 760 columns all of them are near the truth by chance: eight are too few. */
+ * power of two, so that random rounding is as far off as it can be. In some of the 760 columns all
+ * eight draws are near the truth by chance, and the tolerance must be large enough there too. */
 static void tf32_errors_in_sums(void **state)
 {
     static const struct {

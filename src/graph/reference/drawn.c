@@ -196,16 +196,6 @@ static void install(struct plan *p)
     p->e->drawn_copies = copies;
 }
 
-static int count_samples(const struct emit *e)
-{
-    for (size_t i = 0; i < e->g->outputs.n; i++) {
-        const struct value *copy = e->drawn_outputs[i];
-        if (copy && e->drawn_depth[copy->id] >= DRAWN_DEEP)
-            return DRAWN_SAMPLES_DEEP;
-    }
-    return DRAWN_SAMPLES;
-}
-
 bool drawn_plan(struct emit *e)
 {
     size_t n = e->g->values.n;
@@ -221,7 +211,6 @@ bool drawn_plan(struct emit *e)
     mark(&p);
     rebuild(&p);
     install(&p);
-    e->drawn_samples = count_samples(e);
     bool copies = false;
     for (size_t i = 0; i < e->g->outputs.n; i++)
         copies |= e->drawn_outputs[i] != NULL;

@@ -129,7 +129,6 @@ struct emit {
     /* One entry per value: the largest number of products with rounded operands on a path from an
      * input to the value. */
     const uint32_t *drawn_depth;
-    int drawn_samples; /* how many samples of a copy a unit computes (drawn.h) */
     /* While we write the loop over the samples of drawn errors, this is the depth of the loop.
      * Every statement must then stay inside the loop. Otherwise least_depth is 0. */
     unsigned least_depth;

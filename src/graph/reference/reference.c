@@ -79,7 +79,7 @@ static const char *drawn_square(struct emit *e, const struct value *copy, struct
 {
     struct place p = place_linear(copy->rank, copy->shape, unit_index());
     const char *squares = unit_var(&e->u, "0"), *all = unit_var(&e->u, "0");
-    struct scope *was = unit_loop_named(&e->u, "sample", e->drawn_samples);
+    struct scope *was = unit_loop_named(&e->u, "sample", DRAWN_SAMPLES);
     e->least_depth = scope_depth(e->u.at);
     e->mode.kind = REFERENCE_MAGNITUDE;
     struct term drawn = emit_value(e, copy, &p);
@@ -89,16 +89,17 @@ static const char *drawn_square(struct emit *e, const struct value *copy, struct
     unit_set(&e->u, squares, "+= hone_finite(%s * %s)", off, off);
     unit_set(&e->u, all, "+= %s * %s", off, off);
     unit_close(&e->u, was);
-    *finite = arena_printf(e->u.arena, "%s * %.9g", squares, 1.0 / e->drawn_samples);
-    return arena_printf(e->u.arena, "%s * %.9g", all, 1.0 / e->drawn_samples);
+    *finite = arena_printf(e->u.arena, "%s * %.9g", squares, 1.0 / DRAWN_SAMPLES);
+    return arena_printf(e->u.arena, "%s * %.9g", all, 1.0 / DRAWN_SAMPLES);
 }
 
-/* Raises the variance of t to at least twice the mean square of the drawn errors. In a deep network
- * the variance may also have grown far too large, because the model does not know which errors
- * cancel. There, hone_limit() limits the variance by the drawn errors. The drawn errors do not
- * contain the roundings of the output's own phase, so the limit adds these in full. They matter:
- * the running statistics of a batch norm often change so little that these roundings are their
- * whole error. */
+/* Raises the variance of t to at least four times the mean square of the drawn errors, in a deep
+ * network twice. Eight draws can all be near the truth by chance, and the factor makes up for that.
+ * In a deep network the variance may also have grown far too large, because the model does not know
+ * which errors cancel. There, hone_limit() limits the variance by the drawn errors. The drawn
+ * errors do not contain the roundings of the output's own phase, so the limit adds these in full.
+ * They matter: the running statistics of a batch norm often change so little that these roundings
+ * are their whole error. */
 static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
 {
     size_t i = (size_t)(s->output - e->g->outputs.items);
@@ -108,13 +109,14 @@ static struct term with_drawn_errors(struct emit *e, const struct sink *s, struc
     if (!copy || e->mode.kind != REFERENCE_SIGMA)
         return t;
     const char *all = drawn_square(e, copy, t, &finite);
-    if (e->drawn_depth[copy->id] >= DRAWN_DEEP) {
+    bool deep = e->drawn_depth[copy->id] >= DRAWN_DEEP;
+    if (deep) {
         e->only_own = true;
         struct term own = emit_value(e, s->v, &p);
         e->only_own = false;
         t.m = unit_let(&e->u, "hone_limit(%s, %s, %s)", t.m, all, own.m);
     }
-    t.m = unit_let(&e->u, "fmax(%s, 2 * %s)", t.m, finite);
+    t.m = unit_let(&e->u, "fmax(%s, %d * %s)", t.m, deep ? 2 : 4, finite);
     return t;
 }
 
@@ -317,7 +319,7 @@ static char *write_body(struct writer *w, size_t first, size_t end)
     note_magnitudes(w, body.buf);
     note_biases(w, body.buf);
     if (sinks[first].drawn)
-        sampled_body_write(&w->names, w->sampled, w->emit.drawn_samples, body.buf, &sampled);
+        sampled_body_write(&w->names, w->sampled, body.buf, &sampled);
     w->too_long |= body.truncated || sampled.truncated;
     char *text = strbuf_detach(sinks[first].drawn ? &sampled : &body, NULL);
     strbuf_release(&body);
@@ -366,7 +368,7 @@ static void add_region(struct writer *w, const char *kind, uint32_t id, const st
     struct dim_pool *p = &w->g->dims;
     size_t c = 0;
     if (sampled)
-        size = dim_mul(p, size, dim_number(p, w->emit.drawn_samples));
+        size = dim_mul(p, size, dim_number(p, DRAWN_SAMPLES));
     while (c < w->classes.n && w->classes.items[c].size != size)
         c++;
     if (c == w->classes.n)
@@ -466,7 +468,7 @@ static void write_macros(const struct writer *w, struct strbuf *all)
             const struct region *r = &w->regions.items[i - 1];
             strbuf_addf(out, "#define %s(i) SCRATCH(%s_at + ", r->name, r->name);
             if (r->sampled)
-                strbuf_addf(out, "%d * (i) + sample)\n", w->emit.drawn_samples);
+                strbuf_addf(out, "%d * (i) + sample)\n", DRAWN_SAMPLES);
             else
                 strbuf_adds(out, "(i))\n");
             i = r->next;
@@ -477,7 +479,7 @@ static void write_macros(const struct writer *w, struct strbuf *all)
                     "\n/* Values that phases store: VAL and PART, with %s MAG and PMAG. */\n%s",
                     w->emit.mode.kind == REFERENCE_SIGMA ? "variances" : "magnitudes", macros.buf);
     if (strstr(w->bodies.buf ? w->bodies.buf : "", "= SAMPLES("))
-        strbuf_addf(all, SAMPLED_BODY_MACRO, w->emit.drawn_samples, w->emit.drawn_samples);
+        strbuf_addf(all, SAMPLED_BODY_MACRO, DRAWN_SAMPLES, DRAWN_SAMPLES);
     strbuf_release(&macros);
 }
 
@@ -707,7 +709,7 @@ int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
     int rc = graph_lower(g, w.g, &w.emit.notes, err);
     if (rc == 0) {
         w.emit.g = w.g;
-        out->work = drawn_plan(&w.emit) ? 1 + w.emit.drawn_samples : 1;
+        out->work = drawn_plan(&w.emit) ? 1 + DRAWN_SAMPLES : 1;
         stores_plan(&w.stores, &w.emit);
         w.names = (struct body_names){w.g->values.n, w.stores.direct};
         w.sampled = find_sampled(&w);

@@ -13,6 +13,7 @@
 
 #include "base/util.h"
 #include "base/vec.h"
+#include "graph/reference/drawn.h"
 
 enum line_kind {
     LINE_INDEX, /* const int64_t i3 = ...; */
@@ -38,7 +39,6 @@ struct body_line {
 struct sampled {
     const struct body_names *names;
     const bool *is_sampled;
-    int n; /* how many samples */
     VEC(struct body_line) lines;
     size_t nnames;
     bool *varies;    /* one per name: does it depend on the sample? */
@@ -199,7 +199,7 @@ static void write_before(const struct sampled *s, const struct body_line *l, str
                     (int)(open - region), region, (int)(l->at + l->len - open - 1), open + 1);
     }
     if (!l->common && (l->kind == LINE_LET || l->kind == LINE_VAR) && s->is_array[l->name])
-        strbuf_addf(out, "%*sdouble v%zu[%d];\n", l->indent, "", l->name, s->n);
+        strbuf_addf(out, "%*sdouble v%zu[%d];\n", l->indent, "", l->name, DRAWN_SAMPLES);
 }
 
 /* Writes a statement of the loop over samples. */
@@ -226,7 +226,7 @@ static void write_segment(const struct sampled *s, size_t first, size_t end, str
         return;
     int indent = s->lines.items[first].indent;
     strbuf_addf(out, "%*s", indent, "");
-    strbuf_addf(out, EACH, s->n);
+    strbuf_addf(out, EACH, DRAWN_SAMPLES);
     for (size_t i = first; i < end; i++)
         if (!s->lines.items[i].common)
             write_inside(s, &s->lines.items[i], out);
@@ -237,16 +237,16 @@ static void write_segment(const struct sampled *s, size_t first, size_t end, str
 static void write_enclosed(const struct sampled *s, struct strbuf *out)
 {
     strbuf_adds(out, "    ");
-    strbuf_addf(out, EACH, s->n);
+    strbuf_addf(out, EACH, DRAWN_SAMPLES);
     vec_each (const struct body_line, l, &s->lines)
         strbuf_addf(out, "%*s%.*s\n", l->indent + 4, "", (int)l->len, l->at);
     strbuf_adds(out, "    }\n");
 }
 
-void sampled_body_write(const struct body_names *names, const bool *sampled, int n,
-                        const char *text, struct strbuf *out)
+void sampled_body_write(const struct body_names *names, const bool *sampled, const char *text,
+                        struct strbuf *out)
 {
-    struct sampled s = {.names = names, .is_sampled = sampled, .n = n, .lines = VEC_INIT};
+    struct sampled s = {.names = names, .is_sampled = sampled, .lines = VEC_INIT};
     read_lines(&s, text);
     if (!analyse(&s)) {
         write_enclosed(&s, out);

@@ -42,15 +42,14 @@
 #include "base/strbuf.h"
 #include "graph/reference/body_text.h"
 
-/* The text of the macro SAMPLES, for references that use it. Both %d stand for the number of
- * samples. */
+/* The text of the macro SAMPLES, for references that use it. Both %d stand for DRAWN_SAMPLES. */
 #define SAMPLED_BODY_MACRO                                              \
     "\n/* The samples of an element of a value with drawn errors. */\n" \
     "#define SAMPLES(region, i) hone_ref_span(hone, region##_at + %d * (i), %d, __LINE__)\n"
 
-/* Appends the body `text` with the loops over the samples; n is the number of samples. `sampled`
- * has one entry per value: true if its VAL and PART (emit.h) hold a number for each sample. */
-void sampled_body_write(const struct body_names *names, const bool *sampled, int n,
-                        const char *text, struct strbuf *out);
+/* Appends the body `text` with the loops over the samples. `sampled` has one entry per value: true
+ * if its VAL and PART (emit.h) hold a number for each sample. */
+void sampled_body_write(const struct body_names *names, const bool *sampled, const char *text,
+                        struct strbuf *out);
 
 #endif
