@@ -111,7 +111,9 @@ struct child {
 /* Returns a text such as " of step 3", or "" if the phase is not repeated. */
 static const char *step_text(const struct report *r, char *text, size_t size)
 {
-    snprintf(text, size, r->step < 0 ? "" : " of step %lld", (long long)r->step);
+    text[0] = '\0';
+    if (r->step >= 0)
+        snprintf(text, size, " of step %lld", (long long)r->step);
     return text;
 }
 
