@@ -21,11 +21,9 @@
 #include <stddef.h>
 
 #include "agent/anchors.h"
-#include "author/author.h"
 #include "base/strbuf.h"
 
-/* bytes of a kernel file; kernels of whole networks have about a million */
-#define EXTRACT_MAX_SOURCE AUTHOR_MAX_REPLY
+#define EXTRACT_MAX_SOURCE (512u << 10)
 
 struct extract {
     bool ok;

@@ -145,6 +145,8 @@ static void on_undefined(const char *what, const char *file, int line)
 /* Returns unit number k of an order that visits all n units in steps of about 0.618 * n. */
 static int64_t shuffled(int64_t k, int64_t n)
 {
+    if (n <= 1)
+        return 0;
     int64_t step = MAX((int64_t)(0.6180339887 * (double)n), 1);
     for (;; step++) {
         int64_t a = step, b = n;
@@ -163,8 +165,7 @@ static int64_t shuffled(int64_t k, int64_t n)
 static void run_step(struct child *c, const struct oracle_phase *p, size_t i, const char *fn,
                      int64_t step, enum oracle_mode mode)
 {
-    int64_t first = p->units > 1 ? shuffled(0, p->units) : 0;
-    int64_t stride = p->units > 1 ? shuffled(1, p->units) - first : 0;
+    int64_t first = shuffled(0, p->units), stride = shuffled(1, p->units) - first;
     c->report->step = p->repeat > 1 ? step : -1;
     for (int64_t k = 0, at = first; k < p->units; k++) {
         int64_t unit = mode == ORACLE_SHUFFLED ? at : k;
