@@ -98,7 +98,8 @@ END
 is "an unknown mode is an error" "$(ask turbo x 2>/dev/null | head -1)" \
     "error ValueError: this sidecar has no mode 'turbo'"
 
-# What a timed call gets, and what it does itself; and how torch.compile is called.
+# Checks which layout the inputs of a timed call have, whether the call converts them, and how the sidecar calls
+# torch.compile.
 cat >inside.py <<'PY'
 import sys
 

@@ -344,7 +344,7 @@ static void csv_variant_names(struct strbuf *out)
 {
     static const char *const ends[] = {"ns", "ratio", "ratio_lo", "ratio_hi"};
     for (size_t i = 0; i < TORCH_VARIANTS; i++)
-        for (size_t k = 0; torch_variants[i].word && k < ARRAY_LEN(ends); k++) {
+        for (size_t k = 0; !torch_variants[i].by_task && k < ARRAY_LEN(ends); k++) {
             strbuf_addc(out, ',');
             for (const char *p = torch_variants[i].name; *p; p++)
                 strbuf_addc(out, *p == '.' || *p == '-' ? '_' : *p);
@@ -357,7 +357,7 @@ static void csv_variants(const struct campaign_row *r, struct strbuf *out)
     static const struct row_baseline none = {.ns = 0};
     for (size_t i = 0; i < TORCH_VARIANTS; i++) {
         const struct row_baseline *b = find_baseline(r, torch_variants[i].name);
-        if (!torch_variants[i].word)
+        if (torch_variants[i].by_task)
             continue;
         b = b ? b : &none;
         add_number(b->ns, out);

@@ -78,7 +78,7 @@ static bool took_part(const struct job *j, uint32_t p)
 static bool ran_another_mode(const char *name, const char *message)
 {
     const struct torch_variant *v = torch_variant_find(name);
-    return v && v->word && !str_ends(message, v->mode);
+    return v && !v->by_task && !str_ends(message, v->mode);
 }
 
 void baseline_states(struct verdict *v, const struct check_input *in,

@@ -276,7 +276,7 @@ static uint64_t variants_ns(const struct job *j)
     for (uint32_t c = 0; c < j->ncases; c++)
         for (uint32_t p = 1; p < j->cases[c].nprograms; p++) {
             const struct torch_variant *v = torch_variant_find(j->modules[p].name);
-            sum_s += v && v->word ? v->first_call_s : 0;
+            sum_s += v && !v->by_task ? v->first_call_s : 0;
         }
     return sum_s * 1000000000u;
 }

@@ -290,8 +290,8 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 
 /* The files of all workloads tell us this about one input. */
 struct input_facts {
-    /* Of the finite elements that were looked at: the least, the largest, the sum, and the sum of
-     * the squares. */
+    /* These describe the finite elements that were looked at. `squares` is the sum of their
+     * squares. */
     double least, most, sum, squares;
     uint64_t n;   /* how many finite elements were looked at */
     bool is_csr;  /* the input holds row pointers in every workload: see is_row_pointers() */

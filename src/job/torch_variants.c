@@ -7,27 +7,17 @@
 
 /* The mode max-autotune times dozens of kernels for each product and convolution. */
 const struct torch_variant torch_variants[TORCH_VARIANTS] = {
-    {.name = "torch", .mode = "eager", .first_call_s = 300},
-    {.name = "torch.compile", .mode = "compile", .first_call_s = 300},
-    {.name = "torch.max-autotune",
-     .mode = "max-autotune",
-     .word = "max-autotune",
-     .first_call_s = 600},
-    {.name = "torch.high",
-     .mode = "high",
-     .word = "high",
-     .beside = true,
-     .unjudged = true,
-     .first_call_s = 300},
+    {.name = "torch", .mode = "eager", .by_task = true, .first_call_s = 300},
+    {.name = "torch.compile", .mode = "compile", .by_task = true, .first_call_s = 300},
+    {.name = "torch.max-autotune", .mode = "max-autotune", .first_call_s = 600},
+    {.name = "torch.high", .mode = "high", .beside = true, .unjudged = true, .first_call_s = 300},
     {.name = "torch.channels-last",
      .mode = "channels-last",
-     .word = "channels-last",
      .beside = true,
      .by_layout = true,
      .first_call_s = 300},
     {.name = "torch.channels-last-timed",
      .mode = "channels-last-timed",
-     .word = "channels-last-timed",
      .beside = true,
      .by_layout = true,
      .first_call_s = 300},
@@ -67,7 +57,7 @@ static unsigned bits_of(const char *word, size_t n)
     unsigned set = 0;
     bool all = n == 3 && strncmp(word, "all", n) == 0;
     for (size_t i = 0; i < TORCH_VARIANTS; i++) {
-        const char *known = torch_variants[i].word;
+        const char *known = torch_variants[i].by_task ? NULL : torch_variants[i].mode;
         if (known && (all || (strlen(known) == n && strncmp(word, known, n) == 0)))
             set |= 1u << i;
     }
@@ -100,9 +90,9 @@ void torch_variants_text(unsigned set, struct strbuf *out)
 {
     const char *between = "";
     for (size_t i = 0; i < TORCH_VARIANTS; i++) {
-        if (!(set & 1u << i) || !torch_variants[i].word)
+        if (!(set & 1u << i) || torch_variants[i].by_task)
             continue;
-        strbuf_addf(out, "%s%s", between, torch_variants[i].word);
+        strbuf_addf(out, "%s%s", between, torch_variants[i].mode);
         between = ",";
     }
 }
