@@ -434,3 +434,21 @@ void cases_release(struct case_set *s)
     vec_release(&s->shapes);
     vec_release(&s->notes);
 }
+
+void cases_allow_for_work(const struct case_set *s, bool calls, struct job_limits *limits)
+{
+    /* CPU time of the emulator. No case adds more than an hour to a limit. */
+    const double ns_per_flop = 20, ns_per_byte = 200, longest = 3600e9;
+    double most = 0, all = 0;
+    for (size_t i = 0; i < s->cases.n; i++) {
+        const struct job_case *c = &s->cases.items[i];
+        if (s->info.items[i].role == ROLE_TIME)
+            continue;
+        double work = MIN(ns_per_flop * c->flops + ns_per_byte * c->min_bytes, longest);
+        most = MAX(most, work);
+        all += work * c->ncalls;
+    }
+    if (calls)
+        limits->call_ns += (uint64_t)most;
+    limits->wall_ns += (uint64_t)all * JOB_EMU_PATIENCE;
+}

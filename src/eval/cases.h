@@ -60,6 +60,14 @@ struct case_set {
  */
 int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,
                 const struct case_options *o, struct arena *a, struct err *err);
+
+/*
+ * A large network has much work at its smallest shape too, so the emulator needs longer for an
+ * honest kernel. Raises the limit of a job on the emulator and, if `calls` is true, that of each
+ * call, by what the work of the cases may take. Timed cases do not count: the emulator runs only a
+ * sample of their blocks.
+ */
+void cases_allow_for_work(const struct case_set *s, bool calls, struct job_limits *limits);
 /* `names` are names of workloads, separated by commas. Fails if an evaluation of the task can never
  * have a workload with one of these names. The error lists the possible names. */
 int cases_check_workload(const struct task *t, const char *names, struct err *err);

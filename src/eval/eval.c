@@ -393,6 +393,8 @@ static void submit_run(struct evaluator *e, struct evaluation *a)
     a->job.oracle = a->parts.oracle;
     a->job.service = a->parts.service;
     a->job.limits.wall_ns += variants_ns(&a->job);
+    if (on_emu)
+        cases_allow_for_work(&a->cases, !a->cfg.call_ns, &a->job.limits);
     if (pack_write(a->dir.path, &a->job, files, &a->arena, &err) < 0)
         goto broken;
     const char *const *under = NULL;

@@ -1,0 +1,49 @@
+/* The limits of a job on the emulator, which follow from the work of its cases. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "eval/cases.h"
+
+static void more_work_raises_the_limits(void **state)
+{
+    (void)state;
+    struct job_case cases[] = {
+        {.flops = 1e6, .min_bytes = 1e4, .ncalls = 5},  /* a smoke shape of a small task */
+        {.flops = 1e10, .min_bytes = 1e8, .ncalls = 3}, /* one of a network: 200 s + 20 s */
+        {.flops = 1e15, .min_bytes = 1e12, .ncalls = 9},
+    };
+    struct check_case info[] = {{.role = ROLE_SMOKE}, {.role = ROLE_CHECK}, {.role = ROLE_TIME}};
+    struct case_set s = {.cases = {.items = cases, .n = 1}, .info = {.items = info, .n = 1}};
+    const uint64_t second = 1000000000u;
+
+    struct job_limits l = {.call_ns = 40 * second, .wall_ns = 1200 * second};
+    cases_allow_for_work(&s, true, &l);
+    assert_in_range(l.call_ns, 40 * second, 41 * second);
+    assert_in_range(l.wall_ns, 1200 * second, 1210 * second);
+
+    s.cases.n = s.info.n = 3; /* the timed case does not count */
+    l = (struct job_limits){.call_ns = 40 * second, .wall_ns = 1200 * second};
+    cases_allow_for_work(&s, true, &l);
+    assert_in_range(l.call_ns, 260 * second, 261 * second);
+    assert_in_range(l.wall_ns, (1200 + 3 * 2200) * second, (1210 + 3 * 2200) * second);
+
+    l = (struct job_limits){.call_ns = second, .wall_ns = 1200 * second};
+    cases_allow_for_work(&s, false, &l); /* the user has set the limit of a call */
+    assert_int_equal(l.call_ns, second);
+    assert_true(l.wall_ns > 1200 * second);
+
+    info[2].role = ROLE_SMOKE; /* so much work that the limit is bounded */
+    l = (struct job_limits){.call_ns = 40 * second};
+    cases_allow_for_work(&s, true, &l);
+    assert_int_equal(l.call_ns, 3640 * second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(more_work_raises_the_limits)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
