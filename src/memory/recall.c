@@ -9,9 +9,12 @@
  * or move. So no file from others can change the rank of a point or move that the user's own runs
  * tried.
  *
- * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, L(r, p) is
- * the mean of L over all points that r tried. So the rank of a point does not depend on how many
- * runs tried it. The points with the largest weighted mean of L over the runs come first.
+ * Points. L(r, p) is the logarithm of the gain of point p in run r, at least that of SLOW_GAIN: the
+ * new run wants a point that is best, and one that is 5% slower is as bad as one that is 20%
+ * slower. If r did not try p, L(r, p) is the mean of L over all points that r tried. So the rank of
+ * a point does not depend on how many runs tried it. The points with the largest weighted mean of L
+ * over the runs come first. But a point comes after all others if a better one had the same gain
+ * wherever both were tried: they differ in a setting that does not matter.
  *
  * Lines. All lessons with the same playbook, kind and text of a move make one line. The gain of the
  * line is the geometric mean of the gains in the runs in which the move passed. The score of the
@@ -32,6 +35,8 @@
 
 /* In the computation of ranks, a failure counts as this gain, and so does any smaller gain. */
 #define FAILED_GAIN 0.125
+#define SLOW_GAIN 0.95  /* a passing point counts as at least this gain */
+#define SAME_GAIN 0.001 /* gains that differ by less than this share are the same */
 #define RECALL_MAX 4000 /* the most lessons that one recall reads */
 #define HELD_POINT 0.98 /* a point "held" in a run if its gain there was at least this */
 #define HELD_MOVE 1.01  /* a move "held" in a run if its gain there was at least this */
@@ -42,11 +47,17 @@ struct past_run {
     unsigned points;
 };
 
+struct outcome {
+    size_t run; /* index into struct recall's runs */
+    double gain;
+};
+
 /* All lessons of one point or one move. */
 struct summary {
-    const struct lesson_rec *l; /* the first of them in the store's list */
-    double score;               /* the point or move with the largest score comes first */
-    double log_gain;            /* the sum of the logarithms of the gains above 0 */
+    const struct lesson_rec *l;   /* the first of them in the store's list */
+    VEC(struct outcome) outcomes; /* of a point, in the order of the runs */
+    double score;                 /* the point or move with the largest score comes first */
+    double log_gain;              /* the sum of the logarithms of the gains above 0 */
     unsigned tried, passed, held;
 };
 
@@ -90,6 +101,12 @@ static double log_gain(const struct lesson_rec *l)
     return log(MAX(MIN(l->gain, LESSON_MAX_GAIN), FAILED_GAIN));
 }
 
+/* The logarithm of the gain of a point, for its rank. */
+static double point_gain(const struct lesson_rec *l)
+{
+    return l->gain > 0 ? MAX(log_gain(l), log(SLOW_GAIN)) : log_gain(l);
+}
+
 /* Returns the summary of the lesson's point or move. Adds a summary if there is none. */
 static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, bool point)
 {
@@ -123,8 +140,9 @@ static void add_lesson(struct recall *r, const struct lesson_rec *l)
     s->held += l->gain >= (point ? HELD_POINT : HELD_MOVE);
     s->log_gain += l->gain > 0 ? log_gain(l) : 0;
     if (point) {
-        run->sum += log_gain(l);
+        run->sum += point_gain(l);
         run->points++;
+        *vec_push(&s->outcomes) = (struct outcome){(size_t)(run - r->runs.items), l->gain};
     } else {
         s->score += run->weight * log_gain(l);
     }
@@ -147,7 +165,7 @@ static void score_points(struct recall *r, const struct lesson_rec_vec *all)
         struct past_run *p = run_of(r, l);
         struct summary *s = summary_of(r, l, true);
         if (!is_outranked(s, l))
-            s->score += p->weight * (log_gain(l) - p->sum / p->points);
+            s->score += p->weight * (point_gain(l) - p->sum / p->points);
     }
     vec_each (struct summary, s, &r->points)
         s->score /= MAX(weights, 1e-9);
@@ -166,24 +184,55 @@ static double mean_gain(const struct summary *s)
     return exp(s->log_gain / MAX(s->passed, 1));
 }
 
+/* Did both points have the same gain in every run that tried both, and was there such a run? */
+static bool same_outcomes(const struct summary *a, const struct summary *b)
+{
+    size_t both = 0;
+    vec_each (struct outcome, x, &a->outcomes)
+        vec_each (struct outcome, y, &b->outcomes) {
+            if (x->run != y->run)
+                continue;
+            if (fabs(x->gain - y->gain) > SAME_GAIN * MAX(x->gain, y->gain))
+                return false;
+            both++;
+        }
+    return both > 0;
+}
+
+static json_t *point_json(const struct summary *s)
+{
+    struct lesson_setting settings[LESSON_SETTINGS];
+    size_t n = lesson_read_point(s->l->text, settings);
+    if (!s->passed || !n)
+        return NULL;
+    json_t *values = json_object();
+    for (size_t i = 0; i < n; i++)
+        json_object_set_new(values, settings[i].name, json_integer(settings[i].to));
+    return json_pack("{s:s, s:o, s:f, s:i, s:i}", "playbook", s->l->playbook, "settings", values,
+                     "gain", mean_gain(s), "held", (int)s->held, "tried", (int)s->tried);
+}
+
 static json_t *points_json(struct recall *r)
 {
-    json_t *list = json_array();
+    json_t *list = json_array(), *repeated = json_array();
+    const struct summary *chosen[MEMORY_POINTS];
     if (r->points.n)
         qsort(r->points.items, r->points.n, sizeof *r->points.items, by_score);
     vec_each (struct summary, s, &r->points) {
-        struct lesson_setting settings[LESSON_SETTINGS];
-        size_t n = lesson_read_point(s->l->text, settings);
-        if (!s->passed || !n || json_array_size(list) == MEMORY_POINTS)
+        size_t n = json_array_size(list), k = 0;
+        json_t *j = n < MEMORY_POINTS ? point_json(s) : NULL;
+        if (!j)
             continue;
-        json_t *values = json_object();
-        for (size_t i = 0; i < n; i++)
-            json_object_set_new(values, settings[i].name, json_integer(settings[i].to));
-        json_array_append_new(list,
-                              json_pack("{s:s, s:o, s:f, s:i, s:i}", "playbook", s->l->playbook,
-                                        "settings", values, "gain", mean_gain(s), "held",
-                                        (int)s->held, "tried", (int)s->tried));
+        while (k < n &&
+               !(str_eq(chosen[k]->l->playbook, s->l->playbook) && same_outcomes(chosen[k], s)))
+            k++;
+        if (k == n)
+            chosen[n] = s;
+        json_array_append_new(k == n ? list : repeated, j);
     }
+    for (size_t i = 0; i < json_array_size(repeated) && json_array_size(list) < MEMORY_POINTS; i++)
+        json_array_append(list, json_array_get(repeated, i));
+    json_decref(repeated);
     return list;
 }
 
@@ -326,6 +375,8 @@ char *memory_recall(struct store *s, const struct task *t, const char *gpu, bool
     }
     playbooks_close(shelf);
     vec_release(&r.runs);
+    vec_each (struct summary, x, &r.points)
+        vec_release(&x->outcomes);
     vec_release(&r.points);
     vec_release(&r.moves);
     vec_release(&all);

@@ -147,7 +147,7 @@ static char *lessons_path(const struct study *s, const char *task)
 }
 
 /* Puts the lessons of runs on sibling tasks into the store, and returns what memory_recall() finds
- * there. The seed chooses about half of the sibling tasks, at least one. */
+ * there. The seed chooses about three quarters of the sibling tasks, at least one. */
 static char *recall_siblings(struct worker *w, const struct task *t, uint32_t seed,
                              struct store *store, struct err *err)
 {
@@ -158,7 +158,7 @@ static char *recall_siblings(struct worker *w, const struct task *t, uint32_t se
     uint64_t sure = all.n ? rng_below(&r, all.n) : 0;
     for (size_t i = 0; i < all.n && rc == 0; i++) {
         char *path = lessons_path(w->s, all.items[i]->name);
-        if ((rng_below(&r, 2) || i == sure) && file_exists(path))
+        if ((rng_below(&r, 4) || i == sure) && file_exists(path))
             rc = add_lessons(store, path, err);
         free(path);
     }
@@ -302,7 +302,7 @@ static int learn(struct worker *w, const struct study_task *t, const struct stud
                  struct err *err)
 {
     int rc = learn_from(w, t->task, false, rows, err);
-    for (int k = 0; k < 2 && rc == 0; k++)
+    for (int k = 0; k < STUDY_SIBLINGS && rc == 0; k++)
         rc = t->sibling[k] ? learn_from(w, t->sibling[k], true, rows, err) : 0;
     return rc;
 }

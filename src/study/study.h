@@ -58,12 +58,14 @@ struct study_arm {
 };
 extern const struct study_arm study_arms[]; /* ends with a NULL name */
 
+enum { STUDY_SIBLINGS = 4 }; /* how many siblings the study makes for each task */
+
 struct study_task {
     const char *name;
     struct task *task; /* without the shapes that the study leaves out */
-    /* Copies of the task in which one axis is halved at the timed shapes. An entry is NULL if no
-     * axis can be halved, or if the task's constraints forbid it. */
-    struct task *sibling[2];
+    /* Copies of the task in which one axis is shorter at the timed shapes (tasks.c). An entry is
+     * NULL if no axis can be divided, or if the task's constraints forbid it. */
+    struct task *sibling[STUDY_SIBLINGS];
 };
 
 struct study {
@@ -100,7 +102,7 @@ int study_read_rows(const struct study *s, struct study_row_vec *out, struct are
 void study_setup(const struct study *s, const struct study_arm *arm, const struct task *t,
                  struct strbuf *out);
 /* Lists the sibling tasks of t: tasks with the same class as t and another name. They come from the
- * tasks of the study and from the copies of these tasks with a halved axis. */
+ * tasks of the study and from the copies of these tasks with a shorter axis. */
 void study_siblings(const struct study *s, const struct task *t, struct study_sibling_vec *out);
 bool study_has_arm(const struct study *s, const struct study_arm *arm);
 /* Returns how many seeds the arm has. This is 0 if the study leaves the arm out. It is 1 for the

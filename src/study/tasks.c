@@ -1,5 +1,5 @@
 /* tasks.c - makes the tasks of a study, without the shapes that a study leaves out. Also makes the
- * siblings: copies of a task with one axis halved. */
+ * siblings: copies of a task with one axis divided by 2 or 4. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,24 +43,25 @@ static void drop_slow_parts(json_t *j)
     json_object_set_new(j, "baselines", json_pack("[s]", "naive")); /* a task needs a baseline */
 }
 
-/* Halves one axis of a workload: the first (k = 0) or the last (k = 1) whose size is even and at
- * least 64. Returns false if there is none. */
-static bool halve_axis(json_t *w, int k)
+/* Divides one axis of a workload: the first (k is even) or the last (k is odd) that can be divided
+ * so that at least 32 are left; by 2 if k is below 2, else by 4. Returns false if there is none. */
+static bool divide_axis(json_t *w, int k)
 {
     json_t *axes = json_object_get(w, "axes"), *v, *chosen = NULL;
     const char *name;
+    json_int_t by = k < 2 ? 2 : 4;
     json_object_foreach(axes, name, v)
     {
-        if (json_is_integer(v) && json_integer_value(v) >= 64 && json_integer_value(v) % 2 == 0 &&
-            (k || !chosen))
+        json_int_t size = json_integer_value(v);
+        if (json_is_integer(v) && size % by == 0 && size / by >= 32 && (k % 2 || !chosen))
             chosen = v;
     }
     if (chosen)
-        json_integer_set(chosen, json_integer_value(chosen) / 2);
+        json_integer_set(chosen, json_integer_value(chosen) / by);
     return chosen != NULL;
 }
 
-/* Returns the task with an axis halved at every timed shape; NULL if that cannot be done. */
+/* Returns the task with a shorter axis at every timed shape; NULL if that cannot be done. */
 static struct task *make_sibling(json_t *j, const struct task *like, int k)
 {
     json_t *copy = json_deep_copy(j), *w;
@@ -71,7 +72,7 @@ static struct task *make_sibling(json_t *j, const struct task *like, int k)
     json_array_foreach(json_object_get(copy, "workloads"), i, w)
     {
         if (str_eq(role_of(w), "time"))
-            changed |= halve_axis(w, k);
+            changed |= divide_axis(w, k);
     }
     struct task *t = changed ? parse(copy, like, NULL) : NULL;
     json_decref(copy);
@@ -92,7 +93,7 @@ int study_add_task(struct study *s, const char *name, struct err *err)
     json_t *j = json_loads(t->text, 0, NULL);
     drop_slow_parts(j);
     struct study_task x = {.name = arena_strdup(&s->arena, t->name), .task = parse(j, t, err)};
-    for (int k = 0; k < 2 && x.task; k++)
+    for (int k = 0; k < STUDY_SIBLINGS && x.task; k++)
         x.sibling[k] = make_sibling(j, t, k);
     json_decref(j);
     task_free(t);
@@ -105,10 +106,11 @@ int study_add_task(struct study *s, const char *name, struct err *err)
 void study_siblings(const struct study *s, const struct task *t, struct study_sibling_vec *out)
 {
     vec_each (struct study_task, x, &s->tasks) {
-        const struct task *const some[] = {x->task, x->sibling[0], x->sibling[1]};
-        for (size_t k = 0; k < ARRAY_LEN(some); k++)
-            if (some[k] && some[k]->class == t->class && !str_eq(some[k]->name, t->name))
-                *vec_push(out) = some[k];
+        for (int k = -1; k < STUDY_SIBLINGS; k++) {
+            const struct task *some = k < 0 ? x->task : x->sibling[k];
+            if (some && some->class == t->class && !str_eq(some->name, t->name))
+                *vec_push(out) = some;
+        }
     }
 }
 
@@ -133,8 +135,8 @@ void study_release(struct study *s)
 {
     vec_each (struct study_task, t, &s->tasks) {
         task_free(t->task);
-        task_free(t->sibling[0]);
-        task_free(t->sibling[1]);
+        for (int k = 0; k < STUDY_SIBLINGS; k++)
+            task_free(t->sibling[k]);
     }
     vec_release(&s->tasks);
     arena_release(&s->arena);
