@@ -64,8 +64,8 @@ int cases_build(struct case_set *out, const struct task *t, const struct contend
 /*
  * A large network has much work at its smallest shape too, so the emulator needs longer for an
  * honest kernel. Raises the limit of a job on the emulator and, if `calls` is true, that of each
- * call, by what the work of the cases may take. Timed cases do not count: the emulator runs only a
- * sample of their blocks.
+ * call, by what the work of the cases may take. A case does not count if the emulator runs only a
+ * sample of its blocks, as at timed shapes.
  */
 void cases_allow_for_work(const struct case_set *s, bool calls, struct job_limits *limits);
 /* `names` are names of workloads, separated by commas. Fails if an evaluation of the task can never

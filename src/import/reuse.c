@@ -91,6 +91,11 @@ static int request_key(const struct importer *im, const struct trace_request *rq
     hash_str(h, rq->name);
     add_list(h, rq->inputs, rq->ninputs);
     add_list(h, rq->sizes, rq->nsizes);
+    char *fixed = rq->fixed ? json_dumps(rq->fixed, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    hash_str(h, fixed);
+    hash_u64(h, rq->only_declared);
+    hash_str(h, rq->task);
+    free(fixed);
     int rc = add_source(h, rq, err);
     hash_finish(h, key);
     key[KEY_DIGITS] = '\0';

@@ -9,12 +9,15 @@
  * or move. So no file from others can change the rank of a point or move that the user's own runs
  * tried.
  *
- * Points. L(r, p) is the logarithm of the gain of point p in run r, at least that of SLOW_GAIN: the
- * new run wants a point that is best, and one that is 5% slower is as bad as one that is 20%
- * slower. If r did not try p, L(r, p) is the mean of L over all points that r tried. So the rank of
- * a point does not depend on how many runs tried it. The points with the largest weighted mean of L
- * over the runs come first. But a point comes after all others if a better one had the same gain
- * wherever both were tried: they differ in a setting that does not matter.
+ * Points. L(r, p) is the logarithm of the gain of point p in run r. A gain below SLOW_GAIN counts
+ * as SLOW_GAIN, because the new run wants the best point: one that is 5% slower is as bad as one
+ * that is 20% slower. A failure counts as FAILED_GAIN. If r did not try p, L(r, p) is the mean of L
+ * over all points that r tried. So the rank of a point does not depend on how many runs tried it.
+ * The points with the largest weighted mean of L over the runs come first.
+ *
+ * Two points can differ in a setting that does not matter. Then they have the same gain in every
+ * run that tried both. Of such points only one keeps its place; the others come after all other
+ * points.
  *
  * Lines. All lessons with the same playbook, kind and text of a move make one line. The gain of the
  * line is the geometric mean of the gains in the runs in which the move passed. The score of the
@@ -33,7 +36,8 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
-/* In the computation of ranks, a failure counts as this gain, and so does any smaller gain. */
+/* In the computation of ranks, a failure counts as this gain. So does any smaller gain of a move.
+ */
 #define FAILED_GAIN 0.125
 #define SLOW_GAIN 0.95  /* a passing point counts as at least this gain */
 #define SAME_GAIN 0.001 /* gains that differ by less than this share are the same */
@@ -55,7 +59,7 @@ struct outcome {
 /* All lessons of one point or one move. */
 struct summary {
     const struct lesson_rec *l;   /* the first of them in the store's list */
-    VEC(struct outcome) outcomes; /* of a point, in the order of the runs */
+    VEC(struct outcome) outcomes; /* of a point */
     double score;                 /* the point or move with the largest score comes first */
     double log_gain;              /* the sum of the logarithms of the gains above 0 */
     unsigned tried, passed, held;
@@ -184,13 +188,14 @@ static double mean_gain(const struct summary *s)
     return exp(s->log_gain / MAX(s->passed, 1));
 }
 
-/* Did both points have the same gain in every run that tried both, and was there such a run? */
+/* Did both points have the same gain in every run in which one of them passed and the other was
+ * tried, and was there such a run? */
 static bool same_outcomes(const struct summary *a, const struct summary *b)
 {
     size_t both = 0;
     vec_each (struct outcome, x, &a->outcomes)
         vec_each (struct outcome, y, &b->outcomes) {
-            if (x->run != y->run)
+            if (x->run != y->run || x->gain + y->gain == 0) /* two failures say nothing */
                 continue;
             if (fabs(x->gain - y->gain) > SAME_GAIN * MAX(x->gain, y->gain))
                 return false;

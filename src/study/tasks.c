@@ -44,21 +44,26 @@ static void drop_slow_parts(json_t *j)
 }
 
 /* Divides one axis of a workload: the first (k is even) or the last (k is odd) that can be divided
- * so that at least 32 are left; by 2 if k is below 2, else by 4. Returns false if there is none. */
+ * so that at least 32 are left; by 2 if k is below 2, else by 4. Returns false if there is no such
+ * axis, or if k is odd and the last is also the first. */
 static bool divide_axis(json_t *w, int k)
 {
-    json_t *axes = json_object_get(w, "axes"), *v, *chosen = NULL;
+    json_t *axes = json_object_get(w, "axes"), *v, *first = NULL, *last = NULL;
     const char *name;
     json_int_t by = k < 2 ? 2 : 4;
     json_object_foreach(axes, name, v)
     {
         json_int_t size = json_integer_value(v);
-        if (json_is_integer(v) && size % by == 0 && size / by >= 32 && (k % 2 || !chosen))
-            chosen = v;
+        if (!json_is_integer(v) || size % by || size / by < 32)
+            continue;
+        first = first ? first : v;
+        last = v;
     }
-    if (chosen)
-        json_integer_set(chosen, json_integer_value(chosen) / by);
-    return chosen != NULL;
+    if (!first || (k % 2 && last == first))
+        return false;
+    v = k % 2 ? last : first;
+    json_integer_set(v, json_integer_value(v) / by);
+    return true;
 }
 
 /* Returns the task with a shorter axis at every timed shape; NULL if that cannot be done. */

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Says how many times as fast as FlashInfer's kernels any kernel for the tasks of suites/astra3 could be: times them
-# beside kernels that only move the same bytes (astra_ceiling.cu).
-#   FLASHINFER_INCLUDE=DIR t/gpu/astra_ceiling.sh       DIR as for t/gpu/astra.sh
+# Says how much faster than FlashInfer's kernels for the tasks of suites/astra3 a kernel can be: times them beside
+# kernels that only move the same bytes (astra_ceiling.cu).
+#   FLASHINFER_INCLUDE=DIR t/gpu/astra_ceiling.sh
+# DIR is the folder flashinfer/data/include of the PyPI package flashinfer-python.
 # Exits 77 where there is no GPU, no nvcc or no FlashInfer.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)

@@ -14,10 +14,12 @@ static void more_work_raises_the_limits(void **state)
     struct job_case cases[] = {
         {.flops = 1e6, .min_bytes = 1e4, .ncalls = 5},  /* a smoke shape of a small task */
         {.flops = 1e10, .min_bytes = 1e8, .ncalls = 3}, /* one of a network: 200 s + 20 s */
-        {.flops = 1e15, .min_bytes = 1e12, .ncalls = 9},
+        {.flops = 1e15, .min_bytes = 1e12, .ncalls = 2},
     };
-    struct check_case info[] = {{.role = ROLE_SMOKE}, {.role = ROLE_CHECK}, {.role = ROLE_TIME}};
-    struct case_set s = {.cases = {.items = cases, .n = 1}, .info = {.items = info, .n = 1}};
+    struct job_call calls[5] = {0}, sampled[] = {{0}, {.flags = JOB_CALL_BLOCK_SAMPLE}};
+    struct case_set s = {.cases = {.items = cases, .n = 1}};
+    cases[0].calls = cases[1].calls = calls;
+    cases[2].calls = sampled;
     const uint64_t second = 1000000000u;
 
     struct job_limits l = {.call_ns = 40 * second, .wall_ns = 1200 * second};
@@ -25,7 +27,7 @@ static void more_work_raises_the_limits(void **state)
     assert_in_range(l.call_ns, 40 * second, 41 * second);
     assert_in_range(l.wall_ns, 1200 * second, 1210 * second);
 
-    s.cases.n = s.info.n = 3; /* the timed case does not count */
+    s.cases.n = 3; /* the sampled case does not count */
     l = (struct job_limits){.call_ns = 40 * second, .wall_ns = 1200 * second};
     cases_allow_for_work(&s, true, &l);
     assert_in_range(l.call_ns, 260 * second, 261 * second);
@@ -36,7 +38,7 @@ static void more_work_raises_the_limits(void **state)
     assert_int_equal(l.call_ns, second);
     assert_true(l.wall_ns > 1200 * second);
 
-    info[2].role = ROLE_SMOKE; /* so much work that the limit is bounded */
+    sampled[1].flags = 0; /* so much work that the limit is bounded */
     l = (struct job_limits){.call_ns = 40 * second};
     cases_allow_for_work(&s, true, &l);
     assert_int_equal(l.call_ns, 3640 * second);
@@ -45,5 +47,6 @@ static void more_work_raises_the_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(more_work_raises_the_limits)};
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,6 @@ struct async_op {
     uint8_t *staged; /* for ASYNC_STORE: a copy of the box; NULL until the store has read the box */
     /* For ASYNC_CP_ARRIVE: it waits for the thread's copies whose cp_rec.seq is below cp_seq. */
     uint32_t cp_seq;
-    bool noinc; /* not used */
     /* The sanitizer's numbers of this operation (san_async_begin()): one for the box, one for the
      * source in another block. */
     uint32_t san, san_src;

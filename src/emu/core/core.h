@@ -353,10 +353,9 @@ struct cluster {
     struct block *blocks;
     uint32_t nblocks;
     struct launch *launch;
-    struct barrier bar;          /* barrier.cluster */
-    bool stuck;                  /* see emu_stuck() */
-    struct cluster_async *async; /* not used */
-    struct worker_state *ws;     /* state of its host thread */
+    struct barrier bar;      /* barrier.cluster */
+    bool stuck;              /* see emu_stuck() */
+    struct worker_state *ws; /* state of its host thread */
     /* In a sampled call: where to note what the cluster stores (machine.h). Otherwise NULL. */
     struct cluster_trace *trace;
     uint64_t trace_rng;

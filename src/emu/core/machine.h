@@ -98,7 +98,6 @@ struct emu_mem {
     struct alloc **allocs; /* sorted by address */
     size_t n, cap;
     uint64_t used, limit; /* bytes of all buffers together, without guard zones; the most allowed */
-    struct alloc *last;   /* not used */
     /* A part of the shadow: one bit for each byte, set if the byte was written. NULL if the
      * sanitizer is off. */
     uint8_t *init;
@@ -418,8 +417,6 @@ struct cluster_trace {
 struct worker_state {
     struct launch *l;
     uint32_t index;
-    struct cluster *clusters; /* not used */
-    uint32_t nclusters;       /* not used */
     uint64_t rng;
     struct alloc *last;        /* the allocation that the last search for an address found */
     uint64_t steps, told;      /* instructions executed; how many of them launch->steps includes */
