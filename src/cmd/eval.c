@@ -65,8 +65,8 @@ static int run(int argc, const char **argv)
             0, "call-limit", &j.config.call_ns, "TIME",
             "if all launches of a call together take longer, the call counts as a hang\n"
             "(default 5s). On the emulator, also where it checks a kernel before a GPU, the\n"
-            "limit holds for each launch (default 40s of CPU time, more for a task with much work\n"
-            "at its small shapes). A given TIME holds for both"),
+            "limit holds for each launch (default 40s of CPU time, more for a task with\n"
+            "much work at its small shapes). A given TIME holds for both"),
         OPT_FLAG(0, "smoke", &smoke, "check the small smoke workloads only, without times"),
         OPT_FLAG(
             0, "skip-time", &no_time,
