@@ -220,20 +220,20 @@ static json_t *point_json(const struct summary *s)
 static json_t *points_json(struct recall *r)
 {
     json_t *list = json_array(), *repeated = json_array();
-    const struct summary *chosen[MEMORY_POINTS];
+    const struct summary *chosen[MEMORY_POINTS] = {0};
+    size_t n = 0;
     if (r->points.n)
         qsort(r->points.items, r->points.n, sizeof *r->points.items, by_score);
     vec_each (struct summary, s, &r->points) {
-        size_t n = json_array_size(list), k = 0;
         json_t *j = n < MEMORY_POINTS ? point_json(s) : NULL;
+        bool repeats = false;
         if (!j)
             continue;
-        while (k < n &&
-               !(str_eq(chosen[k]->l->playbook, s->l->playbook) && same_outcomes(chosen[k], s)))
-            k++;
-        if (k == n)
-            chosen[n] = s;
-        json_array_append_new(k == n ? list : repeated, j);
+        for (size_t k = 0; k < n && !repeats; k++)
+            repeats = str_eq(chosen[k]->l->playbook, s->l->playbook) && same_outcomes(chosen[k], s);
+        if (!repeats)
+            chosen[n++] = s;
+        json_array_append_new(repeats ? repeated : list, j);
     }
     for (size_t i = 0; i < json_array_size(repeated) && json_array_size(list) < MEMORY_POINTS; i++)
         json_array_append(list, json_array_get(repeated, i));
