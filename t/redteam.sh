@@ -22,6 +22,7 @@ judge() {
     case $3 in smoke) scope=(--smoke) ;; check) scope=(--skip-time) ;; time*) scope=(--workload "$3") ;; esac
     "$program" eval --json --device "$device" --skip-baselines --call-limit 20s --measure-time 400ms "${scope[@]}" \
         "${@:6}" "$task" "$file" >"$out.json" 2>"$out.err"
+    echo "exit status $?" >>"$out.err"
 }
 # judge_row NAME SCOPE TASK FILE [DETECTOR]: judges a kernel, and once more without the detector. Rows without times may
 # use the GPU at the same time: each slot has a lock of its own.
