@@ -435,15 +435,6 @@ void cases_release(struct case_set *s)
     vec_release(&s->notes);
 }
 
-/* Does the emulator run only a sample of the blocks in some call of the case? */
-static bool is_sampled(const struct job_case *c)
-{
-    for (uint32_t i = 0; i < c->ncalls; i++)
-        if (c->calls[i].flags & JOB_CALL_BLOCK_SAMPLE)
-            return true;
-    return false;
-}
-
 void cases_allow_for_work(const struct case_set *s, bool calls, struct job_limits *limits)
 {
     /* CPU time of the emulator. AlexNet, with one image, took 18 ns for each flop of the task: a
@@ -451,7 +442,7 @@ void cases_allow_for_work(const struct case_set *s, bool calls, struct job_limit
     const double ns_per_flop = 20, ns_per_byte = 200, longest = 3600e9;
     double most = 0, all = 0;
     vec_each (const struct job_case, c, &s->cases) {
-        if (is_sampled(c))
+        if (job_is_sampled(c))
             continue;
         double work = MIN(ns_per_flop * c->flops + ns_per_byte * c->min_bytes, longest);
         most = MAX(most, work);

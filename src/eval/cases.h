@@ -68,6 +68,7 @@ int cases_build(struct case_set *out, const struct task *t, const struct contend
  * sample of its blocks, as at timed shapes.
  */
 void cases_allow_for_work(const struct case_set *s, bool calls, struct job_limits *limits);
+
 /* `names` are names of workloads, separated by commas. Fails if an evaluation of the task can never
  * have a workload with one of these names. The error lists the possible names. */
 int cases_check_workload(const struct task *t, const char *names, struct err *err);

@@ -600,6 +600,14 @@ bool job_has_choice(const struct job_buffer *b)
     return b->role == JOB_OUTPUT && !dtype_is_float(b->dtype) && b->acc_eps >= 1;
 }
 
+bool job_is_sampled(const struct job_case *c)
+{
+    for (uint32_t i = 0; i < c->ncalls; i++)
+        if (c->calls[i].flags & JOB_CALL_BLOCK_SAMPLE)
+            return true;
+    return false;
+}
+
 bool job_fills(const struct job_program *p, uint32_t buffer)
 {
     for (uint32_t l = 0; l < p->nlaunches; l++)

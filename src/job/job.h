@@ -262,6 +262,9 @@ struct job_case {
     double flops, min_bytes;
 };
 
+/* Does the emulator run only a sample of the blocks in some call of the case? */
+bool job_is_sampled(const struct job_case *c);
+
 enum job_module_kind { JOB_MODULE_KERNEL, JOB_MODULE_TORCH, JOB_MODULE_LIBRARY };
 
 struct job_module {

@@ -24,9 +24,9 @@
 struct torch_variant {
     const char *name; /* in verdicts, for example "torch.compile" */
     const char *mode; /* the mode of the sidecar (src/worker/torch_sidecar.py) */
-    bool by_task; /* only a task asks for it, in its list of baselines; users ask for others by mode
-                   */
-    bool beside;  /* no kernel is compared with it */
+    /* A task asks for it, in its list of baselines. Users ask for the other variants, by mode. */
+    bool by_task;
+    bool beside;    /* no kernel is compared with it */
     bool unjudged;  /* its result is not compared with the truth; only its time is taken */
     bool by_layout; /* it changes the layout of inputs with 4 or 5 dimensions, and needs one */
     unsigned first_call_s; /* how long its first call at a shape may take: it compiles there */

@@ -146,11 +146,10 @@ static void verify_after_failure(struct job_run *r)
  * calls. */
 static bool sampling_begins(const struct job *j, uint32_t c)
 {
-    for (uint32_t i = 0; i <= c; i++)
-        for (uint32_t k = 0; k < j->cases[i].ncalls; k++)
-            if (j->cases[i].calls[k].flags & JOB_CALL_BLOCK_SAMPLE)
-                return i == c;
-    return false;
+    for (uint32_t i = 0; i < c; i++)
+        if (job_is_sampled(&j->cases[i]))
+            return false;
+    return job_is_sampled(&j->cases[c]);
 }
 
 /* On the emulator a sampled call may run so long that the watchdog ends the process. So the worker
