@@ -190,12 +190,32 @@ static void many_reads_are_followed(void **state)
     assert_true(got & RACE);
 }
 
+/* Each thread reads the cell of another warp's thread, then its own. Much later it stores to its
+ * own. No barrier orders the warps, so every cell is part of a race. But the race is not the reason
+ * why a thread finds its own cell unwritten. */
+static void a_thread_reads_its_cell_before_it_writes_it(void **state)
+{
+    (void)state;
+    char text[4096];
+    uint32_t got = kinds_found("add.u32 %r5, %r0, 32;\nand.b32 %r5, %r5, 255;\n"
+                               "mad.lo.u32 %r5, %r5, 4, %r1;\nld.shared.u32 %r4, [%r5];\n"
+                               "ld.shared.u32 %r6, [%r2];\nadd.u32 %r3, %r4, %r6;\n"
+                               "mov.u32 %r5, 0;\nDELAY:\nadd.u32 %r5, %r5, 1;\n"
+                               "setp.lt.u32 %p1, %r5, 3000;\n@%p1 bra DELAY;\n"
+                               "st.shared.u32 [%r2], %r0;\n" OUT,
+                               1, 256, text, sizeof text);
+    if (got != (RACE | UNINIT))
+        print_error("%s\n", text);
+    assert_int_equal(got, RACE | UNINIT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_race_hides_no_finding),
         cmocka_unit_test(atomics_of_earlier_blocks),
         cmocka_unit_test(many_reads_are_followed),
+        cmocka_unit_test(a_thread_reads_its_cell_before_it_writes_it),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -365,8 +365,11 @@ void san_block_start(struct block *b)
     undef_shared_reset(b, false);
     s->g_many = s->other_sync = s->products = s->any_exited = false;
     memset(&s->exited, 0, sizeof s->exited);
-    while (s->nblank)
-        s->rmax[s->blank[--s->nblank].cell] = 0;
+    if (s->any_blank) {
+        memset(s->blank, 0, sizeof s->blank);
+        memset(s->rmax, 0, s->ncells * sizeof *s->rmax);
+        s->any_blank = false;
+    }
     while (s->nearly)
         s->rmax[s->early[--s->nearly].cell] = 0;
     for (uint32_t i = 0; i < b->nwarps; i++) {

@@ -9,6 +9,7 @@
  * at each cell. If a lane is not clean, san_shared() returns false. Then its caller calls
  * san_shared_lane() for each lane, which checks the lane again and reports.
  */
+#include "base/number_core.h"
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
 
@@ -249,6 +250,11 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
     }
 }
 
+static struct blank_read *blank_slot(struct block_san *s, uint32_t cell, uint32_t thread)
+{
+    return &s->blank[gen_mix32(cell << 11 ^ thread) % ARRAY_LEN(s->blank)];
+}
+
 /* Call it when a block of the cluster reads an unwritten cell of b's shared memory. Does nothing if
  * the reading block is not b itself. If the reading thread itself writes the cell later, it read
  * the cell too early, no matter what other threads do. A race usually hides reads of unwritten
@@ -261,26 +267,19 @@ static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, str
     const struct ptx_insn *p = insn_src(w, pc);
     if (b != w->block || !p)
         return;
-    for (uint32_t i = 0; i < s->nblank; i++)
-        if (s->blank[i].line == p->line && s->blank[i].warp == w->id && s->blank[i].lane == lane)
-            return;
-    if (s->nblank == ARRAY_LEN(s->blank))
-        return;
-    s->blank[s->nblank++] = (struct blank_read){c, w->id, lane, p->line};
+    uint32_t thread = w->id * 32 + lane + 1;
+    *blank_slot(s, c, thread) = (struct blank_read){c, thread, p->line};
+    s->any_blank = true;
     s->rmax[c] = UINT32_MAX;
 }
 
 static void check_blank(struct warp *w, uint32_t lane, struct block *b, uint32_t c)
 {
     struct block_san *s = b->san;
-    for (uint32_t i = 0; i < s->nblank; i++) {
-        struct blank_read r = s->blank[i];
-        if (r.cell != c)
-            continue;
-        s->blank[i--] = s->blank[--s->nblank];
-        if (r.warp == w->id && r.lane == lane)
-            unwritten_stands(w->launch->emu, r.line);
-    }
+    uint32_t thread = w->id * 32 + lane + 1;
+    const struct blank_read *r = blank_slot(s, c, thread);
+    if (s->wclock[c] < s->base && r->thread == thread && r->cell == c)
+        unwritten_stands(w->launch->emu, r->line);
     s->rmax[c] = s->rmax[c] == UINT32_MAX ? s->top : s->rmax[c];
 }
 
@@ -342,7 +341,7 @@ static void check_write(struct warp *w, const struct insn *pc, uint32_t lane, st
         uint32_t at = MAX(c << s->shift, off), reader;
         if (s->nearly)
             check_early(w, pc, lane, b, c);
-        if (s->nblank)
+        if (s->any_blank)
             check_blank(w, lane, b, c);
         if (!after_write(w, s, c, lane, access | MEM_WRITE, insn)) {
             if (!same_value(w, pc, lane, b, off, n))

@@ -108,11 +108,13 @@ struct block_san {
         const struct insn *pc;
         uint32_t lane, phase; /* phase: the phase of the cluster's barrier at the access */
     } remote;
-    /* Reads by this block of cells that were not written yet. */
+    /* Reads by this block of cells that were not written yet: a hash table in which a newer read
+     * replaces an older one. `thread` is 1 + the number of the reading thread, or 0 if the slot is
+     * free; `line` is the source line of the read. */
     struct blank_read {
-        uint32_t cell, warp, lane, line; /* line: the source line of the read */
-    } blank[64];
-    uint32_t nblank;
+        uint32_t cell, thread, line;
+    } blank[1024];
+    bool any_blank; /* true if a slot of `blank` is used */
     /* For each byte of shared memory: 0, or 1 + an index in `origins` if the byte holds a copy of
      * an undefined value. The index is that of the load or shuffle which made the value. */
     uint8_t *copies;
