@@ -299,6 +299,8 @@ void run_config_settle(struct run_config *c, const struct task *t)
         c->seed = 1;
     if (!c->proposals)
         c->proposals = 1;
+    if (!c->moves)
+        c->moves = 1;
 }
 
 json_t *run_config_to_json(const struct run_config *c)
@@ -340,6 +342,8 @@ json_t *run_config_to_json(const struct run_config *c)
     if (c->torch_variants)
         json_object_set_new(j, "torch_variants", variants_json(c->torch_variants));
     json_object_set_new(j, "proposals", json_integer(c->proposals));
+    if (c->moves > 1)
+        json_object_set_new(j, "moves", json_integer(c->moves));
     if (c->smoke)
         json_object_set_new(j, "smoke", json_true());
     if (c->whole_files)
@@ -466,6 +470,8 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->torch_at_end = json_is_true(json_object_get(j, "torch_at_end"));
     c->proposals = (uint32_t)json_integer_value(json_object_get(j, "proposals"));
     c->proposals = MIN(MAX(c->proposals, 1), RUN_MAX_PROPOSALS);
+    c->moves = (uint32_t)json_integer_value(json_object_get(j, "moves"));
+    c->moves = MIN(MAX(c->moves, 1), RUN_MAX_MOVES);
     c->seed = (uint64_t)get_int(&r, "seed", INT64_MIN, INT64_MAX);
     c->steps = (uint32_t)get_int(&r, "steps", 0, 100000);
     c->repairs = (int32_t)get_int(&r, "repairs", 0, 1000);

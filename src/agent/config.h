@@ -31,7 +31,8 @@ enum {
     RUN_MAX_REPAIRS = 1000,
     RUN_MAX_TRIES = 1000,
     RUN_MAX_WAVE = 64,
-    RUN_MAX_PROPOSALS = 64
+    RUN_MAX_PROPOSALS = 64,
+    RUN_MAX_MOVES = 8
 };
 
 /* The roles that may have an author of their own. Without one, a role uses the author of "code". */
@@ -109,6 +110,7 @@ struct run_config {
     double stop_ns;
     double eps;               /* search: the probability that it selects a random leaf */
     uint32_t proposals;       /* refine: how many moves a step asks for; the cost model picks one */
+    uint32_t moves;           /* refine: how many moves a call asks for; all of them are judged */
     uint32_t n_root, n_child; /* search: limits on a node's children; see search.c */
     uint32_t leaders;         /* search: how many of the fastest candidates a plan prompt lists */
     uint32_t wave;            /* search, sample: how many candidates to ask for at the same time */

@@ -50,42 +50,70 @@ void reply_kinds(bool tensor_cores, bool tma, struct strbuf *out)
     }
 }
 
+/* Returns whether the line is "KEY: value", also as a heading or in bold type. Sets *value. */
+static bool field_of(struct span l, const char *key, struct span *value)
+{
+    size_t k = strlen(key);
+    while (l.n && (*l.p == '*' || *l.p == '#' || *l.p == ' ' || *l.p == '`')) {
+        l.p++;
+        l.n--;
+    }
+    if (l.n < k || strncasecmp(l.p, key, k) != 0)
+        return false;
+    const char *v = l.p + k;
+    size_t left = l.n - k;
+    while (left && (*v == '*' || *v == ' ')) {
+        v++;
+        left--;
+    }
+    if (!left || *v != ':')
+        return false;
+    do {
+        v++;
+        left--;
+    } while (left && (*v == ' ' || *v == '*' || *v == '`'));
+    while (left && (v[left - 1] == '*' || v[left - 1] == '`'))
+        left--;
+    *value = (struct span){v, left};
+    return true;
+}
+
 void reply_field(const char *reply, const char *key, char *out, size_t n)
 {
     out[0] = '\0';
     const char *end = reply + strlen(reply);
     for (const char *p = reply; p < end;) {
-        struct span l = next_line(&p, end);
-        while (l.n && (*l.p == '*' || *l.p == '#' || *l.p == ' ' || *l.p == '`')) {
-            l.p++;
-            l.n--;
-        }
-        size_t k = strlen(key);
-        if (l.n <= k || strncasecmp(l.p, key, k) != 0)
+        struct span v;
+        if (!field_of(next_line(&p, end), key, &v))
             continue;
-        const char *v = l.p + k;
-        size_t left = l.n - k;
-        while (left && (*v == '*' || *v == ' ')) {
-            v++;
-            left--;
-        }
-        if (!left || *v != ':')
-            continue;
-        do {
-            v++;
-            left--;
-        } while (left && (*v == ' ' || *v == '*' || *v == '`'));
-        while (left && (v[left - 1] == '*' || v[left - 1] == '`'))
-            left--;
         size_t m = 0;
-        for (; left && m + 1 < n; v++, left--)
-            if ((unsigned char)*v >= ' ' &&
-                *v != 0x7f) /* drops control characters, because terminals show this text */
-                out[m++] = *v;
+        for (; v.n && m + 1 < n; v.p++, v.n--)
+            if ((unsigned char)*v.p >= ' ' &&
+                *v.p != 0x7f) /* drops control characters, because terminals show this text */
+                out[m++] = *v.p;
         out[m] = '\0';
         utf8_trim(out);
         return;
     }
+}
+
+size_t reply_moves(const char *reply, const char **from, size_t max)
+{
+    const char *end = reply + strlen(reply);
+    bool edit = false, fence = false;
+    size_t n = 0;
+    for (const char *p = reply; p < end && n < max;) {
+        const char *at = p;
+        struct span l = next_line(&p, end), v;
+        if (edit || line_is(l, "<<<<<<< SEARCH"))
+            edit = !line_is(l, ">>>>>>> REPLACE");
+        else if (line_is(l, "```"))
+            fence = !fence;
+        else if (!fence && field_of(l, "MOVE", &v))
+            from[n++] = at;
+    }
+    from[0] = reply;
+    return MAX(n, 1);
 }
 
 static void find_move(struct extract *x, const char *reply)

@@ -52,4 +52,10 @@ void reply_kinds(bool tensor_cores, bool tma, struct strbuf *out);
  * Copies "" if there is no such line. */
 void reply_field(const char *reply, const char *key, char *out, size_t n);
 
+/* Divides a reply that may have several moves. A move begins with a line "MOVE: ..." outside of
+ * fences and edits; text before the first such line belongs to the first move. Sets from[i] to the
+ * beginning of move i, for at most `max` moves; the last of them has the rest of the reply. Returns
+ * their number, which is at least 1. */
+size_t reply_moves(const char *reply, const char **from, size_t max);
+
 #endif

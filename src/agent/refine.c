@@ -15,7 +15,8 @@
  * asks for a move of one stage: structure, data movement, pipelining or tuning (stage_of()).
  * Prompts contain the profiler's counters only after a delay: a number of steps that depends on the
  * class of the task. With `--ablate restore=off` the parent of a step is the last kernel that
- * passed, however slow it is.
+ * passed, however slow it is. With `--moves N` a step asks for N moves in one call, has all of them
+ * judged, and goes on with the best one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -78,11 +79,29 @@ struct lead {
     uint32_t left;     /* for how many more steps it is the parent */
 };
 
+/* Sets *best to the best of the step's `n` nodes. The others do not take part in the rest of the
+ * step, so notes here what became of them. */
+static int take_best_move(struct agent *a, struct node *const *nodes, size_t n,
+                          const struct node *parent, struct node **best, struct err *err)
+{
+    *best = nodes[0];
+    for (size_t i = 1; i < n; i++)
+        *best = node_cmp(nodes[i], *best) > 0 ? nodes[i] : *best;
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i] != *best && (agent_add_idea(a, nodes[i], nodes[i], parent, err) < 0 ||
+                                  (node_passes(nodes[i]) && node_cmp(nodes[i], parent) < 0 &&
+                                   agent_set_fate(a, nodes[i], "regression", err) < 0)))
+            return -1;
+    return 0;
+}
+
 static int one_step(struct agent *a, struct lead *lead, struct err *err)
 {
     const char *stage = stage_of(a, a->step);
-    struct node *parent = lead->node ? lead->node : a->best, *before = a->best, *n = NULL;
-    struct node *repaired = NULL;
+    struct node *parent = lead->node ? lead->node : a->best, *before = a->best, *n;
+    struct node *repaired = NULL, *nodes[RUN_MAX_MOVES] = {NULL};
+    size_t count = 1;
+    bool several = a->cfg->moves > 1;
     struct strbuf context = STRBUF_INIT(64 << 10);
     struct writing w;
     if (lead->node && a->cfg->restore) {
@@ -93,12 +112,16 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
         strbuf_adds(&context, "\n");
     }
     struct situation s = {.node = parent, .stage = stage, .step = a->step, .context = context.buf};
-    int rc = role_write(a, &w, AUTHOR_CODE, "code", "step", &s, parent, -1, err);
+    int rc = role_write(a, &w, AUTHOR_CODE, "code", several ? "step_moves" : "step", &s, parent, -1,
+                        err);
     if (rc == 0) {
         w.propose = true;
-        rc = writings_try(a, &w, 1, stage, &n, err);
+        rc = several ? moves_try(a, &w, stage, nodes, &count, err)
+                     : writings_try(a, &w, 1, stage, nodes, err);
         writing_release(&w);
     }
+    if (rc == 0)
+        rc = take_best_move(a, nodes, count, parent, &n, err);
     if (rc == 0 && !node_passes(n))
         rc = repair_node(a, n, &repaired, err);
     strbuf_release(&context);

@@ -315,6 +315,13 @@ static int make_given(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
+/* Makes the slot {{moves}}: how many moves a reply shall have. */
+static int make_moves(struct making *m, struct strbuf *out, struct err *err)
+{
+    strbuf_addf(out, "%u", m->a->cfg->moves);
+    return 0;
+}
+
 /* Every slot that a template may name. */
 static const struct slot_maker {
     const char *name;
@@ -341,6 +348,7 @@ static const struct slot_maker {
     {"context", make_context, MAX_CONTEXT},
     {"earlier", make_earlier, MAX_ADVICE},
     {"given", make_given, MAX_SOURCE},
+    {"moves", make_moves, 0},
 };
 
 /* Renders the template. Makes only the slots that the template names, because prompt_render()
@@ -475,8 +483,8 @@ static void refuse_repeated(struct writing *w, const struct node *twin)
     strbuf_release(&sb);
 }
 
-/* Sets w->source from the reply, or refuses it with a reason. */
-static void read_reply(struct agent *a, struct writing *w)
+/* Sets w->source from `reply`, or refuses it with a reason. */
+static void read_move(struct agent *a, struct writing *w, const char *reply)
 {
     struct extract x;
     const struct node *twin;
@@ -484,15 +492,10 @@ static void read_reply(struct agent *a, struct writing *w)
     struct strbuf why = STRBUF_INIT(600);
     if (!w->kind[0])
         snprintf(w->kind, sizeof w->kind, "other");
-    if (!w->ask.ok) {
-        refuse(w, V_NO_CODE, "reply", w->ask.error);
-        return;
-    }
     struct line_range_vec hidden = VEC_INIT;
     if (w->anchors && w->parent)
         excerpt_find(w->parent->source, w->anchors, &hidden);
-    extract_partial(&x, w->ask.reply, strlen(w->ask.reply), w->parent ? w->parent->source : NULL,
-                    &hidden);
+    extract_partial(&x, reply, strlen(reply), w->parent ? w->parent->source : NULL, &hidden);
     vec_release(&hidden);
     if (x.move[0]) /* if the reply names no move, the name from the plan stays */
         memcpy(w->move, x.move, sizeof w->move);
@@ -512,6 +515,32 @@ static void read_reply(struct agent *a, struct writing *w)
         w->source = strbuf_detach(&x.source, NULL);
     strbuf_release(&why);
     extract_release(&x);
+}
+
+/* Returns a copy of move i of the reply; the caller frees it. Returns NULL if there is none, or if
+ * the prompt did not ask for so many. */
+static char *move_text(const struct writing *w, size_t i)
+{
+    const char *from[RUN_MAX_MOVES + 1];
+    size_t n = reply_moves(w->ask.reply, from, ARRAY_LEN(from));
+    return i >= MIN(n, w->moves) ? NULL
+           : i + 1 == n          ? xstrdup(from[i])
+                                 : xstrndup(from[i], (size_t)(from[i + 1] - from[i]));
+}
+
+/* Sets w->source from the author's reply, or refuses it. If the prompt asked for several moves,
+ * takes the first move that can be used. */
+static void read_reply(struct agent *a, struct writing *w)
+{
+    char *text;
+    if (!w->ask.ok)
+        refuse(w, V_NO_CODE, "reply", w->ask.error);
+    else if (w->moves < 2)
+        read_move(a, w, w->ask.reply);
+    for (size_t i = 0; w->ask.ok && w->moves > 1 && !w->source && (text = move_text(w, i)); i++) {
+        read_move(a, w, text);
+        free(text);
+    }
 }
 
 static void watch_refusal(const struct agent *a, const struct writing *w, bool again)
@@ -651,13 +680,13 @@ static int writing_choose(struct agent *a, struct writing *w, struct err *err)
     return rc;
 }
 
-int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage, struct node **out,
-                 struct err *err)
+/* Sets out[i] to a new node for w[i], and has the nodes with a source judged. */
+static int writings_judge(struct agent *a, const struct writing *w, size_t n, const char *stage,
+                          struct node **out, struct err *err)
 {
     struct node **judged = xcalloc(n, sizeof *judged);
     size_t nj = 0;
-    int rc = n == 1 && w->propose && a->cfg->proposals > 1 ? writing_choose(a, w, err)
-                                                           : writings_ask(a, w, n, err);
+    int rc = 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
         out[i] = agent_grow(a, w[i].parent, w[i].source ? w[i].source : "", w[i].ask.role, stage,
                             w[i].kind, w[i].move);
@@ -670,5 +699,58 @@ int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage
     if (rc == 0 && nj)
         rc = agent_judge(a, judged, nj, err);
     free(judged);
+    return rc;
+}
+
+int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage, struct node **out,
+                 struct err *err)
+{
+    int rc = n == 1 && w->propose && a->cfg->proposals > 1 ? writing_choose(a, w, err)
+                                                           : writings_ask(a, w, n, err);
+    return rc ? rc : writings_judge(a, w, n, stage, out, err);
+}
+
+/* Refuses the writing if one of the `n` others has the same source. */
+static void refuse_twin(struct writing *w, const struct writing *others, size_t n)
+{
+    for (size_t i = 0; w->source && i < n; i++)
+        if (str_eq(w->source, others[i].source)) {
+            refuse(w, V_NO_CODE, "repeated", "two moves of the reply make the same file");
+            free(w->source);
+            w->source = NULL;
+        }
+}
+
+int moves_try(struct agent *a, struct writing *w, const char *stage, struct node **out, size_t *n,
+              struct err *err)
+{
+    struct writing all[RUN_MAX_MOVES];
+    char *text;
+    size_t used = 0;
+    w->moves = a->cfg->moves;
+    int rc = writings_ask(a, w, 1, err);
+    for (size_t i = 0; rc == 0 && w->source && (text = move_text(w, i)); i++) {
+        struct writing *x = &all[used];
+        *x = (struct writing){.ask = {.role = w->ask.role, .index = w->ask.index},
+                              .parent = w->parent,
+                              .anchors = w->anchors,
+                              .any_dialect = w->any_dialect};
+        x->ask.by = w->ask.by ? xstrdup(w->ask.by) : NULL;
+        read_move(a, x, text);
+        refuse_twin(x, all, used);
+        used += x->source != NULL;
+        if (!x->source) {
+            rc = agent_note(a, "refused", err, "%s %llu, move %zu: %s", x->ask.role,
+                            (unsigned long long)x->ask.index, i + 1, x->reason);
+            watch_refusal(a, x, false);
+            writing_release(x);
+        }
+        free(text);
+    }
+    *n = MAX(used, 1);
+    if (rc == 0)
+        rc = writings_judge(a, used ? all : w, *n, stage, out, err);
+    for (size_t i = 0; i < used; i++)
+        writing_release(&all[i]);
     return rc;
 }

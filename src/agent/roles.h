@@ -40,6 +40,7 @@ struct writing {
     const struct anchor_vec *anchors;
     bool any_dialect; /* accept a file that is not CuTe, even if the run demands CuTe */
     bool propose;     /* ask for several proposals and keep the one with the least modelled time */
+    size_t moves;     /* how many moves the prompt asks for (moves_try()); 0 = one */
     /* writings_try() sets the following members. */
     char *source; /* NULL if the reply was refused */
     char move[160], kind[24];
@@ -59,6 +60,11 @@ int role_write(struct agent *a, struct writing *w, enum author_role author, cons
  * must stop, or -1 on an error. */
 int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage, struct node **out,
                  struct err *err);
+/* Does the same for a prompt that asks for cfg->moves moves in one reply. Each move that can be
+ * used becomes a node, and all nodes are judged together. `out` has room for cfg->moves nodes; *n
+ * becomes their number, which is at least 1. */
+int moves_try(struct agent *a, struct writing *w, const char *stage, struct node **out, size_t *n,
+              struct err *err);
 void writing_release(struct writing *w);
 
 /* Repairs a failed node: diagnosis, then edit, up to cfg->repairs times. *out is the repaired

@@ -27,7 +27,7 @@ struct wishes {
     struct import_wishes import; /* for FILE.py in place of a task */
     bool rejudge, no_baselines, smoke, torch_at_end;
     /* 0 = not given; for `repairs`, UINT64_MAX = not given */
-    uint64_t steps, repairs, tries, wave, seed, proposals;
+    uint64_t steps, repairs, tries, wave, seed, proposals, moves;
 };
 
 static int choose(const struct wishes *w, struct run_config *c, struct err *err)
@@ -56,6 +56,7 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     c->smoke = w->smoke;
     c->torch_at_end = w->torch_at_end;
     c->proposals = (uint32_t)w->proposals;
+    c->moves = (uint32_t)w->moves;
     c->steps = (uint32_t)w->steps;
     c->repairs = w->repairs == UINT64_MAX ? -1 : (int32_t)w->repairs;
     c->tries = (uint32_t)w->tries;
@@ -88,6 +89,7 @@ static int check_replay(const struct wishes *w, const struct budget *b, struct e
         {"tries", w->tries},
         {"wave", w->wave},
         {"proposals", w->proposals},
+        {"moves", w->moves},
         {"seed", w->seed},
         {"budget-tokens", b->tokens},
         {"budget-usd", b->usd > 0},
@@ -124,7 +126,13 @@ static int check_use(const struct wishes *w, struct err *err)
         {"--tries", w->tries, from ? "refine, search and team" : "refine and search"},
         {"--wave", w->wave, "search and sample"},
         {"--proposals", w->proposals, "refine"},
+        {"--moves", w->moves, "refine"},
     };
+    if (w->moves > 1 && w->proposals > 1)
+        return err_set(
+            err, ERR_USAGE,
+            "--moves has all changes evaluated, --proposals only one of them: give one of "
+            "the two");
     if (w->rejudge && !replay)
         return err_set(err, ERR_USAGE, "--rejudge is for --author replay:FILE");
     if (replay)
@@ -331,6 +339,10 @@ static int run(int argc, const char **argv)
                           "refine: how many changes to ask for at a step, each in a call of its\n"
                           "own; the emulator's cost model picks the one to evaluate (default: 4\n"
                           "for playbook on a GPU, else 1)"),
+        OPT_POS_UINT_MOST(0, "moves", &w.moves, RUN_MAX_MOVES, "N",
+                          "refine: ask a model for N changes in one call, and evaluate all of\n"
+                          "them (default 1). The kernel is then in one prompt instead of N.\n"
+                          "Excludes --proposals"),
         OPT_POS_UINT(
             0, "seed", &w.seed, "N",
             "seed of the random choices of strategy and author (default 1), not of the data"),

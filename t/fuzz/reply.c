@@ -28,6 +28,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = xstrndup((const char *)data, size);
     size_t n = strlen(text);
     extract_reply(&x, text, n, parent);
+    const char *from[3];
+    size_t moves = reply_moves(text, from, 3);
+    for (size_t i = 0; i < moves; i++) /* every move is a part of the reply, behind the last one */
+        if (from[i] < (i ? from[i - 1] + 1 : text) || from[i] > text + n)
+            abort();
     dialect_is_cute(text, n, &sb);
     if (anchors_parse(text, parent, &anchors, &sb)) {
         anchors_check(parent, x.ok ? x.source.buf : text, &anchors, &sb);

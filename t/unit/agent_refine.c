@@ -35,6 +35,35 @@ static void test_refine(void **state)
     run_summary_release(&o.m);
 }
 
+/* A call may ask for several moves. Each is judged by itself, and the step goes on with the best.
+ */
+static void test_refine_moves(void **state)
+{
+    struct run_config c = config("refine");
+    c.steps = 3;
+    c.moves = 3;
+    struct outcome o = run(&c, moves_script);
+    assert_int_equal(o.rc, 0);
+    assert_int_equal(o.m.nodes.n, 8);
+    for (int i = 1; i <= 3; i++)
+        assert_int_equal(node(&o, i)->parent, 0);
+    assert_string_equal(node(&o, 1)->fate, "kept");
+    assert_string_equal(node(&o, 1)->move, "bigger");
+    assert_string_equal(node(&o, 2)->kind, "mismatch");
+    assert_string_equal(node(&o, 3)->move, "by four");
+    assert_int_equal(node(&o, 4)->parent, 3); /* the only one of its reply that can be used */
+    assert_string_equal(node(&o, 4)->move, "by eight");
+    assert_int_equal(node(&o, 5)->parent, 4);
+    assert_int_equal(node(&o, 6)->parent, 4);
+    assert_string_equal(node(&o, 7)->role, "repair");
+    assert_string_equal(node(&o, 7)->fate, "best");
+    assert_int_equal(o.m.ideas.n, 6);
+    assert_int_equal(o.asked, 1 + 3 + 2); /* first, three steps, a diagnosis and a repair */
+    assert_non_null(strstr(prompts.buf, "Propose 3 DIFFERENT moves"));
+    assert_null(strstr(prompts.buf, "exactly ONE move"));
+    run_summary_release(&o.m);
+}
+
 /* A structural step that is 10% slower becomes the parent, and its child is the new best. */
 static char *trial_script(const struct author_call *c)
 {
@@ -231,6 +260,7 @@ int main(void)
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refine),
+        cmocka_unit_test(test_refine_moves),
         cmocka_unit_test(test_refine_trial),
         cmocka_unit_test(test_refine_trial_ends),
         cmocka_unit_test(test_refine_gives_up),

@@ -36,10 +36,11 @@ static bool kill_and_resume(const struct run_config *c, script_fn fn, struct kil
     return WIFSIGNALED(status);
 }
 
-static void resume_all(const char *strategy, script_fn fn, uint64_t stride)
+static void resume_all(const char *strategy, script_fn fn, uint32_t moves, uint64_t stride)
 {
     struct strbuf want = STRBUF_INIT(1 << 20);
     struct run_config c = config(strategy);
+    c.moves = moves;
     c.steps = str_eq(strategy, "search") ? 8 : 4;
     c.wave = str_eq(strategy, "search") ? 2 : 1;
     c.from = str_eq(strategy, "team") ? given : "";
@@ -60,9 +61,10 @@ static void resume_all(const char *strategy, script_fn fn, uint64_t stride)
 static void test_resume(void **state)
 {
     bool all = getenv("HONE_TORTURE") != NULL; /* `make torture`: every write of every strategy */
-    resume_all("refine", refine_script, all ? 1 : 14);
-    resume_all("search", search_script, all ? 1 : 22);
-    resume_all("team", team_script, all ? 1 : 17);
+    resume_all("refine", refine_script, 1, all ? 1 : 14);
+    resume_all("refine", moves_script, 3, all ? 1 : 19);
+    resume_all("search", search_script, 1, all ? 1 : 22);
+    resume_all("team", team_script, 1, all ? 1 : 17);
 }
 
 /* A reply that is not CuTe; the second one is CuTe again. */

@@ -430,6 +430,39 @@ static inline bool role_is(const struct author_call *c, const char *role)
 
 /* The first kernel takes 100 us, step 1 80, step 2 200 (too slow to be a parent). Step 3 fails and
  * is repaired to 60. Step 4 takes 70. */
+/* For a run with several moves in a reply. */
+static inline char *moves_script(const struct author_call *c)
+{
+    char *one, *two, *three, *all;
+    if (role_is(c, "diagnose"))
+        return xstrdup("CAUSE: line 5");
+    if (role_is(c, "repair"))
+        return edit_reply(c, "repair: the tail", "pass 40");
+    if (c->index == 0)
+        return file_reply("first: simple", "pass 100");
+    one = edit_reply(c, "tiling: bigger", c->index == 1 ? "pass 80" : "fault");
+    two = edit_reply(c, "layout: rows", c->index == 1 ? "mismatch" : "unsafe");
+    three = edit_reply(c, "unroll: by four", "pass 60");
+    switch (c->index) {
+    case 1: /* a kernel that is faster, one that is wrong, the best one, and one too many */
+        all = xasprintf("Three moves.\n%s\n%s\n**%s\n%s", one, two, three, two);
+        break;
+    case 2: /* an edit that does not fit, a good one, and the good one again */
+        free(three);
+        three = edit_reply(c, "unroll: by eight", "pass 50");
+        all = xasprintf("MOVE: layout: x\n<<<<<<< SEARCH\nno such line\n=======\ny\n"
+                        ">>>>>>> REPLACE\n%s%s",
+                        three, three);
+        break;
+    default: /* two that fail */
+        all = xasprintf("%s%s", one, two);
+    }
+    free(one);
+    free(two);
+    free(three);
+    return all;
+}
+
 static inline char *refine_script(const struct author_call *c)
 {
     if (role_is(c, "diagnose"))

@@ -113,6 +113,36 @@ static bool check(const char *plan, const char *after, struct strbuf *why)
 }
 
 /* A move is cut to the length of its field, and never ends with half a character. */
+
+/* A reply is divided at its MOVE lines, but not at those in files and in edits. */
+static void test_several_moves(void **state)
+{
+    static const struct {
+        const char *reply;
+        size_t moves;
+        const char *last; /* how the last move begins */
+    } cases[] = {
+        {"", 1, ""},
+        {"no move at all", 1, "no move"},
+        {"MOVE: a: b\nedits", 1, "MOVE: a"},
+        {"Two moves.\n\nMOVE: a: b\nx\n## MOVE: c: d\ny\n", 2, "## MOVE: c"},
+        {"MOVE: a\nMOVE: b\nMOVE: c\nMOVE: d\n", 3, "MOVE: c\nMOVE: d"},
+        {"MOVE: a\n```cuda\n * MOVE: in a comment\n```\nMOVE: b\n", 2, "MOVE: b"},
+        {"MOVE: a\n<<<<<<< SEARCH\nMOVE: x\n=======\nMOVE: y\n>>>>>>> REPLACE\n", 1, "MOVE: a"},
+        {"MOVE: a\n```\n<<<<<<< SEARCH\n```\n=======\n>>>>>>> REPLACE\n```\nMOVE: b\n", 2,
+         "MOVE: b"},
+        {"MOVE: a\n<<<<<<< SEARCH\nMOVE: cut off\n", 1, "MOVE: a"},
+        {"MOVED: a\nmove : b\n  **Move**: c\n", 2, "  **Move**: c"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *from[3];
+        size_t n = reply_moves(cases[i].reply, from, 3);
+        if (n != cases[i].moves || !str_starts(from[n - 1], cases[i].last))
+            fail_msg("case %zu: %zu moves, the last is '%.20s'", i, n, from[n - 1]);
+        assert_ptr_equal(from[0], cases[i].reply);
+    }
+}
+
 static void test_move_is_text(void **state)
 {
     for (size_t shift = 0; shift < 4; shift++) {
@@ -427,17 +457,12 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_extract),
-        cmocka_unit_test(test_move),
-        cmocka_unit_test(test_tester),
-        cmocka_unit_test(test_huge_replies),
-        cmocka_unit_test(test_last_line),
-        cmocka_unit_test(test_move_is_text),
-        cmocka_unit_test(test_anchors),
-        cmocka_unit_test(test_linediff),
-        cmocka_unit_test(test_playbooks_are_cute),
-        cmocka_unit_test(test_dialect),
-        cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_extract),       cmocka_unit_test(test_move),
+        cmocka_unit_test(test_several_moves), cmocka_unit_test(test_tester),
+        cmocka_unit_test(test_huge_replies),  cmocka_unit_test(test_last_line),
+        cmocka_unit_test(test_move_is_text),  cmocka_unit_test(test_anchors),
+        cmocka_unit_test(test_linediff),      cmocka_unit_test(test_playbooks_are_cute),
+        cmocka_unit_test(test_dialect),       cmocka_unit_test(test_fold),
         cmocka_unit_test(test_templates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
