@@ -44,7 +44,7 @@ struct bench {
 
 /* ---- the live table -------------------------------------------------------------------------- */
 
-/* The state that the callbacks below share. */
+/* What the callbacks below share. */
 struct live {
     struct bench *b;
     struct store *store;
@@ -119,8 +119,8 @@ static int on_tick(void *ctx, unsigned running, unsigned waiting)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* The GPU on which candidates run, such as "NVIDIA H200". Returns "" if they run on the emulator or
- * on another machine. */
+/* Returns the GPU on which candidates run, such as "NVIDIA H200"; "" on the emulator or another
+ * machine. */
 static const char *gpu_model(const struct campaign_config *c, struct arena *a)
 {
     struct gpu_probe g = {.n = 0};
@@ -149,8 +149,7 @@ static int check_device(const struct campaign_config *c, struct err *err)
     return rc;
 }
 
-/* Makes an operand that is a path absolute, because child processes and later commands may run in
- * other folders. */
+/* Makes a path absolute, because child processes may run in other folders. */
 static const char *full_path(const char *operand, struct arena *a)
 {
     if (str_starts(operand, SUITE_ASSET) || (!strchr(operand, '/') && !suite_is_python(operand)))
@@ -164,8 +163,7 @@ static const char *full_path(const char *operand, struct arena *a)
     return out;
 }
 
-/* The folder of --out, as an absolute path, because the user may resume the campaign from another
- * working directory. The folder need not exist yet. */
+/* Makes the folder of --out absolute, for later commands. The folder need not exist yet. */
 static const char *out_path(const char *out, struct arena *a)
 {
     char here[PATH_MAX];
@@ -175,8 +173,7 @@ static const char *out_path(const char *out, struct arena *a)
                                                      : arena_printf(a, "%s/%s", here, out);
 }
 
-/* Returns the word with which the campaign's name begins: the last part of the operand if there is
- * only one operand, else "bench". */
+/* Returns the beginning of the campaign's name: the last part of a single operand, else "bench". */
 static const char *word_of(const struct bench *b, struct arena *a)
 {
     if (b->operands.n != 1)
@@ -197,8 +194,7 @@ static int check_proposals(uint64_t proposals, const char *strategy, struct err 
     return option_uses_check(&use, 1, strategy, err);
 }
 
-/* Checks the dialect (CuTe or plain CUDA), or chooses it as `hone optimize` does. A built-in author
- * ignores the dialect. */
+/* Checks the dialect (CuTe or plain CUDA), or chooses it. A built-in author ignores it. */
 static int settle_dialect(struct campaign_config *c, struct err *err)
 {
     enum dialect d = DIALECT_CUTE;
@@ -268,8 +264,7 @@ static bool has_grown(const struct budget *was, const struct budget *now)
            (was->steps && now->steps > was->steps);
 }
 
-/* Loads a campaign to resume. Options of this command replace those of the campaign; the campaign's
- * other options stay. */
+/* Loads a campaign to resume. Options of this command replace those of the campaign. */
 static int resume(struct bench *b, struct store *s, struct campaign_rec *out, struct arena *a,
                   struct err *err)
 {

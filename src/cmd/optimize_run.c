@@ -61,7 +61,6 @@ int cmd_open_store(struct store **out, const char *given, bool must_exist, struc
 
 static const char the_emulator[] = "the emulator";
 
-/* True if candidates run on a GPU. */
 static bool on_gpu(const struct run_config *c)
 {
     struct gpu_probe g = {.n = 0};
@@ -103,9 +102,8 @@ struct live {
     struct progress p;
     const struct run_config *cfg;
     bool quiet;
-    char waits_for[400]; /* what the call waits for, as the line of progress shows it */
-    /* when the candidates of this step went to the judge; 0 = the judge has none */
-    uint64_t judging_ns;
+    char waits_for[400];
+    uint64_t judging_ns; /* when candidates of this step went to the judge; 0 = it has none */
 };
 
 static void on_asking(void *ctx, const struct agent *a, const char *role)
@@ -115,8 +113,7 @@ static void on_asking(void *ctx, const struct agent *a, const char *role)
         progress_show(&l->p, "step %u: asking %s ...", a->step, role);
 }
 
-/* Updates the line of progress. Updates it immediately if the call waits for something else than
- * before, for example after an error of the server. */
+/* If the call waits for something new, updates the line at once. */
 static void on_waiting(void *ctx, const struct agent *a, const char *role, const char *what,
                        uint64_t ns)
 {
@@ -236,8 +233,7 @@ static void on_confirmed(void *ctx, const struct agent *a, const struct node *n,
 struct run_resources {
     struct task *task;
     struct author *authors[AUTHOR_ROLES];
-    /* If `eval` uses a GPU and steps have several proposals, `model` is an evaluator on the
-     * emulator, with which Hone ranks the proposals. Otherwise `model` is NULL. */
+    /* `model` ranks proposals on the emulator before `eval` runs the best on a GPU; may be NULL. */
     struct evaluator *eval, *model;
     struct replay *replay;
     struct judge *judge;
@@ -297,8 +293,7 @@ static int open_authors(struct run_resources *p, const struct optimize_run *s, s
     return 0;
 }
 
-/* Opens the pool from which calls reserve what they may cost. If the run belongs to a campaign with
- * a pool, opens that pool; else makes one if the run has a budget of tokens or money. */
+/* Calls reserve their cost from the pool of the campaign, or else from one for this run. */
 static int open_pool(struct run_resources *p, const struct optimize_run *s, struct arena *mem,
                      struct err *err)
 {
@@ -409,7 +404,7 @@ static int print_end(struct optimize_run *s, struct run_resources *p, int rc, st
     return code;
 }
 
-/* If the text is `prefix` followed by the path of an existing file, makes that path absolute. */
+/* Makes the path after `prefix` absolute, if the file exists. */
 static const char *in_full(const char *text, const char *prefix, struct arena *mem)
 {
     char *full = str_starts(text, prefix) ? realpath(text + strlen(prefix), NULL) : NULL;
@@ -419,8 +414,7 @@ static const char *in_full(const char *text, const char *prefix, struct arena *m
     return text;
 }
 
-/* Makes the paths of task, authors and spool absolute, because the user may resume the run from any
- * directory. */
+/* Makes paths absolute, because the user may resume the run from any directory. */
 static void keep_full_paths(struct run_config *c, const struct task *t, struct arena *mem)
 {
     static const char *const schemes[] = {"mailbox:", "playbook:", "replay:"};
@@ -432,8 +426,7 @@ static void keep_full_paths(struct run_config *c, const struct task *t, struct a
             c->authors[i] = in_full(c->authors[i], schemes[k], mem);
 }
 
-/* Keeps a copy of the task in the store. A resumed run goes on with this copy if the task has
- * changed. */
+/* Keeps a copy of the task in the store. A resumed run uses it if the task has changed. */
 static int keep_task(struct optimize_run *s, const struct task *t, struct arena *mem,
                      struct err *err)
 {
@@ -446,9 +439,8 @@ static int keep_task(struct optimize_run *s, const struct task *t, struct arena 
     return rc;
 }
 
-/* Creates the run. If the run belongs to a campaign, one transaction creates the run and writes its
- * number into the campaign's entry. So if the process is killed here, a resumed campaign does not
- * begin a second run. */
+/* One transaction creates the run and notes it in the campaign. So if the process is killed here, a
+ * resumed campaign does not begin a second run. */
 static int create_run(struct optimize_run *s, const char *task, const char *config, struct err *err)
 {
     const char *author = s->config->authors[AUTHOR_CODE];
@@ -462,8 +454,7 @@ static int create_run(struct optimize_run *s, const char *task, const char *conf
     return store_end(s->store, rc == 0, err);
 }
 
-/* Makes the folder of the report now. If Hone cannot write there, the user learns it before the
- * run, not at the end of a long run. */
+/* Makes the folder of the report before the run, so that an error comes early. */
 static int prepare_out(struct optimize_run *s, struct arena *mem, struct err *err)
 {
     const char *dir = s->out_dir ? s->out_dir : *s->config->out ? s->config->out : "hone-out";
@@ -476,8 +467,7 @@ static int prepare_out(struct optimize_run *s, struct arena *mem, struct err *er
     return 0;
 }
 
-/* Looks for lessons of earlier runs on similar tasks. A replay uses the lessons in its recording
- * instead. */
+/* Looks for lessons of earlier runs. A replay has lessons in its recording. */
 static int recall(struct optimize_run *s, const struct task *t, const struct evaluator *e,
                   struct arena *mem, struct err *err)
 {
@@ -518,8 +508,7 @@ static int begin_run(struct optimize_run *s, const struct task *t, const struct 
     return 0;
 }
 
-/* Stores the options of `hone resume`, because they hold for the rest of the run and for its
- * recording. */
+/* Stores the options of `hone resume`, because they hold for the rest of the run. */
 static int keep_config(const struct optimize_run *s, const struct task *t, struct arena *mem,
                        struct err *err)
 {
@@ -532,8 +521,7 @@ static int keep_config(const struct optimize_run *s, const struct task *t, struc
     return rc;
 }
 
-/* Sets *name to "the emulator" or to the GPU that gave the run's recorded times; to NULL if the run
- * has no times yet. */
+/* Sets *name to the device of the run's recorded times; to NULL if there are none. */
 static int recorded_device(const struct optimize_run *s, const char **name, struct arena *mem,
                            struct err *err)
 {
@@ -556,9 +544,8 @@ static int recorded_device(const struct optimize_run *s, const char **name, stru
     return rc < 0 ? -1 : 0;
 }
 
-/* Fails if another device gave the run's recorded times. Times of different devices cannot be
- * compared, so they cannot say which candidate is best. We cannot check the GPUs behind a spool. A
- * campaign has its own check (`hone bench --other-gpu`). */
+/* Fails if another device gave the recorded times, because such times cannot be compared. We cannot
+ * check the GPUs behind a spool. A campaign has its own check. */
 static int check_same_device(const struct optimize_run *s, const struct evaluator *e,
                              struct arena *mem, struct err *err)
 {
@@ -582,7 +569,6 @@ static int check_same_device(const struct optimize_run *s, const struct evaluato
                    s->run_name, was, now, s->run_name, s->config->task);
 }
 
-/* Says how the current task differs from the task with which the run began. */
 static void say_changed(const struct optimize_run *s, const struct task *now,
                         const struct strbuf *was, struct strbuf *note)
 {
@@ -600,8 +586,7 @@ static void say_changed(const struct optimize_run *s, const struct task *now,
     strbuf_release(&diff);
 }
 
-/* Loads the task with which the resumed run began: the current task if it is still the same, else
- * the copy in the store. */
+/* Loads the current task if the run began with it, else the copy in the store. */
 static struct task *task_of_resumed(const struct optimize_run *s, struct strbuf *note,
                                     struct err *err)
 {
@@ -630,7 +615,6 @@ static struct task *task_of_resumed(const struct optimize_run *s, struct strbuf 
     return t;
 }
 
-/* If the recording was made with another version of the task, says so in `note`. */
 static void compare_with_recording(const struct optimize_run *s, const struct task *t,
                                    struct strbuf *note)
 {
@@ -644,8 +628,7 @@ static void compare_with_recording(const struct optimize_run *s, const struct ta
                     t->name, was, now);
 }
 
-/* Loads the task of the run. If it differs from the current task, or from the task with which a
- * recording was made, `note` says so. */
+/* If the task is not the one of the run or of a recording, `note` says so. */
 static struct task *load_run_task(struct optimize_run *s, struct strbuf *note)
 {
     struct err err = ERR_INIT;
@@ -684,8 +667,8 @@ int optimize_run_finish(struct optimize_run *s)
         strbuf_release(&note);
         return HONE_ENV;
     }
-    /* We open the authors and the device first. If one is missing, no new run begins, no store is
-     * created, and a resumed run stays as it was. */
+    /* Open authors and device first: if one is missing, no store is created and no run begins or
+     * changes. */
     if (prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
         open_judge(&p, s, &err) < 0 || prepare_out(s, &mem, &err) < 0 ||
         (!s->store && cmd_open_store(&s->store, s->store_path, false, &err) < 0) ||

@@ -1,6 +1,4 @@
-/*
- * task.c - `hone task`: lists, shows and checks tasks, and makes the files of a new one.
- */
+/* task.c - `hone task`: lists, shows and checks tasks, and makes the files of a new one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,8 +320,7 @@ static void show_json(const struct task *t)
     print_json(j);
 }
 
-/* Prints the graph of what the task computes. The graph comes from the task's "graph" if it has
- * one, else from its PyTorch expression. */
+/* The graph is the task's "graph", or comes from its PyTorch expression. */
 static int show_graph(const struct task *t, bool json)
 {
     struct graph g;
@@ -343,8 +340,7 @@ static int show_graph(const struct task *t, bool json)
     return HONE_OK;
 }
 
-/* Returns the entry "oracle" that a task.json needs for the reference. It lists the phases of the
- * reference (functions that run one after the other) and gives the size of its scratch memory. */
+/* Returns the entry "oracle" of a task.json: the phases of the reference, and its scratch size. */
 static json_t *oracle_json(const struct graph_reference *r)
 {
     json_t *phases = json_array(), *oracle = json_pack("{s:O}", "phases", phases);
@@ -412,8 +408,8 @@ static int run_show(int argc, const char **argv)
     if (sigma && !reference)
         return cmd_usage(&spec, "--sigma is for --reference");
     struct problem_vec problems = VEC_INIT;
-    /* --graph and --reference accept a draft: a task.json that is not finished, for example because
-     * it lacks the oracle that --reference writes. */
+    /* --graph and --reference accept a task.json that is not finished. It may lack the oracle that
+     * --reference writes. */
     struct task *t =
         graph || reference ? task_find_draft(argv[0], &problems) : task_find(argv[0], &problems);
     int rc = HONE_OK;
@@ -446,19 +442,17 @@ static json_t *texts_json(const struct problem_vec *v)
 struct check_job {
     const char **names;
     bool json;
-    /* For each task number I, this directory holds I.err and I.out: the text that the check
-     * printed. It also holds I.good if the check found no problem, else I.bad. */
+    /* Holds the output of task number I in I.err and I.out. Also holds I.good if the check found
+     * no problem, else I.bad. */
     struct temp_dir dir;
     bool *done;
-    size_t n, shown; /* n tasks, and `shown` of them were printed */
+    size_t n, shown; /* tasks, and how many of them were printed */
     size_t good;
     json_t *all; /* with --json: the results so far */
-    /* Why PyTorch could not be used; NULL if it could be, or if no task needed it. The files I.good
-     * and I.bad hold this text. */
+    /* Why PyTorch could not be used, from I.good or I.bad; NULL if there was no such problem. */
     char *why_not;
 };
 
-/* Loads and checks a task, and prints the result. */
 static bool check_one(const char *what, struct evaluator **e, struct torch_check *torch, bool json)
 {
     struct task_check_result r = TASK_CHECK_RESULT_INIT;
@@ -498,7 +492,7 @@ static bool check_one(const char *what, struct evaluator **e, struct torch_check
     return ok;
 }
 
-/* From here on, this process prints to the files I.err and I.out, for task I. */
+/* Lets this process print to the files I.err and I.out of task i. */
 static void print_to_files(const struct check_job *job, uint32_t i)
 {
     char *err = xasprintf("%s/%u.err", job->dir.path, i),
@@ -509,7 +503,7 @@ static void print_to_files(const struct check_job *job, uint32_t i)
     free(out);
 }
 
-/* The work of one process: checks tasks until none is left. */
+/* One process checks tasks until none is left. */
 static int check_some(struct pool_turn *turn, void *ctx)
 {
     const struct check_job *job = ctx;
@@ -530,7 +524,6 @@ static int check_some(struct pool_turn *turn, void *ctx)
     return 0;
 }
 
-/* Prints what the check of task i has printed. */
 static void show_result(struct check_job *job, size_t i)
 {
     static const char *const ends[] = {"err", "out", "good", "bad"};
@@ -551,7 +544,7 @@ static void show_result(struct check_job *job, size_t i)
     fflush(stdout);
 }
 
-/* The tasks end in any order. Prints their results in the order in which the user named them. */
+/* The tasks end in any order. Prints the results in the order in which the user named the tasks. */
 static void on_checked(uint32_t i, void *ctx)
 {
     struct check_job *job = ctx;

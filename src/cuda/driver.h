@@ -16,17 +16,15 @@
  *   hidden.h     device memory that kernels cannot reach for some time
  *   nvml.h       clocks of a GPU, and the processes that use it
  *
- * A function that wraps the driver takes the driver first and, if it can fail, `struct err *` last.
- * It returns 0 or the negated error number of the driver. A caller tests `rc < 0` to see any
- * failure, or `rc == -CU_OUT_OF_MEMORY` to see this particular failure. If err is NULL, the
- * function writes no message. Functions that free or close something return void, because a caller
- * could do nothing about a failure. nvml.h has rules of its own.
+ * A function that wraps the driver takes the driver first and, if it can fail, `struct err *` last;
+ * err may be NULL. It returns 0 or a negated error number of the driver, such as
+ * -CU_OUT_OF_MEMORY. Functions that free or close something return void. nvml.h has its own rules.
  *
- * The declarations are ours, not those of NVIDIA's cuda.h, so that Hone can be built on a machine
- * without CUDA. If cuda.h is installed, t/unit/cuda.c compares our declarations with it.
+ * The declarations are ours, so that Hone can be built without NVIDIA's cuda.h. Where cuda.h is
+ * installed, t/unit/cuda.c compares them.
  *
- * The driver may be called from several threads. Each thread must first make a context current with
- * cu_context_use(); cu_context_open() does so for the thread that calls it.
+ * Each thread that calls the driver must first make a context current with cu_context_use();
+ * cu_context_open() does so for its own thread.
  */
 #ifndef CUDA_DRIVER_H
 #define CUDA_DRIVER_H
@@ -78,8 +76,7 @@ enum {
 
 /* Attributes, limits and flags, with the numbers of cuda.h. Pass CU_ATTR_... to
  * cu_device_attribute(), CU_FUNC_... to cu_function_get() and cu_function_set(), CU_LIMIT_... to
- * cu_context_limit(), and CU_CTX_... to cu_context_open(). Only the wrappers themselves use the
- * numbers with other prefixes. */
+ * cu_context_limit(), CU_CTX_... to cu_context_open(). Only the wrappers use the other numbers. */
 enum {
     CU_ATTR_MAX_THREADS_PER_BLOCK = 1,
     CU_ATTR_SM_COUNT = 16,
@@ -225,32 +222,29 @@ struct cu_mem_access {
        const uint32_t *, const uint32_t *, int, int, int, int))
 
 struct cu_driver {
-    int version; /* the CUDA version in the driver's form: 12040 stands for 12.4; 0 = unknown */
+    int version; /* 12040 stands for CUDA 12.4; 0 = unknown */
 #define X(name, symbol, params) cu_result(*name) params;
     CU_FUNCTIONS(X)
 #undef X
 };
 
-/* Opens libcuda.so.1 and initialises it, once per process. Returns NULL if that fails. We tell the
- * driver to load every module whole, because a kernel that is loaded at its first launch would stop
- * the stream. */
+/* Opens libcuda.so.1 and initialises it, once per process. Returns NULL if that fails. Modules are
+ * loaded whole, because loading a kernel at its first launch would stop the stream. */
 const struct cu_driver *cu_driver_load(struct err *err);
 
-/* Opens and initialises the library file `path` in the same way, and fills `out`. */
+/* Does the same for the library file `path`, and fills `out`. */
 int cu_driver_open(const char *path, struct cu_driver *out, struct err *err);
 
-/* Returns the function with this name in the driver's library, such as "cuMemAlloc_v2", or NULL.
- * Kernels that Hone exported can get the driver's functions through it: see softmax_load_from() in
- * docs/export.md. */
+/* Finds a function such as "cuMemAlloc_v2" in the driver's library; NULL if there is none. Exported
+ * kernels get the driver's functions through it (docs/export.md). */
 void *cu_driver_symbol(const struct cu_driver *cu, const char *name);
 
-/* Returns a text such as "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)",
- * in a static buffer of the calling thread. `r` is an error number of the driver, or its negation.
- */
+/* Returns a text such as "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
+ * `r` is an error number or its negation. The thread's next call overwrites the text. */
 const char *cu_error_text(const struct cu_driver *cu, int r);
 
-/* If `r` is CU_SUCCESS, returns 0. Else returns -r and writes "what: error text" to err. Use it
- * when you call a driver function that this folder does not wrap. */
+/* Returns 0 for CU_SUCCESS. Else returns -r and writes "what: error text" to err. For driver
+ * functions that this folder does not wrap. */
 int cu_check(const struct cu_driver *cu, cu_result r, struct err *err, const char *what);
 
 #endif

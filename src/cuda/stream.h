@@ -20,32 +20,28 @@
 
 /* Creates a stream that does not wait for the context's default stream. */
 int cu_stream_create(const struct cu_driver *cu, cu_stream *out, struct err *err);
-/* Like cu_stream_create(), but the stream has the highest priority: waiting blocks of its kernels
- * start before waiting blocks of other streams. A driver without priorities makes an ordinary
- * stream. */
+/* Like cu_stream_create(), but the stream has the highest priority: its blocks start before waiting
+ * blocks of other streams. A driver without priorities makes an ordinary stream. */
 int cu_stream_create_urgent(const struct cu_driver *cu, cu_stream *out, struct err *err);
 void cu_stream_destroy(const struct cu_driver *cu, cu_stream s);
-/* Waits until all work of the stream is done. */
 int cu_stream_sync(const struct cu_driver *cu, cu_stream s, struct err *err);
-/* Waits until all work of the stream is done, but at most timeout_ns (0 = no limit). Returns
- * -CU_NOT_READY if time ran out. Records the event `done`, which the caller created, and polls it.
- * When the work is done, the driver writes out the text of the kernels' printf; timeout_ns does not
- * limit the time that this takes. */
+/* Waits for the stream, but at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran
+ * out. Records and polls `done`, an event of the caller. Afterwards the driver writes out what the
+ * kernels printed. timeout_ns does not limit this. */
 int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done,
                           uint64_t timeout_ns, struct err *err);
-/* Work that is put on the stream after this call starts only when the event has happened. */
+/* Work put on the stream after this call waits for the event. */
 int cu_stream_wait_event(const struct cu_driver *cu, cu_stream s, cu_event e, struct err *err);
 
 int cu_event_create(const struct cu_driver *cu, cu_event *out, struct err *err);
 void cu_event_destroy(const struct cu_driver *cu, cu_event e);
-/* The event happens when the stream has done all work that was put on it so far. */
+/* The event happens when the stream has done all work put on it so far. */
 int cu_event_record(const struct cu_driver *cu, cu_event e, cu_stream s, struct err *err);
-/* Returns 1 if the event has happened or was never recorded, 0 if it has not happened yet, and a
- * negated error number if the driver fails. */
+/* Returns 1 if the event has happened or was never recorded, else 0, or a negated error number. */
 int cu_event_happened(const struct cu_driver *cu, cu_event e, struct err *err);
-/* Waits until the event has happened. Returns at once for an event that was never recorded. */
+/* Returns at once for an event that was never recorded. */
 int cu_event_sync(const struct cu_driver *cu, cu_event e, struct err *err);
-/* Gets the time between two events that have happened. */
+/* Both events must have happened. */
 int cu_event_elapsed_ms(const struct cu_driver *cu, cu_event begin, cu_event end, float *ms,
                         struct err *err);
 

@@ -1,11 +1,11 @@
 /*
- * local.c - runs bundles (sched.h) on this machine, each in a fresh `hone-worker` process. There is
- * a number of slots; one bundle runs in each slot, and the other bundles wait. If a worker exceeds
- * its limit of wall time, local.c kills it with all processes it started.
+ * local.c - runs bundles (sched.h) on this machine, each in a fresh `hone-worker` process. One
+ * bundle runs in each slot; the others wait. If a worker exceeds its time limit, local.c kills it
+ * with all processes it started.
  *
- * The worker of a GPU first waits until no other process of Hone uses that GPU. While it waits, it
- * says so in its file `turn` (job/turn.h). Its time limit and its running time begin when it has
- * the GPU. A worker that does not even say that it waits is killed after the same limit.
+ * The worker of a GPU first waits until no other process of Hone uses the GPU. While it waits, it
+ * writes its file `turn` (job/turn.h). Its time limit and its running time begin when it has the
+ * GPU.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +18,10 @@
 #include "sys/loop.h"
 #include "sys/proc.h"
 
-/* How much more time a worker gets under a profiler, which runs each kernel many times and writes
- * its report after the worker has ended. */
+/* Extra time for a profiler, which runs each kernel many times and writes a report at the end. */
 #define PROFILER_NS 600000000000u
 #define LOOK_NS 250000000u /* time between two looks for late workers */
-/* The worker stops itself at its limit and then writes what it has found so far. So we wait this
- * much longer before we kill it. */
+/* Extra time before we kill a worker. It stops itself at its limit, and then writes its results. */
 #define GRACE_NS 10000000000u
 
 struct local_bundle {
@@ -47,7 +45,7 @@ struct local {
     struct loop *loop;
     struct local_bundle *runs; /* in order of submission */
     unsigned slots, running;
-    int gpu;            /* -1 = none, for bundles that run on the emulator */
+    int gpu;            /* -1 = none: the bundles run on the emulator */
     uint64_t looked_ns; /* when we last looked for late workers */
     struct strbuf worker;
 };
@@ -101,9 +99,8 @@ static void read_turn(struct local_bundle *r)
     free(path);
 }
 
-/* Kills a worker that has used its GPU for longer than its limit. A worker that waits for its GPU
- * keeps writing its file `turn`. If the file does not change for as long as the limit, the worker
- * may hang, and we kill it too. */
+/* Kills a worker that has used its GPU for too long. A worker that waits keeps writing its file
+ * `turn`; if the file does not change for as long as the limit, we kill the worker too. */
 static void end_late_workers(struct local *l)
 {
     if (now_ns() - l->looked_ns < LOOK_NS)
@@ -172,7 +169,7 @@ static void run_free(struct local_bundle *r)
 }
 
 /* The worker of the emulator runs the task's reference.c on the CPU. So it may write only into its
- * bundle, and it gets no network. */
+ * bundle, and gets no network. */
 static void set_jail(struct local_bundle *r)
 {
     static const char *const readable[] = {"/", NULL};
@@ -202,7 +199,7 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     if (start_waiting(l, err) < 0) {
         for (tail = &l->runs; *tail && *tail != r;)
             tail = &(*tail)->next;
-        /* The submission failed, so nobody will wait for this bundle. */
+        /* nobody will wait for this bundle */
         if (*tail && r->state == WAITING) {
             *tail = r->next;
             run_free(r);
@@ -212,7 +209,7 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     return 0;
 }
 
-/* Returns how long the bundle ran, without the time in which its worker waited for the GPU. */
+/* The time in which the worker waited for the GPU does not count. */
 static uint64_t ran_ns(struct local_bundle *r)
 {
     read_turn(r);

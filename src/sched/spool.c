@@ -2,8 +2,8 @@
  * spool.c - passes bundles through a spool: a directory that any number of workers serve, here or
  * elsewhere. spool/run.h has this side of the protocol, spool/lease.h the workers' side.
  *
- * At most WINDOW bundles of this process are in the spool at the same time. The others wait here,
- * so that listings of the spool stay short however long the queue is.
+ * At most WINDOW bundles of this process are in the spool at a time. The others wait here, so that
+ * listings of the spool stay short.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,8 +24,7 @@
 #include "spool/run.h"
 #include "sys/file.h"
 
-/* A bundle that left the spool without a result is put there again, but at most MAX_PUTS times in
- * all. */
+/* MAX_PUTS is how often a bundle is put into the spool if it leaves without a result. */
 enum { WINDOW = 512, MAX_PUTS = 5 };
 
 struct spooled {
@@ -33,8 +32,8 @@ struct spooled {
     uint64_t ticket, submitted_ns, nonce;
     char *bundle;  /* the directory that gets the result */
     char kind[80]; /* which workers can run the bundle: the KIND of spool/name.h */
-    unsigned puts; /* how often the bundle was put into the spool */
-    bool waits;    /* the bundle is still in this process, and not yet in the spool */
+    unsigned puts;
+    bool waits; /* it is not in the spool yet */
 };
 
 struct spool {
@@ -43,12 +42,12 @@ struct spool {
     struct spool_fs *fs;
     struct spool_run run;
     struct spooled *items; /* in the order of submission */
-    struct spooled **tail; /* where the next item will be linked */
+    struct spooled **tail;
     unsigned nitems;
-    uint64_t newest_ns;        /* when the newest bundle was submitted */
-    struct starter *starter;   /* starts workers; NULL = somebody else does */
-    uint64_t finished;         /* how many bundles have finished */
-    struct spool_names tended; /* sched_tend(): the ids of the bundles that it saw last */
+    uint64_t newest_ns;      /* when the newest bundle was submitted */
+    struct starter *starter; /* starts workers; NULL = somebody else does */
+    uint64_t finished;
+    struct spool_names tended; /* the ids of the bundles that sched_tend() saw last */
     struct temp_dir own;       /* the spool, if it is only for this process */
 };
 
@@ -79,8 +78,7 @@ static int copy_tree(const char *from, const char *to, struct err *err)
     return rc;
 }
 
-/* Reads job.bin. Sets x->nonce, a random number that the job's result must repeat, and x->kind,
- * which says which workers can run the job. */
+/* Sets x->kind, and x->nonce, a random number that the job's result must repeat. */
 static void read_job(struct spooled *x)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
@@ -92,8 +90,7 @@ static void read_job(struct spooled *x)
     if (file_read(path, JOB_MAX_BYTES, &sb, NULL) == 0 &&
         job_read(&job, sb.buf, sb.len, &a, NULL) == 0) {
         x->nonce = job.nonce;
-        /* With the emulator, the oracle (the compiled reference) is machine code for this machine's
-         * architecture. So the worker needs a machine of the same architecture. */
+        /* For the emulator, the job has a reference that is compiled for this architecture. */
         if (job.device == JOB_CUDA)
             snprintf(x->kind, sizeof x->kind, "cuda");
         else if (uname(&u) == 0)
@@ -180,8 +177,8 @@ static struct spooled *find(struct spool *s, uint64_t ticket)
     return NULL;
 }
 
-/* Copies the result of a bundle back. If the bundle left the spool without a result, puts it there
- * again. Returns 1 if the bundle has ended, 0 if not, -1 on an error. */
+/* Copies the result back, or puts a lost bundle into the spool again. Returns 1 if the bundle has
+ * ended, 0 if not, -1 on an error. */
 static int fetch(struct spool *s, const struct spool_taken *t, struct sched_done *out,
                  struct err *err)
 {
@@ -211,7 +208,6 @@ static int fetch(struct spool *s, const struct spool_taken *t, struct sched_done
     return rc;
 }
 
-/* Waits a moment. A starter looks after its workers meanwhile. */
 static int nap(struct spool *s, uint64_t ns, struct err *err)
 {
     if (s->starter)
@@ -220,9 +216,8 @@ static int nap(struct spool *s, uint64_t ns, struct err *err)
     return 0;
 }
 
-/* Returns how long to wait before the next look at the spool: about 1% of the time that its newest
- * bundle has been there. So we notice a short bundle soon, and many processes can wait for long
- * bundles without using much of the machine. */
+/* Waits for about 1% of the age of the newest bundle: we notice short bundles soon, and seldom look
+ * for long ones. */
 static uint64_t pause_of(const struct spool *s)
 {
     uint64_t age = now_ns() - s->newest_ns;
@@ -263,7 +258,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds the ids of all bundles in a folder to *out. Returns whether it could list the folder. */
+/* Returns false if it cannot list the folder. */
 static bool add_ids(struct spool *s, const char *folder,
                     bool (*parse)(struct spool_name *out, const char *text),
                     struct spool_names *out)
@@ -278,8 +273,8 @@ static bool add_ids(struct spool *s, const char *folder,
     return ok;
 }
 
-/* Counts the bundles that have left todo/ and claimed/ since the last look. Such a bundle has
- * finished, or its run withdrew it: we count both. If a listing fails, counts nothing. */
+/* Counts the bundles that have left todo/ and claimed/ since the last look. They have finished, or
+ * their run withdrew them. If a listing fails, counts nothing. */
 static void look_for_finished(struct spool *s)
 {
     struct spool_names now = VEC_INIT;
@@ -303,7 +298,6 @@ int sched_tend(struct sched *sched, struct err *err)
     return s->starter->ops->step(s->starter, (unsigned)s->tended.n, s->finished, 0, err);
 }
 
-/* Returns the path of progress.bin in the claimed bundle, or NULL if no worker has the bundle. */
 static char *spool_progress_path(struct sched *sched, uint64_t ticket)
 {
     struct spool *s = (struct spool *)sched;
@@ -333,7 +327,7 @@ static void spool_close(struct sched *sched)
 static const struct sched_ops spool_ops = {"spool", spool_submit, spool_wait, spool_progress_path,
                                            spool_close};
 
-/* Makes the folder above the spool. spool_fs_open() makes the spool itself, for its owner only. */
+/* spool_fs_open() makes the spool itself, for its owner only. */
 static int make_parent(const char *dir, struct err *err)
 {
     const char *slash = strrchr(dir, '/');

@@ -1,9 +1,8 @@
 /*
  * starter_local.c - starts one worker process for each GPU of this machine. Each worker locks its
- * GPU while it runs a bundle (sched.h). If a worker dies, its bundle goes back to todo/
- * immediately, and Hone starts the worker again. If a worker dies MAX_DEATHS times in a row without
- * finishing a bundle, Hone stops using the worker's GPU. Hone starts a further worker only if there
- * are more bundles than workers that can take a bundle.
+ * GPU while it runs a bundle (sched.h). If a worker dies, its bundle goes back to todo/ at once,
+ * and Hone starts the worker again. After MAX_DEATHS deaths without a finished bundle, Hone stops
+ * using the GPU. It starts a worker only if there are more bundles than workers that are ready.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +31,7 @@ struct slot {
     bool ended;      /* the worker's process has ended, and we have not handled that yet */
     bool runs, given_up;
     bool in_use; /* we have told the user that others use the GPU */
-    bool waits;  /* the worker waits for its GPU, or has not told us yet whether it does */
+    bool waits;  /* the worker waits for its GPU, or has not said yet whether it does */
     uint64_t started_ns;
     char number[16], threads[16];
     const char *argv[9];
@@ -71,8 +70,8 @@ static int start(struct local_starter *l, struct slot *s, struct err *err)
         l->worker.buf, "--spool",   l->dir,     l->pretend ? "--pretend-gpu" : "--gpu",
         s->number,     "--threads", s->threads, NULL};
     memcpy(s->argv, argv, sizeof argv);
-    /* The worker of the emulator runs the task's reference.c on the CPU. It may write only into the
-     * spool, and it gets no network. So we make the lock file of its pretend GPU here. */
+    /* A worker with an emulator runs the task's reference.c on the CPU. It may write only into the
+     * spool, and gets no network. So we make the lock file of its pretend GPU here. */
     if (l->pretend)
         gpu_unlock(pretend_gpu_lock(s->gpu));
     s->writable[0] = l->dir;
@@ -93,8 +92,8 @@ static int start(struct local_starter *l, struct slot *s, struct err *err)
     return 0;
 }
 
-/* Call it after the slot's worker has ended. Puts the worker's bundle back into todo/. Nobody runs
- * the bundle any more, so we need not wait for a lease (spool/lease.h). */
+/* Call it after the worker has ended. Nobody runs its bundle any more, so we need not wait for the
+ * lease (spool/lease.h) to run out. */
 static void put_back(struct local_starter *l, const struct slot *s)
 {
     struct spool_names names = VEC_INIT;
@@ -114,7 +113,7 @@ static void put_back(struct local_starter *l, const struct slot *s)
     spool_names_release(&names);
 }
 
-/* Returns how many bundles the worker of this slot has finished, and removes its file workers/W. */
+/* Returns how many bundles the worker has finished, and removes its file workers/W. */
 static uint64_t forget_worker(struct local_starter *l, const struct slot *s)
 {
     struct spool_names names = VEC_INIT;
@@ -135,7 +134,7 @@ static uint64_t forget_worker(struct local_starter *l, const struct slot *s)
     return done;
 }
 
-/* Returns the process id in the worker's name HOST-PID-RANDOM, or 0 if there is none. */
+/* Returns the process id in the worker's name HOST-PID-RANDOM; 0 if there is none. */
 static pid_t pid_of(const char *worker)
 {
     const char *last = strrchr(worker, '-'), *at = last;
@@ -165,8 +164,8 @@ static void look_at_end(struct local_starter *l, struct slot *s)
     strbuf_release(&how);
 }
 
-/* Learns from the files workers/W which workers wait for their GPUs. If processes that are not
- * Hone's use a GPU, tells the user once. */
+/* Reads in the files workers/W which workers wait for their GPUs. If other programs use a GPU,
+ * tells the user once. */
 static void look_for_users(struct local_starter *l)
 {
     struct spool_names names = VEC_INIT;
@@ -194,8 +193,7 @@ static void look_for_users(struct local_starter *l)
     spool_names_release(&names);
 }
 
-/* Whether the worker can take a bundle, as far as we know. For BEGIN_NS we assume that a new worker
- * can. */
+/* Can the worker take a bundle? We assume so in the first BEGIN_NS. */
 static bool is_ready(const struct slot *s)
 {
     return s->runs && (!s->waits || now_ns() - s->started_ns < BEGIN_NS);
@@ -250,7 +248,7 @@ static int add_slot(struct local_starter *l, int gpu, struct err *err)
     return 0;
 }
 
-/* Returns how many GPUs there are: those of the driver, or one pretend GPU for each core. */
+/* With `pretend`, each core counts as a GPU. */
 static int count_gpus(bool pretend, struct err *err)
 {
     struct gpu_probe g = {.n = 0};

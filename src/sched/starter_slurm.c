@@ -1,17 +1,17 @@
 /*
- * starter_slurm.c - starts workers as jobs of Slurm. All jobs of a run have the same name,
- * hone-NAME, where NAME is random. So squeue finds the jobs even if the reply of sbatch was lost,
- * and scancel ends exactly these jobs. BASE is a directory that all nodes share:
+ * starter_slurm.c - starts workers as jobs of Slurm. All jobs of a run are named hone-NAME, where
+ * NAME is random. So squeue finds them even if the reply of sbatch was lost, and scancel ends
+ * exactly these jobs. BASE is a directory that all nodes share:
  *
  *     BASE/hone-NAME/spool/    the spool
  *     BASE/hone-NAME/bin/      a worker program for each kind of machine, such as x86_64
- *     BASE/hone-NAME/log/      the text that each job printed
+ *     BASE/hone-NAME/log/      the output of each job
  *     BASE/hone-NAME/job.sh    the script of a job: checks the worker's hash, then runs the worker
- *     BASE/hone-NAME/owner     host and process id of the `hone` that made this directory
+ *     BASE/hone-NAME/owner     host and process id of the `hone` that made the directory
  *
- * A job that squeue does not list is over. The autoscaler then asks for another job if there are
- * bundles (sched.h) left. So preemption, a time limit and a lost node need no special case. While
- * squeue fails, Hone starts and cancels nothing. If squeue fails for too long, Hone gives up.
+ * A job that squeue does not list is over. The autoscaler asks for another job if there are bundles
+ * (sched.h) left. So preemption, a time limit and a lost node need no special case. While squeue
+ * fails, Hone starts and cancels nothing.
  */
 #include <errno.h>
 #include <poll.h>
@@ -37,12 +37,10 @@
 #include "sys/proc.h"
 
 #define SECOND UINT64_C(1000000000)
-/* Hone gives up after MAX_FAILURES failures in a row. A failure is a job that ended although no
- * bundle has finished, or a refusal of sbatch. Hone also gives up if squeue has failed at least
- * MAX_FAILURES times in a row and the first of these failures was long ago. If squeue has never
- * worked, long ago means a minute (BLIND_AT_FIRST times every_ns). If squeue has worked before, it
- * means a quarter of an hour (BLIND_LATER times every_ns), because Slurm's controller may be
- * restarting while the jobs go on. */
+/* Hone gives up after MAX_FAILURES failures in a row: sbatch refuses, or a job ends while no bundle
+ * finishes. It also gives up if squeue fails MAX_FAILURES times over BLIND_AT_FIRST * every_ns, a
+ * minute. Once squeue has worked, Hone waits BLIND_LATER * every_ns, a quarter of an hour, because
+ * Slurm's controller may be restarting while the jobs go on. */
 enum { MAX_FAILURES = 5, BLIND_AT_FIRST = 12, BLIND_LATER = 180, MAX_WORKER_BYTES = 256 << 20 };
 
 extern char **environ;
@@ -54,24 +52,24 @@ struct slurm_starter {
     struct autoscale scale;
     char *dir;                 /* BASE/hone-NAME */
     char *name;                /* hone-NAME */
-    bool emu;                  /* true if the workers use the emulator and need no GPU */
-    bool asked;                /* true if sbatch has run at least once */
-    unsigned pending, running; /* how many jobs wait and run, as squeue last said */
+    bool emu;                  /* the workers use the emulator and need no GPU */
+    bool asked;                /* sbatch has run at least once */
+    unsigned pending, running; /* as squeue last said */
     unsigned expected;         /* jobs that sbatch accepted and squeue has not shown yet */
     uint64_t accepted_ns;      /* when sbatch last accepted jobs */
     uint64_t looked_ns;        /* when we last asked squeue; 0 if never */
-    uint64_t finished;         /* how many bundles had finished at the last step */
+    uint64_t finished;         /* bundles finished at the last step */
     uint64_t every_ns;         /* time between two questions to squeue */
-    bool seen;                 /* true if squeue has worked at least once */
+    bool seen;                 /* squeue has worked at least once */
     unsigned blind;            /* how often squeue has failed in a row */
     uint64_t blind_ns;         /* when the first of these failures was */
-    char last_words[300];      /* why a program of Slurm failed last, for messages */
+    char last_words[300];      /* why a program of Slurm failed last */
 };
 
 /* ---- running Slurm's programs ---------------------------------------------------------------- */
 
-/* Runs a program and appends to `out` what it printed. Returns -1 if the program did not succeed.
- * Then s->last_words says why. Sets *err only if the program could not be run at all. */
+/* Appends the program's output to `out`. Returns -1 if the program fails; s->last_words says why.
+ * Sets *err only if the program could not be run at all. */
 static int run(struct slurm_starter *s, const char *const *argv, struct strbuf *out,
                struct err *err)
 {
@@ -101,8 +99,8 @@ static int run(struct slurm_starter *s, const char *const *argv, struct strbuf *
     return rc;
 }
 
-/* Runs a program to its end, but at most for 30 seconds. Works even after Ctrl-C, when child_run()
- * would refuse. Returns whether the program succeeded. */
+/* Runs a program for at most 30 seconds, even after Ctrl-C, when child_run() refuses. Returns true
+ * if the program succeeds. */
 static bool run_anyway(const char *const *argv)
 {
     posix_spawnattr_t attr;
@@ -127,7 +125,6 @@ static bool run_anyway(const char *const *argv)
     }
 }
 
-/* Cancels all jobs with this name. Returns false if scancel failed. */
 static bool cancel_name(const char *name)
 {
     char *option = xasprintf("--name=%s", name);
@@ -141,7 +138,6 @@ static bool cancel_name(const char *name)
 
 /* ---- counting jobs --------------------------------------------------------------------------- */
 
-/* Adds the job on this line of squeue's output to s->pending or s->running. */
 static void count_line(struct slurm_starter *s, const char *line)
 {
     static const char *const waits[] = {"PENDING",      "CONFIGURING",   "REQUEUED",
@@ -149,8 +145,7 @@ static void count_line(struct slurm_starter *s, const char *line)
     static const char *const runs[] = {"RUNNING",  "COMPLETING", "SUSPENDED", "STOPPED",
                                        "RESIZING", "SIGNALING",  "STAGE_OUT"};
     const char *state = strchr(line, '|');
-    /* At some sites squeue also prints a greeting. So we count only lines that begin with
-     * "ID|STATE". */
+    /* Skip lines that do not begin with "ID|STATE": at some sites squeue prints a greeting. */
     if (!state || strspn(line, "0123456789_[]-%,") != (size_t)(state - line))
         return;
     state++;
@@ -161,7 +156,7 @@ static void count_line(struct slurm_starter *s, const char *line)
         s->running += strlen(runs[i]) == n && strncmp(state, runs[i], n) == 0;
 }
 
-/* Asks squeue and counts our jobs. Returns -1 if squeue failed. Then the old counts stay. */
+/* Returns -1 and keeps the old counts if squeue fails. */
 static int look(struct slurm_starter *s, struct err *err)
 {
     char *name = xasprintf("--name=%s", s->name);
@@ -180,8 +175,7 @@ static int look(struct slurm_starter *s, struct err *err)
             line = end ? end + 1 : NULL;
         }
         unsigned have = s->pending + s->running;
-        /* squeue may show a new job only after a while. If it has not shown the job after
-         * 6 * every_ns, we assume that the job ended at once. */
+        /* squeue may show a new job late. After 6 * every_ns we assume that it ended at once. */
         if (s->expected && have >= had + s->expected) {
             s->expected = 0;
         } else if (s->expected && now_ns() - s->accepted_ns > 6 * s->every_ns) {
@@ -208,7 +202,6 @@ static int write_text(const char *dir, const char *name, const char *text, unsig
     return rc;
 }
 
-/* Appends the text in single quotes, for sh. */
 static void quote(struct strbuf *out, const char *text)
 {
     strbuf_addc(out, '\'');
@@ -220,7 +213,7 @@ static void quote(struct strbuf *out, const char *text)
     strbuf_addc(out, '\'');
 }
 
-/* Copies a worker into bin/ and adds a line for its machine to the script. */
+/* Adds a line for the worker's machine to the script. */
 static int add_worker(struct slurm_starter *s, const char *path, const char *machine,
                       struct strbuf *script, struct err *err)
 {
@@ -276,7 +269,6 @@ static int write_script(struct slurm_starter *s, struct err *err)
     return rc;
 }
 
-/* Submits n workers. Returns -1 if Slurm did not take them. */
 static int submit(struct slurm_starter *s, unsigned n, struct err *err)
 {
     const char *argv[32];
@@ -311,7 +303,6 @@ static void cancel_pending(struct slurm_starter *s)
     free(name);
 }
 
-/* Appends the end of the newest log of a job, for the error message. */
 static void last_log(struct slurm_starter *s, struct strbuf *out)
 {
     char *dir = xasprintf("%s/log", s->dir);
@@ -344,8 +335,7 @@ static int give_up(struct slurm_starter *s, struct err *err)
     return -1;
 }
 
-/* Call it after squeue failed. Returns -1 if squeue has failed for too long, and Hone must give
- * up. */
+/* Call it after squeue failed. Returns -1 if Hone must give up. */
 static int still_blind(struct slurm_starter *s, struct err *err)
 {
     uint64_t patience_ns = (s->seen ? BLIND_LATER : BLIND_AT_FIRST) * s->every_ns;
@@ -410,8 +400,7 @@ static int slurm_step(struct starter *st, unsigned bundles, uint64_t finished, u
     return 0;
 }
 
-/* Removes the directory BASE/hone-NAME of a run. Workers of cancelled jobs may write there until
- * they have ended, so we try for up to 5 seconds. */
+/* Tries for up to 5 seconds, because workers of cancelled jobs may still write there. */
 static void remove_place(const char *dir)
 {
     for (int i = 0; i < 50 && dir_remove(dir, NULL) < 0; i++)
@@ -435,8 +424,7 @@ static const struct starter_ops slurm_ops = {slurm_step, slurm_close};
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Cleans up after each `hone` of this host that was killed: cancels its jobs and removes its
- * directory. */
+/* Cancels the jobs and removes the directory of each `hone` of this host that was killed. */
 static void sweep(const char *base)
 {
     struct name_vec names = VEC_INIT;

@@ -6,7 +6,7 @@
  *  1. No part of a request becomes a path of a file. An asset is found by its whole name in the
  *     table of embedded files.
  *  2. Names in a query (view.h) consist of letters, digits, '_', '-' and '.'. There are no escapes.
- *  3. Only the route ROUTE_LOGIN works without the cookie.
+ *  3. Only ROUTE_LOGIN works without the cookie.
  */
 #ifndef SERVE_REQUEST_H
 #define SERVE_REQUEST_H
@@ -28,35 +28,31 @@ struct request {
     struct view_query query;   /* only for ROUTE_API */
 };
 
-/* Fills *r from the request's target, as the client sent it: "/api/run?run=x". */
+/* `target` is as the client sent it, such as "/api/run?run=x". */
 void request_parse(struct request *r, const char *target);
 
-/* The two secrets of a server, and the address at which clients reach it. `hone serve` prints a
- * link that contains the token. A browser that opens the link gets the cookie, and sends the cookie
- * with every later request. */
+/* The two secrets of a server, and its address. `hone serve` prints a link with the token. A
+ * browser that opens the link gets the cookie, and sends it with every later request. */
 struct access {
     char token[ACCESS_SECRET], cookie[ACCESS_SECRET];
-    /* contains the port, because browsers send a cookie to all ports of a host */
-    char cookie_name[32];
-    char address[64]; /* the address that the server listens on */
+    char cookie_name[32]; /* has the port in it: browsers send a cookie to all ports of a host */
+    char address[64];     /* the address that the server listens on */
     unsigned port;
     bool loopback;
 };
 
-/* Draws the secrets. access_set_port() sets the port, when the server listens. */
+/* Draws the secrets. Call access_set_port() when the server listens. */
 int access_init(struct access *a, const char *address, struct err *err);
 void access_set_port(struct access *a, unsigned port);
 bool access_token_ok(const struct access *a, const char *token);
-/* Returns whether a Cookie header holds the cookie. NULL = there is no such header. */
+/* `header` is the Cookie header; NULL if there is none. */
 bool access_cookie_ok(const struct access *a, const char *header);
-/*
- * Returns whether a Host header names this server. Another site can make its own host name resolve
- * to 127.0.0.1, so that pages of that site reach this server. But then the browser sends the name
- * of that site as the Host, and we refuse the request. If the server listens on an address other
- * than loopback, Hone also accepts this machine's name and all numeric addresses.
- */
+/* Does the Host header name this server? Another site can make its host name resolve to 127.0.0.1,
+ * so that its pages reach this server. The browser then sends that name as Host, and we refuse. If
+ * the server listens on more than loopback, this machine's name and all numeric addresses are
+ * accepted too. */
 bool access_host_ok(const struct access *a, const char *host);
-/* Returns whether the Origin header is absent (NULL) or names this server. */
+/* Is the Origin header absent (NULL), or does it name this server? */
 bool access_origin_ok(const struct access *a, const char *origin);
 
 #endif

@@ -1,21 +1,19 @@
 /*
- * papers.h - makes a dataset in memory, in place of one from disk. Its default size is that of
- * ogbn-papers100M, which is too large to download to every machine.
+ * papers.h - makes a dataset in memory. Its default size is that of ogbn-papers100M, which is too
+ * large to download to every machine.
  *
  *     struct dataset d;
  *     if (papers_open(&d, "papers:scale=0.001", PAPERS_ON_HOST, err) < 0) ...
  *     dataset_release(&d);
  *
- * papers_core.h describes the graph. With PAPERS_ON_DEVICE the dataset has only splits and the
- * labels of their nodes in memory, and d.made says what to make. gpu/gpu_store.h then makes graph
- * and features in the memory of a GPU. They equal those of PAPERS_ON_HOST bit for bit.
+ * papers_core.h describes the graph. With PAPERS_ON_DEVICE the dataset has only splits and their
+ * labels in memory, and d.made says what to make. gpu/gpu_store.h then makes graph and features on
+ * a GPU, equal to those of PAPERS_ON_HOST bit for bit.
  *
  * Degrees follow a Pareto distribution with exponent 1.8 and mean 29.1; the smallest degree is 13.
- * A high share of edges within communities makes the neighbourhoods of a batch's nodes overlap, as
- * they do in graphs of papers. With the default share, a batch of 1024 seeds with fanouts 15,10,5
- * has about 396,000 input nodes, as on papers100M. A model can learn to predict the labels. Three
- * nodes in four have the class of their community, and the features of a node are the mean of its
- * class plus noise.
+ * Most edges stay within a community, so the neighbourhoods of a batch overlap. By default, a batch
+ * of 1024 seeds with fanouts 15,10,5 has about 396,000 input nodes, as on papers100M. A model can
+ * learn the labels: the features of a node are the mean of its class plus noise.
  */
 #ifndef GNN_DATA_PAPERS_H
 #define GNN_DATA_PAPERS_H
@@ -50,7 +48,7 @@ struct papers_room {
 
 /* Reserves the memory, which *d then owns. */
 int papers_host_room(struct dataset *d, struct papers_room *r, struct err *err);
-/* Call it when the memory is filled. Then *d is as if it were opened with PAPERS_ON_HOST. */
+/* Call it when the memory is filled. *d is then as if it were opened with PAPERS_ON_HOST. */
 void papers_host_made(struct dataset *d, const struct papers_room *r);
 /* Writes the means of the classes in float16: p->classes rows of p->dim values. */
 void papers_means(const struct papers *p, uint16_t *mean);

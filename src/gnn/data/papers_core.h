@@ -2,23 +2,18 @@
  * papers_core.h - a random graph of communities. Every neighbour is a function of its place in the
  * list of neighbours, so that CPU and GPU can make the same graph without sorting edges.
  *
- * There are `communities` communities of `members` nodes each. Member i of community g is the node
- * i * communities + g, so the nodes of a community are far apart in memory. In every community,
- * member i has the same degree: prefix[i + 1] - prefix[i], at least 1. An edge has two ends. A node
- * has as many ends as its degree, and a community has `ends` = prefix[members] ends.
+ * There are `communities` communities of `members` nodes each. Member i of community g is node
+ * i * communities + g, so the nodes of a community are far apart in memory. Member i has the same
+ * degree in every community: prefix[i + 1] - prefix[i], at least 1.
  *
- * Every end has a partner, and the two make an edge. So an end gives its node one neighbour: the
- * node of the partner. To find partners, a random permutation mixes the ends of a community. Then
- * the ends at places 0 and 1 are partners, the ends at places 2 and 3 are partners, and so on, up
- * to place `local` - 1. `local` is even. These are the edges within the community. A second
- * permutation mixes the other ends of all communities. Again the ends at places 0 and 1 are
- * partners, the ends at places 2 and 3, and so on. The partner of a partner is the end itself, so
- * the graph is symmetric. If the number of these other ends is odd, one end is its own partner: a
- * self loop. Two nodes may have several edges between them. If both ends of an edge belong to one
- * node, the edge is a self loop too.
+ * An edge has two ends. A node has as many ends as its degree, and a community has `ends` ends. A
+ * permutation mixes the ends of each community. The first `local` of them, an even number, make
+ * edges within the community. A second permutation mixes the other ends of all communities. After
+ * each permutation, ends 0 and 1 make an edge, ends 2 and 3, and so on. If one end is left over, it
+ * makes a self loop. Two nodes may have several edges, and an edge may join a node to itself.
  *
- * The kernels in kernels/gnn/make_graph and kernels/gnn/make_features compute the same graph and
- * the same features. The code is in the common subset of C17 and C++17.
+ * Kernels in kernels/gnn/ compute the same graph and features. The code is in the common subset of
+ * C17 and C++17.
  */
 #ifndef GNN_DATA_PAPERS_CORE_H
 #define GNN_DATA_PAPERS_CORE_H
@@ -50,7 +45,7 @@ GEN_FN uint32_t papers_network(uint32_t key, uint32_t bits, uint32_t i, int inve
     return high << low_bits | low;
 }
 
-/* A permutation of 0..n-1 (i < n), or its inverse. A value of n or more goes through the network
+/* A permutation of 0..n-1 (i < n), or its inverse. Results of n or more go through the network
  * again. */
 GEN_FN uint32_t papers_permute(uint32_t key, uint32_t n, uint32_t i, int inverse)
 {
@@ -63,16 +58,15 @@ GEN_FN uint32_t papers_permute(uint32_t key, uint32_t n, uint32_t i, int inverse
     return i;
 }
 
-/* The key of the permutation of a community. With PAPERS_ALL, the key of the permutation of all
- * communities together. */
+/* The key of a community's permutation. PAPERS_ALL gives the key for all communities together. */
 GEN_FN uint32_t papers_key(const struct papers_shape *p, uint32_t community)
 {
     return gen_mix32(gen_mix32(p->seed ^ 0x70617065u) + community);
 }
 #define PAPERS_ALL 0xffffffffu
 
-/* Returns the member i to which an end belongs: prefix[i] <= end < prefix[i + 1]. `end` is the
- * number of the end in its community. */
+/* Returns the member to which the end belongs: prefix[member] <= end < prefix[member + 1]. `end` is
+ * its number in the community before the permutation. */
 GEN_FN uint32_t papers_member(const struct papers_shape *p, const int32_t *prefix, uint32_t end)
 {
     uint32_t low = 0, high = p->members;
@@ -110,7 +104,7 @@ GEN_FN int32_t papers_neighbour(const struct papers_shape *p, const int32_t *pre
                      g);
 }
 
-/* Where the neighbours of node v begin. */
+/* The place in that list where the neighbours of node v begin. */
 GEN_FN int64_t papers_offset(const struct papers_shape *p, const int32_t *prefix, uint32_t v)
 {
     uint32_t i = v / p->communities, g = v % p->communities;
@@ -119,8 +113,8 @@ GEN_FN int64_t papers_offset(const struct papers_shape *p, const int32_t *prefix
     return (int64_t)p->communities * prefix[i] + (int64_t)g * (prefix[i + 1] - prefix[i]);
 }
 
-/* The class of a node. Three nodes in four have the class of their community, and the others have a
- * random class. */
+/* The class of a node. Three nodes in four have the class of their community, the others a random
+ * class. */
 GEN_FN int32_t papers_label(const struct papers_shape *p, uint32_t classes, uint32_t v)
 {
     uint32_t key = papers_key(p, PAPERS_ALL), own = gen_mix32(key ^ gen_mix32(v));
@@ -134,8 +128,8 @@ GEN_FN float papers_mean(const struct papers_shape *p, uint32_t label, uint32_t 
     return gen_mix32(papers_key(p, PAPERS_ALL) ^ (label << 16 | d)) & 1 ? 0.0625f : -0.0625f;
 }
 
-/* The noise of feature d of a node, a multiple of 1/128 between -2 and 2. float16 holds the sum of
- * mean and noise exactly. */
+/* The noise of feature d of a node: a multiple of 1/128 between -2 and 2. So float16 holds mean
+ * plus noise exactly. */
 GEN_FN float papers_noise(const struct papers_shape *p, uint32_t v, uint32_t d)
 {
     struct gen_block b = gen_philox(v, d / 8, 0, 0x66656174u, papers_key(p, PAPERS_ALL), p->seed);

@@ -7,13 +7,12 @@
 #include "base/util.h"
 #include "graph/cost.h"
 
-/* The largest window that we handle: of a convolution along a summed axis, or of a pooling. */
-enum { MAX_WINDOW = 16 };
+enum { MAX_WINDOW = 16 }; /* the largest window, of a pooling or a convolution, that we handle */
 
 struct collapse {
     struct graph *g;
     const uint32_t *uses; /* how often each of the first n values is used */
-    size_t n;             /* how many values the graph had at the start */
+    size_t n;             /* values of the graph at the start */
     struct err err;       /* why graph_add() refused a value; the sum then stays as it is */
 };
 
@@ -25,7 +24,7 @@ static const struct value *two(struct collapse *c, enum graph_op op, const struc
     return graph_add2(c->g, op, a, b, &c->err);
 }
 
-/* The sum along the axes, which stay as axes of size 1. */
+/* Keeps the summed axes, with size 1. */
 static const struct value *sum(struct collapse *c, const struct value *v, struct attr axes)
 {
     struct attr attrs[GRAPH_MAX_ATTRS] = {axes, attr_bool(true)};
@@ -37,7 +36,7 @@ static const struct value *times(struct collapse *c, const struct value *v, cons
     return dim_is(n, 1) ? v : two(c, OP_MUL, v, graph_size(c->g, n));
 }
 
-/* Did the graph have v at the start, as a float32 value that is used once? */
+/* Only a float32 value that the graph had at the start counts. */
 static bool used_once(const struct collapse *c, const struct value *v)
 {
     return v->id < c->n && c->uses[v->id] == 1 && v->dtype == DT_F32;
@@ -49,14 +48,13 @@ static bool known(const struct dim *d, int64_t *out)
     return d->fixed->is_number;
 }
 
-/* The axis of b that corresponds to `axis` of v; -1 if b has no such axis, or if it has size 1. */
+/* Returns the axis of b that corresponds to `axis` of v; -1 if b is constant along it. */
 static int64_t own_axis(const struct value *b, const struct value *v, int64_t axis)
 {
     int64_t own = axis - (int64_t)v->rank + (int64_t)b->rank;
     return own < 0 || dim_is(b->shape[own], 1) ? -1 : own;
 }
 
-/* Is b, broadcast to the shape of v, constant along each of these axes? */
 static bool is_uniform(const struct value *b, const struct value *v, const struct attr *axes)
 {
     for (size_t i = 0; i < axes->n; i++)
@@ -65,8 +63,7 @@ static bool is_uniform(const struct value *b, const struct value *v, const struc
     return true;
 }
 
-/* Broadcasts b to the shape of v, and returns its sum along `axes`. For each axis along which b is
- * constant, the sum is multiplied by the axis' size in v. */
+/* Sums b along `axes`, as if b were broadcast to the shape of v. */
 static const struct value *plain_sum(struct collapse *c, const struct value *b,
                                      const struct value *v, const struct attr *axes)
 {
@@ -85,7 +82,7 @@ static const struct value *plain_sum(struct collapse *c, const struct value *b,
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* (x @ w).sum(-1): the columns of w are added up first. */
+/* (x @ w).sum(-1): adds up the columns of w first. */
 static const struct value *sum_of_product(struct collapse *c, const struct value *v,
                                           const struct attr *axes)
 {
@@ -104,8 +101,7 @@ static const struct value *sum_of_product(struct collapse *c, const struct value
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* Each element of s is a sum of `count` elements of the convolution `of`, but without the bias.
- * Adds the bias `count` times. */
+/* s adds up `count` elements of the convolution `of` without the bias. Adds the bias as often. */
 static const struct value *with_bias(struct collapse *c, const struct value *s,
                                      const struct value *of, const struct dim *count)
 {
@@ -118,7 +114,7 @@ static const struct value *with_bias(struct collapse *c, const struct value *s,
     return two(c, OP_ADD, s, times(c, b, count));
 }
 
-/* Floor and ceiling of a / b, for b > 0. */
+/* b must be positive. */
 static int64_t floor_div(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0);
@@ -129,10 +125,9 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return -floor_div(-a, b);
 }
 
-/* Side i is spatial axis i of a convolution, which is axis 2 + i of a tensor. Tap k is place k of
- * the window along a side. If the output is summed along the side, tap k is multiplied with a sum
- * of the input along the side. This sum leaves out the first `before` and the last `after`
- * elements. Finds these two numbers. Returns false if they are not known. */
+/* Side i is spatial axis i of a convolution, axis 2 + i of its tensors. Tap k is place k of the
+ * window along a side. A sum along the side multiplies tap k by a sum of the input that leaves out
+ * the first `before` and last `after` elements. Returns false if these numbers are not known. */
 static bool find_cuts(const struct value *v, size_t i, int64_t window, int64_t k, int64_t *before,
                       int64_t *after)
 {
@@ -153,7 +148,6 @@ static bool find_cuts(const struct value *v, size_t i, int64_t window, int64_t k
     return true;
 }
 
-/* The sum of x along the axis, without its first `before` and last `after` elements. */
 static const struct value *cut_sum(struct collapse *c, const struct value *x, int64_t axis,
                                    int64_t before, int64_t after)
 {
@@ -166,7 +160,7 @@ static const struct value *cut_sum(struct collapse *c, const struct value *x, in
     return sum(c, x, attr_axis(axis));
 }
 
-/* Replaces side i of x by `window` sums: entry k is the sum that tap k is multiplied with. */
+/* Replaces side i of x by `window` sums, one for each tap. */
 static const struct value *sums_of_side(struct collapse *c, const struct value *v,
                                         const struct value *x, size_t i, int64_t window)
 {
@@ -197,9 +191,8 @@ static void set_int(struct attr *attrs, const struct value *v, const char *name,
     attrs[op_attr_place(v->op, name)].ints[i] = n;
 }
 
-/* If all sides are summed, the result is a matrix product of the sums and the weights. The
- * weights of a transposed convolution have their first two axes the other way round, so we swap
- * these axes first. */
+/* If all sides are summed, the result is a matrix product of sums and weights. A transposed
+ * convolution has the first two axes of its weights swapped. */
 static const struct value *product_of_sums(struct collapse *c, const struct value *v,
                                            const struct value *sums)
 {
@@ -222,13 +215,11 @@ static const struct value *product_of_sums(struct collapse *c, const struct valu
     return y ? graph_reshape(c->g, y, v->rank, result, &c->err) : NULL;
 }
 
-/* Which sides of a convolution are summed. `order` lists the axes of a tensor: the first two axes,
- * then the summed sides, then the other sides. */
+/* Which sides of a convolution are summed. */
 struct sides {
-    bool summed[GRAPH_MAX_RANK]; /* one per axis */
-    int64_t order[GRAPH_MAX_RANK];
-    /* `first_kept` is the place in `order` of the first side that is not summed. */
-    uint32_t rank, first_kept;
+    bool summed[GRAPH_MAX_RANK];
+    int64_t order[GRAPH_MAX_RANK]; /* axes 0 and 1, then the summed sides, then the others */
+    uint32_t rank, first_kept;     /* order[first_kept] is the first side that is not summed */
 };
 
 static void order_sides(struct sides *s)
@@ -272,7 +263,7 @@ static const struct value *fold_sides(struct collapse *c, const struct value *v,
     return v ? graph_reshape(c->g, v, n, shape, &c->err) : NULL;
 }
 
-/* Returns a convolution like v, but only along the sides that are not summed. The taps of the
+/* If some sides are not summed, the result is a convolution along these sides. The taps of the
  * summed sides become input channels. */
 static const struct value *conv_of_sums(struct collapse *c, const struct value *v,
                                         const struct value *sums, const struct sides *s)
@@ -296,8 +287,7 @@ static const struct value *conv_of_sums(struct collapse *c, const struct value *
     return y ? graph_reshape(c->g, y, v->rank, shape, &c->err) : NULL;
 }
 
-/* Returns the sum of the convolution v along `axes`, as a matrix product or a convolution of sums
- * of its input. Returns NULL if there is no such form. */
+/* Returns NULL if sums of the input cannot give the sum of the convolution. */
 static const struct value *sum_of_conv(struct collapse *c, const struct value *v,
                                        const struct attr *axes)
 {
@@ -326,7 +316,7 @@ static const struct value *sum_of_conv(struct collapse *c, const struct value *v
 static const struct value *linear_sum(struct collapse *c, const struct value *v,
                                       const struct attr *axes);
 
-/* The sum of operand k of v, if the operand has the shape of v and is a linear map; else NULL. */
+/* Returns NULL if the operand has another shape than v, or is not a linear map. */
 static const struct value *operand_sum(struct collapse *c, const struct value *v, uint32_t k,
                                        const struct attr *axes)
 {
@@ -356,8 +346,8 @@ static const struct value *sum_of_terms(struct collapse *c, const struct value *
     return two(c, v->op, a, b);
 }
 
-/* The sum of v along the axes, which stay as axes of size 1. NULL if v is not a linear map, or if v
- * has another use, because then the map would have to be computed anyway. */
+/* Sums v along the axes, which stay with size 1. Returns NULL if v is not a linear map, or if
+ * another value needs v anyway. */
 static const struct value *linear_sum(struct collapse *c, const struct value *v,
                                       const struct attr *axes)
 {
@@ -385,15 +375,11 @@ static const struct value *linear_sum(struct collapse *c, const struct value *v,
 enum { MAX_SCALES = 4 };
 
 struct pooling {
-    const struct value *conv; /* the convolution before the pooling */
-    /* The operations between the convolution and the pooling. Each multiplies or divides by one
-     * number. */
-    const struct value *scale[MAX_SCALES];
-    /* The size and the step of the windows along each axis of `conv`; 0 means that the axis has no
-     * windows. */
+    const struct value *conv;
+    const struct value *scale[MAX_SCALES]; /* scalings by one number between conv and pooling */
+    /* The size and the step of the windows per axis of `conv`; 0 for an axis without windows. */
     int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK];
-    /* `n` is the number of axes with windows, `scales` the number of entries in `scale`. */
-    uint32_t n, scales;
+    uint32_t n, scales; /* axes with windows; entries of `scale` */
 };
 
 static bool is_scale(const struct value *v)
@@ -402,8 +388,7 @@ static bool is_scale(const struct value *v)
            v->args[1]->rank == 0;
 }
 
-/* Fills *p if v adds up windows along sides of a convolution. The convolution may be scaled before
- * the windows are added up. Returns false if v is anything else. */
+/* Fills *p if v adds up windows of a convolution, scaled or not. Else returns false. */
 static bool read_pooling(const struct collapse *c, const struct value *v, struct pooling *p)
 {
     const struct value *w = v->args[0];
@@ -426,21 +411,20 @@ static bool read_pooling(const struct collapse *c, const struct value *v, struct
     return ok;
 }
 
-/* A convolution and the pooling after it become one new convolution. This struct says how to make
- * the new weights along one side. Put `before` zeros before the old weights and `after` zeros after
- * them. Then slide the pooling's window over the result in steps of `step`: each sum is one new
- * weight. If the convolution is transposed, `pad` is the padding of the new convolution. */
+/* How to make the weights, along one side, of one convolution that replaces a convolution and its
+ * pooling. Put `before` zeros before the old weights and `after` zeros after them. Then slide the
+ * pooling's window over them in steps of `step`: each sum is a new weight. `pad` is the padding of
+ * the new convolution, if it is transposed. */
 struct side {
     int64_t before, after, step, pad;
 };
 
 /* Fills *s for a side with `window` weights. Returns false if `before` would be negative.
  *
- * For a transposed convolution, the numbers follow from its definition. Let x be its input and w
- * its weights. It adds x[j] * w[k] to place stride*j + k - padding of its output. Element i of the
- * pooling adds up the places step*i + t, with t from 0 to the pooling window's size - 1. So in
- * element i, x[j] is multiplied by the sum of all w[k] with k = step*i - stride*j + t + padding. If
- * stride == step, this sum depends only on i - j, as in a convolution with stride 1. */
+ * A transposed convolution adds x[j] * w[k] to element stride*j + k - padding of its output.
+ * Element i of the pooling adds up the elements step*i + t, for 0 <= t < size. So there, x[j] is
+ * multiplied by the sum of all w[k] with k = step*i - stride*j + t + padding. If stride == step,
+ * this sum depends only on i - j, as in a convolution with stride 1. */
 static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, struct side *s)
 {
     int64_t size = p->size[axis], step = p->step[axis];
@@ -456,9 +440,8 @@ static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, st
     return s->before >= 0;
 }
 
-/* Can one convolution replace the convolution and its pooling, and does it need fewer
- * multiplications? Fills `sides`. The stride of a transposed convolution must be the step of the
- * pooling; the new convolution then has stride 1. */
+/* Can one convolution with fewer multiplications replace the two? Fills `sides`. The stride of a
+ * transposed convolution must be the step of the pooling. */
 static bool pooling_saves(const struct pooling *p, struct side *sides)
 {
     int64_t before = 1, after = 1, window;
@@ -478,8 +461,6 @@ static bool pooling_saves(const struct pooling *p, struct side *sides)
     return after < before;
 }
 
-/* The weights of the one convolution that replaces a convolution and its pooling. Each place of the
- * new window has the sum of the weights that fall on it. */
 static const struct value *pooled_weights(struct collapse *c, const struct pooling *p,
                                           const struct side *sides)
 {
@@ -505,7 +486,6 @@ static const struct value *pooled_weights(struct collapse *c, const struct pooli
     return w ? graph_add(c->g, OP_SUM, &w, attrs, &c->err) : NULL;
 }
 
-/* If v adds up windows of a convolution, returns one convolution for both, else NULL. */
 static const struct value *pooled_conv(struct collapse *c, const struct value *v)
 {
     struct pooling p;
@@ -536,7 +516,6 @@ static const struct value *pooled_conv(struct collapse *c, const struct value *v
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* The number of elements that the reduction v combines into one. */
 static const struct dim *combined(struct collapse *c, const struct value *v)
 {
     const struct attr *axes = value_attr(v, "dim");
@@ -555,7 +534,7 @@ static const struct value *single_element(struct collapse *c, const struct value
     return graph_reshape(c->g, v->args[0], v->rank, v->shape, &c->err);
 }
 
-/* A simpler value for the sum or mean v; NULL if there is none. */
+/* Returns NULL if there is no simpler form of v. */
 static const struct value *simpler(struct collapse *c, const struct value *v)
 {
     if (v->id >= c->n || (v->op != OP_SUM && v->op != OP_MEAN) || v->dtype != DT_F32)

@@ -3,14 +3,14 @@
  *
  *     "div(exp($a), sum(exp($a), $axes, true))"
  *
- * An operation lists all its operands, then all its attributes, in the order of ops.def. In their
- * places stand names, numbers, words and other operations:
+ * An operation lists all its operands, then all its attributes, in the order of ops.def. Each is:
  *   $name              any value or any attribute; the same one wherever the name occurs
  *   2, inf             an equal number; as an attribute also an equal size, or a list with this
  *                      number as its only entry
  *   true, false        a bool attribute
  *   none               an operand or attribute that is absent
  *   any other word     an attribute with this text
+ *   an operation       a value of this operation
  * Sums and products of at most 8 operands match in any order and grouping. Other commutative
  * operations match in both orders.
  *
@@ -35,11 +35,11 @@ struct pattern; /* does not change once it is parsed */
 struct bindings {
     struct {
         const char *name;          /* without "$" */
-        const struct value *value; /* the name stands for this value, or else for `attr` */
+        const struct value *value; /* what the name stands for; if NULL, it is `attr` */
         const struct attr *attr;
     } of[PATTERN_MAX_NAMES];
     size_t n;
-    unsigned steps; /* how many comparisons are left */
+    unsigned steps; /* comparisons left */
 };
 
 #define BINDINGS_INIT          \
@@ -54,13 +54,13 @@ enum graph_op pattern_op(const struct pattern *p);
 
 /* Adds to `b` what the names stand for. A failed match leaves `b` unchanged. */
 bool pattern_matches(const struct pattern *p, const struct value *v, struct bindings *b);
-/* Does x match the first of the pattern's two operands, and y the second? */
+/* Matches x with the first of the pattern's two operands, and y with the second. */
 bool pattern_matches_two(const struct pattern *p, const struct value *x, const struct value *y,
                          struct bindings *b);
 void pattern_bind(struct bindings *b, const char *name, const struct value *v);
 void pattern_bind_attr(struct bindings *b, const char *name, const struct attr *a);
 
-/* Builds the value that the pattern describes. NULL if the graph refuses one of its operations. */
+/* Returns NULL if the graph refuses an operation of the pattern. */
 const struct value *pattern_build(struct graph *g, const struct pattern *p,
                                   const struct bindings *b);
 

@@ -1,5 +1,4 @@
-/* collect.c - writes the statements that add a term to a collector and that finish it (collect.h).
- */
+/* collect.c - writes the statements that add to a collector and that finish it (collect.h). */
 #include "graph/reference/collect.h"
 
 #include "base/util.h"
@@ -9,7 +8,7 @@ bool collect_is_index(enum collect k)
     return k == COLLECT_ARGMAX || k == COLLECT_ARGMIN;
 }
 
-/* Does the collector model the rounding of its partial results? */
+/* Does the collector model how its partial results are rounded? */
 static bool rounds(const struct emit *e, const struct collector *c)
 {
     return e->mode.kind != REFERENCE_MAGNITUDE && c->kind <= COLLECT_PROD &&
@@ -52,22 +51,22 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
 
 /* ---- adding a term --------------------------------------------------------------------------- */
 
-/* Keeps the larger (or smaller) of the element so far and the term. If they are equal, keeps the
- * element so far. A NaN is chosen before any number. */
+/* Keeps the better of the result so far and the term; the result so far if they are equal. A NaN is
+ * better than any number. */
 static void add_choice(struct emit *e, const struct collector *c, struct term t, const char *index)
 {
     bool most = c->kind == COLLECT_MAX || c->kind == COLLECT_ARGMAX,
          arg = collect_is_index(c->kind);
     const char *better = arena_printf(e->u.arena, "%s == %s && !(%s %s %s)", c->v, c->v, t.v,
                                       most ? "<=" : ">=", c->v);
-    if (arg) /* take the first element in any case: it may be -inf */
+    if (arg) /* the first element may be -inf; take it in any case */
         better = arena_printf(e->u.arena, "%s < 0 || (%s)", c->m, better);
     struct index take = index_text(&e->u, scope_depth(e->u.at), "%s", better);
     if (e->mode.kind == REFERENCE_SIGMA && !arg)
         unit_set(&e->u, c->m, "= hone_pick(%s, %s, %s, %s, %s)", take.text, c->v, t.v, c->m, t.m);
     else
         unit_set(&e->u, c->m, "= %s ? %s : %s", take.text, arg ? index : t.m, c->m);
-    /* A statement of unit_set() would be dropped here, because only the loop itself reads c->v. */
+    /* unit_do(), because unit_set() is dropped if only the loop itself reads the variable. */
     if (arg)
         unit_do(&e->u, "%s = %s ? %s : %s", c->v, take.text, t.v, c->v);
     else
@@ -80,14 +79,13 @@ static const char *term_key(struct emit *e, const struct collector *c)
                         COLLECT_CHAIN, c->chains, c->n);
 }
 
-/* Returns the expression `text`, a partial result. In a NOISY reference, rounds it at random. */
+/* Returns the partial result `text`, in a NOISY reference rounded at random. */
 static const char *step(struct emit *e, const struct collector *c, const char *text)
 {
     enum dtype inner = c->of->dtype == DT_F64 ? DT_F64 : DT_F32;
     return is_noisy(e) ? noisy_text(e, text, "0", inner, term_key(e, c)) : text;
 }
 
-/* Multiplies the product so far by the term. */
 static void add_factor(struct emit *e, const struct collector *c, struct term t)
 {
     struct arena *a = e->u.arena;
@@ -95,12 +93,9 @@ static void add_factor(struct emit *e, const struct collector *c, struct term t)
     unit_set(&e->u, c->v, "= %s", step(e, c, arena_printf(a, "%s * %s", c->v, t.v)));
     unit_set(&e->u, c->m, "+= hone_own(%.9g, %.9g, %s)", chain_rounding(c->of),
              least_error(c->of->dtype == DT_F64 ? DT_F64 : DT_F32), c->v);
-    /* A statement of unit_set() would be dropped here, because only the next round of the loop
-     * reads c->n. */
-    unit_do(&e->u, "%s += 1", c->n);
+    unit_do(&e->u, "%s += 1", c->n); /* see add_choice() */
 }
 
-/* Adds the chain to the sum, and begins a new chain. */
 static void end_chain(struct emit *e, const struct collector *c)
 {
     const char *const clear[] = {c->s, c->squares, c->q, c->n};
@@ -164,10 +159,8 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
         unit_set(&e->u, c->m, "%s %s", op, t.m);
 }
 
-/* 16 times the variance of the shared errors of source k, as text. c->off[k] is the change of the
- * sum if the source is wrong by 4 sigma, so its square is 16 times a variance. If the source's
- * errors are one-sided, we subtract c->own[k], because the variances of the terms already contain
- * that part. */
+/* Returns 16 times the variance of the shared errors of source k, as text. c->off[k] is a change at
+ * 4 sigma, so its square is 16 variances. */
 static const char *off_squared(struct emit *e, const struct collector *c, uint32_t k)
 {
     struct arena *a = e->u.arena;
@@ -176,8 +169,7 @@ static const char *off_squared(struct emit *e, const struct collector *c, uint32
                : arena_printf(a, "%s * %s", c->off[k], c->off[k]);
 }
 
-/* Each element of the source has an error of its own, so the sum of shared errors starts anew when
- * the terms reach another element. */
+/* Each element of the source has its own error, so off[k] starts anew at another element. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off)
 {
@@ -187,9 +179,7 @@ void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struc
     unit_set(&e->u, c->off[k], "= 0");
     if (c->biased[k])
         unit_set(&e->u, c->own[k], "= 0");
-    /* A statement of unit_set() would be dropped here, because only the next round of the loop
-     * reads c->at[k]. */
-    unit_do(&e->u, "%s = (double)(%s)", c->at[k], at);
+    unit_do(&e->u, "%s = (double)(%s)", c->at[k], at); /* see add_choice() */
     unit_close(&e->u, was);
     const char *by = unit_let(&e->u, "%s - %s", off.v, t.v);
     unit_set(&e->u, c->off[k], "+= %s", by);
@@ -199,9 +189,8 @@ void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struc
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* The variance of the shared errors that are not yet in c->m, as text to append. If `biased` is
- * true, takes only the sources with one-sided errors, else only the other sources. "" if there are
- * none of these. */
+/* Returns the variance of the shared errors that are not yet in c->m, as text to append. `biased`
+ * selects the sources with one-sided errors, or the others. */
 static const char *shared_sum(struct emit *e, const struct collector *c, bool biased)
 {
     const char *text = "";
@@ -211,9 +200,8 @@ static const char *shared_sum(struct emit *e, const struct collector *c, bool bi
     return text;
 }
 
-/* The one-sided error of the sum v. If its terms are products, this is the error of adding them up;
- * else it is the one-sided error of the terms. NULL if there is none. `chain` is the variance of
- * the roundings of the partial sums. */
+/* Returns the one-sided error of the sum v, or NULL. For products this comes from adding them up,
+ * else from the terms. `chain` is the variance of the roundings of the partial sums. */
 static const char *bias_of(struct emit *e, const struct collector *c, const char *v,
                            const char *chain)
 {
@@ -247,9 +235,9 @@ struct term collect_now(struct emit *e, const struct collector *c)
 }
 
 /* Adds the one-sided error of the element (bias_axis in emit.h). A NOISY reference moves all
- * elements that use the same column of the weight in the same direction. A SIGMA reference adds the
- * square of the error to the variance of a plain sum. The variance of a sum of products already
- * covers the error. Such a sum keeps t->bias, because a later sum reads it. */
+ * elements of one column in the same direction. A SIGMA reference adds the square to the variance
+ * of a plain sum. The variance of a sum of products already contains it; such a sum keeps t->bias
+ * for a later sum. */
 static void add_bias(struct emit *e, const struct collector *c, struct term *t)
 {
     int axis = e->store[c->of->id].bias_axis;

@@ -1,5 +1,5 @@
-/* drawn.c - chooses the values that get copies with random errors, and puts the copies into the
- * graph (drawn.h). */
+/* drawn.c - chooses the values that get copies with random errors, and adds the copies (drawn.h).
+ * The arrays of a plan have one entry per value, by its old id. */
 #include "graph/reference/drawn.h"
 
 #include <string.h>
@@ -8,24 +8,20 @@
 
 struct plan {
     struct emit *e;
-    bool *affected; /* one per value: does it depend on a product in TF32? */
-    /* One per value: does it depend on a sum of affected elements? The terms of such a sum may
-     * share an error. */
-    bool *mixed;
-    bool *copied;                 /* one per value: does it need a copy? */
-    const struct value **copy;    /* by old id: the copy of the value, or NULL */
-    const struct value **rounded; /* by old id: the value rounded at random, or NULL */
+    bool *affected; /* does the value depend on a product in TF32? */
+    bool *mixed;    /* does it depend on a sum of affected elements, which may share an error? */
+    bool *copied;   /* does it need a copy? */
+    const struct value **copy;    /* the copy, or NULL */
+    const struct value **rounded; /* the value rounded at random, or NULL */
     VEC(struct value *) values;   /* the values in their new order */
-    /* One per value of the new order: the lowered_note (lower.h), and the marks DRAWN_...
-     * (emit.h) */
-    VEC(uint8_t) notes, kinds;
+    VEC(uint8_t) notes, kinds;    /* by new id: enum lowered_note (lower.h); DRAWN_... (emit.h) */
 };
 
 /* ---- which values ---------------------------------------------------------------------------- */
 
-/* v computes sums of products. Counts the operands of v that are rounded to TF32 once for many
- * sums. Sets *first to the index of the first of them. A recurrent operation has one, its weight.
- * Its state does not count, because each step has another state and rounds it anew. */
+/* Counts the operands of v that are rounded to TF32 once for many sums. *first is the index of the
+ * first one. A recurrent operation rounds its state anew in each step, so the state does not
+ * count. */
 static uint32_t rounded_operands(const struct emit *e, const struct value *v, uint32_t *first)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -60,8 +56,8 @@ static bool adds_up(const struct value *v)
     }
 }
 
-/* Finds out which values need a copy. These are the affected values from which a mixed output is
- * computed, and the output's value itself. */
+/* Finds the values that need a copy: mixed outputs, and the affected values they are computed
+ * from. */
 static void mark(struct plan *p)
 {
     const struct graph *g = p->e->g;
@@ -103,8 +99,7 @@ static struct value *new_value(struct plan *p, const struct value *like)
     return v;
 }
 
-/* Returns a value that rounds `now` at random. `now` is the value with the old id `old`, or its
- * copy. */
+/* Returns a value that rounds `now`, the value with the old id `old` or its copy. */
 static const struct value *rounded(struct plan *p, uint32_t old, const struct value *now,
                                    uint8_t kind)
 {
@@ -144,7 +139,7 @@ static void round_operands(struct plan *p, struct value *v)
         v->args[k] = rounded(p, v->args[k]->id, v->args[k], 0);
 }
 
-/* Lists the values in their new order: each value, and after it its copy if it has one. */
+/* Lists each value, and after it its copy if it has one. */
 static void rebuild(struct plan *p)
 {
     struct graph *g = p->e->g;
@@ -159,8 +154,7 @@ static void rebuild(struct plan *p)
     }
 }
 
-/* Gives the values their new ids. They kept the old ids until now, because the arrays of the plan
- * are indexed by old ids. */
+/* Gives the values their new ids. */
 static void install(struct plan *p)
 {
     struct graph *g = p->e->g;
@@ -223,10 +217,9 @@ bool drawn_plan(struct emit *e)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* The rounding error of a copy is nearly normally distributed. Its standard deviation is
- * 2^-11/sqrt(3) times the number that is rounded. Errors with only two values, +x and -x, would not
- * be good enough. Two such errors cancel in half of the samples, so a sum of few products would
- * often seem to have no error. */
+/* The rounding error of a copy is nearly normal. Its standard deviation is 2^-11/sqrt(3) times the
+ * number. Errors with only two values, +x and -x, would cancel too often: two of them cancel in
+ * half of the samples, so a sum of few products would often seem to have no error. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

@@ -1,5 +1,5 @@
-/* emit.c - writes one element of a value (emit.h). This file has leaves, broadcasting, views and
- * reads by index. The other operations are in the other emit_*.c. */
+/* emit.c - writes one element of a value (emit.h): leaves, broadcasting, views and reads by index.
+ * The other emit_*.c have the other operations. */
 #include "graph/reference/emit.h"
 
 #include <string.h>
@@ -111,7 +111,7 @@ static struct term emit_flip(struct emit *e, const struct value *v, struct place
     return emit_value(e, v->args[0], &q);
 }
 
-/* In the padding, the element is the fill number. The text must not read the operand there. */
+/* In the padding, the element is the fill number; the text must not read the operand there. */
 static struct term emit_pad(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *a = v->args[0];
@@ -144,7 +144,7 @@ static struct term emit_pad(struct emit *e, const struct value *v, struct place 
     return t;
 }
 
-/* Each operand is read only at the places that it fills. */
+/* Reads each operand only at the places that it fills. */
 static struct term emit_cat(struct emit *e, const struct value *v, struct place *p)
 {
     uint32_t axis = (uint32_t)value_attr(v, "dim")->ints[0];
@@ -285,8 +285,7 @@ const char *kernel_type(const struct value *v)
     return "float";
 }
 
-/* Sets e->u.real to the type of the statements that compute v. Returns the old type, which the
- * caller puts back. */
+/* Sets e->u.real to the type that computes v. Returns the old type; the caller restores it. */
 static const char *type_begin(struct emit *e, const struct value *v)
 {
     const char *was = e->u.real;
@@ -314,10 +313,9 @@ static int source_number(const struct shared_error *s, const struct value *v)
     return -1;
 }
 
-/* v is source k, a value with one-sided errors. Writes v as the terms of the sum read it, with its
- * variance. If s->off is k, v is increased by 4 times its one-sided error. Stores in s->at[k] the
- * place along bias_axis. All elements of v that share this place are wrong in the same
- * direction. */
+/* Writes source k, a value v with one-sided errors, with its variance. If s->off is k, adds 4 times
+ * the one-sided error. Sets s->at[k] to the place along bias_axis: elements that share it are wrong
+ * in the same direction. */
 static struct term emit_biased(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;
@@ -332,8 +330,7 @@ static struct term emit_biased(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* v is source k. Writes v as the terms of the sum read it, without a variance. If s->off is k, v is
- * increased by 4 sigma. Stores the place in s->at[k]. */
+/* Writes source k, the value v, without a variance. If s->off is k, adds 4 sigma. Sets s->at[k]. */
 static struct term emit_source(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;
@@ -349,9 +346,7 @@ static struct term emit_source(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* OFF0_, OFF1_, ... of a value say what the value becomes if one of its sources is wrong by 4
- * sigma. Returns true if scratch holds them for v, and if all sources of v are also sources of the
- * current sum (e->shared). */
+/* Does scratch hold OFF of v, and are all sources of v also sources of the current sum? */
 static bool has_offs(const struct emit *e, const struct value *v)
 {
     const struct shared_error *own = e->store[v->id].offs;
@@ -377,9 +372,8 @@ static struct term emit_offs(struct emit *e, const struct value *v, struct place
     return t;
 }
 
-/* v is a source of shared errors, or lies between a source and the sum. In the second case we
- * compute v again even if it is stored. The stored value does not show how v changes if one source
- * is wrong. But if has_offs() is true, scratch also holds the changed values, and we read them. */
+/* v is a source of shared errors, or lies between a source and the sum. In the second case, VAL
+ * does not show how v changes if a source is wrong. So we read OFF, or else compute v again. */
 static struct term emit_on_path(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);
@@ -396,7 +390,6 @@ static struct term emit_on_path(struct emit *e, const struct value *v, struct pl
     return t;
 }
 
-/* emit_value() while e->only_own is true. */
 static struct term emit_only_own(struct emit *e, const struct value *v, struct place *p)
 {
     enum op_kind kind = op_row(v->op)->kind;

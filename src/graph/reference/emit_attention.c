@@ -1,7 +1,6 @@
 /*
- * emit_attention.c - writes the C text of attention. A unit (one run of the text, emit.h) makes a
- * row of the result, in two passes over the keys. In a SIGMA reference (reference_mode.h), a third
- * pass adds the errors of the weights.
+ * emit_attention.c - writes attention. A unit (emit.h) makes a row of the result, in two passes
+ * over the keys. In a SIGMA reference, a third pass adds the errors of the weights.
  */
 #include <math.h>
 #include <string.h>
@@ -12,9 +11,9 @@
 
 struct attention {
     const struct value *v;
-    struct place row; /* the unit's row of the result; the index along the last axis is not set */
+    struct place row; /* the unit's row of the result; its last index is not set */
     const char *scale;
-    struct index keys; /* the number of keys that the query reads */
+    struct index keys; /* how many keys the query reads */
 };
 
 static struct place key_place(struct emit *e, struct attention *a, struct index j,
@@ -27,13 +26,12 @@ static struct place key_place(struct emit *e, struct attention *a, struct index 
     return p;
 }
 
-/* Returns the number of the pair of this unit's query and key j. */
+/* Numbers the pairs of a query and a key. */
 static struct index pair_number(struct emit *e, struct attention *a, struct index j)
 {
     return index_add(&e->u, index_mul(&e->u, unit_index(), a->keys), j);
 }
 
-/* The dot product of the query and key j. */
 static struct term dot(struct emit *e, struct attention *a, struct index j)
 {
     const struct value *q = a->v->args[0], *k = a->v->args[1];
@@ -58,10 +56,9 @@ static struct term dot(struct emit *e, struct attention *a, struct index j)
     return collect_now(e, &c);
 }
 
-/* Returns `text`, the result of a float32 operation, as a term. `m` is the variance that the errors
- * of its operands give it. A SIGMA reference adds the variance of the rounding. A NOISY reference
- * adds an error that is uniform in +-spread, and rounds at random. `pair` is the number of the pair
- * of query and key, and `salt` is different for each rounding of one pair. */
+/* Rounds `text`, the result of a float32 operation. `m` is its variance before the rounding. A
+ * NOISY reference first adds an error that is uniform in +-spread. Each rounding of a pair of query
+ * and key has its own `salt`. */
 static struct term rounded(struct emit *e, struct attention *a, const char *text, const char *m,
                            const char *spread, struct index pair, int salt)
 {
@@ -77,7 +74,7 @@ static struct term rounded(struct emit *e, struct attention *a, const char *text
     return t;
 }
 
-/* The score of key j: q . k * scale, with the mask applied. */
+/* Returns q . k * scale, with the mask applied. */
 static struct term score(struct emit *e, struct attention *a, struct index j)
 {
     const struct value *q = a->v->args[0], *k = a->v->args[1], *mask = a->v->args[3];
@@ -122,8 +119,8 @@ static struct attention attention_of(struct emit *e, const struct value *v)
     return a;
 }
 
-/* Writes two passes over the keys. The first finds the largest score, the second adds up the
- * weighted values. If the mask leaves no key for the query, the row is 0, as in PyTorch. */
+/* The first pass finds the largest score, the second adds up the weighted values. If the mask hides
+ * all keys, the row is 0, as in PyTorch. */
 static void values_line(struct emit *e, const struct value *v, bool with_mag)
 {
     const struct value *w = v->args[2];
@@ -164,8 +161,8 @@ static void values_line(struct emit *e, const struct value *v, bool with_mag)
 /* ---- with errors ----------------------------------------------------------------------------- */
 
 /* The weight of a key is exp(score - largest score). Flash attention hands the weights to tensor
- * cores in the dtype of the values. If this dtype is narrower than float32, the weights are rounded
- * to it, and `narrow` is the rounded weight. */
+ * cores in the dtype of the values. `narrow` is the weight rounded to this dtype, if this is
+ * narrower than float32. */
 struct weight {
     struct term w;
     const char *narrow;
@@ -202,10 +199,9 @@ static struct weight weight_of(struct emit *e, struct attention *a, struct index
 
 struct errors {
     struct attention a;
-    /* `most` is the largest score, `sum` the sum of the weights, and `sum_squares` the sum of the
-     * squares of the partial sums of `sum`. */
+    /* The largest score; the sum of the weights; the sum of the squares of its partial sums. */
     const char *most, *sum, *sum_squares;
-    const char *chain; /* the variance of rounding a partial sum, divided by that sum's square */
+    const char *chain; /* the variance of rounding a partial sum, divided by its square */
     struct index zero, size;
 };
 
@@ -220,8 +216,8 @@ static struct place value_place(struct emit *e, struct errors *x, struct index j
     return from;
 }
 
-/* Adds up weight * value over the keys. VAL holds the sum so far. MAG holds the variance that comes
- * from the roundings of this sum and from the errors of the values. */
+/* Adds up weight * value over the keys in VAL. MAG gets the variance of the roundings of this sum
+ * and of the values. */
 static void add_values(struct emit *e, struct errors *x)
 {
     const struct value *v = x->a.v;
@@ -252,8 +248,8 @@ static void add_values(struct emit *e, struct errors *x)
     unit_close(&e->u, was);
 }
 
-/* An error d of a weight moves the result by d * (value - result) / sum, because the weight is also
- * a term of the sum. */
+/* The weight is also a term of the sum. So an error d of the weight moves the result by
+ * d * (value - result) / sum. */
 static void add_weight_errors(struct emit *e, struct errors *x)
 {
     const struct value *v = x->a.v;

@@ -1,10 +1,10 @@
 /*
- * emit_error.c - writes the rounding error of an element. A SIGMA reference (reference_mode.h)
- * computes the variance of the error, a NOISY reference draws the error at random.
- * docs/tolerance.md has the rules and their reasons.
+ * emit_error.c - writes the rounding error of an element: its variance in a SIGMA reference
+ * (reference_mode.h), a random error in a NOISY reference. docs/tolerance.md has the rules and
+ * their reasons.
  *
- * In this file, f is the exact result of an operation, or the text that computes this result. u is
- * unit_roundoff() of a type. sigma is the root of a variance.
+ * f is the exact result of an operation, u the unit roundoff of a type, and sigma the root of a
+ * variance.
  */
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static double unit_roundoff(enum dtype t)
     return ldexp(1, -1 - dtype_mantissa_bits(t));
 }
 
-/* Inside of an operation, narrow types are computed in float32. */
+/* Operations compute narrow types in float32. */
 static enum dtype inner_type(enum dtype t)
 {
     return t == DT_F64 ? DT_F64 : DT_F32;
@@ -31,8 +31,7 @@ static bool is_narrow(enum dtype t)
     return dtype_is_float(t) && t != inner_type(t);
 }
 
-/* A rounding of f to the type adds an error that is uniform in +-u|f|. Returns the variance of that
- * error divided by f^2. */
+/* Returns the variance, divided by f^2, of an error that is uniform in +-u|f|. */
 static double rounding_of(enum dtype t)
 {
     double u = unit_roundoff(t);
@@ -62,8 +61,8 @@ double least_error(enum dtype t)
 
 /* ---- the error that an elementwise operation makes ------------------------------------------- */
 
-/* The error that an operation adds to the errors of its operands. OWN_ROUND is one rounding.
- * OWN_FUNCTION is the error of a library function: up to 2 ulp, and then one rounding. */
+/* The error of the operation itself: none, one rounding, or that of a library function (up to 2 ulp
+ * and one rounding). */
 enum own { OWN_NONE, OWN_ROUND, OWN_FUNCTION };
 
 static const double FUNCTION_SPREAD = 4; /* 2 ulp, in units of u|f| */
@@ -117,8 +116,8 @@ static enum own own_of(const struct value *v)
     }
 }
 
-/* True if the operation computes an exponential. Implementations multiply the argument of the
- * exponential by log2(e), and round the product. */
+/* Does the operation compute an exponential? Implementations multiply its argument by log2(e), and
+ * round the product. */
 static bool rounds_argument(enum graph_op op)
 {
     switch (op) {
@@ -145,9 +144,8 @@ static bool rounds_argument(enum graph_op op)
     }
 }
 
-/* Returns, as text, the size to which the operation's own error is relative. Usually this is f. It
- * is larger if the usual formula subtracts numbers larger than f. For example, elu is exp(x) - 1,
- * and gelu is x * (1 + erf(...)), where erf may be near -1. */
+/* Returns the size to which the operation's own error is relative. It is f, unless the usual
+ * formula subtracts larger numbers: elu is exp(x) - 1. */
 static const char *scale_text(struct emit *e, const struct value *v, const char *f,
                               const struct term *t)
 {
@@ -177,8 +175,7 @@ static const char *scale_text(struct emit *e, const struct value *v, const char 
     }
 }
 
-/* True if the operation has no error of its own: it only chooses among elements, or computes
- * exactly. */
+/* Has the operation no error of its own? */
 static bool only_chooses(const struct value *v)
 {
     switch (op_row(v->op)->kind) {
@@ -193,8 +190,7 @@ static bool only_chooses(const struct value *v)
     }
 }
 
-/* Is v rounded to its narrow type here? If v only chooses among elements that are rounded already,
- * it is not rounded again. */
+/* Is v rounded to its narrow type here? Choosing among rounded elements needs no rounding. */
 static bool rounds_here(const struct emit *e, const struct value *v)
 {
     bool inner = false;
@@ -214,7 +210,7 @@ static bool is_zero(const char *m)
     return str_eq(m, TERM_NO_ERROR);
 }
 
-/* Does f jump, so that a small error of an operand may change the result a lot? */
+/* Can a small error of an operand change f a lot? */
 static bool jumps(const struct value *v)
 {
     switch (v->op) {
@@ -235,7 +231,7 @@ static bool jumps(const struct value *v)
     }
 }
 
-/* The text of f with `by` appended to operand k, and to every operand that is the same value. */
+/* Returns the text of f with `by` appended to operand k wherever it occurs. */
 static const char *moved_text(struct emit *e, const struct value *v, const struct term *args,
                               uint32_t k, const char *by)
 {
@@ -247,8 +243,8 @@ static const char *moved_text(struct emit *e, const struct value *v, const struc
     return unit_let(&e->u, "%s", element_text(e, v, moved));
 }
 
-/* Adds the variance that the error of each operand causes. The estimate comes from secants: how
- * much f changes if the operand moves up or down by 4 sigma. */
+/* Adds the variance that comes from the operands: how much f changes if an operand is off by
+ * 4 sigma. */
 static void add_secants(struct emit *e, const struct value *v, const char *f,
                         const struct term *args, struct strbuf *out)
 {
@@ -269,18 +265,15 @@ static void add_secants(struct emit *e, const struct value *v, const char *f,
     }
 }
 
-/* Adds the variance of a choice by a condition. */
 static void add_where(struct emit *e, const char *f, const struct term *t, struct strbuf *out)
 {
     strbuf_addf(out, "(%s != 0 ? %s : %s)", t[0].v, t[1].m, t[2].m);
-    /* If the condition has an error, it may be wrong, and a good kernel may choose the other
-     * branch. */
+    /* If the condition has an error, a good kernel may choose the other branch. */
     if (!is_zero(t[0].m))
         strbuf_addf(out, " + (%s > 0 ? hone_secant(%s, %s, %s) : 0.0)", t[0].m, f, t[1].v, t[2].v);
 }
 
-/* If v is x - mean(x) along some axes, returns how many elements one mean is taken of; else
- * NULL. */
+/* If v is x - mean(x), returns how many elements one mean has; else NULL. */
 static const struct dim *subtracts_mean(struct emit *e, const struct value *v)
 {
     const struct value *mean = v->op == OP_SUB ? v->args[1] : NULL;
@@ -291,8 +284,8 @@ static const struct dim *subtracts_mean(struct emit *e, const struct value *v)
     return mean->args[1]->size == n ? n : NULL;
 }
 
-/* If v is d / rms(d), returns how many elements one rms is taken of; else NULL. rms(d) is the root
- * of the mean of d^2. */
+/* If v is d / rms(d), returns how many elements one rms has; else NULL. rms(d) is the root of the
+ * mean of d^2. */
 static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
 {
     const struct value *square = v->op == OP_MUL && v->args[1]->op == OP_RSQRT ? v->args[1] : NULL;
@@ -306,11 +299,10 @@ static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
     return emit_reduced(e, square->args[0]);
 }
 
-/* If v is x - mean(x), adds its variance and returns true. Let n elements have independent errors
- * with the variance V. Then the mean has the variance V/n, and the covariance of the mean and an
- * element is V/n too. So the variance of the difference is V - 2 V/n + V/n. Without the covariance
- * the variance would be too large. In a network with many layers of batch norm over few elements,
- * this mistake would grow with each layer. */
+/* If v is x - mean(x), adds its variance and returns true. If the n elements have independent
+ * errors of variance V, the mean has the variance V/n, and its covariance with an element is V/n
+ * too. So the difference has the variance V - 2 V/n + V/n. Without the covariance, the variance
+ * would grow with each batch norm over few elements. */
 static bool add_centred(struct emit *e, const struct value *v, const struct term *t,
                         struct strbuf *out)
 {
@@ -322,11 +314,9 @@ static bool add_centred(struct emit *e, const struct value *v, const struct term
     return true;
 }
 
-/* If v is f = d / rms(d), adds its variance and returns true. n is how many elements one rms is
- * taken of. Because d and rms(d) are correlated, independent errors of d count less: their variance
- * is multiplied by 1 - 2 f^2/n. An error that all elements of d share, such as the error of a mean,
- * does not become smaller. We do not know how much of the variance is shared, so we keep at least
- * half of it. */
+/* If v is f = d / rms(d), adds its variance and returns true. d and rms(d) are correlated, so the
+ * variance of independent errors is multiplied by 1 - 2 f^2/n. Errors that all elements share do
+ * not shrink. We do not know which part is shared, so we keep at least half of the variance. */
 static bool add_scaled(struct emit *e, const struct value *v, const char *f, const struct term *t,
                        struct strbuf *out)
 {
@@ -340,7 +330,6 @@ static bool add_scaled(struct emit *e, const struct value *v, const char *f, con
     return true;
 }
 
-/* Adds the variance that the operands' errors cause. */
 static void add_propagated(struct emit *e, const struct value *v, const char *f,
                            const struct term *t, struct strbuf *out)
 {
@@ -387,8 +376,8 @@ const char *product_variance(struct emit *e, struct term a, struct term b, doubl
     return arena_printf(mem, "hone_product(%s, %s, %s, %s)", a.v, b.v, am, bm);
 }
 
-/* Returns the variance of the error that v makes by itself, divided by the square of scale_text().
- * Sets *least to the part of the variance that does not depend on that scale. */
+/* Returns the variance of v's own error, divided by the square of scale_text(). *least is the part
+ * that does not depend on this scale. */
 static double own_variance(const struct emit *e, const struct value *v, double *least)
 {
     enum own own = op_row(v->op)->kind == OPK_ELEMENTWISE ? own_of(v) : OWN_NONE;
@@ -406,7 +395,6 @@ static double own_variance(const struct emit *e, const struct value *v, double *
     return c;
 }
 
-/* The term for f, the text of an element of v, with its variance. */
 static struct term with_variance(struct emit *e, const struct value *v, const char *f,
                                  const struct term *args, unsigned depth)
 {
@@ -436,7 +424,6 @@ const char *noise_key(struct emit *e, const struct value *v, struct index i)
     return arena_printf(e->u.arena, "hone_key(%u, (uint64_t)(%s))", v->id, i.text);
 }
 
-/* The element of v with a random error. */
 static struct term with_noise(struct emit *e, const struct value *v, const struct term *args,
                               struct index i, unsigned depth)
 {

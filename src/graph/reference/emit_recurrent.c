@@ -1,37 +1,32 @@
 /*
  * emit_recurrent.c - writes lstm, gru and rnn. emit.h explains phases, units, VAL and MAG.
  *
- * A step in time needs every element of the step before. So a reference has a repeated phase: a
- * step of the phase (STEP in task/hone_ref.h) makes one step in time. A unit makes one element of h
- * for one row of the batch, and for an lstm also the element of c. It stores them in VAL, and the
- * next step reads them there. A kernel has a loop over the steps instead. There a block makes all
- * steps of one row, because rows of the batch are independent of each other.
+ * h is the hidden state, and c the cell state of an lstm. Each step in time needs every element of
+ * the step before. So a reference repeats a phase for each step (STEP in task/hone_ref.h). A unit
+ * makes one element of h, and of c, for one row of the batch. The next step reads it from VAL and
+ * MAG. In a kernel, a block loops over the steps of one row.
  *
- * The arithmetic of a step is written with the rules of the elementwise operations: each gate is a
- * sum, then a sigmoid or tanh, and so on. So magnitudes, variances and random errors follow the
- * same model as everywhere else. h is the hidden state, and c is the cell state of an lstm. In a
- * SIGMA reference, MAG holds the variances of h and c after each step, and the next step reads
- * these variances.
+ * After its products, a step is elementwise: each gate is a sum, then a sigmoid or tanh, and so on.
+ * So magnitudes, variances and random errors follow the same rules as everywhere else.
  */
 #include "base/util.h"
 #include "graph/reference/collect.h"
 #include "graph/reference/line.h"
 
-/* SALTS is the largest number of roundings of one element in a step. */
+/* SALTS is the most roundings of one element in a step. */
 enum { MAX_GATES = 4, SALTS = 64 };
 
 struct cell {
     const struct value *v;
     uint32_t gates;
     const struct dim *hidden;
-    struct index row, step, j; /* the row of the batch, the step, the element of the hidden state */
+    struct index row, step, j; /* the row of the batch, the step, the element of the state */
     bool with_mag;
-    unsigned salt; /* counts the roundings of an element; each rounding has its own random key */
+    unsigned salt; /* roundings of the element so far; each has its own random key */
 };
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-/* Returns the random key of the next rounding of this element. */
 static struct index next_key(struct emit *e, struct cell *c)
 {
     struct unit_text *u = &e->u;
@@ -45,7 +40,7 @@ static struct index next_key(struct emit *e, struct cell *c)
     return index_add(u, first, index_number(u, c->salt++));
 }
 
-/* Applies an elementwise operation in float32, or in float64 if v is float64. */
+/* Computes in float32, or in float64 if v is float64. */
 static struct term apply_to(struct emit *e, struct cell *c, enum graph_op op,
                             const struct term *args)
 {
@@ -74,8 +69,7 @@ static struct term apply1(struct emit *e, struct cell *c, enum graph_op op, stru
     return apply_to(e, c, op, &a);
 }
 
-/* Returns t as a kernel would find it after storing it in memory: rounded, if the cell's value has
- * a type narrower than float32. */
+/* Rounds t as a kernel does when it stores t in the type of v. */
 static struct term stored(struct emit *e, struct cell *c, struct term t)
 {
     return emit_rounded(e, c->v, t, next_key(e, c));
@@ -83,8 +77,8 @@ static struct term stored(struct emit *e, struct cell *c, struct term t)
 
 /* ---- the step before ------------------------------------------------------------------------- */
 
-/* Element `at` of h or c after the previous step. The first step reads the initial state `first`
- * instead. `shift` is where the state begins in a row of v; NULL means at the beginning. */
+/* Returns element `at` of h or c after the previous step, or of the initial state `first`. `shift`
+ * is where the state begins in a row of v; NULL means at the beginning. */
 static struct term before(struct emit *e, struct cell *c, const struct value *first,
                           struct index at, const struct dim *shift)
 {
@@ -118,7 +112,6 @@ static struct index gate_row(struct emit *e, const struct cell *c, uint32_t gate
     return index_add(u, index_mul(u, index_number(u, gate), index_dim(u, c->hidden)), c->j);
 }
 
-/* Returns h * w, where h is element k of the hidden state and w is an element of the weight. */
 static struct term product(struct emit *e, struct cell *c, struct term h, struct term w,
                            struct index k)
 {
@@ -136,7 +129,7 @@ static struct term product(struct emit *e, struct cell *c, struct term h, struct
     return t;
 }
 
-/* Writes the products weight . h of all gates. The products of a gru include the bias. */
+/* Writes the products of the weights and h for all gates. Only a gru adds the bias here. */
 static void products(struct emit *e, struct cell *c, const struct value *hidden,
                      const struct value *bias, struct term *out)
 {
@@ -167,7 +160,6 @@ static void products(struct emit *e, struct cell *c, const struct value *hidden,
     }
 }
 
-/* The part of a gate that comes from the input of the step. */
 static struct term from_input(struct emit *e, struct cell *c, uint32_t gate)
 {
     const struct value *gates = c->v->args[0];
@@ -240,7 +232,7 @@ static void one_step(struct emit *e, struct cell *c)
         rnn_step(e, c);
 }
 
-/* Writes the body of a kernel: the block's threads share the elements of each step. */
+/* The threads of the block share the elements of each step. */
 static void kernel_body(struct emit *e, struct cell *c)
 {
     struct unit_text *u = &e->u;

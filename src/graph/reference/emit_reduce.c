@@ -1,7 +1,7 @@
 /*
  * emit_reduce.c - writes elements that a loop adds up: reductions, matrix products, convolutions
  * and embedding bags. A large reduction to few elements takes two phases: the first makes partial
- * results, the second combines them.
+ * results (parts), the second combines them.
  */
 #include <string.h>
 
@@ -28,8 +28,7 @@ static enum collect kind_of(enum graph_op op)
     }
 }
 
-/* Sets `out` to the sizes of the axes that v adds up over: the reduced axes of a reduction, or the
- * inner axis of a matrix product. Returns how many there are. */
+/* Sets `out` to the sizes of the axes that v adds up over, and returns how many there are. */
 static uint32_t reduced_axes(const struct value *v, const struct dim **out)
 {
     const struct value *a = v->args[0];
@@ -43,8 +42,8 @@ static uint32_t reduced_axes(const struct value *v, const struct dim **out)
     return (uint32_t)dim->n;
 }
 
-/* Returns an element of the reduction's operand. `kept` is the place of the result's element to
- * which it is added, and `gone` is its place along the reduced axes. */
+/* Returns an element of the operand. `kept` is its place in the result, `gone` its place along the
+ * reduced axes. */
 static struct term reduced_item(struct emit *e, const struct value *v, struct place *kept,
                                 struct place *gone)
 {
@@ -63,8 +62,7 @@ static struct term reduced_item(struct emit *e, const struct value *v, struct pl
     return emit_value(e, a, &q);
 }
 
-/* The element of the product v at `kept` is a sum. Returns the place in operand `which` that term k
- * of this sum reads. */
+/* Returns the place in operand `which` of term k, for the element of v at `kept`. */
 static struct place factor(struct emit *e, const struct value *v, uint32_t which,
                            struct place *kept, struct index k)
 {
@@ -88,7 +86,6 @@ static struct place factor(struct emit *e, const struct value *v, uint32_t which
     return q;
 }
 
-/* The product of a, an element of v's operand 0, and b, an element of operand 1. */
 static struct term product_of(struct emit *e, const struct value *v, struct term a, struct term b)
 {
     struct term t = term_of(e, unit_let(&e->u, "%s * %s", a.v, b.v), scope_depth(e->u.at));
@@ -99,7 +96,7 @@ static struct term product_of(struct emit *e, const struct value *v, struct term
     return t;
 }
 
-/* The term that the reduction or matmul v adds at `gone`: an element, or a product of two. */
+/* Returns the term that v adds at `gone`. */
 static struct term item(struct emit *e, const struct value *v, struct place *kept,
                         struct place *gone)
 {
@@ -111,7 +108,7 @@ static struct term item(struct emit *e, const struct value *v, struct place *kep
     return product_of(e, v, a, b);
 }
 
-/* For an argmax or argmin, the number of the element along the reduced axes; else "". */
+/* Returns the index of the term for an argmax or argmin, else "". */
 static const char *position(struct emit *e, const struct value *v, struct place *gone)
 {
     if (!collect_is_index(kind_of(v->op)))
@@ -121,8 +118,7 @@ static const char *position(struct emit *e, const struct value *v, struct place 
 
 /* ---- in one step ----------------------------------------------------------------------------- */
 
-/* Adds the term at the place `gone` to the sum. For each source of shared errors, also adds how
- * much the term changes if the source is wrong. */
+/* Adds the term at `gone`, and how much it changes if a source of shared errors is off. */
 static void add_item(struct emit *e, const struct value *v, const struct collector *c,
                      struct place *kept, struct place *gone)
 {
@@ -178,9 +174,7 @@ const struct dim *emit_parts(struct emit *e, const struct value *v)
                    dim_number(p, EMIT_CHUNK));
 }
 
-/* In the first of two phases, a unit computes one part: one partial result of element `row` of the
- * result. It combines the elements from `first` up to but not including `end` along the reduced
- * axes. */
+/* A part combines the elements [first, end) along the reduced axes, for result number `row`. */
 struct part_range {
     struct index row, first, end;
 };
@@ -196,7 +190,6 @@ static struct part_range part_range(struct emit *e, const struct value *v)
     return r;
 }
 
-/* Collects the elements of one part. */
 static struct term part_of(struct emit *e, const struct value *v, const struct part_range *range)
 {
     const struct dim *axes[GRAPH_MAX_RANK];
@@ -244,9 +237,8 @@ static bool terms_are_biased(struct emit *e, const struct value *v)
     return biased;
 }
 
-/* Part i added up squares of the distances from its own mean, not from `centre`, the mean over all
- * parts. Returns the number to add to correct this: (sum of the part - n * centre)^2 / n, where n
- * is the number of elements of the part. */
+/* Part i added up squares of distances from its own mean, not from `centre`. Returns the correction
+ * (sum of the part - n * centre)^2 / n, where n is the number of elements in the part. */
 static const char *moved_centre(struct emit *e, const struct value *v, const char *centre,
                                 struct index first, struct index i)
 {
@@ -321,8 +313,8 @@ const char *emit_chosen_index(struct emit *e, const struct value *v, const char 
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* A tap is a place in the window of the convolution. Returns the index in the image that lies under
- * the tap. Adds to `inside` the condition that this index is inside the image. */
+/* Returns the index in the image under a tap (a place of the window). `inside` gets the condition
+ * that the image has it. */
 static struct index below_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
 {
@@ -339,7 +331,7 @@ static struct index below_tap(struct emit *e, const struct value *v, uint32_t i,
     return at;
 }
 
-/* Begins the sum of a convolution. The bias, if there is one, is its first term. */
+/* The bias is the first term of the sum. */
 static struct collector start_with_bias(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *bias = v->args[2];
@@ -356,10 +348,8 @@ static struct collector start_with_bias(struct emit *e, const struct value *v, s
     return sum;
 }
 
-/* For a transposed convolution. Place `at` of the result is a sum over the taps. Returns the index
- * of the image element that is multiplied by `tap` in this sum:
- *     (at + padding - tap*dilation) / stride
- * Adds to `inside` the condition that the image has an element there. */
+/* Like below_tap(), for a transposed convolution. The index is
+ *     (at + padding - tap*dilation) / stride */
 static struct index above_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
 {
@@ -375,7 +365,6 @@ static struct index above_tap(struct emit *e, const struct value *v, uint32_t i,
     return at;
 }
 
-/* Opens the condition that was written to `inside`, if any. */
 static void condition(struct nest *x, struct strbuf *inside)
 {
     if (inside->len)
@@ -383,8 +372,7 @@ static void condition(struct nest *x, struct strbuf *inside)
     strbuf_clear(inside);
 }
 
-/* Adds a term to the sum: the element of the image at q times the element of the filter at
- * `window`. Treats shared errors like add_item(). */
+/* Adds the image at q times the filter at `window`, like add_item(). */
 static void add_product(struct emit *e, const struct value *v, const struct collector *c,
                         struct place *q, struct place *window)
 {

@@ -1,5 +1,4 @@
-/* lower.c - rewrites a graph so that it has fewer kinds of operations (lower.h). Each composite
- * operation has a function that builds it from simpler ones. */
+/* lower.c - rewrites a graph so that it has fewer kinds of operations (lower.h). */
 #include "graph/reference/lower.h"
 
 #include <math.h>
@@ -11,12 +10,11 @@
 struct lower {
     const struct graph *from;
     struct graph *g;
-    const struct value **made;              /* one per value of `from`: its lowered value */
-    const struct value *v;                  /* the value that is being lowered, in `from` */
-    const struct value *in[GRAPH_MAX_ARGS]; /* the lowered operands of v */
-    struct attr attrs[GRAPH_MAX_ATTRS];     /* v's attributes, with sizes from the pool of `g` */
-    /* The lowered values that get the note LOWERED_SHIFT or LOWERED_SHARE. */
-    VEC(const struct value *) shifts, shares;
+    const struct value **made;                /* one per value of `from`: its lowered value */
+    const struct value *v;                    /* the value that is being lowered, in `from` */
+    const struct value *in[GRAPH_MAX_ARGS];   /* the lowered operands of v */
+    struct attr attrs[GRAPH_MAX_ATTRS];       /* v's attributes, with sizes from the pool of `g` */
+    VEC(const struct value *) shifts, shares; /* values with LOWERED_SHIFT, and LOWERED_SHARE */
     bool for_kernel;
     struct err *err;
 };
@@ -53,7 +51,6 @@ static const struct value *reduce(struct lower *l, enum graph_op op, const struc
     return a ? graph_add(l->g, op, &a, attrs, l->err) : NULL;
 }
 
-/* How many elements a reduction along the axes combines into one. */
 static const struct dim *count(struct lower *l, const struct value *a, struct attr axes)
 {
     const struct dim *n = dim_number(&l->g->dims, 1);
@@ -70,14 +67,14 @@ static const struct value *mean_of(struct lower *l, const struct value *a, struc
     return two(l, OP_DIV, reduce(l, OP_SUM, a, axes, keep), graph_size(l->g, count(l, a, axes)));
 }
 
-/* The largest element along the axes, or 0 if it is infinite, because inf - inf would be NaN. */
+/* Returns the largest element, or 0 if it is infinite, because inf - inf would be NaN. */
 static const struct value *finite_peak(struct lower *l, const struct value *a, struct attr axes)
 {
     const struct value *m = reduce(l, OP_AMAX, a, axes, true);
     return m ? graph_add3(l->g, OP_WHERE, one(l, OP_ISFINITE, m), m, number(l, 0), l->err) : NULL;
 }
 
-/* Returns a - b, where b only prevents overflow, and the final result does not depend on b. */
+/* Returns a - b. The final result does not depend on b, which only prevents overflow. */
 static const struct value *shifted(struct lower *l, const struct value *a, const struct value *b)
 {
     const struct value *d = two(l, OP_SUB, a, b);
@@ -86,7 +83,7 @@ static const struct value *shifted(struct lower *l, const struct value *a, const
     return d;
 }
 
-/* Returns e / sum, where e is one of the terms that `sum` adds up. */
+/* Returns e / sum, where e is a term of `sum`. */
 static const struct value *share(struct lower *l, const struct value *e, const struct value *sum)
 {
     const struct value *y = two(l, OP_DIV, e, sum);
@@ -184,8 +181,7 @@ static const struct value *lower_softmax(struct lower *l)
     return l->v->op == OP_LOG_SOFTMAX ? two(l, OP_SUB, d, one(l, OP_LOG, sum)) : share(l, e, sum);
 }
 
-/* If a gather reads a log_softmax of x, we gather from x itself. Then we subtract the maximum of x,
- * and the logarithm of the sum of exp(x - maximum). So the log_softmax need not be stored. */
+/* A gather from log_softmax(x) becomes a gather from x, so the log_softmax need not be stored. */
 static const struct value *lower_gather(struct lower *l)
 {
     const struct value *from = l->v->args[0];
@@ -232,7 +228,7 @@ static struct attr all_axes(const struct value *a)
     return attr_last_axes(a, a->rank);
 }
 
-/* log(sum(exp(x))) - x[target], and 0 where the target is PyTorch's ignore_index. */
+/* Returns log(sum(exp(x))) - x[target], and 0 where the target is PyTorch's ignore_index, -100. */
 static const struct value *cross_entropy_rows(struct lower *l, const struct value *x,
                                               const struct value *target)
 {
@@ -250,7 +246,7 @@ static const struct value *cross_entropy_rows(struct lower *l, const struct valu
     return rows ? graph_add3(l->g, OP_WHERE, counted, rows, number(l, 0), l->err) : NULL;
 }
 
-/* PyTorch leaves out the rows whose target is -100, in the sum and in the count. */
+/* PyTorch leaves out the rows with the target -100, in the sum and in the count. */
 static const struct value *lower_cross_entropy(struct lower *l)
 {
     const char *how = attr_of(l, "reduction")->text;
@@ -289,9 +285,8 @@ static bool is_narrow(enum dtype t)
     return t == DT_F16 || t == DT_BF16;
 }
 
-/* Casts a value of 16-bit floats to float32; returns any other value as it is. If the value is a
- * permute, casts the operand of the permute and then permutes it. So the kernel stores the cast
- * value as it was before the permute, and the template for the product reads it transposed. */
+/* Casts 16-bit floats to float32. Casts before a permute, because the kernel template for products
+ * can read a stored value transposed. */
 static const struct value *widened(struct lower *l, const struct value *v)
 {
     if (!v || !is_narrow(v->dtype))
@@ -302,8 +297,7 @@ static const struct value *widened(struct lower *l, const struct value *v)
     return w ? graph_permute(l->g, w, value_attr(v, "dims")->ints, l->err) : NULL;
 }
 
-/* Products of matrices of 16-bit floats become products in float32, for which there are kernel
- * templates. */
+/* Products of 16-bit matrices become products in float32, for which there are kernel templates. */
 static const struct value *lower_product(struct lower *l)
 {
     const struct value *a = l->in[0], *b = l->in[1];
@@ -319,7 +313,7 @@ static const struct value *lower_product(struct lower *l)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* Makes the causal mask [queries, keys]: true if key j is at or before query i. */
+/* The mask [queries, keys] is true if key j is at or before query i. */
 static const struct value *causal_mask(struct lower *l, const struct value *scores)
 {
     const struct value *at[2] = {NULL, NULL};
@@ -335,7 +329,7 @@ static const struct value *causal_mask(struct lower *l, const struct value *scor
     return at[0] && at[1] ? two(l, OP_GE, at[0], at[1]) : NULL;
 }
 
-/* q . k * scale, with the mask applied: [..., queries, keys]. */
+/* Returns q . k * scale with the mask applied: [..., queries, keys]. */
 static const struct value *scores_of(struct lower *l)
 {
     const struct value *q = widened(l, l->in[0]), *k = widened(l, l->in[1]);
@@ -360,7 +354,7 @@ static const struct value *scores_of(struct lower *l)
     return s;
 }
 
-/* If the mask leaves no key for a query, the query's row of the result is 0, as in PyTorch. */
+/* If the mask hides all keys from a query, its row of the result is 0, as in PyTorch. */
 static const struct value *lower_attention(struct lower *l)
 {
     const struct value *s = scores_of(l);
@@ -422,7 +416,6 @@ static lower_fn way_of(enum graph_op op, bool for_kernel)
     }
 }
 
-/* Finds the same size in the lowered graph's pool. */
 static const struct dim *size_of(struct lower *l, const struct dim *d)
 {
     return d ? dim_parse(&l->g->dims, d->key, l->err) : NULL;
@@ -483,8 +476,7 @@ static int lower_outputs(struct lower *l)
     return 0;
 }
 
-/* Returns the notes (LOWERED_...) of every lowered value. A view computes nothing, so its operand
- * also gets the view's LOWERED_END. */
+/* A view computes nothing, so its operand also gets LOWERED_END. */
 static const uint8_t *notes_of(const struct lower *l)
 {
     uint8_t *notes = arena_alloc(&l->g->arena, l->g->values.n + 1);
@@ -512,7 +504,7 @@ static int lower_graph(const struct graph *g, bool for_kernel, struct graph *low
     l.made = xcalloc(g->values.n + 1, sizeof *l.made);
     for (size_t i = 0; i < g->values.n && rc == 0; i++) {
         const struct value *v = g->values.items[i];
-        /* A scalar is lowered even if nothing uses it, because sizes may mention it. */
+        /* Sizes may mention a scalar that no value uses. */
         bool is_scalar = v->op == OP_SCALAR;
         if (!uses[i] && !is_scalar)
             continue;

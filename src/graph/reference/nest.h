@@ -6,10 +6,10 @@
  *     collect_add(e, nest_sum(&n), term, "");
  *     struct collector c = nest_end(&n);
  *
- * In a reference all terms go to one collector (collect.h). In a kernel a sum of floats would lose
- * digits that way. So a kernel cuts the terms into chains of at most COLLECT_CHAIN terms. Each
- * chain has a collector of its own, and its result is added to the collector around it. A kernel
- * can also let a group of threads, the lanes, share a loop.
+ * In a reference all terms go to one collector (collect.h). A kernel would lose digits that way, so
+ * it cuts the terms into chains of at most COLLECT_CHAIN terms. Each chain has its own collector,
+ * and its result is added to the collector around it. In a kernel, a group of threads (the lanes)
+ * can also share a loop.
  */
 #ifndef GRAPH_REFERENCE_NEST_H
 #define GRAPH_REFERENCE_NEST_H
@@ -22,33 +22,29 @@ struct nest {
     struct emit *e;
     struct collector sum[NEST_MAX]; /* the collector of the whole sum, then those of open chains */
     uint32_t sums;                  /* how many collectors there are */
-    /* For each open loop or condition, the scope to pass to unit_close(). An entry that is NULL
-     * marks the beginning of a chain. */
+    /* The scopes for unit_close(), one per open loop or condition. NULL begins a chain. */
     struct scope *opened[NEST_MAX];
     uint32_t n;    /* how many entries `opened` has */
-    int64_t terms; /* how many terms the innermost chain has so far; 0 if that is not known */
+    int64_t terms; /* how many terms the innermost chain has so far; 0 if not known */
     bool shared;   /* the lanes share a loop, so their results must be combined */
 };
 
 struct nest nest_start(struct emit *e, struct collector c);
-/* Opens a loop over n elements and returns the loop's index. For an axis of size 1 no loop is
- * needed, and the index is 0. */
+/* Opens a loop over n elements and returns its index. If n is 1, opens no loop and returns 0. */
 struct index nest_loop(struct nest *x, const struct dim *n);
-/* Opens a loop over [first, end) and returns the loop's index. `most` is the largest number of
- * terms that the loop can have; 0 if that is not known. If `shared` is true, the lanes share the
- * loop. */
+/* Opens a loop over [first, end) and returns its index. It has at most `most` terms; 0 = not known.
+ * If `shared` is true, the lanes share the loop. */
 struct index nest_range(struct nest *x, struct index first, struct index end, int64_t most,
                         bool shared);
-/* Opens a condition. */
 void nest_if(struct nest *x, const char *condition);
 /* The collector to add terms to. */
 const struct collector *nest_sum(const struct nest *x);
 /* Closes all loops and conditions. Returns the outermost collector. */
 struct collector nest_end(struct nest *x);
 
-/* Whether n is, or may be, so large that several threads should share a loop over n elements. */
+/* May n be so large that several threads should share a loop over n elements? */
 bool nest_has_many(const struct dim *n);
-/* Whether the lanes of a group share a loop over n elements, if it begins in the current scope. */
+/* Do the lanes share a loop over n elements that begins in the current scope? */
 bool nest_is_shared(const struct emit *e, const struct dim *n);
 
 #endif

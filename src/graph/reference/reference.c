@@ -1,9 +1,8 @@
 /*
  * reference.c - writes the text of a reference: phases, scratch and helper functions (reference.h).
  *
- * A phase is one function of the reference. It computes a few sinks: things that it stores, such as
- * a value or an output (stores.h). Phases are written from the last to the first. So when we write
- * a phase, we know which magnitudes the later phases read, and store only those.
+ * A phase computes a few sinks: values or outputs that it stores (stores.h). We write the last
+ * phase first. So we know which magnitudes later phases read, and store only those.
  */
 #include "graph/reference/reference.h"
 
@@ -18,11 +17,11 @@
 #include "graph/reference/shared_body.h"
 #include "graph/reference/stores.h"
 
-enum { MAX_SOURCE = 8 << 20 }; /* bytes; the same as TASK_MAX_REFERENCE */
+enum { MAX_SOURCE = 8 << 20 }; /* bytes; equal to TASK_MAX_REFERENCE */
 
-/* A region is a part of scratch. It holds one array of a value, for example its elements (VAL) or
- * their magnitudes (MAG). Regions of the same size form a class and lie side by side. So the text
- * needs only one expression per class to say where regions begin. */
+/* A region is a part of scratch that holds one array of a value, such as VAL or MAG (emit.h).
+ * Regions of one size form a class and lie side by side. So the text needs only one expression per
+ * class to find a region. */
 struct region_class {
     const struct dim *size;
     size_t n;
@@ -31,12 +30,12 @@ struct region_class {
 struct region {
     const char *name;  /* such as VAL12 */
     size_t in, number; /* the index of its class, and its number in the class */
-    bool sampled;      /* it holds a number for each sample of drawn errors (drawn.h) */
-    size_t next;       /* the next region of the same value, counted from 1; 0 = none */
+    bool sampled;      /* it holds a number for each drawn sample (drawn.h) */
+    size_t next;       /* the next region of the value, counted from 1; 0 = none */
 };
 
 enum {
-    MAX_UNSHARED = 64 << 20, /* bytes of all phases, before similar phases share their text */
+    MAX_UNSHARED = 64 << 20, /* bytes of all phases, before similar phases share a function */
     PHASE_SINKS = 4
 };
 
@@ -47,20 +46,19 @@ struct writer {
     struct stores stores;
     struct arena arena;
     struct body_names names;
-    const bool *sampled; /* one per value: do its VAL and PART hold a number for each sample? */
+    const bool *sampled;           /* per value: do VAL and PART hold a number for each sample? */
     VEC(struct phase_body) phases; /* in order */
     struct strbuf bodies;          /* the text of all phases, in order */
     VEC(struct region_class) classes;
     VEC(struct region) regions;
-    size_t *first_region; /* one per value: its first region, counted from 1; 0 = none */
-    bool *accessed;       /* one per value: does a phase use the macros of its regions? */
+    size_t *first_region; /* per value: its first region, counted from 1; 0 = none */
+    bool *accessed;       /* per value: does a phase use the macros of its regions? */
     bool too_long;        /* a phase is longer than MAX_SOURCE */
 };
 
 /* ---- one sink -------------------------------------------------------------------------------- */
 
-/* If the output holds integers and its value is an argmax or argmin, perhaps reshaped or cast,
- * returns the argmax or argmin. Else returns NULL. */
+/* Returns the argmax or argmin that an integer output holds, perhaps reshaped or cast, or NULL. */
 static const struct value *index_of(const struct sink *s)
 {
     const struct value *v = s->v;
@@ -70,10 +68,9 @@ static const struct value *index_of(const struct sink *s)
     return is_index && !dtype_is_float(s->output->dtype) && s->output->dtype != DT_BOOL ? v : NULL;
 }
 
-/* The term t is the unit's element of a value, and `copy` is the copy of that value with drawn
- * errors (drawn.h). Writes the loop over the samples of the copy. Returns the mean square of their
- * distances from t. Sets *finite to the same mean, in which samples that are not finite count as
- * 0. */
+/* t is an element of a value, and `copy` the value's copy with drawn errors. Returns the mean
+ * square of the distances between t and the samples. In *finite, samples that are not finite count
+ * as 0. */
 static const char *drawn_square(struct emit *e, const struct value *copy, struct term t,
                                 const char **finite)
 {
@@ -93,13 +90,11 @@ static const char *drawn_square(struct emit *e, const struct value *copy, struct
     return arena_printf(e->u.arena, "%s * %.9g", all, 1.0 / DRAWN_SAMPLES);
 }
 
-/* Raises the variance of t to at least four times the mean square of the drawn errors, in a deep
- * network twice. Eight draws can all be near the truth by chance, and the factor makes up for that.
- * In a deep network the variance may also have grown far too large, because the model does not know
- * which errors cancel. There, hone_limit() limits the variance by the drawn errors. The drawn
- * errors do not contain the roundings of the output's own phase, so the limit adds these in full.
- * They matter: the running statistics of a batch norm often change so little that these roundings
- * are their whole error. */
+/* Raises the variance of t to at least 4 times the mean square of the drawn errors, or 2 times in a
+ * deep network: all eight draws can be near the truth by chance. In a deep network the variance can
+ * also be far too large, because the model does not know which errors cancel. So hone_limit()
+ * limits it by the drawn errors, plus the roundings of the output's own phase, which are not
+ * drawn. */
 static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
 {
     size_t i = (size_t)(s->output - e->g->outputs.items);
@@ -141,8 +136,7 @@ static void write_output(struct emit *e, const struct sink *s)
         unit_do(&e->u, "OUT_MAG(%s, unit, %s, fmax(%s, fabs(%s)))", s->output->name, t.v, t.m, t.v);
 }
 
-/* Stores the variance of v without its shared errors (OWN). Also stores, for each source of these
- * errors, what v would be if the source were wrong by 4 sigma (OFF). */
+/* Stores the values of the macros OWN and OFF (emit.h). */
 static void write_offs(struct emit *e, const struct value *v)
 {
     struct shared_error errors = *e->store[v->id].offs;
@@ -156,9 +150,8 @@ static void write_offs(struct emit *e, const struct value *v)
     e->shared = NULL;
 }
 
-/* Stores the one-sided error of v; t is the element of v. For a sum of products, the error is
- * t.bias. An elementwise value is computed from such sums. Its error is how much it changes if
- * these sums are off by their one-sided errors. */
+/* t is the unit's element of v. The one-sided error of an elementwise value is how much it changes
+ * if the sums of products in it are off by theirs. */
 static void write_bias(struct emit *e, const struct value *v, struct term t)
 {
     struct shared_error errors;
@@ -186,8 +179,8 @@ static void write_value(struct emit *e, const struct sink *s)
     struct term t = emit_computed(e, s->v, &p);
     const char *finite;
     unit_do(&e->u, "VAL%u(unit) = %s", s->v->id, t.v);
-    /* hone_limit() allows 16 times the mean square of the drawn errors, for single elements. Later
-     * sums combine many elements, so here 4 times is enough. */
+    /* hone_limit() allows 16 times the mean square, for single elements. Later sums combine many
+     * elements, so 4 times is enough here. */
     if (e->store[s->v->id].is_limited)
         t.m = unit_let(&e->u, "hone_limit(%s, %s * 0.25, 0)", t.m,
                        drawn_square(e, e->drawn_copies[s->v->id], t, &finite));
@@ -199,7 +192,7 @@ static void write_value(struct emit *e, const struct sink *s)
         write_offs(e, s->v);
 }
 
-/* Writes one sink. A copy with drawn errors gets no variance, because no phase would read it. */
+/* A copy with drawn errors gets no variance, because no phase would read it. */
 static void write_sink(struct emit *e, const struct sink *s)
 {
     const struct store *store = &e->store[s->v->id];
@@ -225,10 +218,8 @@ static void write_sink(struct emit *e, const struct sink *s)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* Returns the first sink of the phase that ends before `end`. Consecutive sinks with the same
- * level, the same numbers of units and steps, and the same `drawn` make one phase. A phase has at
- * most PHASE_SINKS sinks, because phases of many sinks would seldom be similar enough to share a
- * function (shared_body.h). */
+/* Returns the first sink of the phase that ends before `end`. Sinks of one level and size share a
+ * phase, but only a few: phases of many sinks are seldom similar enough to share a function. */
 static size_t phase_start(const struct sink_vec *v, size_t end)
 {
     size_t first = end - 1;
@@ -241,7 +232,6 @@ static size_t phase_start(const struct sink_vec *v, size_t end)
     return first;
 }
 
-/* Notes which one-sided errors the text reads. */
 static void note_biases(struct writer *w, const char *text)
 {
     for (const char *p = text; (p = strstr(p, "BIAS")); p += 4) {
@@ -253,7 +243,6 @@ static void note_biases(struct writer *w, const char *text)
     }
 }
 
-/* Notes which magnitudes the text reads. */
 static void note_magnitudes(struct writer *w, const char *text)
 {
     for (const char *p = text; (p = strstr(p, "MAG")); p += 3) {
@@ -296,7 +285,6 @@ static const char *write_about(struct writer *w, size_t first, size_t end)
     return about;
 }
 
-/* Returns an array with one entry per value: do its VAL and PART hold a number for each sample? */
 static const bool *find_sampled(struct writer *w)
 {
     bool *sampled = arena_alloc(&w->arena, (w->g->values.n + 1) * sizeof *sampled);
@@ -306,7 +294,7 @@ static const bool *find_sampled(struct writer *w)
     return sampled;
 }
 
-/* Writes the body of the phase of these sinks. The caller frees the text. */
+/* The caller frees the text. */
 static char *write_body(struct writer *w, size_t first, size_t end)
 {
     struct strbuf body = STRBUF_INIT(MAX_SOURCE), sampled = STRBUF_INIT(MAX_SOURCE);
@@ -381,7 +369,6 @@ static void add_region(struct writer *w, const char *kind, uint32_t id, const st
     w->first_region[id] = w->regions.n;
 }
 
-/* Decides where each region lies. */
 static void place_regions(struct writer *w)
 {
     struct dim_pool *p = &w->g->dims;
@@ -410,7 +397,7 @@ static void place_regions(struct writer *w)
     }
 }
 
-/* The C expression for the place where a region begins. */
+/* Returns the C expression for the place where a region begins. */
 static const char *place_text(void *ctx, uint32_t id, const char *name)
 {
     struct writer *w = ctx;
@@ -422,8 +409,7 @@ static const char *place_text(void *ctx, uint32_t id, const char *name)
     BUG("no phase stores %s", name);
 }
 
-/* Writes the function that computes where a region begins. Sets w->out->scratch to the sum of the
- * sizes of all regions. */
+/* Writes hone_place(), and sets w->out->scratch to the size of all regions. */
 static void write_places(struct writer *w, struct strbuf *out)
 {
     struct dim_pool *p = &w->g->dims;
@@ -450,8 +436,8 @@ static void write_places(struct writer *w, struct strbuf *out)
     unit_release(&u);
 }
 
-/* Defines the macros to access regions. A function that several phases share uses only the macros
- * of the first phase's regions. So the other phases' regions need no macros. */
+/* Phases that share a function use the macros of the first phase. So regions of the others need no
+ * macros. */
 static void write_macros(const struct writer *w, struct strbuf *all)
 {
     struct strbuf macros = STRBUF_INIT(MAX_SOURCE), *out = &macros;
@@ -485,7 +471,7 @@ static void write_macros(const struct writer *w, struct strbuf *all)
 
 /* ---- phases that share their text ------------------------------------------------------------ */
 
-/* Writes the phases. Those that are similar share a function if the text is long. */
+/* Writes the phases. Similar phases share a function if the text is long. */
 static void join_phases(struct writer *w)
 {
     size_t bytes = 0, from = w->emit.mode.share_from;

@@ -7,23 +7,14 @@
  *         puts(r.source.buf);
  *     graph_reference_release(&r);
  *
- * The reference computes everything in double; integers wrap around as their dtype does. Only a
- * NOISY reference (reference_mode.h) rounds between operations. A MAGNITUDE reference also computes
- * a magnitude for most values (rules: emit.h). A SIGMA reference also computes the variance of the
- * rounding error (rules: docs/tolerance.md).
+ * The reference computes in double; integers wrap around as their dtype does. Only a NOISY
+ * reference (reference_mode.h) rounds between operations. A MAGNITUDE reference also computes
+ * magnitudes (docs/graph-reference.md). A SIGMA reference also computes the variances of rounding
+ * errors (docs/tolerance.md).
  *
- * A phase is one function of the reference, and a unit is one run of its body. Scratch is the
- * memory in which phases leave values for later phases. A reference has these phases:
- *  - A value that needs a loop (sum, matmul, conv, ...) has a phase of its own if it is read more
- *    than once. The phase stores the value in scratch. An elementwise value that is read often and
- *    is not cheap has such a phase too. Other values are computed where they are read.
- *  - Scans, attention and index_add have a phase in which each unit makes a line of elements.
- *  - A recurrent operation has a repeated phase. Each step of the phase makes one step in time, and
- *    each unit one element of the hidden state.
- *  - A reduction over all or several axes has two phases, and so has a product in which one operand
- *    is a vector, a single row or a single column. One phase is enough if it is known that each
- *    result adds up at most EMIT_CHUNK (emit.h) elements.
- *  - The last phases write the outputs. Units are numbered in the order of the elements they make.
+ * A phase is one function of the reference, and a unit is one run of its body. Units are numbered
+ * in the order of the elements they make. Scratch is the memory in which phases leave values for
+ * later phases. docs/graph-reference.md says which phases a reference has.
  */
 #ifndef GRAPH_REFERENCE_REFERENCE_H
 #define GRAPH_REFERENCE_REFERENCE_H
@@ -45,14 +36,13 @@ struct graph_reference {
     struct strbuf source;
     VEC(struct graph_phase) phases;
     const struct dim *scratch; /* how many doubles of scratch; NULL if there is no scratch */
-    /* How many times the reference computes most values: 1, or more if it also computes samples
-     * with drawn errors (drawn.h). */
+    /* How often the reference computes most values: once, or more with drawn errors (drawn.h). */
     double work;
     struct graph *lowered; /* owns the names and sizes in the members above */
 };
 
-/* Writes the reference of g to *out. The result borrows the names of g's axes and nothing else of
- * g. After an error there is nothing to release. */
+/* Writes the reference of g to *out. The result borrows the names of axes from g, and nothing else.
+ * After an error there is nothing to release. */
 int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err);
 /* Does the same in any mode. graph_write_reference() uses REFERENCE_MAGNITUDE. */
 int graph_write_reference_as(const struct graph *g, struct reference_mode mode,

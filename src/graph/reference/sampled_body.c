@@ -1,10 +1,9 @@
 /*
  * sampled_body.c - adds the loops over samples to the body of a phase (sampled_body.h).
  *
- * A segment is a run of lines between two lines that open or close a scope. In a segment, the
- * statements that do not depend on the sample come first. The others follow, in one loop over the
- * samples. A name that such a loop sets and another segment reads becomes an array with one element
- * for each sample.
+ * A segment is a run of lines between two lines that open or close a scope. First come its
+ * statements that do not depend on the sample. The others follow in one loop over the samples. A
+ * name that this loop sets and another segment reads becomes an array, v3[sample].
  */
 #include "graph/reference/sampled_body.h"
 
@@ -31,9 +30,9 @@ struct body_line {
     int indent;
     enum line_kind kind;
     size_t name;     /* the number of the name that LET or VAR declares: 3 for v3 */
-    size_t segment;  /* the number of the segment that the line is in */
-    bool common;     /* the line does not depend on the sample */
-    bool reads_span; /* the line is "const double v6 = VAL7(i5);", and VAL7 has several samples */
+    size_t segment;  /* the number of its segment */
+    bool common;     /* it does not depend on the sample */
+    bool reads_span; /* see reads_span() */
 };
 
 struct sampled {
@@ -85,7 +84,6 @@ static void read_lines(struct sampled *s, const char *text)
     }
 }
 
-/* Reads the next token of a line. */
 static bool next_token(const struct sampled *s, const struct body_line *l, struct body_scan *scan,
                        struct body_token *t)
 {
@@ -105,13 +103,13 @@ static bool is_sampled_region(const struct sampled *s, const struct body_token *
            (*t->at == 'V' || str_starts(t->at, "PART"));
 }
 
-/* Is the token the name of a double that the body declares, such as v3? */
+/* Is the token the name of a double in the body, such as v3? */
 static bool is_real(const struct sampled *s, const struct body_token *t)
 {
     return t->kind == TOKEN_LOCAL && *t->at == 'v' && number_of(t) < s->nnames;
 }
 
-/* Does the line read something that depends on the sample? */
+/* Does the line read anything that depends on the sample? */
 static bool depends(const struct sampled *s, const struct body_line *l)
 {
     struct body_scan scan = {.at = 0};
@@ -123,7 +121,7 @@ static bool depends(const struct sampled *s, const struct body_line *l)
     return false;
 }
 
-/* Is the line "const double v6 = VAL7(i5);", and does VAL7 have several samples of each element? */
+/* Is the line "const double v6 = VAL7(i5);", where VAL7 has several samples per element? */
 static bool reads_span(const struct sampled *s, const struct body_line *l)
 {
     struct body_scan scan = {.at = 0};
@@ -139,8 +137,8 @@ static bool reads_span(const struct sampled *s, const struct body_line *l)
            !memchr(open + 1, '(', (size_t)(close - open - 1));
 }
 
-/* Finds out what depends on the sample. Returns false if an index, a loop or a condition depends on
- * it, or if the text has a LINE_ODD. Then one loop must enclose the whole body. */
+/* Finds what depends on the sample. Returns false if one loop must enclose the whole body, because
+ * an index, a loop or a condition depends on the sample, or a line is a LINE_ODD. */
 static bool analyse(struct sampled *s)
 {
     vec_each (struct body_line, l, &s->lines)
@@ -172,8 +170,7 @@ static bool analyse(struct sampled *s)
     return true;
 }
 
-/* Adds the line's text from offset `from` on. The name of an array becomes its element:
- * v3[sample]. */
+/* Adds the line from offset `from` on, with [sample] after the names of arrays. */
 static void add_text(const struct sampled *s, const struct body_line *l, size_t from,
                      struct strbuf *out)
 {
@@ -187,8 +184,8 @@ static void add_text(const struct sampled *s, const struct body_line *l, size_t 
     strbuf_addc(out, '\n');
 }
 
-/* Writes what belongs before the loop over samples. If the line does not depend on the sample, that
- * is the line itself. Otherwise it is the declarations that the line needs inside the loop. */
+/* Writes what comes before the loop over samples: the line itself, if it does not depend on the
+ * sample, or the declarations that it needs. */
 static void write_before(const struct sampled *s, const struct body_line *l, struct strbuf *out)
 {
     if (l->common) {
@@ -202,7 +199,6 @@ static void write_before(const struct sampled *s, const struct body_line *l, str
         strbuf_addf(out, "%*sdouble v%zu[%d];\n", l->indent, "", l->name, DRAWN_SAMPLES);
 }
 
-/* Writes a statement of the loop over samples. */
 static void write_inside(const struct sampled *s, const struct body_line *l, struct strbuf *out)
 {
     bool declares = l->kind == LINE_LET || l->kind == LINE_VAR;
@@ -233,7 +229,6 @@ static void write_segment(const struct sampled *s, size_t first, size_t end, str
     strbuf_addf(out, "%*s}\n", indent, "");
 }
 
-/* Encloses the whole body in one loop. */
 static void write_enclosed(const struct sampled *s, struct strbuf *out)
 {
     strbuf_adds(out, "    ");

@@ -2,9 +2,9 @@
  * shared_body.c - compares the texts of phases and writes the functions that they share
  * (shared_body.h).
  *
- * Each text has a form. In the form, numbers stand for the names of regions, tensors and local
- * variables. The names are numbered in the order of their first appearance. Integers are left out.
- * Phases with the same form are of one kind, and share a function.
+ * Each text has a form, in which numbers replace the names of regions, tensors and local variables.
+ * Names are numbered in the order of their first appearance. The form has no integers. Phases with
+ * the same form are of one kind, and share a function.
  */
 #include "graph/reference/shared_body.h"
 
@@ -27,7 +27,7 @@ enum {
 VEC_DECL(name_vec, const char *);
 VEC_DECL(local_vec, size_t);
 
-/* The number of the name in the list, from 1; adds the name if it is new. */
+/* Returns the number of the name in the list, from 1; adds the name if it is new. */
 static size_t name_number(struct name_vec *names, struct arena *a, const struct body_token *t)
 {
     for (size_t i = names->n; i-- > 0;)
@@ -45,12 +45,11 @@ static const char *tensor_dtype(const struct shared_bodies *s, const char *name)
     vec_each (const struct graph_output, o, &s->g->outputs)
         if (str_eq(o->name, name))
             return dtype_name(o->dtype);
-    return name; /* an unknown tensor: its name makes the form differ from all others */
+    return name; /* an unknown tensor: this form differs from all others */
 }
 
-/* Returns the number of a local name such as v3, counted from 1 in the order of first appearance.
- * Names with the same digits, such as v6 and s6, are a pair (sampled_body.h) and get the same
- * number. The form keeps their letters, so they stay different. */
+/* Returns the number of a local name such as v3, from 1. Names with the same digits, such as v6 and
+ * s6, are a pair (sampled_body.h) and get one number. The form keeps their letters. */
 static size_t local_number(struct local_vec *locals, size_t *known, const struct body_token *t)
 {
     size_t i = strtoul(t->at + 1, NULL, 10);
@@ -61,7 +60,7 @@ static size_t local_number(struct local_vec *locals, size_t *known, const struct
     return locals->items[i];
 }
 
-/* Adds the form of the body's text to `form`, and fills the body's lists. */
+/* Appends the form of the body, and fills the body's lists. */
 static void read_body(const struct shared_bodies *s, struct phase_body *b, struct strbuf *form)
 {
     struct name_vec regions = VEC_INIT, tensors = VEC_INIT;
@@ -118,8 +117,7 @@ static uint64_t hash_of(const char *s)
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-/* `first` is the first phase of a kind. Are integers number i and k equal in each phase of this
- * kind? */
+/* Are integers number i and k equal in each phase of the kind that begins with `first`? */
 static bool same_column(const struct shared_bodies *s, size_t first, size_t i, size_t k)
 {
     for (size_t p = first; p < s->n; p++)
@@ -138,9 +136,8 @@ static bool varies(const struct shared_bodies *s, size_t first, size_t i)
     return false;
 }
 
-/* Decides which integers in the text of phase `first` become parameters of the function: those that
- * differ between the phases of the kind. Integers that are equal to each other in every phase share
- * a parameter. */
+/* Finds the integers that differ between the phases of a kind; they become parameters. Integers
+ * that are equal to each other in every phase share a parameter. */
 static void number_integers(const struct shared_bodies *s, size_t first)
 {
     struct phase_body *b = &s->bodies[first];
@@ -221,8 +218,8 @@ void shared_bodies_release(struct shared_bodies *s)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Adds a parameter or an argument to a list, on a new line if need be. *line is where the current
- * line begins in `out`. */
+/* Adds a parameter or an argument, if need be on a new line. *line is where the current line
+ * begins. */
 static void add_item(struct strbuf *out, size_t *line, int indent, const char *text)
 {
     bool wraps = out->len - *line + strlen(text) + 3 > LINE;
@@ -264,7 +261,7 @@ static void write_shared(const struct shared_bodies *s, size_t first, struct str
     strbuf_adds(out, "}\n");
 }
 
-/* Where a region such as VAL12 or OFF0_12 begins. */
+/* Returns where a region such as VAL12 or OFF0_12 begins. */
 static const char *place_of(const struct shared_bodies *s, const char *region)
 {
     const char *digits = region + strlen(region);

@@ -1,7 +1,5 @@
-/*
- * stores.c - decides which values are stored, and makes the list of sinks. stores.h says what a
- * sink is, and what an anchor is.
- */
+/* stores.c - decides which values are stored, and makes the list of sinks. stores.h explains sinks
+ * and anchors. */
 #include "graph/reference/stores.h"
 
 #include <stdlib.h>
@@ -12,56 +10,45 @@
 #include "graph/reference/line.h"
 #include "graph/reference/nest.h"
 
-/* The work of a value is the number of operations for one element. HEAVY stands for the work of an
- * element that needs a loop. MANY stands for a number of reads that depends on a size. */
+/* The work of a value is the number of operations for one element; HEAVY if the element needs a
+ * loop. MANY is a number of reads that grows with a size. */
 enum { HEAVY = 1 << 20, MANY = 1 << 20 };
-/* Some values are not stored, but computed again wherever they are read. These are the values with
- * a work of at most CHEAP for one element, or of at most RECOMPUTE for all reads of one element. */
+/* A value is not stored if one element costs at most CHEAP operations, or if all reads of one
+ * element cost at most RECOMPUTE operations. */
 enum { CHEAP = 2, RECOMPUTE = 48 };
-/* A cat is a concatenation of values, its parts. A reference stores a cat of more parts than this
- * if it is read several times. Otherwise each read would have to find out which part it reads. If
- * each layer of a network reads the results of all layers before it, the text would then grow with
- * the square of the depth. The reference also stores those parts that are not cheap. Then the steps
- * of an unrolled loop have similar phases, which can share a function (shared_body.h). */
+/* A reference stores a cat (concatenation) of more parts than this if it is read several times
+ * (docs/graph-reference.md). It also stores the parts that are not cheap, so that the steps of an
+ * unrolled loop have similar phases. */
 enum { MAX_PARTS = 4 };
-/* A kernel adds up a row of at least this many elements in two steps. */
-enum { LONG_ROW = 65536 };
-/* A result with at most this many axes (not counting those of size 1) may have few elements, and
- * then few units compute it. */
-enum { FEW_AXES = 2 };
+enum { LONG_ROW = 65536 }; /* a kernel adds up rows of at least this many elements in two steps */
+enum { FEW_AXES = 2 };     /* a result with at most this many axes above 1 may have few elements */
 
 /* A site is a place in the text where a value is read. Two reads at one site count as one, because
- * the unit computes the element once. planner.site has an entry for each value. The entry is
- * SITE_NONE if no read was counted yet, and SITE_SEVERAL if the value is read at several sites.
- * Else it is the number of the only site. In a graph with N values, the sites have these numbers:
+ * the unit computes the element once. The numbers of sites in a graph with N values:
  *     16*n + 1          the element that a unit of the stored value n computes
- *     16*n + 2 + k      the place where value n reads its operand k
+ *     16*n + 2 + k      where value n reads its operand k
  *     16*(N + i)        the element of output i
- *     16*(N + i) + 1    the element of the copy of output i with drawn errors
+ *     16*(N + i) + 1    the element of output i's copy with drawn errors (drawn.h)
  */
 enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
 
+/* The arrays have one entry per value. */
 struct planner {
     struct stores *s;
     struct emit *e;
-    /* Each of these arrays has one entry per value. */
-    int64_t *weight; /* the work for one element, with the work for operands that are not stored */
+    int64_t *weight; /* the work, with the work of operands that are not stored; at most HEAVY */
     int64_t *reads;  /* how often each element is read; at most MANY */
-    int64_t *site;   /* the number of the site, as described above */
+    int64_t *site;   /* the only site where the value is read, SITE_NONE or SITE_SEVERAL */
     unsigned *ready; /* the lowest level of a sink that can read the value */
     bool *operand;   /* the launch of an anchor reads the value from memory */
-    bool *long_cat;  /* the value is a cat of more than MAX_PARTS parts that is worth storing */
-    bool *part;      /* the value is a part of a cat of more than MAX_PARTS parts */
+    bool *long_cat;  /* a cat of more than MAX_PARTS parts, read several times */
+    bool *part;      /* a part of a cat of more than MAX_PARTS parts */
     bool *again;     /* sums would compute the value again (find_again) */
-    /* Elementwise work on an anchor may end with this value (mark_ends). If it ends here, a kernel
-     * stores this value, and not the anchor. NULL for references. */
-    bool *ends_anchor;
-    /* The value is an output that overwrites an input, and other threads may still read that input.
-     * So a kernel first stores the value elsewhere. NULL for references. */
-    bool *replaces;
+    /* The next two are NULL for references. */
+    bool *ends_anchor; /* elementwise work on an anchor may end with this value (mark_ends) */
+    bool *replaces;    /* it overwrites an input that other threads may still read */
 };
 
-/* Does an element of v need a loop? */
 static bool is_heavy(const struct value *v)
 {
     enum op_kind k = op_row(v->op)->kind;
@@ -90,7 +77,7 @@ static bool batch_repeats(const struct value *v, const struct value *a)
     return value_repeats(&own, &batch);
 }
 
-/* Returns how many times each element of operand k is read while all elements of v are computed. */
+/* How often each element of operand k is read to compute all of v. */
 static int64_t fan(const struct value *v, uint32_t k)
 {
     const struct value *a = v->args[k];
@@ -129,15 +116,12 @@ static bool windows_overlap(const struct value *v)
            value_attr(v, "step")->i < size->value;
 }
 
-/* Returns the result of fan(), with one exception: in a kernel, windows that do not overlap read
- * each element once. */
+/* Like fan(), but in a kernel, windows that do not overlap read each element once. */
 static int64_t times_read(const struct planner *p, const struct value *v, uint32_t k)
 {
     return p->e->mode.kernel && v->op == OP_WINDOWS && !windows_overlap(v) ? 1 : fan(v, k);
 }
 
-/* Sets the weight of v to its own work, plus the work of those operands that are not stored. These
- * are computed again where v reads them. */
 static void weigh(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -149,18 +133,17 @@ static void weigh(struct planner *p, const struct value *v)
         const struct value *a = v->args[k];
         if (!a || op_makes_lines(a->op) ||
             (p->weight[a->id] > CHEAP && times_read(p, v, k) == MANY))
-            continue; /* the operand is absent, or certain to be stored */
+            continue; /* absent, or certain to be stored */
         if (p->e->mode.kernel && is_heavy(a))
-            continue; /* a kernel never computes the operand again: see must_store() */
+            continue; /* a kernel never computes it again: see must_store() */
         if (p->s->store[a->id].is_stored)
-            continue; /* the first pass of stores_plan() chose to store the operand */
+            continue; /* the first pass of stores_plan() chose to store it */
         w += p->weight[a->id];
     }
     p->weight[v->id] = MIN(w, HEAVY);
 }
 
-/* Marks the parts of a cat. v is the cat, or one of its operands. done[id] is true for each cat
- * with parts that are already marked. */
+/* v is a cat or its operand. done[id] tells whether the parts of a cat are marked. */
 static void mark_parts(struct planner *p, const struct value *v, bool *done)
 {
     for (;;) {
@@ -179,15 +162,13 @@ static void mark_parts(struct planner *p, const struct value *v, bool *done)
     }
 }
 
-/* Finds the cats of a reference that are worth storing, and the parts of long cats. */
 static void find_long_cats(struct planner *p)
 {
     const struct graph *g = p->e->g;
     struct arena mem = ARENA_INIT;
-    /* One entry per value: how many times the value is an operand of another value. Unlike
-     * graph_uses(), this also counts reads by copies with drawn errors (drawn.h). */
+    /* How often each value is an operand, also of drawn copies, which graph_uses() leaves out. */
     uint32_t *uses = arena_alloc(&mem, (g->values.n + 1) * sizeof *uses);
-    /* One entry per value: how many parts a read of the value has to choose from. */
+    /* How many parts a read of each value has to choose from. */
     unsigned *parts = arena_alloc(&mem, (g->values.n + 1) * sizeof *parts);
     bool *done = arena_alloc(&mem, (g->values.n + 1) * sizeof *done);
     for (size_t i = 0; i < g->values.n; i++)
@@ -213,22 +194,20 @@ static void find_long_cats(struct planner *p)
     arena_release(&mem);
 }
 
-/* Is v a reduction of a few elements, such as a window of a pooling? A kernel can compute it inside
- * the loop that reads it. */
+/* Is v a reduction of so few elements that a kernel can compute it in the loop that reads it? */
 static bool is_brief(const struct planner *p, const struct value *v)
 {
     bool combines = v->op == OP_SUM || v->op == OP_AMAX || v->op == OP_AMIN;
     return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
 }
 
-/* `site` is planner.site of a value. Returns true if the value is read at one site only, and if
- * that site is the element of a sink. Then a unit computes an element of the value only once. */
+/* Is the value read only where a unit computes the element of a sink? */
 static bool site_is_sink(int64_t site)
 {
     return site > 0 && site % 16 <= 1;
 }
 
-/* Returns whether v must be stored. Call it after all reads of v have been counted. */
+/* Call it after all reads of v have been counted. */
 static bool must_store(const struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -239,7 +218,6 @@ static bool must_store(const struct planner *p, const struct value *v)
         return true;
     if (kind == OPK_LEAF)
         return false;
-    /* The launch of an anchor reads its operands from memory. */
     if (p->operand[v->id] || (p->e->keep && p->e->keep[v->id]))
         return true;
     if (p->again[v->id])
@@ -255,7 +233,6 @@ static bool must_store(const struct planner *p, const struct value *v)
     return reads > 1 && (w >= HEAVY || (w > CHEAP && w * reads > RECOMPUTE));
 }
 
-/* Counts `reads` reads of a at `site`. */
 static void add_reads(struct planner *p, const struct value *a, int64_t reads, int64_t site)
 {
     int64_t *s = &p->site[a->id];
@@ -265,7 +242,7 @@ static void add_reads(struct planner *p, const struct value *a, int64_t reads, i
     p->reads[a->id] = MIN(p->reads[a->id] + reads, MANY);
 }
 
-/* Does v exchange the last two axes of its operand, and nothing else? */
+/* Does v exchange only the last two axes? */
 static bool is_transpose(const struct value *v)
 {
     if (v->op != OP_PERMUTE || v->rank < 2)
@@ -277,9 +254,9 @@ static bool is_transpose(const struct value *v)
     return dims[v->rank - 2] == (int64_t)v->rank - 1;
 }
 
-/* Returns the value to store so that a kernel template for `anchor` can read its operand `a`. That
- * is `a` itself, or the value that `a` is a view of. A template for convolutions pads its input
- * itself. A template for products can read transposed, reshaped and expanded matrices. */
+/* Returns the value to store so that a kernel template can read the operand `a` of `anchor`.
+ * Templates for convolutions pad their input. Templates for products can read transposed, reshaped
+ * and expanded matrices. */
 static const struct value *stored_operand(const struct value *anchor, const struct value *a)
 {
     if (anchor->op != OP_MATMUL)
@@ -291,8 +268,7 @@ static const struct value *stored_operand(const struct value *anchor, const stru
     return a;
 }
 
-/* Returns true if a reference may have few units for v, and each combines many elements of an
- * operand. */
+/* May v have few units, each of which combines many elements? */
 static bool makes_few(struct planner *p, const struct value *v)
 {
     uint32_t axes = 0;
@@ -303,7 +279,7 @@ static bool makes_few(struct planner *p, const struct value *v)
     return axes <= FEW_AXES && nest_has_many(emit_reduced(p->e, v));
 }
 
-/* Counts the reads of v's operands. Call it after all reads of v have been counted. */
+/* Call it after all reads of v have been counted. */
 static void read_operands(struct planner *p, const struct value *v)
 {
     bool stored = p->s->store[v->id].is_stored;
@@ -320,8 +296,7 @@ static void read_operands(struct planner *p, const struct value *v)
         int64_t reads = MIN(times * times_read(p, v, k), MANY);
         bool reads_many = p->s->store[v->id].in_parts || makes_few(p, v);
         if (reads_many && p->weight[a->id] >= HEAVY && !is_brief(p, a))
-            reads = MANY; /* One unit of v reads many elements of `a`, and each of these needs a
-                             loop. So `a` must be stored, and then has units of its own. */
+            reads = MANY; /* store `a`: else each unit of v would run the loop of `a` many times */
         if (reads == 1)
             add_reads(p, a, 1, in_place ? own : (int64_t)v->id * 16 + 2 + k);
         else
@@ -329,8 +304,7 @@ static void read_operands(struct planner *p, const struct value *v)
     }
 }
 
-/* Returns whether v should be computed in two steps, with partial results after the first. That is
- * so if one element is the sum of too many terms for a single unit. */
+/* Has v too many terms for one unit? */
 static bool wants_parts(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -349,11 +323,7 @@ static bool wants_parts(struct planner *p, const struct value *v)
            dim_is(b->shape[b->rank - 1], 1);
 }
 
-/* v is an operand of a product. Follows views to the values that the product reads through them.
- * Sets `offs` of those values that have shared errors (struct shared_error). Many terms of the
- * product read the same element of such a value. For each source of the errors, a term also needs
- * the element as it would be if the source were wrong by 4 sigma. It is cheaper to store these
- * variants than to compute them in each term. */
+/* Sets `offs` of the values with shared errors that a product reads through its operand v. */
 static void mark_offs(struct planner *p, const struct value *v)
 {
     struct store *s = &p->s->store[v->id];
@@ -371,7 +341,6 @@ static void mark_offs(struct planner *p, const struct value *v)
         s->offs = found;
 }
 
-/* Returns the member bias_axis of v's struct store (emit.h). */
 static int bias_axis(const struct planner *p, const struct value *v)
 {
     const struct store *s = p->s->store;
@@ -423,8 +392,8 @@ const struct value *stores_centre(struct emit *e, const struct value *v)
     return same ? mean : NULL;
 }
 
-/* If v is a sum of squares (x - mean)^2 in two steps, lets one launch compute two sets of partial
- * results: those of v, and those of the sum that gives the mean. */
+/* If v is a sum of squares of x - mean, lets one launch make its partial results and those of the
+ * sum of x. */
 static void join_parts(struct planner *p, const struct value *v)
 {
     const struct value *centre = p->reads[v->id] ? stores_centre(p->e, v) : NULL;
@@ -441,7 +410,6 @@ static const struct dim *elements(struct planner *p, const struct value *v)
     return dim_product(&p->e->g->dims, v->shape, v->rank);
 }
 
-/* Sets the member is_limited of each struct store (emit.h). */
 static void mark_limited(struct planner *p)
 {
     const struct emit *e = p->e;
@@ -454,7 +422,7 @@ static void mark_limited(struct planner *p)
     }
 }
 
-/* Adds the sinks of v; the sinks of its operands have been added before. */
+/* Call it after the sinks of v's operands have been added. */
 static void add_sinks(struct planner *p, const struct value *v)
 {
     const struct store *s = &p->s->store[v->id];
@@ -475,8 +443,8 @@ static void add_sinks(struct planner *p, const struct value *v)
     p->ready[v->id] = level;
 }
 
-/* Adds the sinks of all values in their order, with one exception: a value whose variance is
- * limited comes after its copy with drawn errors. No value between the two reads it. */
+/* A value whose variance is limited comes after its copy with drawn errors. No value between the
+ * two reads it. */
 static void add_all_sinks(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -504,15 +472,15 @@ static int by_level(const void *pa, const void *pb)
     return order ? order : (int)a->v->id - (int)b->v->id;
 }
 
-/* Does each element of v read the element of operand k at the same place? */
+/* Does element i of v read element i of operand k? */
 static bool reads_same_place(const struct value *v, uint32_t k)
 {
     return v->args[k] && (v->op == OP_RESHAPE || (op_row(v->op)->kind == OPK_ELEMENTWISE &&
                                                   value_same_shape(v, v->args[k])));
 }
 
-/* Returns the anchor from which v is computed element by element. If there are several, returns the
- * last one; if there is none, NULL. of[id] is the anchor of each earlier value. */
+/* Returns the last anchor from which v is computed element by element, or NULL. of[id] is the
+ * result for each earlier value. */
 static const struct value *anchor_of(const struct planner *p, const struct value *v,
                                      const struct value *const *of)
 {
@@ -527,9 +495,8 @@ static const struct value *anchor_of(const struct planner *p, const struct value
     return found;
 }
 
-/* A launch has one anchor. If v is computed from several anchors, one launch computes v together
- * with the last of them. v reads from memory what comes from the other anchors. This function marks
- * these operands of v, so that they are stored. */
+/* A launch has one anchor. If v is computed from several, the launch of the last one computes v,
+ * and reads from memory what comes from the others. Marks those operands of v. */
 static void store_others(struct planner *p, const struct value *v, const struct value *const *of)
 {
     for (uint32_t k = 0; k < v->nargs; k++) {
@@ -542,10 +509,9 @@ static void store_others(struct planner *p, const struct value *v, const struct 
     }
 }
 
-/* Marks the values with which elementwise work on an anchor may end. Such a value is the anchor
- * itself, or is computed from it element by element. Every use of the anchor must go through it.
- * open[a] counts the uses of anchor a, and of values computed from it, that the loop has not
- * reached yet. If it is 0 at value v, every use of the anchor goes through v. */
+/* Finds the values with which elementwise work on an anchor may end: every use of the anchor goes
+ * through them. open[a] counts the uses of anchor a, and of values computed from it, that the loop
+ * has not reached yet. */
 static void mark_ends(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -575,8 +541,8 @@ static bool replaces_input(const struct graph *g, const struct graph_output *o)
     return v && v->op == OP_INPUT;
 }
 
-/* Returns how often an element of v reads the element of `input` at the same place. Follows only
- * values that are used once. */
+/* Returns how often an element of v reads the same element of `input`, through values that are used
+ * once. */
 static uint32_t reads_in_place(const struct value *v, const struct value *input,
                                const uint32_t *uses)
 {
@@ -591,8 +557,7 @@ static uint32_t reads_in_place(const struct value *v, const struct value *input,
     return n;
 }
 
-/* Marks the outputs that replace an input (planner.replaces). An output needs no mark if the only
- * thread that reads an element of the input is the one that replaces it. */
+/* No mark is needed if only the thread that replaces an element reads it. */
 static void mark_replaced(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -610,9 +575,7 @@ static void mark_replaced(struct planner *p)
     arena_release(&mem);
 }
 
-/* Marks the values that v would have to compute again with a loop. These are the values that need a
- * loop and from which v is computed without a stored value between. Returns whether it marks any.
- * seen[id] is true for each value that was visited before. */
+/* Marks the values with loops that v would compute again. Returns whether there are any. */
 static bool mark_again(struct planner *p, const struct value *v, bool *seen)
 {
     bool found = false;
@@ -629,10 +592,9 @@ static bool mark_again(struct planner *p, const struct value *v, bool *seen)
     return found;
 }
 
-/* If the elements of a stored value share errors, each sum that reads the value computes it again
- * (emit_on_path). The sum must not also repeat the loops of the value's operands. In a network that
- * adds the result of each layer to a common value, these loops would nest as deep as the network.
- * So operands that need a loop are stored too. Returns whether there are any. */
+/* Sums compute a stored value again if its elements share errors (emit_on_path). So this marks its
+ * operands that need a loop: else loops would nest as deep as the network. Returns whether there
+ * are any. */
 static bool find_again(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -653,7 +615,6 @@ static bool find_again(struct planner *p)
     return found;
 }
 
-/* Counts all reads, and chooses the values to store. */
 static void choose_stored(struct planner *p)
 {
     const struct emit *e = p->e;
@@ -674,8 +635,8 @@ static void choose_stored(struct planner *p)
     }
 }
 
-/* Chooses again, now that it is known which values are stored. A value that is computed from stored
- * values element by element costs little, so it perhaps need not be stored itself. */
+/* Elementwise work on stored values is cheap. So once these are known, fewer values need be
+ * stored. */
 static void choose_again(struct planner *p)
 {
     size_t n = p->e->g->values.n;
@@ -736,9 +697,8 @@ void stores_plan(struct stores *s, struct emit *e)
     }
     vec_each (const struct graph_output, o, &g->outputs) {
         const struct value *v = without_views(o->value);
-        /* Only a MAGNITUDE reference writes lines straight to an output. A SIGMA reference computes
-         * variances first, and a kernel converts its outputs. The units of a repeated phase read
-         * the results of other units, so these must be in scratch. */
+        /* A SIGMA reference computes variances first, and a kernel converts its outputs. Units of a
+         * repeated phase read each other's results from scratch. */
         bool direct = e->mode.kind == REFERENCE_MAGNITUDE && !e->mode.kernel && !emit_steps(e, v);
         if (direct && op_makes_lines(v->op) && p.reads[v->id] == 1)
             s->direct[v->id] = o;

@@ -1,5 +1,5 @@
-/* unit_text.c - keeps the statements of a unit by scope, drops the unused statements, and writes
- * the text (unit_text.h). */
+/* unit_text.c - keeps the statements of a unit by scope, and writes those that are used
+ * (unit_text.h). */
 #include "graph/reference/unit_text.h"
 
 #include <ctype.h>
@@ -9,31 +9,28 @@
 
 #include "base/util.h"
 
-/* Deeper blocks are not indented further, because the steps of an unrolled loop can be hundreds of
- * blocks deep. */
+/* The steps of an unrolled loop can be hundreds of blocks deep, so the indentation is limited. */
 enum { MAX_INDENT = 8 };
 
 enum line_kind { LINE_LET, LINE_SET, LINE_DO, LINE_OPEN, LINE_CLOSE };
 
 struct line {
     enum line_kind kind;
-    unsigned name; /* only for LINE_LET and LINE_SET: the number in the name */
+    unsigned name; /* for LINE_LET and LINE_SET: the number in the name */
     const char *text;
 };
 VEC_DECL(line_vec, struct line);
 
-/* A term that unit_remember() noted. */
 struct memory {
     const char *key;
     struct term term;
 };
 
 struct scope {
-    /* `next_made` links all scopes into a list, whose first element is the body. */
-    struct scope *parent, *next_made;
+    struct scope *parent, *next_made; /* next_made links all scopes, from the body on */
     unsigned depth;
-    bool is_guard; /* the scope is the body of a condition */
-    bool unrolls;  /* the scope is a loop to unroll, unless it contains a further loop */
+    bool is_guard; /* the body of a condition */
+    bool unrolls;  /* a loop to unroll, unless it contains a further loop */
     struct line_vec lines;
     VEC(struct memory) known;
 };
@@ -74,7 +71,7 @@ unsigned scope_depth(const struct scope *s)
     return s->depth;
 }
 
-/* Returns the enclosing scope of that depth. Unlike unit_enter(), it may go out of conditions. */
+/* Unlike unit_enter(), this goes out of conditions. */
 static struct scope *scope_around(const struct unit_text *u, unsigned depth)
 {
     struct scope *s = u->at;
@@ -273,7 +270,6 @@ void unit_remember(struct unit_text *u, struct scope *s, const char *key, struct
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-/* Marks the names that the text mentions. */
 static void mark_used(const char *text, bool *used, unsigned n)
 {
     for (const char *p = text; *p;) {
@@ -291,15 +287,14 @@ static void mark_used(const char *text, bool *used, unsigned n)
     }
 }
 
-/* Decides which lines stay, from the last line to the first. Every LINE_DO stays. A LINE_LET or
- * LINE_SET stays if a later line that stays reads the name that it sets. Blocks that become empty
- * are dropped too. */
+/* Decides which lines stay, from the last to the first. A LINE_LET or LINE_SET stays if a line that
+ * stays reads its name later. A block stays if a statement in it does. */
 static void drop_unused(const struct unit_text *u, bool *stays)
 {
     const struct line_vec *v = &u->body->lines;
     bool *used = xcalloc(u->names + 1, sizeof *used);
-    VEC(size_t) open = VEC_INIT;          /* closing lines whose opening line is still to come */
-    size_t kept = 0;                      /* how many statements stay so far */
+    VEC(size_t) open = VEC_INIT; /* closing lines whose opening line is still to come */
+    size_t kept = 0;
     VEC(size_t) kept_at_close = VEC_INIT; /* for each line in `open`: the value of `kept` there */
     for (size_t i = v->n; i-- > 0;) {
         const struct line *l = &v->items[i];
@@ -378,7 +373,6 @@ static size_t call_in_c(struct unit_text *u, const char *s, size_t name, size_t 
             strbuf_adds(out, ", ");
         from = at + 1;
     }
-    /* closes all calls; f(a, b, c) becomes two calls */
     while (calls-- > 0)
         strbuf_addc(out, ')');
     return at;
@@ -458,8 +452,7 @@ struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ..
 }
 
 /* In a reference, a size with a division gets a name before all loops. The compiler cannot move the
- * division out of a loop, because the loop may call functions that report an access out of
- * bounds. */
+ * division there, because the loop may call functions that report an access out of bounds. */
 struct index index_dim(struct unit_text *u, const struct dim *d)
 {
     const char *text = dim_in_c(u, d);
@@ -538,7 +531,7 @@ void place_set(struct place *p, uint32_t axis, struct index at)
     p->has_at[axis] = true;
 }
 
-/* The sizes of the axes [first, end) as factors: "AX(H) * AX(W)", or "" if all are 1. */
+/* Returns the sizes of the axes [first, end) as "AX(H) * AX(W)", or "" if all are 1. */
 static const char *factors(struct unit_text *u, const struct place *p, uint32_t first, uint32_t end)
 {
     struct strbuf sb = STRBUF_INIT(1 << 16);
@@ -557,14 +550,13 @@ static struct index product_of(struct unit_text *u, const char *factors)
     return (struct index){*text ? text : "1", 0};
 }
 
-/* The number of elements of the axes [first, end). */
 static struct index extent(struct unit_text *u, const struct place *p, uint32_t first, uint32_t end)
 {
     return product_of(u, factors(u, p, first, end));
 }
 
-/* An index along one axis that place_at() computed from a row-major number. It is
- * number / tail % size, or number / tail for the first axis. */
+/* An index along one axis that place_at() computed from a row-major number: number / tail % size,
+ * or number / tail for the first axis. */
 struct coordinate {
     const char *name;
     struct index number;
@@ -601,9 +593,8 @@ static bool are_neighbours(struct unit_text *u, const struct coordinate *a,
     return str_eq(a->number.text, b->number.text) && str_eq(a->tail, tail) && !b->first;
 }
 
-/* Finds the longest run of axes, from `first` on, whose indices place_at() computed from one
- * number. Returns the end of the run, and sets *at to the row-major index along the axes of the
- * run. */
+/* Finds the longest run of axes from `first` whose indices place_at() computed from one number.
+ * Sets *at to the row-major index along these axes, and returns the end of the run. */
 static uint32_t join_run(struct unit_text *u, const struct place *p, uint32_t first,
                          struct index *at)
 {
@@ -638,7 +629,7 @@ struct index place_at(struct unit_text *u, struct place *p, uint32_t axis)
     bool first = is_text(extent(u, p, 0, axis), "1"), one = dim_is(p->shape[axis], 1);
     if (!one) {
         at = index_div(u, p->linear, extent(u, p, axis + 1, p->rank));
-        if (!first) /* the first axis needs no remainder */
+        if (!first)
             at = index_mod(u, at, index_dim(u, p->shape[axis]));
     }
     place_set(p, axis, at);
