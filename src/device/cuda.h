@@ -1,18 +1,13 @@
 /*
  * cuda.h - types and functions that the files of the CUDA backend share. Private to
- * src/device/cuda*.c.
+ * src/device/cuda*.c. src/cuda/ calls the driver; names from there begin with cu_.
  *
- * This backend is the part of the GPU code that knows about jobs. It decides whose code caused an
- * error. It checks the guard zones, which are bytes around each buffer that no kernel may change.
- * It holds timed calls behind a gate, a kernel that makes the stream wait until the host has queued
- * the whole call. src/cuda/ calls the driver. Names from there begin with cu_.
- *
- *   cuda.c        open, close, errors, the vtable
- *   cuda_mem.c    buffers: slabs, guard zones, data, poison, hashes, cache flushing
- *   cuda_run.c    modules, launches, tensor maps, time limits, clocks
- *   cuda_truth.c  the oracle (the task's compiled reference) and the comparison
- *   cuda_lib.c    cuBLASLt as a baseline
- *   cuda_peak.c   ceilings: the highest rates of the device
+ *     cuda.c        open, close, errors, the vtable
+ *     cuda_mem.c    buffers: slabs, guard zones, data, poison, hashes, cache flushing
+ *     cuda_run.c    modules, launches, tensor maps, time limits, clocks
+ *     cuda_truth.c  the oracle (the task's compiled reference) and the comparison
+ *     cuda_lib.c    cuBLASLt as a baseline
+ *     cuda_peak.c   ceilings: the highest rates of the device
  *
  * There is one context (the GPU's primary one), one stream and one thread. A kernel that faults or
  * hangs makes the context unusable. Then `lost` and `lost_why` are set, and later operations fail.
@@ -32,10 +27,9 @@
 #include "cuda/tensormap.h"
 #include "device/device.h"
 
-#define CUDA_GUARD_BYTES 65536u /* the size of each of a buffer's two guard zones */
+#define CUDA_GUARD_BYTES 65536u /* bytes of each of a buffer's two guard zones */
 
-/* The names of Hone's own kernels (service.cu). struct cuda_service holds their handles, which are
- * looked up when the cubin with these kernels is loaded. */
+/* The names of Hone's own kernels (service.cu), called service kernels. */
 #define CUDA_SERVICE(X) \
     X(fill)             \
     X(poison)           \
@@ -51,14 +45,13 @@ struct cuda_service {
 #undef X
 };
 
-/* A slab is a device allocation that holds at most one buffer. Later calls reuse the slab and put
- * their buffers at other addresses inside it. */
+/* A device allocation that holds at most one buffer. */
 struct cuda_slab {
     cu_ptr base;
-    uint64_t size;        /* bytes of the slab */
-    bool used;            /* true if a buffer is in it */
+    uint64_t size;
+    bool used;
     uint64_t addr, bytes; /* address and size of the buffer */
-    uint64_t key;         /* decides which bytes the buffer's guard zones hold */
+    uint64_t key;         /* decides the bytes of the guard zones */
 };
 VEC_DECL(cuda_slab_vec, struct cuda_slab);
 
@@ -66,49 +59,48 @@ VEC_DECL(cuda_slab_vec, struct cuda_slab);
 struct device_hidden {
     struct device_hidden *next;
     struct cu_hidden memory;
-    bool used; /* false after cuda_forget(); then another copy may use the memory */
+    bool used; /* false after cuda_forget(); then it may hold another copy */
 };
 
 struct cuda_truth;
 struct cublaslt;
 
 struct cuda {
-    struct device dev; /* must be the first member, because cuda_of() casts */
+    struct device dev; /* must be first: cuda_of() casts */
     const struct cu_driver *cu;
     const struct job *job;
     cu_device device;
     cu_context ctx;
     cu_stream stream;
-    cu_event begin, end; /* recorded before and after the launches of a timed call */
-    cu_event done;       /* cuda_wait() records this event and polls it */
+    cu_event begin, end; /* around the launches of a timed call */
+    cu_event done;       /* for cuda_wait() */
     struct cuda_service svc;
     struct device_info info;
     struct nvml *nvml;
     struct cuda_slab_vec slabs;
-    uint64_t live_bytes;          /* total size of all buffers in use */
-    uint64_t slab_bytes;          /* total size of all slabs */
-    struct device_hidden *hidden; /* list of all hidden copies, used or not */
-    uint64_t rng;                 /* state of cuda_random() */
-    /* A few words of device memory. Service kernels write their answers there. */
+    uint64_t live_bytes;          /* all buffers in use */
+    uint64_t slab_bytes;          /* all slabs */
+    struct device_hidden *hidden; /* all copies, used or not */
+    uint64_t rng;
+    /* Device memory for the answers of service kernels. */
     cu_ptr slot;
-    /* Host memory that kernels can read and write. Gates are numbered (`epoch`). The host writes a
-     * gate's number to flags[0] to open the gate. A gate that opens by itself, because the host
-     * took too long, writes its number to flags[1]. */
+    /* Host memory that kernels can read and write. A gate is a kernel that makes the stream wait
+     * until the host has queued a whole timed call. The host opens a gate by writing its number to
+     * flags[0]. A gate that waited too long opens by itself and writes its number to flags[1]. */
     volatile uint64_t *flags;
-    cu_ptr flags_dev; /* the address of `flags` for kernels */
-    uint64_t epoch;   /* the number of the newest gate */
+    cu_ptr flags_dev; /* address of `flags` for kernels */
+    uint64_t epoch;   /* number of the newest gate */
     cu_ptr flush;     /* two buffers of flush_bytes bytes, for cuda_flush_l2() */
     uint64_t flush_bytes;
     bool timing;             /* true between time_begin and time_end */
-    enum result_status lost; /* RESULT_OK while the context is usable, else why it is not */
-    char lost_why[2048];     /* the reason in words */
-    /* Two file descriptors: the program's own stdout, and the file in memory that takes its place.
-     * -1 if there is none. */
+    enum result_status lost; /* RESULT_OK while the context is usable */
+    char lost_why[2048];     /* why it is not usable */
+    /* The program's own stdout, and the file in memory that takes its place. -1 if none. */
     int saved_stdout, capture_fd;
-    char *printed; /* the text that cuda_printf_text() returned last */
+    char *printed;
     struct cuda_truth *truth;
     struct cublaslt *lt;
-    /* For each module file that we have loaded: where the module's variables lie. */
+    /* Where the variables of each loaded module file lie. */
     struct cuda_symbols *symbols;
 };
 
@@ -117,15 +109,14 @@ static inline struct cuda *cuda_of(struct device *d)
     return (struct cuda *)d;
 }
 
-/* In the next two functions `rc` is the return value of a function of src/cuda/: the driver's error
- * number, negated. We pass no err to the functions of src/cuda/, because cuda_fail() and
- * cuda_blame() say more about the error. */
+/* In the next two functions `rc` is the driver's error number, negated. We pass no err to the
+ * functions of src/cuda/, because cuda_fail() and cuda_blame() say more. Both set d->lost if the
+ * context is no longer usable. */
 
-/* Reports a failure of a driver call that Hone made for itself. Writes "<what>: <reason>" to err
- * and returns -1. Sets d->lost if the context can no longer be used. */
+/* For a driver call that Hone made for itself. Writes "<what>: <reason>" to err and returns -1. */
 int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);
-/* Call it for a driver error that the candidate's code may have caused. Returns the status of the
- * candidate, and explains the error in err. Sets d->lost if the context can no longer be used. */
+/* For an error that the candidate's code may have caused. Explains it in err and returns the
+ * candidate's status. */
 enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const char *what);
 
 #define CUDA_TRY(d, call, err, what)                   \
@@ -135,18 +126,16 @@ enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const cha
             return cuda_fail((d), rc_, (err), (what)); \
     } while (0)
 
-/* Launches a service kernel (one of Hone's own kernels, service.cu) for n work items. If there are
- * more items than threads, each thread does several. */
+/* Launches a service kernel for n work items. A thread may do several items. */
 int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, struct err *err);
-/* Waits until the stream is idle, at most timeout_ns (0 means no limit). Returns 0, or
- * -CU_NOT_READY if the time ran out, or another negated error. */
+/* Waits until the stream is idle, at most timeout_ns (0 means no limit). Returns 0, -CU_NOT_READY
+ * if the time ran out, or another negated error. */
 int cuda_wait(struct cuda *d, uint64_t timeout_ns);
 uint64_t cuda_random(struct cuda *d);
 
 /* cuda_mem.c */
 int cuda_mem_open(struct cuda *d, struct err *err);
 void cuda_mem_close(struct cuda *d);
-/* Gives unused memory back to the driver. */
 void cuda_mem_trim(struct cuda *d);
 int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *addr,
                struct err *err);
@@ -205,8 +194,7 @@ enum result_status cuda_lib_launch(struct cuda *d, const char *spec, const struc
                                    void *const *args, struct err *err);
 void cuda_lib_close(struct cuda *d);
 
-/* Reads a whole file of at most `max` bytes from `dir`, the directory with the job's files (the
- * bundle). The caller frees *data. */
+/* Reads a whole file of at most `max` bytes from `dir`. The caller frees *data. */
 int cuda_read_file(const char *dir, const char *name, size_t max, char **data, size_t *len,
                    struct err *err);
 

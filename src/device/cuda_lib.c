@@ -4,18 +4,18 @@
  * A module's spec reads "gemm TA TB IN OUT COMPUTE EPILOGUE", for example "gemm n t float16 float32
  * f32 none". The words are:
  *
- *   - TA is n if A is stored as [M,K], and t if it is stored as its transpose, [K,M];
- *   - TB is n if B is stored as [K,N], and t if it is stored as its transpose, [N,K];
- *   - IN is the dtype of A and B, OUT the dtype of D;
- *   - COMPUTE is f32, tf32, f64 or i32;
- *   - EPILOGUE is none, bias or relu_bias.
+ * - TA is n if A is stored as [M,K], and t if it is stored as [K,M];
+ * - TB is n if B is stored as [K,N], and t if it is stored as [N,K];
+ * - IN is the dtype of A and B, OUT the dtype of D;
+ * - COMPUTE is f32, tf32, f64 or i32;
+ * - EPILOGUE is none, bias or relu_bias.
  *
  * A program has one launch, with the arguments A, B, D, then M, N, K and batch as 8-byte integers,
  * then the bias [N] if there is one. The matrices of a batch lie one after another. The library
  * works in column-major order, so we give it the transposed problem: D^T[N,M] = B^T A^T.
  *
  * The first untimed call of a shape tries the algorithms that the library proposes and keeps the
- * fastest. Timed calls before that call use the library's first proposal.
+ * fastest. Timed calls before it use the first proposal.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -27,8 +27,8 @@
 #include "base/vec.h"
 #include "device/cuda.h"
 
-enum { MAX_ALGOS = 8, TRIES = 3 }; /* algorithms that are tried; launches of each of them */
-/* Numbers of the library's own enums. Hone is built without the library's headers. */
+enum { MAX_ALGOS = 8, TRIES = 3 }; /* algorithms to try; launches of each */
+/* Numbers of the library's own enums. Hone is built without its headers. */
 enum { EPILOGUE_NONE = 1, EPILOGUE_BIAS = 4, EPILOGUE_RELU_BIAS = 6 };
 enum { DESC_TRANSA = 3, DESC_TRANSB = 4, DESC_EPILOGUE = 7, DESC_BIAS = 8 };
 static const uint64_t WORKSPACE = 64 << 20; /* bytes */
@@ -68,16 +68,14 @@ struct cublaslt {
     VEC(struct lt_plan) plans;
 };
 
-/* The prepared call for one shape. */
 struct lt_plan {
     char *spec;
     uint64_t m, n, k, batch;
     void *desc, *a, *b, *d; /* the library's descriptions of the product and its matrices */
-    /* f64 or i32: the library computes in float64 or in int32, not in float32. bias: it also adds a
-     * bias. */
+    /* f64, i32: computes in float64 or int32, not in float32 */
     bool f64, i32, bias;
     struct lt_algo algo;
-    bool chosen; /* we have measured the algorithms and chosen one */
+    bool chosen; /* we have measured the algorithms */
 };
 
 static const struct {
@@ -164,10 +162,10 @@ void cuda_lib_close(struct cuda *d)
 
 struct spec {
     bool ta, tb;
-    int in, out, compute, scale, epilogue; /* numbers of the library's own enums */
+    int in, out, compute, scale, epilogue; /* of the library's own enums */
 };
 
-/* Returns CUDA's number (cudaDataType) of a dtype, or -1 if cuBLASLt is not used for it. */
+/* Returns the cudaDataType of a dtype, or -1 if cuBLASLt is not used for it. */
 static int data_type(const char *name)
 {
     switch (dtype_from_name(name)) {
@@ -227,8 +225,8 @@ enum result_status cuda_lib_load(struct cuda *d, const char *spec, struct err *e
 
 /* ---- one shape ------------------------------------------------------------------------------- */
 
-/* A row-major [rows, cols] tensor is a column-major [cols, rows] matrix. The library's attributes 5
- * and 6 of a layout are the number of matrices and the distance between two of them. */
+/* A row-major [rows, cols] tensor is a column-major [cols, rows] matrix. Attributes 5 and 6 are the
+ * number of matrices and their distance. */
 static void *layout(struct cublaslt *lt, int type, uint64_t rows, uint64_t cols, uint64_t batch)
 {
     void *l = NULL;
@@ -272,9 +270,8 @@ static uint32_t alignment(uint64_t addr)
     return (uint32_t)MIN(low, UINT64_C(256));
 }
 
-/* Asks the library for algorithms. Writes its proposals to `h` and returns how many there are.
- * Attribute 1 of the library's preferences is the size of the workspace; attributes 5 to 8 are the
- * alignments of its four matrices. */
+/* Writes the library's proposals to `h` and returns their number. Attribute 1 is the size of the
+ * workspace; attributes 5 to 8 are the alignments of the four matrices. */
 static int propose_algorithms(struct cublaslt *lt, struct lt_plan *p, const uint64_t addr[3],
                               struct lt_heuristic *h)
 {
@@ -322,7 +319,7 @@ static double time_algo(struct cuda *d, struct lt_plan *p, const uint64_t addr[3
             cuda_wait(d, d->job->limits.call_ns) < 0 ||
             cu_event_elapsed_ms(d->cu, d->begin, d->end, &ms, NULL) < 0)
             return INFINITY;
-        if (i) /* the first launch also loads the kernel, so we do not time it */
+        if (i) /* the first launch also loads the kernel */
             best = MIN(best, (double)ms);
     }
     return best;

@@ -1,8 +1,8 @@
 /*
  * cuda_mem.c - manages buffers. Each buffer has an allocation of its own, a slab, with guard zones
- * on both sides. When a buffer is freed, we keep the slab and reuse it for another buffer, at a
- * random place inside the slab. So most calls get new addresses without the cost of a driver
- * allocation. Outputs that the worker verifies later are copied to memory that no kernel can reach.
+ * on both sides. A freed slab is reused for another buffer, at a random place inside it. So most
+ * calls get new addresses without a driver allocation. Hidden copies are outputs in memory that no
+ * kernel can reach.
  *
  *     base                addr                       addr+bytes             base+size
  *      | gap  | guard 64K  | the buffer               | guard 64K  | gap     |
@@ -13,11 +13,10 @@
 
 #include "base/util.h"
 
-/* A new slab is JITTER_BYTES larger than its first buffer needs, so that buffers can lie at
- * different places in it. cuda_flush_l2() uses buffers of at least FLUSH_MIN bytes. */
+/* A new slab is JITTER_BYTES larger than its first buffer needs, so that buffers can move in it. */
 enum { JITTER_BYTES = 1 << 20, SLABS_MIN = 3, SLABS_MAX = 16, FLUSH_MIN = 64 << 20 };
-/* The size of a slab is a multiple of this. The driver packs allocations below 2 MiB together: if
- * we shared one of them with another process, we would share its neighbours too. */
+/* The size of a slab is a multiple of this. The driver packs smaller allocations together, so if we
+ * shared one with another process, we would share its neighbours too. */
 static const uint64_t SLAB_UNIT = 2 << 20;
 
 int cuda_mem_open(struct cuda *d, struct err *err)
@@ -103,19 +102,17 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
     return 0;
 }
 
-/* Returns how many unused slabs of this size to keep. The time of a short kernel depends on the
- * addresses of its tensors: other addresses change the time by some tens of nanoseconds. A measured
- * time should cover many addresses, not only the few that one process happened to get. So we keep
- * about 64 MB of unused slabs of each size, but at least SLABS_MIN and at most SLABS_MAX slabs. */
+/* How many unused slabs of this size to keep. Other addresses change a short kernel's time by tens
+ * of nanoseconds, so a measured time should cover many addresses. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
                          (uint64_t)SLABS_MAX);
 }
 
-/* Returns a random unused slab of about this size. Returns NULL if the caller should allocate a new
- * slab. That is so if there is no such slab. It is also so if there are fewer than slabs_wanted(),
- * and all slabs together with the new one would take less than half of the device's memory. */
+/* Returns a random unused slab of about this size, or NULL if the caller should allocate one. Even
+ * if a slab fits, returns NULL while there are fewer than slabs_wanted() and all slabs take less
+ * than half of the memory. */
 static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
 {
     struct cuda_slab *pick = NULL;
@@ -155,8 +152,8 @@ int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *ad
                            spec->name, (unsigned long long)spec->bytes);
         CUDA_TRY(d, rc, err, "allocating device memory");
     }
-    /* The address is spec->offset plus a random multiple of align that is no multiple of 2 * align.
-     * So a kernel cannot rely on a larger alignment than align. */
+    /* The address is an odd multiple of align, plus spec->offset. So a kernel cannot rely on a
+     * larger alignment than align. */
     uint64_t places = (s->size - span) / step + 1;
     uint64_t first = s->base + CUDA_GUARD_BYTES;
     first = (first + step - 1) / step * step + spec->align;
@@ -181,7 +178,7 @@ int cuda_free(struct device *dev, uint64_t addr, struct err *err)
 
 /* ---- hidden copies --------------------------------------------------------------------------- */
 
-/* The part of the device's memory that Hone may fill; the rest is for PyTorch's own tensors. */
+/* Share of the device's memory that Hone may fill; the rest is for PyTorch's own tensors. */
 static const double FILL_SHARE = 0.6;
 
 static uint64_t hidden_bytes(const struct cuda *d)
@@ -355,12 +352,10 @@ int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_
 }
 
 /*
- * Removes everything that the candidate could find in the L2. First we reset the lines that a
- * kernel asked the L2 to keep (persisting lines). Then we write a buffer of at least twice the
- * cache's size. This makes the L2 write back the dirty lines of the data that we just generated.
- * Then we read as many bytes of another buffer, which fills the cache with clean lines. So while
- * the candidate runs, the L2 has no old lines to write back. Writing them back would slow the
- * candidate down.
+ * Removes all that the candidate could find in the L2. First we reset the lines that a kernel asked
+ * the L2 to keep. Then we write a buffer of at least twice the cache's size, which drives out dirty
+ * lines. Then we read another buffer. It fills the cache with clean lines, so that no write-back
+ * slows the candidate down.
  */
 int cuda_flush_l2(struct device *dev, struct err *err)
 {

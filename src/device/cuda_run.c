@@ -7,10 +7,8 @@
  *     flush | gate (waits for the host) | event | launches... | event
  *
  * The gate stays closed for at least REST_NS, so that the device rests before each timed call.
- * PyTorch baselines wait at least as long (torch_sidecar.py).
- *
- * If the host takes longer than GATE_NS to queue the call (for example because the driver had to
- * allocate something), the gate opens by itself. cuda_time_end() then reports no time.
+ * PyTorch baselines wait at least as long (torch_sidecar.py). If the host needs more than GATE_NS
+ * to queue the call, the gate opens by itself, and cuda_time_end() reports no time.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -25,8 +23,8 @@ static const uint64_t GATE_NS = 100 * 1000 * 1000, REST_NS = 500 * 1000;
 
 struct module_range { /* one section of writable variables */
     cu_ptr ptr;
-    uint64_t bytes, hash; /* hash of the contents when the module was loaded */
-    char *name;           /* the name of one variable in the section */
+    uint64_t bytes, hash; /* hash of the contents after loading */
+    char *name;           /* name of one variable in it */
 };
 
 struct device_module {
@@ -38,15 +36,13 @@ struct device_module {
         cu_function f;
         /* threads per block, bytes per block, registers per thread */
         int max_threads, static_smem, regs;
-        uint64_t smem_set; /* bytes of dynamic shared memory that opt_in() has allowed */
+        uint64_t smem_set; /* dynamic shared memory that opt_in() has allowed, in bytes */
         bool wide_cluster; /* opt_in() has allowed clusters of more than 8 blocks */
     } fn[MAX_FUNCTIONS];
     unsigned nfn;
     struct module_range range[MAX_RANGES];
     unsigned nranges;
-    /* True if `range` covers every section of writable variables of the module. Then the module has
-     * no other memory in which it could keep data for the next call. If it keeps any, the sections
-     * change, and cuda_globals_intact() notices that. */
+    /* True if `range` covers all memory in which the module could keep data for the next call. */
     bool sealed;
 };
 
@@ -62,7 +58,6 @@ static int add_range(struct cuda *d, struct device_module *m, cu_ptr ptr, uint64
     return cuda_hash(&d->dev, ptr, bytes, &r->hash, err);
 }
 
-/* A view of the cubin's ELF headers. We check every access against the file's length. */
 struct elf {
     const char *data;
     size_t len;
@@ -103,17 +98,16 @@ static bool holds_variables(const struct elf *e, unsigned shstr, unsigned index)
 }
 
 /*
- * The symbols that tell us where the writable variables of a cubin lie in memory. For each section
- * (.nv.global, .nv.global.init) we need one symbol whose address the driver knows. The variables of
- * a section have the same order and distances in memory as in the file. So the address of one
- * symbol gives the addresses of all variables of its section, even of static ones. Headers like
- * CuTe's define thousands of symbols, and asking the driver for one symbol takes microseconds. So
- * we remember the symbols that we found, and the next load of the same file uses them.
+ * The symbols that tell where the writable variables of a cubin lie in memory. In memory, a
+ * section's variables have the order and distances that they have in the file. So one symbol whose
+ * address the driver knows is enough for each section, even for static variables. We remember the
+ * symbols for the next load of the file, because headers like CuTe's define thousands, and the
+ * driver takes microseconds for each.
  */
 struct cuda_symbols {
     struct cuda_symbols *next;
     char *file;
-    unsigned nsections, n; /* `n` is the number of symbols in `at`, at most one for each section */
+    unsigned nsections, n; /* `n`: symbols in `at` */
     struct {
         char *name;
         uint64_t offset, bytes; /* the symbol's offset in its section; the section's size */
@@ -138,8 +132,8 @@ static void look_for_symbols(struct cuda *d, struct cuda_symbols *out, cu_module
     struct elf e;
     bool found[256] = {false};
     if (!elf_open(&e, data, len)) {
-        /* This is PTX, not a cubin, so we know nothing about its variables. We count one section
-         * and find no symbol for it, so that the module never counts as sealed. */
+        /* This is PTX, so we know nothing about its variables. A section without a symbol keeps the
+         * module from counting as sealed. */
         out->nsections = 1;
         return;
     }
@@ -266,8 +260,7 @@ void cuda_unload(struct device *dev, struct device_module *m)
     free(m);
 }
 
-/* Returns the index of a kernel in m->fn. Looks the kernel up on its first use. On failure sets *st
- * and returns -1. */
+/* Returns the index of a kernel in m->fn, or -1 with *st set. */
 static int find_function(struct cuda *d, struct device_module *m, const char *name,
                          enum result_status *st, struct err *err)
 {
@@ -302,8 +295,7 @@ static int find_function(struct cuda *d, struct device_module *m, const char *na
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Refuses a launch whose grid, block, cluster or shared memory the driver would refuse, and
- * explains why. The driver would only say "invalid value". */
+/* Refuses what the driver would refuse, and explains why. The driver only says "invalid value". */
 static enum result_status check_shape(struct cuda *d, const struct device_module *m, int fn,
                                       const struct job_launch *l, struct err *err)
 {
@@ -335,9 +327,7 @@ static enum result_status check_shape(struct cuda *d, const struct device_module
     return RESULT_PLAN;
 }
 
-/* Allows the kernel what the driver forbids by default: more than 48 KB of shared memory, and
- * clusters of more than 8 blocks. The limit on shared memory is raised again whenever a launch
- * needs more than any launch before it. */
+/* Allows more than 48 KB of shared memory, and clusters of more than 8 blocks. */
 static int opt_in(struct cuda *d, struct device_module *m, int fn, const struct job_launch *l)
 {
     uint64_t smem = l->smem_bytes + (uint64_t)m->fn[fn].static_smem;
@@ -468,8 +458,7 @@ int cuda_time_end(struct device *dev, struct launch_stat *out, struct err *err)
     return 0;
 }
 
-/* Times one launch of an empty kernel behind the gate. Returns the time in ns, or < 0 if the launch
- * failed or could not be timed. */
+/* Times one empty launch behind the gate. Returns ns, or < 0 on failure. */
 static double empty_sample(struct cuda *d, struct err *err)
 {
     struct launch_stat stat;

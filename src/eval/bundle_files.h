@@ -3,13 +3,12 @@
  * (the compiled reference of the task), and the service code (Hone's own device code). A bundle is
  * the directory that a worker gets (pack.h).
  *
- * Each file of device code is compiled once; later evaluations find it in the compile cache. These
- * baselines are left out:
- *   - Baselines that Hone cannot make for the task. PyTorch needs a task with a PyTorch form. A
- *     library needs a task that is a plain matrix product. `notes` says which were left out.
- *   - Kernels that are wrong or do not compile, and baselines that failed in an earlier job of this
- *     evaluation. They are listed in `rejected`.
- *   - On the emulator, baselines that are not kernels.
+ * These baselines are left out:
+ * - Baselines that Hone cannot make for the task. PyTorch needs a task with a PyTorch form, a
+ *   library a plain matrix product. `notes` names them.
+ * - Kernels that are wrong or do not compile, and baselines that failed in an earlier job of this
+ *   evaluation. `rejected` lists them.
+ * - On the emulator, baselines that are not kernels.
  */
 #ifndef EVAL_BUNDLE_FILES_H
 #define EVAL_BUNDLE_FILES_H
@@ -25,17 +24,16 @@
 struct baseline {
     char *name;
     enum job_module_kind kind;
-    /* kernels only */
+    /* only for kernels */
     char *source;
     struct plan *plan;
     struct compiled code;
     bool have_code;
-    /* `spec` is for PyTorch and libraries (see pack_module.spec), `gemm` only for libraries */
+    /* `spec`: for PyTorch and libraries; `gemm`: only for libraries */
     char *spec;
     struct library_gemm gemm;
 };
 
-/* A kernel baseline that was judged: its name, its source and its verdict. */
 struct judged_baseline {
     const char *name, *source;
     const struct verdict *verdict;
@@ -44,7 +42,7 @@ struct judged_baseline {
 /* A baseline that the candidate is not compared with, and why. */
 struct rejected_baseline {
     char *name, *text;
-    bool failed; /* true if the baseline could not run; false if its result is wrong */
+    bool failed; /* it could not run; else its result is wrong */
 };
 VEC_DECL(rejected_baseline_vec, struct rejected_baseline);
 void rejected_baselines_release(struct rejected_baseline_vec *v);
@@ -60,35 +58,33 @@ struct bundle_files {
 struct bundle_files_request {
     const struct task *task;
     const struct eval_config *cfg;
-    const char *source; /* the candidate's text: a baseline with the same text is left out */
-    const struct judged_baseline *judged; /* the verdicts of kernel baselines */
+    const char *source; /* the candidate's text; a baseline with this text is left out */
+    const struct judged_baseline *judged;
     size_t njudged;
-    /* Baselines that failed in an earlier job of this evaluation, and are left out this time.
-     * NULL = none. */
+    /* Baselines that failed in an earlier job; NULL = none. */
     const struct rejected_baseline_vec *broken;
     struct compiler *compiler;
     const char *arch;
-    /* emu: the bundle is for the emulator; baselines: bundle_files_gather() adds the baselines */
+    /* the bundle is for the emulator; add the baselines */
     bool emu, baselines;
 };
 
-/* Returns the names of the plan's kernels, without repetition, and sets *n to their number. */
+/* Returns the names of the plan's kernels, without repetition. */
 const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a);
 struct kernel_baseline {
     const char *name, *source;
 };
-/* Sets *out to an array, in `a`, of the kernel baselines that the request wants. Returns their
- * number. Leaves out a file of --against that cannot be read; bundle_files_gather reports it. */
+/* Lists the kernel baselines that the request wants, in `a`. Returns their number. Leaves out files
+ * that cannot be read; bundle_files_gather reports them. */
 size_t bundle_files_kernels(const struct bundle_files_request *rq, struct kernel_baseline **out,
                             struct arena *a);
-/* Compiles Hone's own device code like a candidate, but as trusted code.
- * `file` is the name that the cubin gets in a bundle. If the source has errors, out->ok is false.
- * The caller releases *out. */
+/* Compiles trusted device code. `file` is the cubin's name in a bundle. If the source has errors,
+ * out->ok is false. The caller releases *out. */
 int bundle_files_compile(const struct bundle_files_request *rq, const char *file,
                          const char *source, struct compiled *out, struct err *err);
 /* Compiles Hone's service code for rq->arch into dir/service.cubin. */
 int bundle_files_service(const struct bundle_files_request *rq, const char *dir, struct err *err);
-/* Adds the baselines to p, without oracle and service code. */
+/* Adds only the baselines. */
 int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_request *rq,
                            struct err *err);
 /* Fills p, and writes the oracle and the service code to bundle_dir. */

@@ -9,10 +9,9 @@
 #include "eval/library.h"
 #include "eval/precision.h"
 
-/* The emulator runs this much work in about a second. If a held-out shape (one that authors never
- * see) needs more, draw() draws another. */
+/* The emulator runs this much work in about a second. */
 static const double emu_max_flops = 4e7, emu_max_bytes = 8e6;
-/* The memory that a timed case may take on the emulator. */
+/* Memory that a timed case may take on the emulator. */
 static const double emu_max_time_bytes = 6e9;
 
 static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
@@ -23,8 +22,7 @@ static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
     return z ^ z >> 31;
 }
 
-/* Returns the shape as text. If Hone added the workload, the text ends with its regime: why Hone
- * added it. Otherwise it ends with the offsets and the alignment that the workload sets. */
+/* The text ends with Hone's reason to add the workload, or with its offsets and alignment. */
 static const char *describe(const struct shape *s, struct arena *a)
 {
     const char *text = shape_text(s, a);
@@ -64,8 +62,7 @@ static void add_call(struct job_case *c, uint32_t program, uint32_t flags, uint6
         .program = program, .flags = flags, .seed = seed, .poison = poison, .perturb_buffer = -1};
 }
 
-/* Call 4 (cases.h) changes one element of a floating-point input. Chooses this input by the seed.
- * Returns -1 if there is no floating-point input. */
+/* Chooses the float input of which call 4 (cases.h) changes an element, or -1. */
 static int pick_input(const struct job_case *c, uint64_t seed)
 {
     int picked = -1;
@@ -78,8 +75,7 @@ static int pick_input(const struct job_case *c, uint64_t seed)
     return picked;
 }
 
-/* Adds the four calls of cases.h. Call 3 repeats call 2 in a fresh module. If both are wrong, the
- * data causes the error, not something that an earlier call left behind. */
+/* Adds the four calls of cases.h. */
 static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
 {
     uint64_t s0 = mix(seed, 1, 0), s1 = mix(seed, 2, 0);
@@ -94,17 +90,13 @@ static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
     }
 }
 
-/* Adds the call of a workload that Hone adds by a rule (task/regimes.h). One call is enough,
- * because it only tests whether the result is right at this shape. All such workloads share one
- * loaded module, which saves most of their time. */
+/* All workloads that Hone adds share one loaded module, which saves most of their time. */
 static void add_regime_call(struct job_case *c, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE | JOB_CALL_EDGES, mix(seed, 1, 0),
              mix(seed, 3, 0));
 }
 
-/* Adds a call on precision data (precision.h). If `sample` is true, only a sample of the blocks
- * runs. */
 static void add_precision_call(struct job_case *c, bool sample, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | (sample ? JOB_CALL_BLOCK_SAMPLE : 0), mix(seed, 14, 0),
@@ -124,8 +116,8 @@ static void add_time_calls(struct job_case *c, const struct contender *who,
         add_call(c, 0, JOB_CALL_PROFILE, mix(seed, 5, 0), mix(seed, 6, 0));
         return;
     }
-    /* The emulator's cost model is deterministic, so one call per program, on a sample of blocks,
-     * is enough. All programs get the same data, because the time may depend on the data. */
+    /* The emulator's cost model is deterministic, so one call of each program is enough. All
+     * programs get the same data, because the time may depend on the data. */
     if (o->emu) {
         const uint32_t modelled = JOB_CALL_TIMED | JOB_CALL_BLOCK_SAMPLE | JOB_CALL_COUNT;
         for (uint32_t p = 0; p < c->nprograms; p++)
@@ -138,21 +130,18 @@ static void add_time_calls(struct job_case *c, const struct contender *who,
             out += c->buffers[i].bytes;
     c->timing = (struct job_timing){.min_calls = 11,
                                     .max_calls = 400,
-                                    /* If the outputs are large, fewer calls are verified, because
-                                     * Hone keeps their outputs in memory. */
+                                    /* large outputs take much memory */
                                     .verify = out > 64 << 20 ? 1 : 2,
                                     .target_rel = 0.01,
                                     .seed = mix(seed, 7, 0),
                                     .warm_l2 = o->warm_l2};
-    /* One untimed call of each baseline is verified. All baselines get the same data, so that the
-     * right outputs need to be computed only once. */
+    /* All baselines get the same data, so that the right outputs are computed once. */
     for (uint32_t p = 1; p < c->nprograms; p++)
         if (is_judged(&who[p]))
             add_call(c, p, JOB_CALL_VERIFY, mix(seed, 12, 0), mix(seed, 13, p));
 }
 
-/* Adds a short timing to a smoke case on the emulator, with the same sequence of calls as on a GPU.
- * One timed call is verified, then repeated untimed in a fresh module, as in add_check_calls(). */
+/* A short timing on the emulator, with the sequence of calls that a GPU gets. */
 static void add_rehearsal(struct job_case *c, uint64_t seed)
 {
     const uint32_t timed = JOB_CALL_TIMED | JOB_CALL_KEEP_STATE;
@@ -164,7 +153,6 @@ static void add_rehearsal(struct job_case *c, uint64_t seed)
     }
 }
 
-/* Returns whether `name` is one of the names in `list`, which are separated by commas. */
 static bool lists(const char *list, const char *name)
 {
     for (const char *p = list; *p; p += p[strcspn(p, ",")] ? strcspn(p, ",") + 1 : strlen(p))
@@ -189,8 +177,8 @@ static bool wanted(const struct case_options *o, enum workload_role r, unsigned 
                                : o->time;
 }
 
-/* Finds the shape of a workload. For the emulator, draws a held-out shape up to 24 times, until one
- * runs in about a second; if none does, takes the cheapest. */
+/* For the emulator, draws a held-out shape up to 24 times, until one runs in about a second. If
+ * none does, takes the cheapest. */
 static int draw(struct shape *s, const struct task *t, const struct task_workload *w,
                 const struct case_options *o, uint64_t seed, struct arena *a, struct err *err)
 {
@@ -215,8 +203,6 @@ static int draw(struct shape *s, const struct task *t, const struct task_workloa
     return 0;
 }
 
-/* Copies each kernel's number of registers into the program, because the number of registers limits
- * how many blocks fit on an SM. */
 static void note_registers(struct job_program *p, const struct compiled *code)
 {
     for (uint32_t l = 0; code && l < p->nlaunches; l++)
@@ -228,8 +214,7 @@ static void note_registers(struct job_program *p, const struct compiled *code)
             }
 }
 
-/* Adds the case of workload w. If `data` is set, the case has the shape of w, but its inputs are
- * precision data, and it is not timed. */
+/* If `data` is set, the inputs are precision data, and the case is not timed. */
 static int add_case(struct case_set *out, const struct task *t, const struct task_workload *w,
                     unsigned index, const struct precision_data *data, const struct contender *who,
                     size_t n, const struct case_options *o, struct arena *a, struct err *err)
@@ -246,8 +231,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     struct shape *s = arena_alloc(a, sizeof *s);
     if (draw(s, t, w, o, seed, a, err) < 0)
         return -1;
-    /* If an input's "init" lists several values, the workloads use the values in turn. The seed
-     * decides which value comes first, so no kernel can know which value it gets. */
+    /* If an input's "init" lists several values, the workloads use them in turn. The seed decides
+     * which comes first, so that no kernel can know its value. */
     s->turn += mix(o->seed, 11, 0) >> 32;
     const char *name = arena_printf(a, "%s:%u", workload_role_name(w->role), index);
     if (o->emu && timed && total_bytes(s) > emu_max_time_bytes) {
@@ -287,8 +272,7 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     if (o->emu && w->role == ROLE_SMOKE && index == 0)
         add_rehearsal(&c, seed);
     /* For a large product, computing all right outputs takes longer than running the candidate. So
-     * the worker checks only a sample of the units (job/unit_sample.h). A unit is a part of an
-     * output, often one element. */
+     * the worker computes only a sample (job/unit_sample.h). */
     c.max_units = c.flops > 2e10 ? 1u << 16 : 0;
     *vec_push(&out->cases) = c;
     *vec_push(&out->shapes) = describe(s, a);
@@ -305,8 +289,7 @@ static unsigned count_role(const struct task *t, enum workload_role role)
     return n;
 }
 
-/* Returns the largest number of workloads with precision data that Hone may add to the workloads of
- * the role. How many it adds depends on the kernel. */
+/* The most workloads with precision data that Hone may add to the role. */
 static unsigned most_added(const struct task *t, enum workload_role role)
 {
     return role == ROLE_SMOKE ? 2 : role == ROLE_CHECK ? count_role(t, ROLE_TIME) : 0;
@@ -358,11 +341,10 @@ bool cases_time_any(const struct task *t, const struct case_options *o)
     return false;
 }
 
-/* Adds cases with precision data (precision.h) after the role's other cases. For ROLE_SMOKE it adds
- * two cases with the shape of the first smoke workload: one with few terms in each sum, one with
- * inputs so small that an epsilon of the task matters. For ROLE_CHECK, if the candidate is timed
- * too, it adds a case with few terms for each timed shape. On the emulator it does this only for
- * the first timed shape. `index` is the number of the first added case. */
+/* Adds cases with precision data (precision.h). ROLE_SMOKE gets two, with the shape of the first
+ * smoke workload: one with few terms in each sum, one with inputs so small that an epsilon of the
+ * task matters. ROLE_CHECK gets one with few terms for each timed shape, on the emulator only for
+ * the first. `index` is the number of the first added case. */
 static int add_precision_cases(struct case_set *out, const struct task *t, enum workload_role role,
                                unsigned index, const struct contender *who,
                                const struct case_options *o, struct arena *a, struct err *err)
@@ -437,8 +419,8 @@ void cases_release(struct case_set *s)
 
 void cases_allow_for_work(const struct case_set *s, bool calls, struct job_limits *limits)
 {
-    /* CPU time of the emulator. AlexNet, with one image, took 18 ns for each flop of the task: a
-     * tile of a product is mostly padding there. No call adds more than an hour. */
+    /* CPU time of the emulator. AlexNet with one image took 18 ns for each flop, because tiles of
+     * its products are mostly padding there. No call adds more than an hour. */
     const double ns_per_flop = 20, ns_per_byte = 200, longest = 3600e9;
     double most = 0, all = 0;
     vec_each (const struct job_case, c, &s->cases) {

@@ -6,15 +6,11 @@
  *        │                 v
  *        └──emu────────> RUNNING (all workloads, on the device) ──> PROFILING ──> DONE
  *
- * In the stage FILTERING, the emulator runs the smoke workloads with its sanitizer. If the device
- * is the emulator ("emu"), RUNNING follows at once.
- *
- * Any stage may end the evaluation with a verdict. Several evaluations go on at the same time:
- * while one runs, the next compiles. The evaluator owns the compiler and the schedulers.
+ * In the stage FILTERING, the emulator runs the smoke workloads with its sanitizer. Any stage may
+ * end the evaluation with a verdict.
  *
  * A kernel baseline (naive.cu, a file of --against) is judged like a candidate, in an evaluation
- * of its own that no caller sees (`of_baseline`). A candidate's stage RUNNING waits for the
- * verdicts of its baselines. The evaluator keeps these verdicts (baseline_verdict.h).
+ * that no caller sees (`of_baseline`). A candidate's stage RUNNING waits for these verdicts.
  */
 #include "eval/eval.h"
 
@@ -80,9 +76,8 @@ static void finish_with(struct evaluator *e, struct evaluation *a, enum verdict_
                         const char *stage, const char *detector, const char *summary,
                         const char *detail)
 {
-    /* A detector is a rule that decides a verdict (check/). This detector ends the evaluation: a
-     * candidate that does not compile, for example, cannot go on to the next stage. If a test
-     * switched the detector off, the candidate is unjudged. */
+    /* A detector is a rule that decides a verdict (check/). If a test switched `detector` off, the
+     * candidate is unjudged. */
     for (const char *const *off = a->cfg.disabled_detectors; off && *off; off++)
         if (str_eq(*off, detector))
             kind = V_UNJUDGED;
@@ -117,7 +112,6 @@ static bool is_blank(const char *s, size_t n)
     return true;
 }
 
-/* Returns the compile request for a source with this plan. */
 static struct compile_request request_of(const struct evaluator *e, const struct plan *p,
                                          const char *source, size_t len, struct arena *mem)
 {
@@ -132,7 +126,7 @@ static struct compile_request request_of(const struct evaluator *e, const struct
                                     .options = plan_compile_options(p)};
 }
 
-/* Writes the key under which a source was compiled. Returns false if its plan cannot be parsed. */
+/* Returns false if the source's plan cannot be parsed. */
 static bool key_of(struct evaluator *e, const struct task *t, const char *source, size_t len,
                    char key[65])
 {
@@ -191,9 +185,7 @@ static uint32_t line_of(const char *text, const char *at)
     return line;
 }
 
-/* If the plan launches a kernel that the source does not have, returns a text that names the
- * plan's line and the kernels of the source. Returns NULL if the source has the plan's kernels, or
- * if no kernel is found in the source, for example because macros declare them. */
+/* Returns NULL if no kernel is missing, or if the source shows no kernel at all. */
 static const char *missing_kernel(struct evaluation *a)
 {
     struct source_scan scan;
@@ -260,7 +252,7 @@ static void take_code(struct evaluator *e, struct evaluation *a)
 
 /* ---- running ---- */
 
-/* Further contenders need further time, so that each gets as many calls as without them. */
+/* Each PyTorch variant adds time, so that the other contenders keep theirs. */
 static uint64_t default_measure_ns(const struct eval_config *cfg)
 {
     bool torch = cfg->baselines == BASELINES_ALL;
@@ -268,8 +260,7 @@ static uint64_t default_measure_ns(const struct eval_config *cfg)
     return 2000000000u + more * UINT64_C(500000000);
 }
 
-/* Returns how much longer a job may run because PyTorch variants compile in it. A variant whose
- * first call exceeds its limit fails, and the job goes on without it. */
+/* How much longer a job may run because PyTorch variants compile in it. */
 static uint64_t variants_ns(const struct job *j)
 {
     uint64_t sum_s = 0;
@@ -296,7 +287,7 @@ static void describe_job(struct evaluator *e, struct evaluation *a, bool on_emu,
     uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : default_measure_ns(&a->cfg);
     j->limits = (struct job_limits){
         .wall_ns = (120000000000u + 4 * measure) * (on_emu ? JOB_EMU_PATIENCE : 1),
-        /* The limit is higher under a profiler, which repeats every launch many times. */
+        /* A profiler repeats every launch many times, so it gets a higher limit. */
         .call_ns = a->cfg.call_ns          ? a->cfg.call_ns
                    : on_emu                ? 40000000000u
                    : a->stage == PROFILING ? 20000000000u
@@ -326,8 +317,7 @@ static struct case_options case_options_of(const struct evaluation *a, bool on_e
 
 static void profile_failed(struct evaluator *e, struct evaluation *a, const struct err *err);
 
-/* Collects the verdicts of the candidate's kernel baselines, in the candidate's arena. Returns
- * false if some are not known yet. */
+/* Returns false if the verdict of a kernel baseline is not known yet. */
 static bool judged_baselines(struct evaluator *e, struct evaluation *a,
                              struct bundle_files_request *rq)
 {
@@ -403,8 +393,8 @@ static void submit_run(struct evaluator *e, struct evaluation *a)
         err_set(&err, ERR_ENV, "ncu was not found");
         goto broken;
     }
-    /* If the device is a GPU, bundles (pack.h) for the emulator run on this machine. With --device
-     * emu, the emulator is the device, so its bundles go where --on says. */
+    /* If the device is a GPU, the emulator's bundles run on this machine. With --device emu, they
+     * go where --on says. */
     a->sched = on_emu && e->cuda ? e->local : under && e->one_gpu ? e->one_gpu : e->main;
     if (sched_submit(a->sched, a->dir.path, a->job.limits.wall_ns, under, &a->sched_ticket, &err) <
         0)
@@ -419,7 +409,6 @@ broken:
 
 /* ---- the profile ---- */
 
-/* Sets the bottleneck, in words, from the counters. */
 static void set_bottleneck(struct evaluator *e, struct evaluation *a)
 {
     struct strbuf sb = STRBUF_INIT(4096);
@@ -431,7 +420,7 @@ static void set_bottleneck(struct evaluator *e, struct evaluation *a)
     strbuf_release(&sb);
 }
 
-/* If ncu failed, the emulator profiles. If the emulator failed too, the verdict has no profile. */
+/* If ncu failed, the emulator profiles. If the emulator failed too, there is no profile. */
 static void profile_failed(struct evaluator *e, struct evaluation *a, const struct err *err)
 {
     *vec_push(&a->v.warnings) = arena_printf(
@@ -470,7 +459,7 @@ static void take_profile(struct evaluator *e, struct evaluation *a, const struct
     finish(e, a);
 }
 
-/* Profiles a candidate that passed, if asked to. Returns true if a profile is under way. */
+/* Returns true if a profile is under way. */
 static bool begin_profile(struct evaluator *e, struct evaluation *a)
 {
     if (a->v.kind != V_PASS)
@@ -481,8 +470,8 @@ static bool begin_profile(struct evaluator *e, struct evaluation *a)
         set_bottleneck(e, a);
     if (!e->cuda || a->cfg.depth < EVAL_PROFILE || !a->v.times.n)
         return false;
-    /* The profile needs a run of its own, because the counters of the emulated smoke workloads say
-     * nothing about the timed workloads. */
+    /* The counters of the emulated smoke workloads say nothing about the timed workloads, so the
+     * profile needs a run of its own. */
     a->stage = PROFILING;
     a->no_ncu = a->no_ncu || (str_eq(e->main->ops->name, "spool") && !e->one_gpu);
     submit_run(e, a);
@@ -505,8 +494,7 @@ static void take_result(struct evaluator *e, struct evaluation *a, const struct 
         return;
     }
     uint32_t broke = baseline_that_broke_the_job(&r, &a->job);
-    /* A failing baseline says nothing about the candidate, so we run the candidate again without
-     * this baseline. */
+    /* A failing baseline says nothing about the candidate, so we run again without it. */
     if (broke) {
         *vec_push(&a->broken) = (struct rejected_baseline){
             .name = xstrdup(a->job.modules[broke].name),
@@ -574,8 +562,6 @@ static int pump_sched(struct evaluator *e, struct sched *s, uint64_t timeout_ns,
     return rc;
 }
 
-/* Keeps the verdicts of baselines that are done. Candidates that waited for these verdicts go
- * on. */
 static void take_baselines(struct evaluator *e)
 {
     bool any = false;
@@ -607,7 +593,6 @@ static struct evaluation *take_done(struct evaluator *e)
     return NULL;
 }
 
-/* Draws a number that is never 0. */
 static int random_u64(uint64_t *out, struct err *err)
 {
     *out = 0;
@@ -654,9 +639,8 @@ static void key_of_baseline(const struct evaluator *e, const struct task *t, con
     baseline_key(&e->baselines, &p, t, source, key);
 }
 
-/* Begins to judge a baseline, unless its verdict is known or under way. On a GPU this evaluation
- * leaves out the timed shapes, because each job that times the baseline verifies it at those
- * shapes. */
+/* Begins to judge a baseline, unless its verdict is known or under way. On a GPU this leaves out
+ * the timed shapes, because each job that times the baseline verifies it there. */
 static int begin_baseline(struct evaluator *e, const struct task *t, const char *source,
                           uint64_t call_ns, const char *key, struct err *err)
 {
@@ -678,7 +662,6 @@ static int begin_baseline(struct evaluator *e, const struct task *t, const char 
     return 0;
 }
 
-/* Begins to judge the kernel baselines that a candidate will be timed with. */
 static int begin_baselines(struct evaluator *e, struct evaluation *a, struct err *err)
 {
     struct bundle_files_request rq = {.task = a->task, .cfg = &a->cfg, .source = a->source};

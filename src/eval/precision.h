@@ -1,14 +1,13 @@
 /*
  * precision.h - makes precision data: inputs that show how precisely a kernel computes.
  *
- * A sum of many terms hides rounding errors of its terms. So on ordinary data, a product in TF32
- * can be as close to the truth as one in float32. On the data made here, each element of a product
- * is a sum with at most GEN_FEW (4) terms that are not zero. Where possible, one operand is
- * multiplied by 2^20 and the other by 2^-20. In float16, such values overflow or lose most of their
- * bits (docs/regimes.md).
+ * A sum of many terms hides rounding errors of its terms: a product in TF32 can be as close to the
+ * truth as one in float32. So on this data, each element of a product has at most GEN_FEW (4) terms
+ * that are not zero. Where possible, one operand is multiplied by 2^20 and the other by 2^-20.
+ * Float16 cannot hold such values (docs/regimes.md).
  *
- * A variance that is much larger than the epsilon added to it hides a wrong epsilon. Other data
- * made here has inputs so small that variance and epsilon have about the same size.
+ * A variance much larger than the epsilon added to it hides a wrong epsilon. So other data has
+ * inputs so small that variance and epsilon are about equal.
  */
 #ifndef EVAL_PRECISION_H
 #define EVAL_PRECISION_H
@@ -19,19 +18,16 @@
 
 struct precision_data;
 
-/* Finds the inputs to change. An input is made thin: zero at all but a few places (graph/thin.h).
- * Returns NULL if the task does not compute in float32, has no graph, or has no product or sum with
- * inputs that can be made thin. Sums count only if `code` could compute less precisely than
- * float32. The result lives in the arena. */
+/* Finds the inputs to make thin: zero at all but a few places (graph/thin.h). Returns NULL if the
+ * task does not compute in float32, has no graph, or has no product or sum of such inputs. Sums
+ * count only if `code` could compute less precisely than float32. */
 const struct precision_data *precision_data_find(const struct task *t, const struct compiled *code,
                                                  struct arena *a);
 /* Finds the inputs to scale so that epsilons matter (graph/near_epsilon.h) at the shape of w.
- * Returns NULL if there are none. Also returns NULL if an output has a fixed tolerance, which
- * might not fit the changed data. A tolerance in sigmas (multiples of the expected rounding error)
- * follows the data. */
+ * Returns NULL if there are none, or if an output has a fixed tolerance, which might not fit the
+ * changed data. */
 const struct precision_data *
 precision_data_near_epsilon(const struct task *t, const struct task_workload *w, struct arena *a);
-/* Changes the generators of the case's inputs. */
 void precision_data_apply(const struct precision_data *d, struct job_case *c);
 /* Returns a text such as "at most 4 terms in each product, a * 2^20, b / 2^20". */
 const char *precision_data_text(const struct precision_data *d);

@@ -1,12 +1,11 @@
 /*
- * call.h - one request that takes time: a tool or a resource, and the child process that works for
- * it.
+ * call.h - one request that takes time, and the child process that works for it.
  *
  *     start ──> done
  *       ├─────> child runs ──> finish ──> done
  *       └─────> waits for a run ──> start again
  *
- * The server owns calls and moves them along (server.c). A tool only says which command to run, and
+ * The server owns calls and moves them along (server.c). A tool says which command to run, and
  * makes the reply from the command's output.
  */
 #ifndef MCP_CALL_H
@@ -39,80 +38,68 @@ struct tool {
 struct desk {
     struct host host;
     struct shelf shelf;
-    struct optimization *runs; /* the runs that this server started (optimize.h) */
-    /* The user sets a cap on the money that runs may spend. This is the part of the cap that was
-     * given to runs, whether they have spent it or may still spend it. */
+    struct optimization *runs; /* the runs that this server started */
+    /* The user caps the money that runs may spend. This part of the cap was given to runs. */
     double granted_usd;
 };
 
 struct call {
     struct desk *desk;
     const struct tool *tool;
-    json_t *args; /* the arguments, an object; owned */
+    json_t *args; /* an object; owned */
     struct arena mem;
     struct reply reply;
-    struct str_vec argv; /* the command line of the child; strings live in mem */
+    struct str_vec argv; /* command line of the child; strings live in mem */
     struct temp_dir tmp;
     struct child_process child;
-    const char *text; /* the kernel's source, which finish() may need; lives in mem */
+    const char *text; /* the kernel's source for finish(); lives in mem */
 
-    /* For CALL_WAIT: the run to wait for. The wait ends when the run ends, or earlier if one of the
-     * next two members says so. */
+    /* For CALL_WAIT: the wait ends when this run ends. */
     struct optimization *run;
-    bool until_named;  /* the wait also ends when the run has got its name */
-    uint64_t until_ns; /* the wait also ends at this time; 0 means no such time */
-    bool waited;       /* the wait is over, and the server calls start() again */
+    bool until_named;  /* it also ends when the run has its name */
+    uint64_t until_ns; /* it also ends at this time; 0 = no such time */
+    bool waited;       /* the wait is over */
 
     /* ---- for the server ---- */
     struct call *next;
-    /* The id of the request, and its progress token, which is NULL if the client wants no progress
-     * messages. Both are owned. */
+    /* The request's id and progress token, owned. No token means no progress messages. */
     json_t *id, *token;
-    const struct revision *revision; /* the revision of the protocol that the client speaks */
-    bool is_resource; /* the request is resources/read, so the reply has the form for resources */
+    const struct revision *revision;
+    bool is_resource; /* the request is resources/read */
     enum { CALL_QUEUED, CALL_RUNNING, CALL_WAITING, CALL_ENDED } state;
-    /* The following members are for progress messages. */
-    size_t said; /* how many bytes of the child's stderr were sent so far */
-    /* How many lines of the run were seen so far, and when the last message was sent. */
+    size_t said; /* bytes of the child's stderr sent as progress */
+    /* lines of the run seen; when the last progress message was sent */
     uint64_t lines, said_ns;
-    double progress; /* the number of the last message */
+    double progress; /* number of the last progress message */
 };
 
 /* ---- for tools ------------------------------------------------------------------------------- */
 
-/* These functions return an argument of the call. Its type was checked against the tool's schema.
- * If the argument is not given, call_str() returns NULL, and the others return `otherwise`. */
+/* Return an argument of the call. A missing argument gives NULL or `otherwise`. */
 const char *call_str(const struct call *c, const char *name);
 json_int_t call_int(const struct call *c, const char *name, json_int_t otherwise);
 bool call_bool(const struct call *c, const char *name, bool otherwise);
 
-/* Adds a word to the command line of the child. Before the first word, also adds the path of
- * `hone`. */
+/* Adds a word to the child's command line. The first word comes after the path of `hone`. */
 void call_word(struct call *c, const char *word);
-/* Adds the words of the command that prints a task as JSON. */
 void call_show_task(struct call *c, const char *task);
-/* Adds --name=VALUE as one word, so that a value that begins with "-" is not read as an option. If
- * `value` is NULL, adds nothing. */
+/* Adds --name=VALUE as one word, because VALUE may begin with "-". A NULL value adds nothing. */
 void call_option(struct call *c, const char *name, const char *value);
 
 /* Sets *out to the argument `task`, as an operand for `hone`. */
 int call_task(struct call *c, const char **out, struct err *err);
-/* Writes the kernel of the arguments `source` or `file` to a file in a private folder. Sets *out to
- * the path of that file, and c->text to the kernel's text. */
+/* Writes the kernel of the arguments to a private file. Sets *out to its path, and c->text. */
 int call_kernel(struct call *c, const char **out, struct err *err);
-/* Checks that `run` has the form of a run's name. */
 int call_check_run(const char *run, struct err *err);
-/* Checks that `candidate` is a number or "best". */
+/* Fails unless `candidate` is a number or "best". */
 int call_check_candidate(const char *candidate, struct err *err);
 
-/* Returns the JSON that the child printed. If it printed none, returns NULL, and *err holds the
- * child's own message. */
+/* Returns the JSON that the child printed, or NULL with the child's message in *err. */
 json_t *call_output(struct call *c, struct err *err);
-/* Adds foreign text (reply.h) to the reply. If it is long, adds only its beginning, and a link to
- * the whole text. */
+/* Adds foreign text (reply.h) to the reply. Of a long text it adds the beginning and a link. */
 void call_foreign(struct call *c, const char *what, const char *name, const char *mime,
                   const char *text, size_t len);
-/* Keeps a long text as a resource of the server, and adds a link to it to the reply. */
+/* Keeps a long text as a resource of the server, and adds a link to the reply. */
 void call_shelve(struct call *c, const char *name, const char *mime, const char *text, size_t len);
 
 void call_release(struct call *c);

@@ -1,12 +1,11 @@
 /*
  * host.h - says where and how the server runs `hone` as a child process.
  *
- * A child works in the server's directory. It may change files there and nowhere else. It may read
- * only this directory, the system's programs and libraries, and the CUDA toolkit. If the user
- * allows Python, it may also read the Python environment. It has no network, and none of the
- * server's environment variables that could hold a key. An author is a model or a program that
- * writes kernels. If a child uses an author that the user named on the command line, it may do
- * more: see enum host_author.
+ * A child may change files only in the server's directory. It may read only this directory, the
+ * system's programs and libraries, the CUDA toolkit and, if the user allows Python, the Python
+ * environment. It has no network, and no environment variables that could hold a key. An author is
+ * a model or a program that writes kernels. A child with an author that the user named may do more:
+ * see enum host_author.
  */
 #ifndef MCP_HOST_H
 #define MCP_HOST_H
@@ -27,7 +26,7 @@ struct host {
     struct jail paid_jail;       /* the jail of authors that talk to a model's server */
     bool confined;               /* Linux can limit which files children open (Landlock) */
     const char *const *env;      /* changes to the environment of most children */
-    const char *const *paid_env; /* the same for HOST_REMOTE and HOST_PROGRAM */
+    const char *const *paid_env; /* changes for HOST_REMOTE and HOST_PROGRAM */
     uint64_t memory_bytes;       /* limit for a child and its descendants */
 };
 
@@ -38,17 +37,17 @@ enum host_author {
     HOST_PROGRAM   /* a program that the user named: no limits on files and network */
 };
 
-/* Makes the directories hone-out/tmp and hone-out/cache, in which children keep their files. */
+/* Makes hone-out/tmp and hone-out/cache, in which children keep their files. */
 int host_open(struct host *h, const struct mcp_config *c, struct err *err);
 void host_close(struct host *h);
 
-/* Sets the directory, environment, jail and limits of *c. The caller sets argv, on_end, ctx and the
- * time limit. */
+/* Sets directory, environment, jail and limits. The caller sets argv, on_end, ctx and the time
+ * limit. */
 void host_prepare(const struct host *h, enum host_author author, struct child_process *c);
 
-/* Checks the name or path of a task. *out becomes the operand for `hone`, in `mem`. A task in the
- * server's directory has a reference.c that the child compiles and runs. If Linux cannot confine
- * the child, such a task is refused, unless the user gave --allow-unconfined. */
+/* Checks the name or path of a task. *out becomes the operand for `hone`, in `mem`. The child
+ * compiles and runs the reference.c of a task in the server's directory. So such a task is refused
+ * if Linux cannot confine the child, unless the user gave --allow-unconfined. */
 int host_task(const struct host *h, const char *task, struct arena *mem, const char **out,
               struct err *err);
 

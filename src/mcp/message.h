@@ -6,8 +6,7 @@
  *     while ((what = line_reader_next(&r, &line, &len)) != LINE_NONE)
  *         if (what == LINE_WHOLE) message_read(&m, line, len); ... message_release(&m);
  *
- * The reader never holds more than one message of MESSAGE_MAX_BYTES and one chunk of input. It
- * reports a longer line once, as soon as the line is too long, and drops the rest of it.
+ * The reader reports a line longer than MESSAGE_MAX_BYTES once, and drops the rest of it.
  */
 #ifndef MCP_MESSAGE_H
 #define MCP_MESSAGE_H
@@ -25,7 +24,7 @@
 
 struct line_reader {
     struct strbuf buf;
-    size_t start;    /* the first byte of the next line */
+    size_t start;    /* first byte of the next line */
     size_t searched; /* no newline lies between `start` and this byte */
     bool skipping;   /* drops the rest of a line that was too long */
 };
@@ -38,8 +37,8 @@ enum line_kind { LINE_NONE, LINE_WHOLE, LINE_TOO_LONG };
 
 /* Adds at most MESSAGE_MAX_CHUNK bytes. Then call line_reader_next() until it returns LINE_NONE. */
 void line_reader_add(struct line_reader *r, const char *data, size_t n);
-/* Returns the next line. A whole line, without its newline, stays valid until the next
- * line_reader_add(); a line that is too long must not be read. */
+/* Returns the next line. A whole line, without its newline, is valid until the next
+ * line_reader_add(). A line that is too long must not be read. */
 enum line_kind line_reader_next(struct line_reader *r, const char **line, size_t *len);
 void line_reader_release(struct line_reader *r);
 
@@ -48,7 +47,7 @@ void line_reader_release(struct line_reader *r);
 enum message_kind {
     MESSAGE_REQUEST,
     MESSAGE_NOTIFICATION,
-    MESSAGE_RESPONSE, /* an answer; ignored, because this server sends no requests */
+    MESSAGE_RESPONSE, /* ignored: this server sends no requests */
     MESSAGE_BLANK,    /* an empty line */
     MESSAGE_BAD
 };
@@ -68,14 +67,13 @@ enum rpc_code {
 struct message {
     enum message_kind kind;
     json_t *root;       /* owns the values below; may be NULL */
-    json_t *id;         /* a string or an integer; NULL if there is no valid id */
+    json_t *id;         /* a string or an integer; NULL if not valid */
     const char *method; /* "" if there is none */
     json_t *params;     /* an object, or NULL */
-    enum rpc_code code; /* if the message is bad: the error code of the answer */
-    struct err err;     /* if the message is bad: the reason */
+    enum rpc_code code; /* of a bad message: the error code of the answer */
+    struct err err;     /* of a bad message: the reason */
 };
 
-/* Reads one message. If the message is bad, m->kind becomes MESSAGE_BAD. */
 void message_read(struct message *m, const char *text, size_t len);
 void message_release(struct message *m);
 

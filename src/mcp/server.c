@@ -2,10 +2,10 @@
  * server.c - the loop of the MCP server: reads messages, starts and moves calls, writes answers.
  *
  * Invariants:
- *   1. Every request gets exactly one answer, unless the client cancels it. Then it gets none.
- *   2. No message ends the server. It ends when its input or its output is closed, or at a signal.
- *   3. Only send_message() adds to the output, one message per line.
- *   4. When the server ends, it ends everything that it started.
+ *     1. Every request gets exactly one answer, or none if the client cancels it.
+ *     2. No message ends the server. It ends at a signal, or when its input or output is closed.
+ *     3. Only send_message() adds to the output, one message per line.
+ *     4. When the server ends, it ends everything that it started.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@
 #include "sys/term.h"
 
 enum {
-    MAX_CALLS = 64,            /* the most calls at the same time, whether they wait or run */
-    MAX_RUNNING = 4,           /* the most children at the same time, besides the optimisations */
+    MAX_CALLS = 64,            /* calls that wait or run */
+    MAX_RUNNING = 4,           /* children, besides the optimisations */
     PATIENT_BYTES = 4 << 20,   /* with more unwritten output, the server reads no input */
     PROGRESS_BYTES = 256 << 10 /* with more unwritten output, the server sends no progress */
 };
@@ -36,9 +36,9 @@ enum {
 struct server {
     struct desk desk;
     json_t *catalogue;
-    const struct revision *agreed; /* the revision of the handshake; NULL = there was none */
+    const struct revision *agreed; /* revision of the handshake; NULL = there was none */
     struct line_reader reader;
-    struct strbuf out; /* output; its first `written` bytes have been written to the client */
+    struct strbuf out; /* output; its first `written` bytes are written */
     size_t written;
     struct call *calls; /* in order of arrival */
     struct secret_vec secrets;
@@ -70,7 +70,7 @@ static void on_writable(struct loop *l, int fd, short revents, void *ctx)
     s->written = 0;
 }
 
-/* Appends the message to the output, as one line. Takes ownership of it. */
+/* Takes ownership of the message. */
 static void send_message(struct server *s, json_t *m)
 {
     if (!m)
@@ -121,7 +121,6 @@ static void remove_call(struct server *s, struct call *c)
     call_release(c);
 }
 
-/* Sends the answer of a call that is done or failed. */
 static void answer(struct server *s, struct call *c, enum call_step step, const struct err *err)
 {
     c->state = CALL_ENDED;
@@ -170,7 +169,7 @@ static int start_child(struct server *s, struct call *c, struct err *err)
     return child_start(&c->child, s->desk.host.loop, err);
 }
 
-/* Starts a call, or starts it again after a wait. Returns true if the call has been answered. */
+/* Starts a call, also again after a wait. Returns true if the call has been answered. */
 static bool begin(struct server *s, struct call *c)
 {
     struct err err = ERR_INIT;
@@ -191,7 +190,6 @@ static bool wait_is_over(const struct call *c)
            (o->ended || (c->until_named && o->name) || (c->until_ns && now_ns() >= c->until_ns));
 }
 
-/* Moves one call along. Returns true if the call has been answered. */
 static bool move_call(struct server *s, struct call *c)
 {
     struct err err = ERR_INIT;
@@ -322,7 +320,7 @@ static void on_ping(const struct request *r)
     result_of(r, json_object());
 }
 
-/* Refuses a request with a cursor: all lists fit one page, so no cursor is valid. */
+/* Refuses a request with a cursor: all lists fit one page. */
 static bool has_cursor(const struct request *r)
 {
     if (!json_object_get(r->message->params, "cursor"))
@@ -357,7 +355,7 @@ static void on_list_templates(const struct request *r)
         list(r, "resourceTemplates", json_incref(templates));
 }
 
-/* Starts a call that ends only when the client cancels it or the server ends. */
+/* This call ends only when the client cancels it or the server ends. */
 static enum call_step listen_start(struct call *c, struct err *err)
 {
     (void)c;
@@ -367,7 +365,6 @@ static enum call_step listen_start(struct call *c, struct err *err)
 
 static const struct tool listener = {"subscriptions/listen", listen_start, NULL};
 
-/* Queues a call. move_calls() starts it. */
 static struct call *add_call(const struct request *r, const struct tool *tool, json_t *args)
 {
     struct server *s = r->server;
@@ -412,8 +409,8 @@ static void on_call_tool(const struct request *r)
         return;
     }
     args = args ? json_incref(args) : json_object();
-    /* Wrong arguments are a failure of the tool, not an error of the protocol. So the model sees
-     * the message and can correct the arguments. */
+    /* We report wrong arguments as a failure of the tool, not as an error of the protocol. So the
+     * model sees the message and can correct them. */
     if (catalogue_check(catalogue_tool(s->catalogue, tool->name), args, &err) < 0) {
         json_decref(args);
         reply_fail(&reply, &err);
@@ -435,8 +432,7 @@ static void on_read_resource(const struct request *r)
         c->is_resource = true;
 }
 
-/* Answers a client that wants to listen to changes of lists. The lists never change, so the server
- * agrees to no kind of notification, and the stream stays silent until the client cancels it. */
+/* The lists never change, so the stream stays silent until the client cancels it. */
 static void on_listen(const struct request *r)
 {
     struct server *s = r->server;
@@ -452,7 +448,7 @@ static void on_listen(const struct request *r)
                                                      c->id, "notifications")));
 }
 
-/* Bits of struct method: the eras of MCP (protocol.h) in which the method exists. */
+/* The eras of MCP (protocol.h) in which a method exists. */
 enum { HANDSHAKE = 1, STATELESS = 2 };
 
 static const struct method {
@@ -499,8 +495,7 @@ static void on_request(struct server *s, const struct message *m)
     send_error(s, m->id, RPC_NO_METHOD, err.msg, NULL);
 }
 
-/* Cancels a request, unless it is unknown or done. If the request has started an optimisation,
- * stops the optimisation too, because the client never learns its name. */
+/* Also stops an optimisation that the request started: the client never learns its name. */
 static void on_cancelled(struct server *s, const struct message *m)
 {
     const json_t *id = json_object_get(m->params, "requestId");
@@ -569,7 +564,7 @@ static void on_readable(struct loop *l, int fd, short revents, void *ctx)
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-/* Returns how long the loop may sleep: until a wait ends or progress is due. */
+/* How long the loop may sleep: until a wait ends or progress is due. */
 static uint64_t sleep_ns(const struct server *s)
 {
     uint64_t now = now_ns(), sleep = LOOP_FOREVER;
@@ -600,7 +595,6 @@ static void serve(struct server *s, struct err *err)
     loop_unwatch(s->desk.host.loop, c->out_fd);
 }
 
-/* Tells listeners that their streams end, and drops all calls. */
 static void end_calls(struct server *s)
 {
     while (s->calls) {

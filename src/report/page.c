@@ -11,8 +11,7 @@
 #include "sys/json.h"
 #include "sys/short_paths.h"
 
-/* Adds an author's words as one line of plain text. Replaces the characters that Markdown would
- * read as columns, tags or code. */
+/* Replaces the characters that Markdown would read as columns, tags or code. */
 static void cell(const char *t, struct strbuf *out)
 {
     for (; *t; t++) {
@@ -48,7 +47,6 @@ static void candidates(const struct run_summary *m, struct strbuf *out)
     }
 }
 
-/* Adds a line for each candidate that does not pass, with the summary of its verdict. */
 static int failures(const struct run_summary *m, struct store *s, struct strbuf *out,
                     struct err *err)
 {
@@ -85,8 +83,8 @@ static void fence(const char *text, struct strbuf *out)
         strbuf_addc(out, '`');
 }
 
-/* Adds a word of a shell command. Puts the word in quotes if the shell would change it. A leading
- * "~/" stays outside the quotes, so that the shell expands it. */
+/* Quotes the word if the shell would change it. A leading "~/" stays outside the quotes, so that
+ * the shell expands it. */
 static void shell_word(const char *t, struct strbuf *out)
 {
     if (str_starts(t, "~/")) {
@@ -109,9 +107,8 @@ static void shell_word(const char *t, struct strbuf *out)
     strbuf_addc(out, '\'');
 }
 
-/* Returns the path as seen from the working directory. If the path is outside that directory but in
- * the user's home, returns "~/REST" instead: "../../home/me/REST" would show the user's name. The
- * caller frees the result. */
+/* Returns the path as seen from the working directory, or "~/REST" if it is elsewhere in the user's
+ * home: "../../home/me/REST" would show the user's name. The caller frees it. */
 static char *path_to_share(const char *path)
 {
     const char *home = getenv("HOME");
@@ -125,8 +122,7 @@ static char *path_to_share(const char *path)
     return here;
 }
 
-/* Adds commands about the best kernel. They work if the user runs them in what is now the working
- * directory. */
+/* The commands work in what is now the working directory. */
 static void commands(const struct run_summary *m, const struct store *s, const char *dir,
                      struct strbuf *out)
 {
@@ -152,7 +148,6 @@ static void commands(const struct run_summary *m, const struct store *s, const c
     strbuf_release(&store);
 }
 
-/* Adds the best kernel with its evidence, the commands that use it, and its source. */
 static int best_kernel(const struct run_summary *m, struct store *s, const struct strbuf *source,
                        const char *dir, struct strbuf *out, struct err *err)
 {
@@ -300,9 +295,9 @@ static int write_in(const char *dir, const char *name, const struct strbuf *sb, 
     return rc;
 }
 
-/* `text` may be an absolute path, or "word:" followed by an absolute path. Then returns a copy in
- * which path_to_share() has replaced the path. If the new path has no slash, puts "./" in front of
- * it, so that it does not look like a name. Returns any other `text` as it is. */
+/* `text` may be an absolute path, or "word:" and an absolute path. Applies path_to_share() to the
+ * path. A result without a slash gets "./" in front, so that it does not look like a name. Returns
+ * any other `text` as it is. */
 static const char *near_path(const char *text, struct arena *mem)
 {
     const char *path = strchr(text, '/');
@@ -353,8 +348,8 @@ static void near_paths(json_t *object, struct arena *mem)
     }
 }
 
-/* Returns the JSON as text that the caller frees. Prints numbers with 15 digits if reading them
- * back gives the same numbers: 0.35, not 0.34999999999999998. */
+/* Prints numbers with 15 digits if reading them back gives the same numbers: 0.35, not
+ * 0.34999999999999998. The caller frees the text. */
 static char *short_numbers(const json_t *j)
 {
     char *text = json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -367,9 +362,7 @@ static char *short_numbers(const json_t *j)
     return text;
 }
 
-/* Returns a copy of the run with paths as seen from the working directory. A report that is shared
- * must not show the directories of this machine. The copy's `task` can be given to commands that
- * run in the working directory. */
+/* A report that is shared must not show the directories of this machine. */
 static struct run_rec run_from_here(const struct run_rec *r, struct arena *mem)
 {
     struct run_rec out = *r;

@@ -74,7 +74,7 @@ int run_summary_verdict(const struct run_summary *m, struct store *s, const stru
     return rc;
 }
 
-/* True if the node's source is the file that the user gave, or this file with other settings. */
+/* True if the node's source is the user's file, perhaps with other settings. */
 static bool is_of_file(const struct node_rec *n)
 {
     return str_eq(n->role, "given") || strstr(n->move, "[settings ");
@@ -86,9 +86,9 @@ static bool is_of_template(const struct node_rec *n)
     return str_starts(n->author, "playbook") && !is_of_file(n);
 }
 
-/* Marks each node from which a chain of repairs leads to a node that passes. In the list, children
- * come after their parents, so we go from the end to the beginning. A kernel from a template does
- * not repair the user's file, but replaces it. The caller frees the marks. */
+/* Marks each node from which a chain of repairs leads to a node that passes. Children come after
+ * their parents, so we go backwards. A kernel from a template replaces the user's file; it does not
+ * repair it. The caller frees the marks. */
 static bool *mark_repaired(const struct run_summary *m)
 {
     bool *repaired = xcalloc(m->nodes.n ? m->nodes.n : 1, sizeof *repaired);
@@ -127,7 +127,7 @@ static void count_nodes(struct run_summary *m)
     free(repaired);
 }
 
-/* Returns the time of the fastest kernel that passed before node i of the list; 0 = none. */
+/* Time of the fastest kernel that passed before node i; 0 = none. */
 static double best_before(const struct run_summary *m, size_t i)
 {
     double best = 0;
@@ -139,13 +139,10 @@ static double best_before(const struct run_summary *m, size_t i)
     return best;
 }
 
-/* Times closer than this factor count as equal. agent/run.c uses the same factor when it notes the
- * outcome of an idea. */
+/* Times closer than this factor count as equal, as in agent/run.c. */
 static const double SAME_TIME = 1.01;
 
-/* Whether the idea made a kernel that is faster than the best earlier kernel. A strategy may build
- * on a slower kernel for a while. A kernel that is faster only than that slower kernel is no gain.
- */
+/* A strategy may build on a slower kernel for a while. Being faster than that kernel is no gain. */
 static bool is_gain(const struct run_summary *m, const struct idea_rec *i)
 {
     size_t at = i->node >= 0 ? run_summary_position(m, i->node) : m->nodes.n;
@@ -206,9 +203,8 @@ static void count_calls(struct run_summary *m)
     }
 }
 
-/* Returns the node's move with the values of the file's settings in place of the label
- * "[settings ...]": "kUnroll 2 -> 4 [kThreads=256 kUnroll=4]". Returns the move itself if it has no
- * such label. */
+/* Replaces the label "[settings ...]" in the node's move by the values of the file's settings:
+ * "kUnroll 2 -> 4 [kThreads=256 kUnroll=4]". */
 static const char *move_with_values(struct run_summary *m, struct store *s,
                                     const struct node_rec *n)
 {
@@ -234,7 +230,6 @@ const char *run_summary_move(const struct run_summary *m, const struct node_rec 
     return m->moves_shown.items[n - m->nodes.items];
 }
 
-/* Finds the candidate that is the user's file, if the configuration names such a file. */
 static int find_given(struct run_summary *m, struct store *s, const json_t *config, struct err *err)
 {
     const char *name = json_string_value(json_object_get(config, "from_name"));
@@ -322,7 +317,6 @@ void print_verdict_time(const struct verdict_time *t, struct strbuf *out)
                     t->hi_ns / t->median_ns);
 }
 
-/* Says whether the best kernel is the user's file, is made from it, or has another origin. */
 static const char *best_beside_given(const struct run_summary *m)
 {
     if (!m->best)
@@ -349,7 +343,6 @@ static void print_given(const struct run_summary *m, struct strbuf *out)
     strbuf_addf(out, "; %s\n", best_beside_given(m));
 }
 
-/* Prints the first warnings of the best kernel's verdict, each cut to one line. */
 static void print_warnings(const struct run_summary *m, struct strbuf *out)
 {
     enum { SHOWN = 4, WIDTH = 300 };

@@ -1,11 +1,8 @@
 /*
- * parts.h - the functions that answer the queries of view.h, one for each kind of query, and the
- * helpers that they share.
+ * parts.h - the functions that answer the queries of view.h, and the helpers that they share.
  *
- * The functions read without a transaction. So if another process writes meanwhile, an answer may
- * mix two states of the store. The page shows such a mix only for a moment, because the browser
- * draws the page again when the store changes. The JSON values that the functions return are new
- * references.
+ * They read without a transaction, so an answer may mix two states of the store. The browser draws
+ * the page again when the store changes. Returned JSON values are new references.
  */
 #ifndef VIEW_PARTS_H
 #define VIEW_PARTS_H
@@ -40,30 +37,24 @@ json_t *view_call(struct store *s, const char *run, const char *role, uint64_t n
 /* Finds a run by its whole name. The counts in *r stay 0. */
 int view_find_run(struct store *s, const char *name, struct run_rec *r, struct arena *a,
                   struct err *err);
-/* Reads the verdict with this index. Returns 1 if found, 0 if there is none or if this Hone cannot
- * read it. */
+/* Returns 1 if found, 0 if there is no verdict or this Hone cannot read it. */
 int view_verdict(struct store *s, int64_t run, int64_t index, struct verdict *out);
-/* Returns the row of a run in the list of runs. */
 json_t *view_run_row(struct store *s, const struct run_rec *r);
-/* Returns the data of a roofline plot: flops, bytes and ceilings of the timed shapes; JSON null if
- * they are unknown. */
+/* Data of a roofline plot: flops, bytes and ceilings of the timed shapes; JSON null if unknown. */
 json_t *view_roofline(struct store *s, const struct run_summary *m);
-/* Returns the "role" and "index" of the author call that wrote the candidate; JSON null if no call
- * is found. */
+/* "role" and "index" of the author call that wrote the candidate; JSON null if none is found. */
 json_t *view_author_call(struct store *s, const struct run_rec *r, const struct node_rec *n);
 
-/* Sets the key `key` to the text. If the text is larger than `max` bytes of JSON, keeps its
- * beginning and sets the key `key`_bytes to its whole length. */
+/* Sets `key` to the text. If the text is larger than `max` bytes of JSON, keeps its beginning and
+ * sets `key`_bytes to its whole length. */
 void view_set_text(json_t *j, const char *key, const char *text, size_t len, size_t max);
-/* Sets the key `key` to the blob's text; to "" if the store has no such blob. */
+/* Sets `key` to the blob's text; to "" if the store has no such blob. */
 void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha);
-/* Returns the text with shortened paths (sys/short_paths.h) as a JSON string. The text must not be
- * code. */
+/* Returns the text with shortened paths (sys/short_paths.h). The text must not be code. */
 json_t *view_short_text(const char *text);
-/* Returns a copy of the JSON value with the paths in all its strings shortened. */
+/* Returns a copy with the paths in all strings shortened. */
 json_t *view_short_json(const json_t *j);
-/* Like view_short_json(), but for an answer that will leave this machine. The strings in `j` may be
- * code. */
+/* Like view_short_json(), for an answer that will leave this machine. Strings may be code. */
 json_t *view_without_paths(const json_t *j);
 /* Appends compact JSON. Real numbers get six digits. */
 void view_dump(const json_t *j, struct strbuf *out);

@@ -3,8 +3,8 @@
  *
  * `hone-gnn train --record FILE` writes a run as JSON (src/gnn/cmd/train_record.h). We show the
  * files NAME.json of the folder training/ beside the store. A name in a query never becomes a path:
- * we list the folder and compare names. The files come from outside, so we copy only the keys that
- * we know, with the types that the page expects.
+ * we list the folder and compare names. The files come from outside, so we copy only known keys
+ * with the types that the page expects.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 enum {
     MAX_FILE = 8 << 20,
     PAGE = 25,         /* runs in one answer: we read a file for each */
-    MAX_EPOCHS = 2000, /* rows of epochs in one answer: see epoch_rows() */
+    MAX_EPOCHS = 2000, /* rows in one answer: see epoch_rows() */
     MAX_SPANS = 2048,
     MAX_THREADS = 512,
     MAX_WORK = 64,
@@ -28,7 +28,6 @@ enum {
     MAX_TEXT = 400,
 };
 
-/* The numbers of an epoch. */
 static const char *const columns[] = {
     "epoch", "loss",   "accuracy", "eval_accuracy",         "batches",     "input_nodes",
     "edges", "wall_s", "train_s",  "exposed_preparation_s", "checkpoint_s"};
@@ -66,7 +65,7 @@ static void records_release(struct record_vec *v)
     vec_release(v);
 }
 
-/* Adds the file if it is a regular file NAME.json and NAME can stand in a query. */
+/* Adds only regular files NAME.json whose NAME can stand in a query. */
 static void add_record(struct record_vec *v, const char *folder, const char *file)
 {
     size_t n = strlen(file);
@@ -91,7 +90,7 @@ static int newest_first(const void *a, const void *b)
                : strcmp(x->name, y->name);
 }
 
-/* Lists the records, the newest first. If the folder does not exist, lists none. */
+/* Lists the newest record first. */
 static void list_records(struct store *s, struct record_vec *out)
 {
     struct name_vec names = VEC_INIT;
@@ -105,7 +104,7 @@ static void list_records(struct store *s, struct record_vec *out)
     free(folder);
 }
 
-/* Returns the JSON of a record, or NULL if the file is not a record. */
+/* Returns NULL if the file is not a record. */
 static json_t *read_record(const struct record *r)
 {
     const struct json_caps caps = {.max_bytes = MAX_FILE, .max_depth = 8};
@@ -118,7 +117,7 @@ static json_t *read_record(const struct record *r)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Returns a copy of the value if it is a finite number, else JSON null. */
+/* Returns JSON null if the value is not a finite number. */
 static json_t *number(const json_t *v)
 {
     double x = json_is_number(v) ? json_number_value(v) : NAN;
@@ -152,8 +151,8 @@ static json_t *column_names(void)
     return names;
 }
 
-/* Returns a row for each epoch. If a run has more than MAX_EPOCHS epochs, returns rows only for
- * every k-th epoch, so that there are at most MAX_EPOCHS rows. The last epoch always has a row. */
+/* Returns a row for each epoch, or for every k-th epoch if there are more than MAX_EPOCHS. The last
+ * epoch always has a row. */
 static json_t *epoch_rows(const json_t *epochs)
 {
     json_t *rows = json_array();
@@ -164,7 +163,6 @@ static json_t *epoch_rows(const json_t *epochs)
     return rows;
 }
 
-/* Returns the part that the answers to `trainings` and to `training` have in common. */
 static json_t *summary(const struct record *r, const json_t *j)
 {
     static const char *const texts[] = {"model",     "data",     "state", "reason",
@@ -183,7 +181,6 @@ static json_t *summary(const struct record *r, const json_t *j)
     return out;
 }
 
-/* Returns a list of at most `max` texts. */
 static json_t *texts_of(const json_t *list, size_t max)
 {
     json_t *out = json_array();
@@ -192,8 +189,8 @@ static json_t *texts_of(const json_t *list, size_t max)
     return out;
 }
 
-/* Returns whether a span is six integers that are not negative. The first must be an index into the
- * list of threads, the second an index into the list of work. */
+/* A span is six integers that are not negative. The first is an index into the list of threads, the
+ * second an index into the list of work. */
 static bool is_span(const json_t *span, size_t threads, size_t work)
 {
     for (size_t k = 0; k < 6; k++) {

@@ -1,8 +1,8 @@
 /*
  * view.h - turns rows of the store into the JSON that the web page shows.
  *
- * `hone serve` and the file of `hone report --html` show the same pages from the same JSON. The
- * server answers /api/QUERY with it. The report file holds the answers that html.h chooses.
+ * `hone serve` answers /api/QUERY with it. The file of `hone report --html` holds the answers that
+ * html.h chooses.
  *
  *     struct view_query q;
  *     if (view_query_parse(&q, "candidate?run=softmax-refine-b879&n=3") < 0) ...
@@ -20,9 +20,8 @@
  *     trainings?from=N            training runs of hone-gnn, the newest first, without the first N
  *     training?name=NAME          a training run: its epochs and its time line
  *
- * Long lists come in pages and long texts are cut, so that no answer is larger than VIEW_MAX_BYTES.
- * All texts in the answers come from outside (models, kernels, files). The page shows them as text,
- * never as markup.
+ * Long lists come in pages and long texts are cut, so that no answer exceeds VIEW_MAX_BYTES. Texts
+ * in the answers come from outside, so the page shows them as text, never as markup.
  */
 #ifndef VIEW_VIEW_H
 #define VIEW_VIEW_H
@@ -51,18 +50,18 @@ enum view_kind {
 
 struct view_query {
     enum view_kind kind;
-    char run[128], role[32]; /* VIEW_CAMPAIGN and VIEW_TRAINING have their name in `run` */
+    char run[128], role[32]; /* for VIEW_CAMPAIGN and VIEW_TRAINING, `run` has their name */
     uint64_t n;              /* the number after before=, from= or n= */
 };
 
-/* Accepts exactly the forms above: names of letters, digits, '_', '-' and '.', and decimal numbers.
- * There are no escapes. Returns 0 or -1. */
+/* Accepts exactly the forms above: names of letters, digits, '_', '-' and '.', and decimal numbers,
+ * without escapes. Returns 0 or -1. */
 int view_query_parse(struct view_query *q, const char *text);
 /* Appends the query as text; view_query_parse reads it back. */
 void view_query_text(const struct view_query *q, struct strbuf *out);
 
 json_t *view_json(struct store *s, const struct view_query *q, struct err *err);
-/* Appends the answer as compact JSON. An answer over VIEW_MAX_BYTES is an error. */
+/* Appends the answer as compact JSON. Fails if it exceeds VIEW_MAX_BYTES. */
 int view_text(struct store *s, const struct view_query *q, struct strbuf *out, struct err *err);
 /* Training runs are files beside the store. Returns a number that changes when they change. */
 int64_t view_training_version(struct store *s);

@@ -1,8 +1,6 @@
 /*
- * call.c - runs one call: all launches of one program (the candidate or a baseline), once. The
- * worker loads the module, allocates and fills the buffers, and runs the launches. Then it checks
- * that inputs, guard zones and __device__ variables are unchanged, and keeps, hashes or dumps the
- * outputs.
+ * call.c - runs one call: all launches of one program (the candidate or a baseline), once. Then it
+ * checks what the launches may not change, and keeps, hashes or dumps the outputs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,13 +17,11 @@
 #include "worker/oracle.h"
 #include "worker/sidecar.h"
 
-/* The watchdog ends a call GRACE_NS after the limit at which the device should have ended it. */
+/* The watchdog ends a call GRACE_NS after the device should have ended it. */
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
-/* Takes the findings and counters of this call from the device and adds them to the result. Drops
- * those of a baseline, so that they are not blamed on the candidate. We take the counters out of
- * the device after every call, because counters that stayed there would be counted for a later
- * call. */
+/* Drops findings and counters of a baseline. Takes counters out of the device in every call;
+ * otherwise they would count for a later call. */
 static void collect_findings(struct job_run *r, uint32_t c, const struct job_call *call)
 {
     struct finding_vec f = VEC_INIT;
@@ -54,17 +50,17 @@ static void collect_findings(struct job_run *r, uint32_t c, const struct job_cal
 }
 
 struct call_ctx {
-    uint32_t c, k; /* the number of the case, and of the call in the case's result */
+    uint32_t c, k; /* numbers of the case and of the call */
     const struct job_case *jc;
     const struct job_call *call;
     const struct job_program *prog;
     const struct job_module *mod;
     struct module_state *ms;
-    struct result_call out; /* the result of this call so far */
-    bool *used;             /* the buffers to allocate */
-    uint64_t *addr;         /* device address of each buffer; 0 = not allocated */
-    uint64_t *hash;         /* hash of each input before the launches */
-    uint8_t (*maps)[128];   /* the program's tensor maps, encoded */
+    struct result_call out;
+    bool *used;           /* the buffers to allocate */
+    uint64_t *addr;       /* 0 = not allocated */
+    uint64_t *hash;       /* hash of each input before the launches */
+    uint8_t (*maps)[128]; /* the program's tensor maps, encoded */
 };
 
 static bool is_output(const struct job_buffer *b)
@@ -77,24 +73,19 @@ static bool is_input(const struct job_buffer *b)
     return b->role == JOB_INPUT || b->role == JOB_INOUT;
 }
 
-/* Whether the call runs only a sample of its blocks, for the cost model. In such a call the device
- * fills a piece (1024 bytes) of a buffer when a block first touches it, and the worker hashes no
- * inputs. */
+/* Whether the call runs only a sample of its blocks. Then the worker hashes no inputs. */
 static bool is_sampled(const struct call_ctx *x)
 {
     return x->call->flags & JOB_CALL_BLOCK_SAMPLE;
 }
 
-/* In a sampled call nobody compares the results of a baseline. So a baseline needs only the inputs
- * that can decide what it does, such as indices and row pointers. We fill all inputs that are not
- * floats. */
+/* In a sampled call nobody compares a baseline's results. So a baseline needs only the inputs that
+ * can steer it: those that are not floats, such as indices. */
 static bool needs_data(const struct call_ctx *x, const struct job_buffer *b)
 {
     return !is_sampled(x) || !x->call->program || (is_input(b) && !dtype_is_float(b->dtype));
 }
 
-/* Makes the context's arrays, which free_buffers() frees, and marks the buffers to allocate: all
- * tensors, and the workspaces that the program uses. */
 static void find_used(struct call_ctx *x)
 {
     x->used = xcalloc(x->jc->nbuffers, sizeof *x->used);
@@ -152,7 +143,7 @@ static void free_buffers(struct job_run *r, struct call_ctx *x)
     free(x->maps);
 }
 
-/* Fills the buffer from a file of the bundle, and with zeros after the file's end. */
+/* Fills the rest of the buffer after the file's end with zeros. */
 static int fill_from_file(struct job_run *r, uint64_t addr, const struct job_buffer *b,
                           struct err *err)
 {
@@ -221,10 +212,9 @@ void unload_kernels(struct job_run *r)
 }
 
 /*
- * Every call gets a fresh module, so that no state survives from one call to the next. There are
- * two exceptions. A call may ask to keep state. A timed call may reuse the module of the call
- * before it, but only if Hone checks all of the module's variables. Then Hone notices a kernel that
- * changes a variable. Reuse saves time: it takes longer to load a module than to run most kernels.
+ * Every call gets a fresh module, so that no state survives from call to call. There are two
+ * exceptions. A call may ask to keep state. A timed call may reuse a module if Hone checks all its
+ * variables after each call, because loading takes longer than most kernels.
  */
 static enum result_status load_module(struct job_run *r, struct call_ctx *x, struct err *err)
 {
@@ -242,7 +232,6 @@ static enum result_status load_module(struct job_run *r, struct call_ctx *x, str
     return st;
 }
 
-/* Runs a launch that is not a kernel: a memset or a copy from buffer to buffer. */
 static enum result_status transfer(struct job_run *r, struct call_ctx *x,
                                    const struct job_launch *l, struct err *err)
 {
@@ -267,10 +256,9 @@ static enum result_status launch_one(struct job_run *r, struct call_ctx *x,
                   : arg->kind == JOB_ARG_TENSORMAP ? (void *)x->maps[arg->index]
                                                    : (void *)arg->bytes;
     }
-    /* For a candidate we switch off programmatic dependent launch (pdl). With pdl a launch may
-     * overlap the kernel before it. In a timed call, this may be the kernel that holds the call
-     * back until all its launches are queued. Then the candidate would begin before its timer
-     * does. */
+    /* With programmatic dependent launch (pdl), a launch may overlap the kernel before it. A
+     * candidate could overlap the kernel that holds a timed call back, and so begin before its
+     * timer starts. */
     struct job_launch launch = *l;
     launch.pdl = l->pdl && x->call->program;
     enum result_status st = r->dev->ops->launch(r->dev, x->ms->m, &launch, args, err);
@@ -293,8 +281,6 @@ static enum result_status launch_all(struct job_run *r, struct call_ctx *x, stru
     return st;
 }
 
-/* Brings the L2 into the state in which a timed call begins. For a call with a warm L2 we read all
- * buffers, so that the L2 holds as much of them as fits. For any other call we flush the L2. */
 static int prepare_l2(struct job_run *r, const struct call_ctx *x, struct err *err)
 {
     if (!(x->call->flags & JOB_CALL_WARM_L2))
@@ -307,8 +293,6 @@ static int prepare_l2(struct job_run *r, const struct call_ctx *x, struct err *e
     return 0;
 }
 
-/* Runs the launches. If the call is timed, lets the device time them. Returns how the call
- * ended. */
 static enum result_status execute(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -386,9 +370,7 @@ static int check_globals(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* Checks guard zones, inputs and module variables after the call. If only a sample of the blocks
- * ran, checks only guard zones; keep_pieces() checks inputs and variables if the call will be
- * verified. */
+/* After a sampled call checks only guard zones; keep_pieces() may check the rest. */
 static int check_after_call(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -432,8 +414,7 @@ void drop_kept_call(struct job_run *r, size_t index)
     r->kept.items[index] = r->kept.items[--r->kept.n];
 }
 
-/* Allocates memory in pages of 2 MB. Kept outputs can fill hundreds of megabytes of fresh memory.
- * With small pages the page faults would take most of the time. */
+/* Uses pages of 2 MB. With small pages, page faults would take most of the time. */
 static void *alloc_kept(uint64_t bytes)
 {
     const size_t huge = 2 << 20;
@@ -446,7 +427,7 @@ static void *alloc_kept(uint64_t bytes)
     return p;
 }
 
-/* How many bytes the device needs to compute the truth of a case and to compare outputs with it. */
+/* Device memory for computing the truth of a case (its right outputs) and for comparing. */
 static uint64_t truth_bytes(const struct job_case *jc)
 {
     uint64_t sum = jc->scratch_elems * 8;
@@ -458,9 +439,8 @@ static uint64_t truth_bytes(const struct job_case *jc)
     return sum;
 }
 
-/* Leaves a copy of output i on the device, because to copy gigabytes to the host would take
- * seconds. Does so only for large outputs, only in timed calls and calls of baselines, and only if
- * the device will compute the truth. Returns whether it left a copy. */
+/* Leaves a large output on the device, because copying gigabytes to the host takes seconds. Does so
+ * only in timed calls and calls of baselines, and only if the device computes the truth. */
 static bool hide_output(struct job_run *r, const struct call_ctx *x, uint32_t i,
                         struct device_hidden **out)
 {
@@ -489,8 +469,7 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         if (is_output(&x->jc->buffers[i]) && !hide_output(r, x, i, &k->hidden[i]))
             total += x->jc->buffers[i].bytes;
-    /* Baselines get only a part of the memory, so that they leave enough to verify the
-     * candidate. */
+    /* Baselines get only a quarter of the memory, so that enough is left for the candidate. */
     uint64_t most = x->call->program ? r->kept_max / 4 : r->kept_max;
     if (r->kept_bytes + total > most) {
         log_warn("worker",
@@ -510,9 +489,8 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* Returns the share of an output that was not written by the blocks that ran. In an in-place tensor
- * we cannot see which elements were written, because a written element may keep its value. So for
- * an in-place tensor we return the share of blocks that did not run. */
+/* The share of an output that the call did not write. For an in-place tensor, the share of blocks
+ * that did not run: we cannot see a written element that keeps its value. */
 static double share_unseen(const struct call_ctx *x, uint32_t i, const struct device_written *w)
 {
     double ran =
@@ -522,9 +500,9 @@ static double share_unseen(const struct call_ctx *x, uint32_t i, const struct de
     return 1 - (x->jc->buffers[i].role == JOB_INOUT ? ran : MIN(w->seen, 1.0));
 }
 
-/* Keeps some of the pieces that the blocks of a sampled call wrote, if the device can list them. If
- * the results may depend on blocks that did not run, the device returns no pieces. Then we do not
- * check module variables either, because the block that restores them may not have run. */
+/* Keeps some of the pieces (1024 bytes each) that a sampled call wrote. There are none if the
+ * results may depend on blocks that did not run. Then we do not check module variables either,
+ * because the block that restores them may not have run. */
 static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     enum { MAX_PIECES = 768, MAX_INPUT_PIECES = 512 };
@@ -553,9 +531,8 @@ static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
             continue;
         }
         n += w->pieces.n;
-        /* w->most is an upper bound on the share of the tensor that all blocks together write. A
-         * tensor that is updated in place, or that a memset or copy fills first, need not be
-         * written everywhere. verify.c finds out how much of it must change. */
+        /* w->most bounds the share of the tensor that all blocks write. A tensor that is updated in
+         * place, or filled by a memset or copy, need not be written everywhere: see verify.c. */
         bool filled = job_fills(x->prog, i);
         if (role == JOB_INOUT || filled)
             k->most_changed[i] = w->most;
@@ -591,8 +568,7 @@ static int dump_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* Hashes the outputs if this call or the next one is a REPEAT call. A REPEAT call must have the
- * same hashes as the call before it. */
+/* A REPEAT call must have the output hashes of the call before it. */
 static int hash_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     bool repeat = x->call->flags & JOB_CALL_REPEAT;
@@ -616,7 +592,7 @@ static int hash_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* Overwrites a baseline's outputs, so that the candidate cannot find the answer in memory. */
+/* Overwrites a baseline's answer, so that the candidate cannot find it in memory. */
 static int scrub_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
@@ -633,14 +609,13 @@ static void add_lap(uint64_t *since, uint64_t *sum)
     *since = t;
 }
 
-/* The device enforces its own limit on a call. The watchdog ends calls that ignore this limit. We
- * arm the watchdog while the launches run, not while Hone fills and checks data. After a failed
- * call it stays armed until run_call() has freed the buffers, because freeing may hang too. */
+/* The watchdog ends calls that ignore the device's own limit. After a failed call it stays armed
+ * until run_call() has freed the buffers, because freeing may hang too. */
 static enum result_status execute_watched(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     bool more = is_sampled(x) && (x->call->flags & JOB_CALL_VERIFY);
     uint64_t limit = r->job->limits.call_ns * (more ? 1 + DEVICE_VERIFY_LIMITS : 1);
-    /* On the emulator, limits.call_ns is CPU time, but the watchdog's limit is wall time. */
+    /* On the emulator, limits.call_ns is CPU time. The watchdog's limit is wall time. */
     if (limit && r->job->device == JOB_EMU)
         watchdog_arm(r->dog, limit * JOB_EMU_PATIENCE + GRACE_NS, RESULT_MACHINE);
     else if (limit)
@@ -700,8 +675,6 @@ static void announce_call(struct job_run *r, const struct call_ctx *x)
     strbuf_release(&sb);
 }
 
-/* Before the first timed call of a job, makes the GPU raise its clocks and measures an empty
- * launch. */
 static void prepare_timing(struct job_run *r)
 {
     const struct device_ops *ops = r->dev->ops;

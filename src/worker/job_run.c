@@ -16,7 +16,7 @@
 #include "worker/sidecar.h"
 
 enum {
-    TELL_NS = 50 * 1000 * 1000, /* from one write of progress.bin to the next that is not urgent */
+    TELL_NS = 50 * 1000 * 1000,     /* between two writes of progress.bin that are not urgent */
     TELL_EMULATED_NS = 5 * TELL_NS, /* the same on the emulator */
     TRY_LOCK_MS = 10,               /* how often we try to lock a busy GPU */
     TURN_NS = 1000 * 1000 * 1000    /* how often we write TURN_FILE while we wait for the GPU */
@@ -45,8 +45,8 @@ void job_run_save_progress(struct job_run *r, const char *where, bool now)
     bool soon = t - r->told_ns < (emulated ? TELL_EMULATED_NS : TELL_NS);
     if (!now && soon)
         return;
-    /* Most emulated calls take a millisecond, and writing a file takes a third of that. So we only
-     * hand the result to the watchdog. It writes the file if the call takes more than 50 ms. */
+    /* Most emulated calls take a millisecond, and writing a file takes a third of that. So the
+     * watchdog writes the file, if the call takes more than 50 ms. */
     bool later = soon && emulated && r->job->limits.wall_ns;
     const char *was = r->res.message;
     r->res.status = RESULT_NOT_RUN;
@@ -128,7 +128,7 @@ static enum result_status verify_so_far(struct job_run *r)
 }
 
 /* A call that failed because of Hone or the machine says nothing about the candidate. But the calls
- * before it may show an error, so we verify them if that is still possible. */
+ * before it may show an error. */
 static void verify_after_failure(struct job_run *r)
 {
     struct err err = ERR_INIT;
@@ -142,8 +142,7 @@ static void verify_after_failure(struct job_run *r)
     r->res.where_call = where_call;
 }
 
-/* Whether case `c` is the first case with sampled calls. Only jobs for the emulator have sampled
- * calls. */
+/* Whether case `c` is the first with sampled calls, which only jobs for the emulator have. */
 static bool sampling_begins(const struct job *j, uint32_t c)
 {
     for (uint32_t i = 0; i < c; i++)
@@ -152,9 +151,9 @@ static bool sampling_begins(const struct job *j, uint32_t c)
     return job_is_sampled(&j->cases[c]);
 }
 
-/* On the emulator a sampled call may run so long that the watchdog ends the process. So the worker
- * verifies all earlier calls before the first case with sampled calls. This is safe: an emulated
- * kernel cannot read the truth, which lies in memory of the host. */
+/* A sampled call may run so long that the watchdog ends the process. So the worker verifies all
+ * earlier calls before the first sampled one. This is safe: an emulated kernel cannot read the
+ * truth, which lies in memory of the host. */
 static enum result_status run_cases(struct job_run *r)
 {
     enum result_status st = RESULT_OK;
@@ -276,9 +275,8 @@ static void job_run_release(struct job_run *r)
     arena_release(&r->arena);
 }
 
-/* Returns the CPU time that a job may take, or 0 if there is no limit. The job's limit on wall time
- * contains the factor JOB_EMU_PATIENCE, which allows for a busy machine. We divide by this factor
- * and multiply by the number of cores. */
+/* The CPU time that a job may take; 0 = no limit. The limit on wall time contains the factor
+ * JOB_EMU_PATIENCE, which allows for a busy machine. */
 static uint64_t cpu_limit(const struct job *job)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -294,8 +292,8 @@ static void write_turn(const struct job_run *r, const struct turn *t)
     bundle_write(r->dir, TURN_FILE, text, (size_t)len, false, NULL);
 }
 
-/* Waits until no other process of Hone uses the job's GPU, and returns the GPU's lock. Importing
- * PyTorch takes seconds, so the sidecars do that before we take the lock. */
+/* Waits until no other process of Hone uses the job's GPU, and returns the GPU's lock. The sidecars
+ * import PyTorch, which takes seconds, before we take the lock. */
 static int take_gpu(struct job_run *r)
 {
     int lock;

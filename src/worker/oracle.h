@@ -10,9 +10,8 @@
  *     oracle_close(o);
  *
  * oracle.so is the task's compiled reference.c, which we trust. A job for a GPU has oracle.cubin
- * instead, which device/cuda_truth.c loads. Either kind of job can have oracle.torch instead, a
- * reference in Python: then a process with PyTorch computes the truth (sidecar.h). In a job for a
- * GPU the worker opens an oracle only after it has unloaded the candidate.
+ * instead (device/cuda_truth.c). Either job can have oracle.torch instead, a reference in Python:
+ * then a process with PyTorch computes the truth (sidecar.h).
  */
 #ifndef WORKER_ORACLE_H
 #define WORKER_ORACLE_H
@@ -22,40 +21,36 @@
 
 struct oracle;
 
-/* For each buffer the true value and the magnitude of each element; NULL for inputs and workspace.
- * task/hone_ref.h explains magnitudes and sigmas. If the tolerance is given in sigmas, `mag` holds
- * sigmas. */
+/* True value and magnitude of each element of each buffer; NULL for inputs and workspace. `mag`
+ * holds sigmas if the tolerance is given in sigmas (task/hone_ref.h). */
 struct truth {
-    uint32_t n; /* buffers */
+    uint32_t n; /* number of buffers */
     double **want, **mag;
 };
 
-/* Opens the oracle in the file `name` of the bundle `dir`. */
 int oracle_open(struct oracle **out, const char *dir, const char *name, struct err *err);
-/* Whether the file `name` of a bundle is a reference in Python. Such a reference computes only
- * whole outputs. */
+/* Whether the file `name` is a reference in Python, which computes only whole outputs. */
 bool oracle_is_python(const char *name);
 void oracle_close(struct oracle *o);
-/* Computes the truth of the call. An access out of bounds by the reference is an error. If all
+/* Computes the truth of the call. Fails if the reference makes an access out of bounds. If all
  * units run, an output element that no unit writes is an error too. If only a sample of the units
- * runs (job/unit_sample.h; sample_seed chooses it), the `mag` of an element that no unit writes is
- * COMPARE_UNSEEN. `got` has for each buffer what the candidate wrote, or is NULL. The reference can
- * read it (GOT in hone_ref.h) only for outputs that have several right answers
- * (job_has_choice()). */
+ * runs (job/unit_sample.h), the `mag` of an unwritten element is COMPARE_UNSEEN. `got` has what the
+ * candidate wrote to each buffer, or is NULL. The reference can read it only for outputs with
+ * several right answers (job_has_choice()). */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    void *const *got, uint64_t sample_seed, unsigned nthreads, struct truth *out,
                    struct err *err);
 void truth_release(struct truth *t);
 
-/* For verify_elements.c: runs one phase on a list of units, in any order. If the phase is repeated,
- * runs all these units in each step. */
+/* For verify_elements.c: runs one phase on a list of units, in any order. A repeated phase runs
+ * them all in each step. */
 struct ref_ctx;
 int oracle_run_units(struct oracle *o, const struct job_phase *phase, const struct ref_ctx *ctx,
                      const uint64_t *units, uint64_t n, unsigned nthreads, struct err *err);
-/* Returns how many threads to use for a phase if all its steps take about `ops` operations:
- * nthreads, or 1 if a step is small. */
+/* How many threads to use for a phase whose steps together take about `ops` operations: nthreads,
+ * or 1 if a step is small. */
 unsigned oracle_phase_threads(const struct job_phase *p, double ops, unsigned nthreads);
-/* Sets err if *ctx->fault says that an access was out of bounds. */
+/* Fails if *ctx->fault says that an access was out of bounds. */
 int oracle_fault_check(const struct job_case *c, const struct ref_ctx *ctx, struct err *err);
 
 #endif

@@ -1,10 +1,9 @@
 /*
  * pattern.c - describes the bad elements of an output in words.
  *
- * This file treats the output as a matrix whose rows run along the last dimension (a vector is one
- * row). It answers two questions. Where are the bad elements? For this it counts them in each row
- * and each column. What do they hold? For this it tries hypotheses ("all zero", "transposed") on up
- * to 256 of them.
+ * It treats the output as a matrix whose rows run along the last dimension. Where are the bad
+ * elements? It counts them in each row and each column. What do they hold? It tries hypotheses
+ * ("all zero", "transposed") on up to 256 of them.
  */
 #include "worker/pattern.h"
 
@@ -62,8 +61,7 @@ static double got_at(const struct view *v, uint64_t i)
 
 /* ---- where the bad elements are ------------------------------------------------------------- */
 
-/* A line is a row or a column. `first` and `last` are the first and the last line with bad
- * elements. `lines` is the number of lines with bad elements. */
+/* The first line with bad elements, the last, and their number. A line is a row or a column. */
 struct span {
     uint64_t first, last, lines;
 };
@@ -80,8 +78,7 @@ static struct span span_of(const uint64_t *count, uint64_t n)
     return s;
 }
 
-/* Returns a k for which exactly the lines with index % k == *rest are bad, or 0 if there is
- * none. */
+/* Returns a k for which exactly the lines with index % k == *rest are bad, or 0. */
 static uint64_t stride_of(const uint64_t *count, uint64_t n, const struct span *s, uint64_t *rest)
 {
     if (s->lines < 3 || s->lines == n)
@@ -99,8 +96,8 @@ static uint64_t stride_of(const uint64_t *count, uint64_t n, const struct span *
     return k;
 }
 
-/* Returns the width of alternating tiles: the lines of all odd (or all even) tiles are bad, and no
- * others. Returns 0 if there is no such width. */
+/* Cuts the lines into tiles of equal width. Returns a width at which exactly every second tile is
+ * bad, or 0 if there is none. */
 static uint64_t tiles_of(const uint64_t *count, uint64_t n, const struct span *s, bool *odd)
 {
     for (uint64_t w = 2; w <= 512 && 2 * w <= n; w *= 2) {
@@ -135,8 +132,7 @@ static void tell_tail(struct strbuf *sb, const char *line, uint64_t first, uint6
         }
 }
 
-/* Writes in words which rows, or which columns, are bad. Returns false if all of them are bad, or
- * if the bad ones form no regular pattern. */
+/* Says which lines are bad. Returns false if all are bad, or if they form no regular pattern. */
 static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *count, uint64_t n)
 {
     struct span s = span_of(count, n);
@@ -173,7 +169,7 @@ static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *coun
     return false;
 }
 
-/* Writes where the bad elements begin, if they are exactly the last elements of the flat array. */
+/* Returns true if the bad elements are exactly the last elements of the flat array. */
 static bool tell_flat_tail(struct strbuf *sb, const struct view *v)
 {
     uint64_t n = v->b->elems, first = n - v->p->nbad;
@@ -226,7 +222,6 @@ static bool fits(const struct view *v, uint64_t i, double got, double want)
     return fabs(got - want) <= slack + compare_ulp(t, want);
 }
 
-/* Whether there were at least four probes and at least nine of ten said yes. */
 static bool nearly_all(size_t yes, size_t asked)
 {
     return asked >= 4 && yes * 10 >= asked * 9;
@@ -284,7 +279,7 @@ static bool tell_factor(struct strbuf *sb, const struct view *v)
     return true;
 }
 
-/* A hypothesis: returns the element whose value may have ended up at element i, or v->b->elems if
+/* A hypothesis: returns the element whose value may have ended up at element i; v->b->elems if
  * there is none. */
 typedef uint64_t (*source_fn)(const struct view *v, uint64_t i, uint64_t arg);
 
@@ -373,7 +368,7 @@ const char *pattern_words(const struct pattern_input *p, struct arena *a)
     view_init(&v, p);
     struct strbuf where = STRBUF_INIT(WORDS_MAX), what = STRBUF_INIT(WORDS_MAX);
     tell_where(&where, &v);
-    /* The verdict says elsewhere how many elements were never written, so we do not repeat it. */
+    /* The verdict says elsewhere how many elements were never written. */
     bool unwritten = p->nunwritten * 10 >= p->nbad * 9;
     if (!unwritten && !tell_constant(&what, &v) && !tell_factor(&what, &v))
         tell_moved(&what, &v);

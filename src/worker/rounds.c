@@ -1,28 +1,17 @@
 /*
  * rounds.c - times the programs of a case, the candidate and its baselines, in rounds. A round
- * calls every program once; slow baselines (SLOW_NS) take part in the first round only. The order
- * is reversed from round to round (A B C, C B A, ...), so that drift of the clocks affects all
- * programs alike. Every call of a program gets new data, new poison (job/poison.h) and new
- * addresses. All programs get the same sequence of data. Rounds go on until the medians are known
- * well enough, or until the time or the number of rounds is used up.
+ * calls every program once. The order is reversed from round to round, so that drift of the clocks
+ * affects all programs alike. Every call gets new data and new addresses.
  *
- * The address of the code matters too. A cold start fetches instructions from memory. This takes up
- * to 100 ns longer from one address than from another, in every call alike. So the modules change
- * addresses: every seven rounds the worker unloads all modules of compiled kernels, and the next
- * round loads them in its own order. Seven is odd, so this order is reversed each time.
+ * The address of code matters: fetching instructions takes up to 100 ns longer from one address
+ * than from another. So every seven rounds the worker unloads all kernels, and they get other
+ * addresses. The address of the driver's own data matters as well, so short kernels are timed in
+ * further processes too (time_in_processes.c).
  *
- * The address of the driver's own data (page tables, for example) matters as well. Within one
- * process the time of a 4 us kernel does not change, but in another process it may be up to 100 ns
- * longer or shorter. So the worker repeats the timing of short kernels in further processes
- * (time_in_processes.c).
- *
- * The worker decides after each call of the candidate whether to verify this call. It takes the
- * first calls until it has as many as the job asks for. From then on, a new call that is no slower
- * than the median so far can replace one of the chosen calls. If a chosen call is by now more than
- * 10% slower than the median, the new call replaces that call. Else a random draw decides whether
- * the new call replaces a chosen call, and which one (reservoir sampling). Neither the candidate
- * nor the job knows the choice in advance. So if a kernel computes correctly only in some calls,
- * the worker verifies its fast calls, which are the ones that determine its time.
+ * The worker chooses calls of the candidate to verify, by reservoir sampling. It takes the first
+ * calls. A later call may replace one of them if it is no slower than the median, because fast
+ * calls determine the candidate's time. It first replaces a call that is more than 10% slower than
+ * the median. Neither the candidate nor the job can know the choice in advance.
  */
 #include <stdlib.h>
 
@@ -31,25 +20,24 @@
 #include "job/poison.h"
 #include "worker/job_run.h"
 
-enum { MOVE_ROUNDS = 7 }; /* odd, so that the order of loading is reversed each time: see above */
+enum { MOVE_ROUNDS = 7 }; /* odd, so that the order of loading is reversed each time */
 
 struct rounds {
     struct job_run *r;
-    uint32_t c; /* the number of the case */
+    uint32_t c;
     const struct job_case *jc;
     const struct job_timing *t;
-    uint64_t rng;    /* state of draw() */
-    uint64_t end_ns; /* when the budget of time is used up */
-    uint32_t round;  /* the number of this round, from 0 */
-    uint32_t nfast;  /* candidate calls so far that were no slower than the median */
-    size_t *sampled; /* the calls to verify (the reservoir), as indices in the result */
+    uint64_t rng;
+    uint64_t end_ns; /* end of the time budget */
+    uint32_t round;  /* from 0 */
+    uint32_t nfast;  /* candidate calls that were no slower than the median */
+    size_t *sampled; /* the calls to verify, as indices in the result */
     uint32_t nsampled;
-    bool is_model;               /* the time of the last call was modelled */
-    bool once[JOB_MAX_PROGRAMS]; /* a slow baseline: it gets one timed call only */
+    bool is_model;               /* the last call's time was modelled */
+    bool once[JOB_MAX_PROGRAMS]; /* a slow baseline, which gets one timed call only */
 };
 
-/* A baseline that takes longer than this is timed only once, because one call shows how much slower
- * it is. */
+/* Baselines that are slower than this are timed once. */
 static const double SLOW_NS = 50e6;
 
 static uint64_t draw(struct rounds *s)
@@ -91,8 +79,7 @@ bool rounds_keep_call(struct rounds *s, double time_ns)
     if (time_ns > median && slot == s->t->verify)
         return false;
     s->nfast += time_ns <= median;
-    /* If the reservoir is full, we first look for a call in it that is more than 10% slower than
-     * the median. With less than 10%, noise alone would cause replacements, and each costs time. */
+    /* Below 10%, noise alone would cause replacements, and each costs time. */
     if (slot == s->t->verify)
         for (slot = 0; slot < s->nsampled; slot++)
             if (s->r->calls[s->c].items[s->sampled[slot]].time_ns > 1.1 * median)
@@ -109,10 +96,8 @@ bool rounds_keep_call(struct rounds *s, double time_ns)
     return true;
 }
 
-/* Returns the seed of the data that the program gets in this round. Each program gets the same
- * sequence of data, because the time may depend on the data. Baselines are one round behind the
- * candidate. Otherwise a baseline could run first, and the candidate could find the baseline's
- * results for the same data in freed memory. */
+/* All programs get the same data, because the time may depend on it. Baselines are one round
+ * behind, so that the candidate cannot find their results for its data in freed memory. */
 static uint64_t data_seed(const struct rounds *s, uint32_t program)
 {
     return poison_mix(poison_mix(s->t->seed) + s->round + (program == 0));
@@ -134,8 +119,8 @@ static enum result_status one_call(struct rounds *s, uint32_t program)
     return st;
 }
 
-/* Calls every program once without timing it. In the first call at a shape, a library or the driver
- * may choose an algorithm or enlarge local memory, and we must not measure that. */
+/* We do not time the first call at a shape. In it, a library or the driver may choose an algorithm
+ * or enlarge local memory. */
 static enum result_status warm_up(struct rounds *s)
 {
     enum result_status st = RESULT_OK;
@@ -162,9 +147,8 @@ static bool medians_known(const struct rounds *s)
     return true;
 }
 
-/* When the time budget is used up, the worker goes on until there are min_calls calls. But once it
- * has gone on for PATIENCE_NS or for twice the budget, whichever is longer, three calls are
- * enough. */
+/* After the time budget, the worker goes on until there are min_calls calls. PATIENCE_NS or two
+ * more budgets later, whichever is longer, three calls are enough. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)

@@ -1,5 +1,5 @@
-/* sidecar.c - starts sidecars, which are Python processes with PyTorch, and sends them requests.
- * See sidecar.h. */
+/* sidecar.c - starts sidecars, Python processes with PyTorch, and sends them requests. See
+ * sidecar.h. */
 #include "worker/sidecar.h"
 
 #include <errno.h>
@@ -22,7 +22,6 @@
 enum { REPLY_MAX = 1024, REQUEST_MAX = 1 << 20 };
 static const uint64_t SEC = 1000000000;
 
-/* The sidecar's program is embedded in the binary. */
 __asm__(".section .rodata\n"
         "sidecar_program:\n"
         ".incbin \"src/worker/torch_sidecar.py\"\n"
@@ -35,8 +34,7 @@ struct sidecar {
     int to, from;     /* the pipes for requests and replies */
     uint32_t at_case; /* the case of the last `case` request; UINT32_MAX = none */
     bool opened;      /* we sent the request `open` */
-    /* We sent `open` and have not read the reply yet. If we sent no `load` before, the sidecar
-     * imports PyTorch first, which takes seconds. */
+    /* We wait for the reply to `open`. Without an earlier `load`, PyTorch is imported first. */
     bool opening;
     uint64_t born_ns;
 };
@@ -66,8 +64,7 @@ static void exec_python(int in, int out, pid_t parent)
     if (getppid() != parent)
         _exit(3);
     signal(SIGPIPE, SIG_DFL);
-    /* The sidecar writes its replies to descriptor 3. Everything that the PyTorch program prints
-     * goes to stderr, so it cannot mix with the replies. */
+    /* Replies go to descriptor 3, and all that the PyTorch program prints goes to stderr. */
     int o = fcntl(out, F_DUPFD, 10), i = fcntl(in, F_DUPFD, 10);
     if (dup2(i, 0) < 0 || dup2(2, 1) < 0 || dup2(o, 3) < 0)
         _exit(3);
@@ -135,7 +132,6 @@ static int send_line(struct sidecar *s, const struct strbuf *line, struct err *e
     return 0;
 }
 
-/* Reads one reply line, without its newline. */
 static int read_reply(struct sidecar *s, char *reply, uint64_t timeout_ns, struct err *err)
 {
     uint64_t end = now_ns() + timeout_ns;
@@ -276,7 +272,6 @@ static int await_open(struct job_run *r, struct sidecar *s, uint32_t module, str
     return 0;
 }
 
-/* Starts the process if it is not running, and makes it open the GPU if `open` is true. */
 static int start_sidecar(struct job_run *r, struct module_state *ms, bool open, struct err *err)
 {
     if (ms->sidecar && (ms->sidecar->opened || !open))
@@ -307,8 +302,7 @@ static void start_all(struct job_run *r, bool open)
 {
     for (uint32_t m = 0; m < r->job->nmodules; m++)
         if (r->job->modules[m].kind == JOB_MODULE_TORCH && is_called(r->job, m))
-            start_sidecar(r, &r->mods[m], open, NULL); /* if this fails, sidecar_call() tries again
-                                                        * and reports the failure */
+            start_sidecar(r, &r->mods[m], open, NULL); /* sidecar_call() tries again */
 }
 
 void sidecar_prepare(struct job_run *r)
@@ -330,7 +324,6 @@ void sidecar_load(struct job_run *r)
     }
 }
 
-/* Writes names and their values as a JSON object. */
 static void put_named(struct strbuf *sb, const char *names, uint32_t n, const int64_t *ints,
                       const double *doubles)
 {
@@ -350,7 +343,6 @@ static void put_named(struct strbuf *sb, const char *names, uint32_t n, const in
     strbuf_addc(sb, '}');
 }
 
-/* `workspaces` says whether to list the case's workspaces. */
 static int tell_case(struct sidecar *s, const struct job_case *jc, const struct program *p,
                      bool workspaces, struct err *err)
 {
@@ -380,8 +372,7 @@ static int tell_case(struct sidecar *s, const struct job_case *jc, const struct 
     return send_and_wait(s, &sb, 120 * SEC, reply, NULL, err);
 }
 
-/* Returns how long a call may take. In the first call of a shape, PyTorch may compile for
- * minutes. */
+/* In the first call of a shape, PyTorch may compile for minutes. */
 static uint64_t call_limit(const struct program *p)
 {
     const struct torch_variant *v = torch_variant_of_mode(p->mode);
@@ -434,8 +425,7 @@ enum result_status sidecar_call(struct job_run *r, struct module_state *ms, uint
         err_set(err, ERR_ENV, "PyTorch baselines need a GPU");
         return RESULT_LOAD_FAILED;
     }
-    /* Work that the worker queued on its stream must finish before another process reads the
-     * buffers. */
+    /* The worker's queued work must finish before another process reads the buffers. */
     enum result_status st = r->dev->ops->sync(r->dev, r->job->limits.call_ns, err);
     if (st != RESULT_OK)
         return st;
@@ -479,8 +469,7 @@ struct sidecar *sidecar_open_reference(const char *spec, struct err *err)
     return s;
 }
 
-/* Returns the name of the file that passes buffer i to or from the sidecar; the caller frees the
- * name. */
+/* The file that passes buffer i to or from the sidecar. The caller frees the name. */
 static char *data_name(uint32_t i)
 {
     return xasprintf("truth.%u", i);

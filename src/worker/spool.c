@@ -27,12 +27,11 @@
 #include "worker/tar.h"
 
 enum {
-    POLL_MS = 200, /* the pause between two looks for a bundle */
-    STEP_MS = 20   /* the pause between two looks at the process of a bundle */
+    POLL_MS = 200, /* pause between two looks for a bundle */
+    STEP_MS = 20   /* pause between two looks at a bundle's process */
 };
 /* A bundle's process stops itself at its limit. We wait this much longer before we kill it. */
 #define GRACE_NS UINT64_C(10000000000)
-/* How often used_by_others() asks NVML. */
 #define USERS_NS UINT64_C(1000000000)
 
 static volatile sig_atomic_t asked_to_stop;
@@ -55,32 +54,29 @@ struct server {
     struct utsname machine;
     char note[SPOOL_NOTE_MAX];
     struct gpu_users users;
-    uint64_t users_ns;   /* when we last asked NVML which processes use the GPU */
+    uint64_t users_ns;   /* when we last asked NVML */
     bool in_use;         /* a process that is not Hone's uses the GPU */
     char user[128];      /* if in_use: "in use by process 4711 (python3)" */
-    const char *blocked; /* why this worker claims no bundle; NULL = nothing prevents it */
-    bool gave_up;        /* this worker waited too long for the GPU of a job */
+    const char *blocked; /* why this worker claims no bundle, or NULL */
+    bool gave_up;        /* this worker waited too long for a job's GPU */
 };
 
-/* Returns how long a worker with --once or --idle waits for bundles, or for a GPU that others use.
- * Returns 0 for any other worker, because it waits for ever. */
+/* How long a worker with --once or --idle waits for bundles or for a GPU. 0 means for ever. */
 static uint64_t patience_ns(const struct server *s)
 {
     const struct spool_options *o = s->options;
     return o->idle_ns ? o->idle_ns : o->once ? s->w.lease_ns + s->w.lease_ns / 2 : 0;
 }
 
-/* Returns the time on the clock that measures patience_ns(). With --idle this is the usual clock. A
- * worker that has only --once must watch the claims of other workers (the bundles that they hold).
- * It must do so long enough to notice that one of these workers died. On a slow machine it looks at
- * the claims less often, so the usual clock would let it stop too early. The clock of a worker with
- * only --once therefore counts the time for which it has watched the claims. */
+/* The clock for patience_ns(). A worker with only --once must watch the bundles of other workers
+ * long enough to notice that one of them died. A slow machine looks at them less often, so this
+ * clock counts only the time for which the worker has watched. */
 static uint64_t idle_clock_ns(const struct server *s)
 {
     return s->options->idle_ns ? now_ns() : s->w.watch.watched_ns;
 }
 
-/* Returns a note for `hone workers` that says what the worker does: "GPU 1: runs". */
+/* Returns a note for `hone workers`, such as "GPU 1: runs". */
 static const char *say(struct server *s, const char *state)
 {
     const struct worker_place *p = &s->options->place;
@@ -94,7 +90,6 @@ static const char *say(struct server *s, const char *state)
 
 /* ---- one bundle ------------------------------------------------------------------------------ */
 
-/* Writes a result that only says why the worker gave up the bundle. */
 static int write_gave_up_result(const char *bundle, const char *why)
 {
     struct result res = {.status = RESULT_MACHINE, .message = why};
@@ -123,9 +118,8 @@ static void remove_file(const char *bundle, const char *name)
     free(p);
 }
 
-/* Returns the GPU that a bundle is for (-1 for the emulator), and sets *wall_ns to how long it may
- * run. If job.bin cannot be read, returns -1 and one hour; the process that runs the bundle will
- * report the error. */
+/* Returns the GPU that a bundle is for, or -1 for the emulator. *wall_ns becomes the time that it
+ * may run. If job.bin cannot be read, they are -1 and one hour. */
 static int gpu_of(const char *bundle, uint64_t *wall_ns)
 {
     struct arena mem = ARENA_INIT;
@@ -154,9 +148,8 @@ static void end_child(pid_t pid)
         ;
 }
 
-/* Runs the bundle's process, and shows with spool_beat() that this worker lives. A worker without a
- * GPU of its own waits here for the job's GPU. If it has waited for patience_ns(), it puts the
- * bundle back and stops. Sets *lost if another worker has taken the bundle over. */
+/* Runs the bundle's process. A worker without a GPU of its own waits here for the job's GPU. After
+ * patience_ns() it puts the bundle back. Sets *lost if another worker has taken the bundle over. */
 static enum spool_end run_child(struct server *s, const char *bundle, bool *lost)
 {
     uint64_t wall_ns, started = 0, asked = now_ns();
@@ -234,7 +227,6 @@ static uint64_t make_worker_name(struct server *s, char who[SPOOL_ID_MAX])
     return r;
 }
 
-/* Without a driver, a worker leaves bundles for GPUs to others. */
 static bool has_driver(void)
 {
     void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -244,7 +236,7 @@ static bool has_driver(void)
 }
 
 /* Whether processes that are not Hone's use this worker's GPU. The caller holds the GPU's lock.
- * NVML takes some milliseconds, so a worker without a bundle asks once a second. */
+ * NVML takes some milliseconds, so we ask it once a second. */
 static bool used_by_others(struct server *s)
 {
     if (s->users_ns && now_ns() - s->users_ns < USERS_NS)
@@ -260,8 +252,8 @@ static bool used_by_others(struct server *s)
     return s->in_use;
 }
 
-/* Claims a bundle and runs it. A worker with a GPU of its own locks the GPU first, so that it holds
- * no bundle while it waits. Returns whether it claimed a bundle. */
+/* A worker with a GPU of its own locks the GPU before it claims a bundle, so that it holds no
+ * bundle while it waits. Returns whether the worker claimed a bundle. */
 static bool serve_one(struct server *s)
 {
     const struct worker_place *p = &s->options->place;
@@ -290,7 +282,6 @@ static bool nothing_is_claimed(struct server *s)
     return none;
 }
 
-/* Sets `err` to a message that says how many bundles the worker leaves undone, and why. */
 static int leave_undone(const struct server *s, int bundles, struct err *err)
 {
     char left[64] = "bundles";
@@ -304,12 +295,9 @@ static int leave_undone(const struct server *s, int bundles, struct err *err)
                    s->blocked && bundles >= 0 ? s->blocked : "");
 }
 
-/* Called when the worker has found nothing to run. Returns whether the worker stops; a worker that
- * has neither --once nor --idle never does. If it leaves bundles undone, sets *rc to -1. A worker
- * with --once stays for two reasons. If other workers hold bundles, it waits, because one of them
- * may die. Then it takes over the bundle of the dead worker. If its GPU is busy, it waits for the
- * GPU. In both cases it waits for at most patience_ns(), which is longer than a lease
- * (spool/lease.h) unless --idle says otherwise. */
+/* Returns whether a worker without work stops. Without --once and --idle it never does. A worker
+ * with --once stays while other workers hold bundles, because one of them may die, and while its
+ * GPU is busy. It waits at most patience_ns(). Sets *rc to -1 if it leaves bundles undone. */
 static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err)
 {
     uint64_t patience = patience_ns(s);
@@ -319,7 +307,7 @@ static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err
     int left = spool_waiting(&s->w);
     if (left == 0)
         return late || nothing_is_claimed(s);
-    /* If nothing blocks us, a bundle may have come just now: we try to claim it before we stop. */
+    /* A bundle may have come just now: we try to claim it before we stop. */
     if (!late || (!s->blocked && waited_ns <= 2 * patience))
         return false;
     *rc = leave_undone(s, left, err);

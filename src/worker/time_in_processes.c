@@ -2,15 +2,12 @@
  * time_in_processes.c - times short kernels in further processes (timing processes).
  *
  * The driver places page tables and other data of a process somewhere in the GPU's memory. If the
- * cache is flushed before each call, the address of this data matters. It makes a kernel of 4 us up
- * to 100 ns faster or slower, in every call of the process alike. So the worker times a case with a
- * short candidate again in further processes. Each of these makes as many timed calls of the case
- * as this process made. A timing process is a worker too. It runs an inner bundle: a directory
- * inside our bundle. The inner bundle has only the cases with a short candidate. The timing process
- * checks and verifies its calls as this process does, and we append its calls to ours.
+ * cache is flushed before each call, this place makes a kernel of 4 us up to 100 ns faster or
+ * slower, in every call of the process. So a case with a short candidate is timed again in further
+ * processes. Each of them makes as many calls as this process. A timing process is a worker that
+ * runs an inner bundle, a directory in our bundle. We append its calls to ours.
  *
- * We do not time PyTorch baselines again, because PyTorch takes seconds to start. For baselines
- * that take longer than LONG_NS, the calls that they already have are enough.
+ * We do not time PyTorch baselines again, because PyTorch takes seconds to start.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,9 +22,8 @@
 #include "worker/bundle.h"
 #include "worker/job_run.h"
 
-/* A candidate is short if the median of its times is below this. For longer kernels one process is
- * enough: the time of a kernel of 33 us differs by 0.5% between two processes (median of 20 pairs,
- * results/h200/noise.txt). */
+/* A candidate is short if its median time is below this. The time of a kernel of 33 us differs by
+ * only 0.5% between two processes (median of 20 pairs, results/h200/noise.txt). */
 static const double SHORT_NS = 20e3;
 
 /* Baselines that take longer than this are not timed again. */
@@ -49,8 +45,7 @@ bool candidate_is_short(const struct job_run *r, uint32_t c)
 
 /* ---- the job of a timing process ------------------------------------------------------------ */
 
-/* The job of a timing process. For each of its cases and programs we keep the number that the case
- * or program has in our own job. */
+/* The job of a timing process, and the numbers that its cases and programs have in our own job. */
 struct timing_process {
     struct job job;
     uint32_t cases[JOB_MAX_CASES], programs[JOB_MAX_CASES][JOB_MAX_PROGRAMS];
@@ -96,8 +91,7 @@ static struct timing_process *plan_timing_process(struct job_run *r)
     return s;
 }
 
-/* Gives each timing process its own data. The data depends only on the job's seeds and on `number`,
- * so a second run of the whole job uses the same data. */
+/* Gives each timing process its own data, from the job's seeds and `number` alone. */
 static void reseed(const struct job_run *r, struct timing_process *s, uint32_t number)
 {
     s->job.nonce = poison_mix(r->job->nonce + number);
@@ -113,8 +107,7 @@ static int link_file(const struct job_run *r, const char *dir, const char *name,
     if (!*name)
         return 0;
     char *from = bundle_path(r->dir, name), *to = bundle_path(dir, name);
-    /* If a file is missing in our bundle, it is missing in the inner one too, and the timing
-     * process reports it. */
+    /* If a file is missing in our bundle, the timing process reports it. */
     bool done = link(from, to) == 0 || errno == EEXIST || errno == ENOENT;
     int rc = done ? 0 : err_errno(err, "cannot link %s", to);
     free(from);
@@ -126,7 +119,7 @@ static int make_bundle(const struct job_run *r, const struct timing_process *s, 
                        uint64_t *hash, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
-    bundle_remove(dir); /* a worker that was killed may have left this directory */
+    bundle_remove(dir); /* a worker that was killed may have left it */
     if (mkdir(dir, 0700) < 0)
         return err_errno(err, "cannot make %s", dir);
     int rc =
@@ -176,8 +169,7 @@ static int read_timing_process(struct job_run *r, const struct timing_process *s
 }
 
 /* Appends the calls of a timing process to ours. If the candidate failed there, it fails here too.
- * If the machine failed or a module did not load, returns -1. Then we lose only the times of that
- * timing process and of the later ones. */
+ * Returns -1 if the machine failed or a module did not load. */
 static int append_calls(struct job_run *r, const struct timing_process *s, const struct result *in,
                         struct err *err)
 {
@@ -214,7 +206,7 @@ static int run_timing_process(struct job_run *r, const struct timing_process *s,
                : 0;
 }
 
-/* Closes our context, because two contexts at the same time would disturb each other's times. */
+/* Two contexts at the same time would disturb each other's times. */
 static void close_device(struct job_run *r)
 {
     r->res.printf_text = arena_strdup(&r->arena, r->res.printf_text);
@@ -222,7 +214,7 @@ static void close_device(struct job_run *r)
     r->dev = NULL;
 }
 
-/* Whether some output of the candidate is wrong. We do not time a wrong kernel again. */
+/* We do not time a wrong kernel again. */
 static bool is_wrong(const struct job_run *r)
 {
     for (uint32_t c = 0; c < r->job->ncases; c++)

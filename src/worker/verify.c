@@ -1,11 +1,9 @@
 /*
- * verify.c - verifies the kept calls: the calls whose outputs the worker has kept. On a GPU the
- * worker does so after the last call, when no candidate module is loaded any more. For each kept
- * call it computes the right outputs (the truth), on the device if the device can, else on the CPU.
- * Then it compares the kept outputs with the truth. Consecutive calls on the same data share one
- * truth. But if several answers are right (job_has_choice()), the truth depends on the answer that
- * a call gave, so each call gets its own truth. If a call ran only a sample of its blocks, the
- * worker verifies only a few elements. For that it needs an oracle that is a library on the CPU.
+ * verify.c - verifies the kept calls: the calls whose outputs the worker has kept. It computes the
+ * right outputs (the truth), on the device if the device can, else on the CPU. Calls on the same
+ * data share one truth, unless several answers are right (job_has_choice()): then the truth depends
+ * on the call's answer. Of a call that ran only a sample of its blocks it verifies only some
+ * elements, and only with an oracle on the CPU.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +23,7 @@ struct verifier {
     struct job_run *r;
     struct oracle *oracle; /* NULL: the device computes the truth */
     struct truth truth;
-    const struct kept_call *at; /* the call that `truth` belongs to; NULL = none yet */
+    const struct kept_call *at; /* the call of `truth`; NULL = none yet */
 };
 
 static int open_truth(struct verifier *v, struct err *err)
@@ -45,8 +43,7 @@ static bool same_data(const struct kept_call *a, const struct kept_call *b)
            a->call.perturb_elem == b->call.perturb_elem;
 }
 
-/* Finds where the outputs of a call are. Hidden outputs are on the device but have no address. This
- * function gives them an address, so from now on kernels could reach them. */
+/* Gives hidden outputs, which lie on the device without an address, an address for kernels. */
 static int find_outputs(struct verifier *v, const struct kept_call *k, struct device_output *got,
                         struct err *err)
 {
@@ -64,8 +61,7 @@ static int compute(struct verifier *v, const struct kept_call *k, const struct d
     struct job_run *r = v->r;
     const struct job_case *c = &r->job->cases[k->c];
     uint64_t seed = r->job->seed ^ k->call.seed;
-    bool chooses =
-        false; /* several answers are right, and the truth depends on the call's answer */
+    bool chooses = false;
     for (uint32_t i = 0; i < c->nbuffers; i++)
         chooses |= job_has_choice(&c->buffers[i]);
     if (same_data(v->at, k) && !chooses)
@@ -102,8 +98,7 @@ static int compare_again(struct verifier *v, const struct kept_call *k, uint32_t
     return rc;
 }
 
-/* The device only sums up errors and counts wrong elements. If there are wrong elements, the host
- * compares all elements again. */
+/* The device only counts wrong elements. If there are any, the host compares again. */
 static int compare_on_device(struct verifier *v, const struct kept_call *k, uint32_t i,
                              struct device_output got, struct result_compare *out, struct err *err)
 {
@@ -130,8 +125,7 @@ static int compare_on_device(struct verifier *v, const struct kept_call *k, uint
     return sum.bad || sum.unwritten ? compare_again(v, k, i, got, out, err) : 0;
 }
 
-/* If `k` is a perturbed call, one element of one of its inputs was changed. Returns the call with
- * the same data without this change, or NULL if there is none. */
+/* If an input element of `k` was perturbed, returns the call without this change, else NULL. */
 static const struct kept_call *unperturbed(const struct job_run *r, const struct kept_call *k)
 {
     for (size_t i = 0; k->call.perturb_buffer >= 0 && i < r->kept.n; i++) {
@@ -142,10 +136,8 @@ static const struct kept_call *unperturbed(const struct job_run *r, const struct
     return NULL;
 }
 
-/* Estimates from the examples how many wrong elements have the same bits as in the call with the
- * unperturbed input. Only these suggest that the kernel did not read the perturbed element. Other
- * wrong elements have another reason. A NaN is one of them: a NaN of both calls has the same bits,
- * whatever the kernel read. */
+/* Estimates how many wrong elements have the bits of the unperturbed call, as if the kernel had not
+ * read the perturbed element. NaNs do not count: they are equal whatever the kernel read. */
 static uint64_t count_stale(const struct job_buffer *b, const struct result_compare *cmp,
                             const void *got, const void *before)
 {
@@ -184,8 +176,7 @@ static int verify_call(struct verifier *v, const struct kept_call *k, struct err
     return 0;
 }
 
-/* The launch `t` copies bytes of an input to an output before the kernels run. Writes to `dst` what
- * this copy puts into the bytes [from, from + n) of the output. */
+/* Writes what the copy `t` puts into the bytes [from, from + n) of an output. */
 static void apply_copy(const struct job_case *c, const struct job_call *call,
                        const struct job_transfer *t, uint64_t from, uint64_t n, uint8_t *dst)
 {
@@ -199,10 +190,8 @@ static void apply_copy(const struct job_case *c, const struct job_call *call,
     }
 }
 
-/* Writes to `dst` the bytes [from, from + n) that an output holds before the kernels run. These are
- * its data if it is an in-place tensor, else poison (job/poison.h). Then the launches that are
- * memsets and copies change some of them. Returns false if a copy takes bytes from a file, or from
- * a buffer that kernels may write. */
+/* Writes the bytes [from, from + n) that an output holds before the kernels run. Returns false if a
+ * copy takes bytes from a file, or from a buffer that kernels may write. */
 static bool original_bytes(const struct job_case *c, const struct job_call *call, uint32_t i,
                            uint64_t from, uint32_t n, uint8_t *dst)
 {
@@ -230,8 +219,7 @@ static bool original_bytes(const struct job_case *c, const struct job_call *call
     return true;
 }
 
-/* Draws pieces of an output, with the data that they hold before the kernels run. Draws none if
- * original_bytes() returns false. */
+/* Draws pieces of an output as they are before the kernels run; none if they are unknown. */
 static void draw_original(const struct job_case *c, uint32_t i, const struct job_call *call,
                           struct piece_vec *out)
 {
@@ -254,11 +242,9 @@ static void draw_original(const struct job_case *c, uint32_t i, const struct job
     }
 }
 
-/* Estimates the share of an output that the kernels have to change: the share of elements whose old
- * value is not right. The output is an in-place tensor, or a memset or copy has filled it. Some
- * elements are right without a change. How many depends on the data, for example on the indices of
- * a scatter. We subtract four standard errors from the estimate. If there is no estimate, *share is
- * 0. */
+/* Estimates the share of an output that the kernels have to change. In an output that is updated in
+ * place, or that a memset or copy fills, some elements are right already. We subtract four standard
+ * errors. *share is 0 if there is no estimate. */
 static int share_to_change(struct verifier *v, const struct kept_call *k, uint32_t i, double *share,
                            struct err *err)
 {
@@ -283,10 +269,8 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
     return 0;
 }
 
-/* In a tensor that is updated in place, or that a memset or copy filled, only some elements need a
- * change: a share `need` of all. The call changed no more than a share `most` of all elements. So
- * the share of the needed changes that it made is no more than most / need. call->most_written
- * becomes most / need if that is less than before. */
+/* A share `need` of the elements had to change, and the call changed at most a share `most`. So it
+ * made at most most / need of the needed changes. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {
@@ -305,8 +289,6 @@ static int check_changed(struct verifier *v, const struct kept_call *k, struct r
     return 0;
 }
 
-/* Verifies a call that ran only a sample of its blocks. Does nothing without an oracle that can
- * compute single elements. */
 static int verify_block_sample(struct verifier *v, const struct kept_call *k, struct err *err)
 {
     struct job_run *r = v->r;

@@ -16,55 +16,51 @@
 #include "job/ref_ctx.h"
 #include "worker/compare.h"
 
-/* How many operations of the task we may run to verify one call. budget_ops takes about 0.1 s on
- * two cores. A heavy call takes seconds to emulate anyway, so it gets budget_share of its
- * operations if that is more, but at most budget_ops_most. */
+/* Limits on the operations that verify one call. budget_ops takes about 0.1 s on two cores. A heavy
+ * call may use budget_share of its own operations, up to budget_ops_most. */
 static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.0 / 400;
 enum {
-    MAX_ELEMS = 1536,    /* how many elements we draw at random, from all pieces together */
+    MAX_ELEMS = 1536,    /* random elements, from all pieces together */
     FEW_PIECES = 8,      /* an output with at most this many pieces may exceed MAX_ELEMS */
-    MAX_PLACES = 1024,   /* how many places (see choose_places()) of each output we take */
-    MAX_ROUNDS = 64,     /* how many elements we draw from each piece */
+    MAX_PLACES = 1024,   /* see choose_places() */
+    MAX_ROUNDS = 64,     /* random elements from each piece */
     MAX_UNITS = 1 << 20, /* units of one phase that one element may need */
-    SEEN_SIZE = 1 << 16  /* entries of the hash table `seen` */
+    SEEN_SIZE = 1 << 16
 };
 
-/* We run the units up to NFILLS times. Before each run we fill the whole scratch with another of
- * these values. If a result depends on scratch that no unit wrote, it then differs between the
- * runs. Arithmetic with a NaN gives a NaN. fmax() and comparisons may drop a NaN, so the later runs
- * fill with a large positive and a large negative number.
+/* Phases pass values on through the scratch. A result must not depend on scratch that no unit
+ * wrote. So we run the units up to NFILLS times, each time with another fill of the scratch. A NaN
+ * spreads through arithmetic, but fmax() and comparisons may drop it. So the later fills are large
+ * numbers of both signs.
  *
- * One run is enough if in it every element of the scratch was written before it was read: then the
- * result cannot depend on the fill. note_use() finds that out. The first fill is a NaN with unusual
- * bits, so an element with these bits holds the fill or a copy of it. */
+ * One run is enough if the units wrote each element of the scratch before they read it; see
+ * note_use(). The first fill has unusual bits, so that we recognize it. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {__builtin_nan("0x484f4e45"), 1e30, -1e30};
 
 VEC_DECL(unit_vec, uint64_t);
 
 struct verify_elements {
-    struct ref_ctx ctx; /* must be first, because need() casts its address to this struct */
+    struct ref_ctx ctx; /* must be first: need() casts */
     struct oracle *o;
     const struct job_case *c;
     const struct device_written *written;
     unsigned nthreads;
-    double budget; /* how many operations the chosen units may take in all */
+    double budget; /* most operations that the chosen units may take */
     struct lazy in[JOB_MAX_BUFFERS], scratch;
     uint8_t shift[JOB_MAX_BUFFERS],
-        scratch_shift;                     /* element number >> shift = number of its piece */
-    double ops;                            /* operations of the whole call */
-    double spent;                          /* operations of the units that are chosen */
-    uint32_t level[JOB_MAX_BUFFERS];       /* see part_of_element() */
-    bool unknown[JOB_MAX_BUFFERS];         /* no level gives the truth of this buffer */
-    struct unit_vec units[JOB_MAX_PHASES]; /* the units to run */
-    uint64_t *seen;                        /* hash table of the intervals of units that are
-                                            * in `units` */
+        scratch_shift;               /* element number >> shift = number of its piece */
+    double ops;                      /* operations of the whole call */
+    double spent;                    /* operations of the chosen units */
+    uint32_t level[JOB_MAX_BUFFERS]; /* see part_of_element() */
+    bool unknown[JOB_MAX_BUFFERS];   /* true if no level gives the truth */
+    struct unit_vec units[JOB_MAX_PHASES];
+    uint64_t *seen; /* hash table of the intervals of units in `units` */
     uint32_t nseen;
     uint64_t rng;
-    uint64_t fault; /* set if the oracle made an access out of bounds */
-    /* used_bits has one bit for each element of the scratch. The bit says that a unit used the
-     * element while the element held the fill. `used` points to these bits in the first run and is
-     * NULL in the others. */
+    uint64_t fault;
+    /* One bit for each element of the scratch, set if a unit used the element while it held the
+     * fill. `used` is `used_bits` in the first run, then NULL. */
     uint8_t *used, *used_bits;
     bool maybe_unwritten; /* a unit may have read scratch that no unit had written */
 };
@@ -95,10 +91,9 @@ static uint8_t piece_shift(const struct lazy *z)
     return (uint8_t)(z->shift - (uint32_t)__builtin_ctzll(dtype_bytes(z->dtype)));
 }
 
-/* A unit is about to read or write element i of the scratch; we cannot see which. If the element
- * still holds the fill, a read would be wrong, and a write would replace the fill. So we set a bit
- * at the first use that finds the fill. If a later use finds the bit set and the fill still there,
- * the first use may have been a read. check_used() makes the same check at the end of the phase. */
+/* A unit is about to read or write element i of the scratch; we cannot see which. The first use
+ * that finds the fill sets a bit. A write would replace the fill. So if a later use finds the fill
+ * again, the first use may have been a read. */
 static void note_use(struct verify_elements *s, uint64_t i)
 {
     double now;
@@ -109,8 +104,7 @@ static void note_use(struct verify_elements *s, uint64_t i)
         __atomic_store_n(&s->maybe_unwritten, true, __ATOMIC_RELAXED);
 }
 
-/* The oracle calls this for every element of an input that it reads, and every element of the
- * scratch that it reads or writes. */
+/* The oracle calls this before each access. `tensor` is negative for the scratch. */
 static void need(const struct ref_ctx *ctx, int tensor, int64_t i)
 {
     struct verify_elements *s = (struct verify_elements *)ctx;
@@ -191,9 +185,8 @@ void verify_elements_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t
     *end = (uint64_t)(((unsigned __int128)(at + 1) * units + parts - 1) / parts);
 }
 
-/* Cuts the tensor along its first `level` dimensions into *parts parts; part *at holds the element.
- * At level 0 the only part is the whole tensor. If `level` is the tensor's rank, each part is one
- * element. */
+/* Cuts the tensor along its first `level` dimensions into *parts parts; *at is the element's part.
+ * If `level` is the rank, each part is one element. */
 static void part_of_element(const struct job_buffer *b, uint32_t level, uint64_t elem, uint64_t *at,
                             uint64_t *parts)
 {
@@ -214,8 +207,6 @@ static void units_of(const struct verify_elements *s, uint32_t b, uint32_t level
     verify_elements_units(at, parts, s->c->phases[phase].units, first, end);
 }
 
-/* Whether no element has asked for units [first, end) of a phase yet. If `remember` is true, notes
- * that an element has asked for them now. */
 static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, uint64_t end,
                    bool remember)
 {
@@ -225,7 +216,7 @@ static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, ui
         if (s->seen[at] == key)
             return false;
     if (s->nseen == SEEN_SIZE / 2)
-        return false; /* the table is half full: the caller shall add no more units */
+        return false; /* the table is half full: no more units */
     if (remember) {
         s->seen[at] = key;
         s->nseen++;
@@ -233,9 +224,8 @@ static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, ui
     return true;
 }
 
-/* Returns an upper bound on the cost of the units that the element needs and that no other element
- * has asked for. We do not know how the work divides among the phases, so we assume that each phase
- * does all the work. */
+/* Returns an upper bound on the cost of the element's new units. We do not know how the work
+ * divides among the phases, so we assume that each phase does all of it. */
 static double cost_of(struct verify_elements *s, uint32_t b, uint32_t level, uint64_t elem)
 {
     double cost = 0;
@@ -276,8 +266,7 @@ static bool differ(double a, double b)
     return compare_to_bits(a) != compare_to_bits(b);
 }
 
-/* Sorts n numbers by their bytes, beginning with the lowest byte. `qsort` takes four times as
- * long. */
+/* A radix sort by bytes. `qsort` takes four times as long. */
 static void sort_numbers(uint64_t *v, size_t n)
 {
     uint64_t most = 0, *from = v, *to = xmalloc((n + 1) * sizeof *to), *spare = to;
@@ -300,8 +289,7 @@ static void sort_numbers(uint64_t *v, size_t n)
     free(spare);
 }
 
-/* Sorts the units and drops duplicates. Intervals may overlap, and two threads must not run one
- * unit at the same time. */
+/* Drops duplicates, because two threads must not run one unit at the same time. */
 static void sort_units(struct unit_vec *v)
 {
     size_t n = 0;
@@ -317,8 +305,7 @@ static void sort_units(struct unit_vec *v)
     v->n = n;
 }
 
-/* Called at the end of each phase of the first run. Looks for elements of the scratch that units
- * used and that still hold the fill. */
+/* Makes the check of note_use() again, at the end of a phase. */
 static void check_used(struct verify_elements *s)
 {
     uint64_t each = LAZY_PIECE / sizeof(double), n = s->c->scratch_elems + 1;
@@ -328,7 +315,6 @@ static void check_used(struct verify_elements *s)
                 s->maybe_unwritten = true;
 }
 
-/* Called after the first run. Clears the bits and stops the noting of uses. */
 static void forget_used(struct verify_elements *s)
 {
     uint64_t each = LAZY_PIECE / sizeof(double) / 8, n = s->c->scratch_elems / 8 + 1;
@@ -338,7 +324,6 @@ static void forget_used(struct verify_elements *s)
     s->used = NULL;
 }
 
-/* Runs all phases. Scratch that no unit writes holds fills[k]. */
 static int run_units(struct verify_elements *s, size_t k, struct err *err)
 {
     int rc = 0;
@@ -363,8 +348,6 @@ static int run_units(struct verify_elements *s, size_t k, struct err *err)
     return rc < 0 ? rc : oracle_fault_check(s->c, &s->ctx, err);
 }
 
-/* Copies the results of one run, piece by piece: first the values of a piece, then its
- * magnitudes. */
 static void copy_results(const struct verify_elements *s, double *to)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
@@ -375,9 +358,7 @@ static void copy_results(const struct verify_elements *s, double *to)
         }
 }
 
-/* `was` has the results of the first run. If an element has another result now, its result depends
- * on scratch that no unit wrote. Marks the elements with another result as unknown, in the new
- * results and in `was`. */
+/* Marks as unknown each element whose result differs from that of the first run, `was`. */
 static void drop_changed(const struct verify_elements *s, double *was)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
@@ -392,7 +373,7 @@ static void drop_changed(const struct verify_elements *s, double *was)
         }
 }
 
-/* Runs the units. Afterwards every element of the pieces has its truth, or mag COMPARE_SKIPPED. */
+/* Gives every element of the pieces its truth, or the magnitude COMPARE_SKIPPED. */
 static int find_truth(struct verify_elements *s, struct err *err)
 {
     size_t n = 0;
@@ -415,8 +396,7 @@ static int find_truth(struct verify_elements *s, struct err *err)
     return rc;
 }
 
-/* Runs the units. Sets *known to whether they give the truth of this element: they write it, and
- * its value does not depend on the fill. */
+/* Sets *known to whether the units write the element, and its value does not depend on the fill. */
 static int try_element(struct verify_elements *s, uint32_t b, uint64_t elem, bool *known,
                        struct err *err)
 {
@@ -450,8 +430,7 @@ static uint32_t count_written(const struct device_piece *p)
     return n;
 }
 
-/* Draws one of the piece's n written elements. Returns the last element of the piece if none is
- * written. */
+/* n is the number of written elements. If it is 0, returns the piece's last element. */
 static uint32_t draw(struct verify_elements *s, const struct device_piece *p, uint32_t n)
 {
     uint32_t at = 0;
@@ -469,9 +448,8 @@ static uint32_t draw(struct verify_elements *s, const struct device_piece *p, ui
     return at * 8 + (uint32_t)__builtin_ctz(byte);
 }
 
-/* Draws some elements and returns the largest. We prefer large elements, because small ones prove
- * little. In a softmax, for example, most values are near zero, and almost any value is within the
- * tolerance of such an element. */
+/* Small elements prove little: in a softmax most values are near zero, and almost any value is
+ * within their tolerance. */
 static uint32_t draw_large(struct verify_elements *s, const struct device_piece *p, enum dtype t)
 {
     uint32_t best = 0, n = count_written(p);
@@ -487,10 +465,9 @@ static uint32_t draw_large(struct verify_elements *s, const struct device_piece 
     return best;
 }
 
-/* Finds the level (see part_of_element()) that gives the truth of an output's elements. The level
- * decides how many units we run for an element in the phases before the last one, and in a repeated
- * last phase. Tries the levels
- * on one element, from the fewest units to all of them, as far as the budget allows. */
+/* Finds the level (part_of_element()) at which an element's units give its truth. The level matters
+ * in all phases except a last phase that runs once. Tries the levels on one element, from the
+ * fewest units to all units. */
 static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
 {
     const struct job_buffer *buf = &s->c->buffers[b];
@@ -512,8 +489,7 @@ static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
     return 0;
 }
 
-/* Adds the units of the element to the chosen units, unless all chosen units together would then
- * take more than `most` operations. Returns whether it added them. */
+/* Chooses the element's units, unless all chosen units would take more than `most` operations. */
 static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, double most)
 {
     double cost = s->unknown[b] ? INFINITY : cost_of(s, b, s->level[b], elem);
@@ -524,10 +500,8 @@ static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, d
     return true;
 }
 
-/* A place is an element for which we know which block wrote it. Takes the first place of each
- * output, then the second of each, and so on. The list of an output begins with one place of each
- * block, in random order. Then it has a second place of each block, and so on. The places may use
- * three quarters of the budget. */
+/* A place is an element of which we know the block that wrote it. An output's list has one place of
+ * each block, then a second place of each block, and so on. */
 static void choose_places(struct verify_elements *s)
 {
     size_t longest = 0;
@@ -557,7 +531,6 @@ static void choose_elements(struct verify_elements *s)
             }
 }
 
-/* Counts the blocks with at least one place whose truth is known. */
 static uint64_t count_verified_blocks(const struct verify_elements *s)
 {
     uint64_t n = 0;

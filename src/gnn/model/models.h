@@ -6,11 +6,10 @@
  *     struct gnn_program p;
  *     if (model_build(&c, &p, err) < 0) ...
  *
- * The targets of a layer are the nodes for which it computes results. x is the matrix of the
- * layer's inputs. The first rows of x belong to the targets; x' is these rows. mean(x) and sum(x)
- * have one row for each target, from the rows of its sampled neighbours. Capital letters,
- * a_src and a_dst are weights; a, b, c, d and r are biases. norm is batch norm. LeakyReLU_0.2 has
- * the slope 0.2.
+ * A layer computes results for its targets. x is the matrix of the layer's inputs. x' is its first
+ * rows, which belong to the targets. mean(x) and sum(x) have one row for each target, from the rows
+ * of its sampled neighbours. Capital letters, a_src and a_dst are weights; a, b, c, d and r are
+ * biases. norm is batch norm. LeakyReLU_0.2 has the slope 0.2.
  *
  *     sage     mean(x) A + x' B; relu and dropout 0.5 between layers; no bias
  *     gat      z = x W; target i weights its neighbours j, and itself, with the softmax over j of
@@ -24,18 +23,15 @@
  *              bias, without activation, over the first x and the results of all layers side by
  *              side.
  *
- * Attention has exactly one edge from a target to itself, as in PyG's GATConv, whether or not the
- * graph has a self loop there. The other models take a self loop like any other edge.
+ * Attention has exactly one edge from a target to itself, as in PyG's GATConv. The other models
+ * take a self loop like any other edge.
  *
  * A gin learns its weights for sums over the sampled neighbours. If inference takes another number
- * of neighbours, it scales the sums to the number of terms that training has
- * (network_trained_with). After training with the sampler `replace`, it does not scale them. A mean
- * in place of the sum needs no scaling.
+ * of neighbours, it scales the sums (network_trained_with), but not after the sampler `replace`.
  *
- * The sizes, activations and dropouts are those of the public code of SALIENT, a system for
- * training such models. The head of sage-ri reads the results of the layers after the residual
- * (x' R + r, or x') was added to them. SALIENT's code does the same: it adds the residual in place,
- * so the results that it puts side by side change too.
+ * Sizes, activations and dropouts are those of the public code of SALIENT, a system for training
+ * such models. As there, the head of sage-ri reads the results of layers after the residual was
+ * added.
  */
 #ifndef GNN_MODEL_MODELS_H
 #define GNN_MODEL_MODELS_H
@@ -52,16 +48,15 @@ struct gnn_model_config {
     int layers;
     int64_t features, hidden, classes;
     int64_t heads; /* only for gat; 0 counts as 1 */
-    /* Only for sage and gin: an enum gnn_segment, or a negative number for the model's default. */
+    /* Only for sage and gin: an enum gnn_segment; negative = the model's default. */
     int aggregate;
-    double dropout; /* a negative number means the model's default */
+    double dropout; /* negative = the model's default */
 };
 
 const char *model_name(enum gnn_model_kind kind); /* such as "sage-ri" */
 int model_kind(const char *name, enum gnn_model_kind *out, struct err *err);
 
-/* Builds the program of a model. Fails if a size is out of range, or if the hidden width of a gat
- * is not a multiple of its heads. */
+/* Fails if a size is out of range, or if a gat's hidden width is not a multiple of its heads. */
 int model_build(const struct gnn_model_config *c, struct gnn_program *p, struct err *err);
 
 #endif

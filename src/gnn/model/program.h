@@ -1,11 +1,10 @@
 /*
  * program.h - a model as a list of steps over values and weights.
  *
- * A value is a matrix with one row for each node of a level: level h of a batch holds the first
- * n_nodes[h] nodes. A step computes one value from others with one operation of gnn/ops/ops.h. A
- * step may read a value of a higher level than its result. Then segments and attention read the
- * rows of neighbours. Other steps read only the first rows: those of the result's own nodes.
- * model/network.h runs a program forwards and backwards.
+ * A value is a matrix with one row for each node of a level. Level h of a batch holds the first
+ * n_nodes[h] nodes. A step computes one value with one operation of gnn/ops/ops.h. It may read a
+ * value of a higher level than its result. Then segments and attention read the rows of neighbours.
+ * Other steps read only the first rows, those of the result's own nodes.
  *
  *     struct gnn_program p;
  *     program_init(&p, layers, features, classes);
@@ -16,10 +15,9 @@
  *     program_release(&p);
  *
  * Each step belongs to a layer, 0..layers-1, or to the head, number `layers`. A step of layer l
- * reads only carry[l], which is the input of the layer, and results of other steps of the layer.
- * All these values have the level layers-l or layers-l-1. A step of the head reads the rows of
- * level 0 of any carry. So layer-wise inference can run one layer for all nodes before it starts
- * the next layer.
+ * reads only the layer's input carry[l] and results of the layer's own steps. These values have the
+ * level layers-l or layers-l-1. A step of the head reads the rows of level 0 of any carry. So
+ * inference can run one layer for all nodes before the next layer.
  */
 #ifndef GNN_MODEL_PROGRAM_H
 #define GNN_MODEL_PROGRAM_H
@@ -46,18 +44,16 @@ enum gnn_init {
 struct gnn_weight {
     const char *name;
     int64_t rows, width;
-    /* Where the weight begins in the network's weights, in reals. A real is a float or a double
-     * (gnn/ops/ops.h). */
+    /* where it begins in the network's weights, in reals; a real is float or double */
     int64_t offset;
     enum gnn_init init;
     double bound;
 };
 
-/* An epilogue adds a bias, applies an activation and drops elements: struct gnn_epilogue in
- * gnn/ops/ops.h. */
+/* An epilogue adds a bias, applies an activation and drops elements. */
 enum gnn_step_kind {
     GNN_STEP_PRODUCT, /* epilogue(the sum of in[t] weight[t] over all t) */
-    GNN_STEP_SEGMENT, /* in[0], reduced over the neighbours of each target of a hop */
+    GNN_STEP_SEGMENT, /* in[0], reduced over the neighbours of each node */
     GNN_STEP_APPLY,   /* epilogue(in[0]) */
     GNN_STEP_ADD,     /* scale * in[0] + in[1] */
     GNN_STEP_NORM,    /* epilogue(batch norm of in[0]); weight[0] is the gain */
@@ -75,15 +71,14 @@ struct gnn_after {
 struct gnn_step {
     enum gnn_step_kind kind;
     int layer;
-    int in[GNN_MAX_TERMS], weight[GNN_MAX_TERMS], n_in; /* which values and weights it reads */
-    int bias;                                           /* the number of a weight, or GNN_NO_BIAS */
-    int out; /* the number of the value that the step computes */
+    int in[GNN_MAX_TERMS], weight[GNN_MAX_TERMS], n_in; /* values and weights that it reads */
+    int bias;                                           /* a weight, or GNN_NO_BIAS */
+    int out;                                            /* the value that it computes */
     struct gnn_after after;
     enum gnn_segment segment;
     struct gnn_attention attention;
     double scale;
-    /* Only for GNN_STEP_NORM: where its running statistics begin among those of the network, in
-     * reals. */
+    /* for GNN_STEP_NORM: where its running statistics begin in the network's, in reals */
     int64_t running;
 };
 
@@ -93,11 +88,10 @@ struct gnn_program {
     VEC(struct gnn_value) value;
     VEC(struct gnn_weight) weight;
     VEC(struct gnn_step) step;
-    /* How many reals all weights take together, and how many all running statistics take. */
+    /* size of all weights and of all running statistics, in reals */
     int64_t n_weights, n_running;
-    int input, output; /* the numbers of the values that are the features and the result */
-    /* carry[l] is the value that layer l reads; carry[layers] is the value that the last layer
-     * computes. */
+    int input, output; /* the values that are the features and the result */
+    /* the value that layer l reads; carry[layers] is the result of the last layer */
     int carry[GNN_MAX_LAYERS + 1];
     int now; /* while the program is built: the layer of the next step */
 };
@@ -105,21 +99,18 @@ struct gnn_program {
 void program_init(struct gnn_program *p, int layers, int64_t features, int64_t classes);
 void program_release(struct gnn_program *p);
 
-/* Adds a weight and returns its number. `name` is borrowed. Each weight begins at a multiple of 64
- * bytes. */
+/* Adds a weight, at a multiple of 64 bytes, and returns its number. Borrows `name`. */
 int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_t width,
                    enum gnn_init init, double bound);
 
-/* Whether the head reads this value. */
 bool program_head_reads(const struct gnn_program *p, int value);
 
-/* Returns true if the input may be reduced before the program runs, and sets *kind to the
- * reduction. For this, every step that reads all rows of the input must be a GNN_STEP_SEGMENT.
- * Either all these steps use a sum, or all use a mean. Any other step may read only the first rows
- * of the input: those of the next lower level. */
+/* Whether the input may be reduced before the program runs; *kind becomes the reduction. Every step
+ * that reads all rows of the input must be a segment of one kind, sum or mean. Other steps may read
+ * only the rows of the next lower level. */
 bool program_reduces_input(const struct gnn_program *p, enum gnn_segment *kind);
 
-/* Each function adds a step and returns the number of the value that the step computes. */
+/* Add a step. Return the number of the value that it computes. */
 int program_product(struct gnn_program *p, int level, int64_t width, const int *in,
                     const int *weight, int terms, int bias, struct gnn_after after);
 /* The level of the result is one less than that of `in`. */
