@@ -1,8 +1,7 @@
 /*
  * expr.c - a recursive-descent parser that emits code for a small stack machine.
  *
- * EXPR_MAX_LEN and EXPR_MAX_DEPTH limit the parser. It rejects expressions whose evaluation would
- * need more than EXPR_MAX_STACK words.
+ * The parser limits the length and depth of the text, and the stack of an evaluation.
  */
 #include "base/expr.h"
 
@@ -24,7 +23,7 @@ struct parser {
     bool allow_real;
     const char *const *reals;
     size_t nreals;
-    bool real[EXPR_MAX_STACK + 64]; /* for each operand on the stack: whether it is real */
+    bool real[EXPR_MAX_STACK + 64]; /* which operands on the stack are real */
     struct arena *arena;
     struct insn *insns;
     size_t n;
@@ -32,7 +31,7 @@ struct parser {
     size_t tensor_cols[64];
     size_t ntensors;
     int depth;
-    int stack, max_stack; /* how many operands the code has on the stack: now, and at most */
+    int stack, max_stack; /* operands on the stack: now, and at most */
     size_t col;           /* column of the error */
     struct err *err;
 };
@@ -71,8 +70,7 @@ static bool accept(struct parser *p, const char *token)
     return true;
 }
 
-/* Appends an instruction and returns its index. The instruction changes the number of operands on
- * the stack by `effect`. */
+/* Returns the index of the new instruction. `effect` is its change of the stack's height. */
 static size_t emit(struct parser *p, enum op op, size_t col, int64_t arg, int effect)
 {
     p->insns[p->n] = (struct insn){.op = (uint8_t)op, .col = (uint16_t)col, .arg = arg};
@@ -96,7 +94,6 @@ static void push_real(struct parser *p, enum op op, size_t col, int64_t arg)
     *top_is_real(p) = true;
 }
 
-/* Converts the top of the stack to a real number, if it is an integer. */
 static void top_to_real(struct parser *p, size_t col)
 {
     if (!*top_is_real(p))
@@ -104,8 +101,7 @@ static void top_to_real(struct parser *p, size_t col)
     *top_is_real(p) = true;
 }
 
-/* Emits an operator on the two values on top of the stack. If one value is real, also converts the
- * other value to a real number. */
+/* Operates on the two values on top of the stack. If one is real, converts the other. */
 static int emit_binary(struct parser *p, enum op op, size_t at)
 {
     bool below = p->real[p->stack - 2], top = p->real[p->stack - 1];
@@ -127,8 +123,7 @@ static int emit_binary(struct parser *p, enum op op, size_t at)
     return 0;
 }
 
-/* A condition must be an integer. A real number is no condition: the user must compare it with
- * another number. */
+/* A real number is no condition: the user must compare it with another number. */
 static int need_int(struct parser *p, size_t at, const char *what)
 {
     return *top_is_real(p)
@@ -148,7 +143,6 @@ static bool is_digit(char c)
 
 static int parse_ternary(struct parser *p);
 
-/* Reports what the parser found and what it expected. */
 static int unexpected(struct parser *p, const char *expected)
 {
     char c = peek(p);
@@ -159,7 +153,7 @@ static int unexpected(struct parser *p, const char *expected)
     return fail(p, p->pos, "%s expected, found '%c'", expected, c);
 }
 
-/* If a real number such as 0.5, 2., 1e-6 or 1.5e+3 begins at the parser's place, reads it. */
+/* Reads a real number such as 0.5, 2., 1e-6 or 1.5e+3. Returns false if there is none. */
 static bool scan_real(struct parser *p, double *out)
 {
     char text[64];
@@ -233,7 +227,7 @@ static const struct function {
     const char *name;
     enum op op;
     int min_args, max_args;
-    bool real; /* computes in double; only expr_parse_real() accepts the function */
+    bool real; /* computes in double; only for expr_parse_real() */
 } functions[] = {
     {"min", OP_MIN, 2, 16, false},     {"max", OP_MAX, 2, 16, false},
     {"cdiv", OP_CDIV, 2, 2, false},    {"align", OP_ALIGN, 2, 2, false},
@@ -243,7 +237,6 @@ static const struct function {
     {"double", OP_DOUBLE, 1, 1, true},
 };
 
-/* Emits the call of a function with one or two arguments, which are on the stack. */
 static int emit_call(struct parser *p, const struct function *f, size_t at)
 {
     if (f->min_args == 2)
@@ -263,7 +256,7 @@ static int parse_call(struct parser *p, const struct function *f, size_t at)
         do {
             if (parse_ternary(p) < 0)
                 return -1;
-            /* min and max of several arguments are applied from left to right. */
+            /* min and max fold their arguments from left to right. */
             if (++nargs > 1 && f->max_args > 2 && nargs <= f->max_args &&
                 emit_binary(p, f->op, at) < 0)
                 return -1;
@@ -344,8 +337,7 @@ static int parse_primary(struct parser *p)
     return accept(p, ")") ? 0 : unexpected(p, "')'");
 }
 
-/* Counts one more level of nesting. Every function that parses a nesting construct calls this
- * function or parse_ternary. */
+/* Counts a level of nesting. Every nesting construct calls this function or parse_ternary(). */
 static int enter(struct parser *p)
 {
     if (++p->depth > EXPR_MAX_DEPTH)
@@ -486,9 +478,9 @@ static int parse_or(struct parser *p)
     }
 }
 
-/* Parses "a : b" after the '?'. If only one branch is real, the other branch is converted to a real
- * number. Branch a is emitted before the type of b is known. So OP_NOTHING follows a; if only b is
- * real, the parser replaces OP_NOTHING by OP_TO_REAL. */
+/* Parses "a : b" after the '?'. If only one branch is real, the other is converted. The code for a
+ * comes before the type of b is known, so OP_NOTHING follows a. It becomes OP_TO_REAL if only b is
+ * real. */
 static int parse_branches(struct parser *p, size_t at)
 {
     if (need_int(p, at, "the condition of ?:") < 0)
@@ -561,9 +553,8 @@ static struct expr *parse(const char *text, size_t len, const struct expr_names 
         fail(&p, EXPR_MAX_LEN, "expression longer than %d characters", EXPR_MAX_LEN);
         goto out;
     }
-    /* No character needs more than four instructions. An operator on real numbers needs three: two
-     * convert its operands, and one is the operator itself. The two characters of ?: need four
-     * together. */
+    /* No character needs more than four instructions. A real operator needs up to three: itself,
+     * and two conversions of operands. The two characters of ?: need four together. */
     p.insns = xmalloc((4 * len + 4) * sizeof *p.insns);
     if (parse_ternary(&p) == 0) {
         peek(&p);

@@ -2,10 +2,9 @@
  * number_core.h - random words and rounding by integer arithmetic, in the common subset of C17 and
  * C++17.
  *
- * This text is compiled into `hone`, into `hone-worker` and, by NVRTC, into Hone's device code. All
- * of them produce the same bits: random words come from Philox4x32-10, and converting a double to a
- * narrower type rounds once, to nearest even. job/gen_core.h makes the data of tensors from random
- * words and rounding.
+ * `hone`, `hone-worker` and device code (through NVRTC) compile this text, and produce the same
+ * bits. Random words come from Philox4x32-10. A conversion to a narrower type rounds once, to
+ * nearest even. job/gen_core.h fills tensors with these functions.
  */
 #ifndef BASE_NUMBER_CORE_H
 #define BASE_NUMBER_CORE_H
@@ -18,7 +17,7 @@
 #define GEN_FN static inline __attribute__((unused))
 #endif
 
-/* The same values as in enum dtype (base/dtype.h). job/gen.c checks that they agree. */
+/* Equal to enum dtype (base/dtype.h); job/gen.c checks this. */
 enum gen_type {
     GEN_T_F64 = 1,
     GEN_T_F32,
@@ -43,7 +42,6 @@ struct gen_block {
     uint32_t w[4];
 };
 
-/* One of the ten rounds of Philox4x32-10. */
 GEN_FN void gen_philox_round(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, uint32_t k0,
                              uint32_t k1)
 {
@@ -70,8 +68,8 @@ GEN_FN struct gen_block gen_philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32
     return b;
 }
 
-/* Returns the four random words of block number `block` of a stream. Different values of `draw`
- * give independent words for the same seed, stream and block. */
+/* Returns four random words of a stream. Different values of `draw` give independent words for the
+ * same seed, stream and block. */
 GEN_FN struct gen_block gen_words(uint64_t seed, uint32_t stream, uint32_t draw, uint64_t block)
 {
     return gen_philox((uint32_t)block, (uint32_t)(block >> 32), stream, draw, (uint32_t)seed,
@@ -120,7 +118,7 @@ GEN_FN double gen_f64_from(uint64_t b)
 #endif
 }
 
-/* Truncates d to 21 significant bits, so that its product with a 32-bit integer is exact. */
+/* Keeps 21 significant bits, so that a product with a 32-bit integer is exact. */
 GEN_FN double gen_cut(double d)
 {
     return gen_f64_from(gen_f64_bits(d) & 0xffffffff00000000u);
@@ -128,9 +126,8 @@ GEN_FN double gen_cut(double d)
 
 /*
  * Rounds |d| to a float with `mant` explicit mantissa bits and exponents emin..emax; d must be
- * finite. Returns the bits of exponent and mantissa, without the sign. On overflow it returns the
- * bit pattern after that of the largest finite value. In a type with infinity, that pattern is
- * infinity.
+ * finite. Returns exponent and mantissa, without the sign. On overflow returns the pattern after
+ * the largest finite value, which is infinity if the type has one.
  */
 GEN_FN uint64_t gen_round(double d, int mant, int emin, int emax)
 {
@@ -145,8 +142,8 @@ GEN_FN uint64_t gen_round(double d, int mant, int emin, int emax)
         return 0;
     uint64_t kept = sig >> drop, rest = sig & ((one << drop) - 1), half = one << drop >> 1;
     kept += rest > half || (rest == half && (kept & 1));
-    /* `kept` of a normal number includes the hidden bit, which adds 1 to the exponent field. So we
-     * add e - emin here, not e - emin + 1. */
+    /* The hidden bit in a normal `kept` adds 1 to the exponent field, so we add e - emin, not
+     * e - emin + 1. */
     uint64_t out = e < emin ? kept : kept + ((uint64_t)(e - emin) << mant);
     uint64_t past = (uint64_t)(emax - emin + 2) << mant;
     return out < past ? out : past;
@@ -168,8 +165,8 @@ GEN_FN int64_t gen_to_int(double v, double lo, double hi)
     return t;
 }
 
-/* The bits of v (finite) in type t. A value too large for a float type becomes infinity, or NaN in
- * float8_e4m3fn. Integers are clamped, uint64 to 2^63 - 1. */
+/* The bits of a finite v in type t. Too large values become infinity, or NaN in float8_e4m3fn.
+ * Integers are clamped, uint64 to 2^63 - 1. */
 GEN_FN uint64_t gen_encode(int t, double v)
 {
     uint64_t sign = gen_f64_bits(v) >> 63, r;
@@ -208,13 +205,12 @@ GEN_FN uint64_t gen_encode(int t, double v)
     }
 }
 
-/* A float type: its numbers of bits, and the bit patterns of special values. */
 struct gen_float {
-    int mant, bits; /* the explicit mantissa bits; all bits. Both are 0 if the type is no float. */
-    uint64_t inf;   /* +inf, or the largest finite value if the type has no infinity */
-    uint64_t most;  /* the largest finite value */
-    uint64_t nan;   /* a quiet NaN; it stays a NaN if bits in the mask nan_free change */
-    uint64_t nan_free;
+    int mant, bits;    /* explicit mantissa bits; all bits. Both are 0 if the type is no float. */
+    uint64_t inf;      /* pattern of +inf, or of the largest finite value if there is no infinity */
+    uint64_t most;     /* pattern of the largest finite value */
+    uint64_t nan;      /* pattern of a quiet NaN */
+    uint64_t nan_free; /* mask of bits that may change while it stays a NaN */
 };
 
 GEN_FN struct gen_float gen_float_of(int t)

@@ -17,9 +17,8 @@
  *     switch (options_parse(&spec, &argc, argv, err)) ...
  *
  * The parser understands --name VALUE, --name=VALUE, -nVALUE, bundled short flags, --no-FLAG, and
- * --help and -h, which no table lists. "--" ends the options. Options may also come after operands,
- * except if stop_at_operand is set. For an unknown option, the error suggests a known option with a
- * similar name, if there is one.
+ * --help and -h, which no table lists. "--" ends the options. Options may come after operands,
+ * except if stop_at_operand is set. For an unknown option, the error suggests a similar name.
  */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
@@ -34,7 +33,7 @@
 
 /* Each comment gives the C type of the variable, and how the user writes the value. */
 enum option_type {
-    OPTION_END,   /* the end of the table */
+    OPTION_END,
     OPTION_GROUP, /* not an option, but a title in --help */
     OPTION_FLAG,  /* bool; has no value */
     OPTION_COUNT, /* int; counts how often the option is given */
@@ -43,27 +42,21 @@ enum option_type {
     OPTION_INT,   /* int64_t; decimal, or hexadecimal such as 0x10; never octal */
     OPTION_UINT,  /* uint64_t; written like OPTION_INT */
     OPTION_REAL,  /* double; must be finite */
-    /* uint64_t; such as 512, 64K, 2M, 6G or 1T. K is 1024, M is 1024 K, and so on. 64KiB is the
-     * same as 64K. */
-    OPTION_BYTES,
-    /* uint64_t, in nanoseconds; such as 500ns, 20us, 10ms, 2s, 5m, 1h or 1d. 2 is the same as 2s,
-     * and 5min the same as 5m. */
-    OPTION_TIME
+    OPTION_BYTES, /* uint64_t; such as 512, 64K or 64KiB, 2M, 6G, 1T, in powers of 1024 */
+    OPTION_TIME /* uint64_t, nanoseconds; such as 500ns, 20us, 10ms, 2s or 2, 5m or 5min, 1h, 1d */
 };
 
 VEC_DECL(str_vec, const char *);
 
 struct option {
     enum option_type type;
-    char letter;      /* the short name, such as 'j' for -j; 0 if there is none */
+    char letter;      /* the short name; 0 if there is none */
     const char *name; /* the long name, without dashes; for a group, its title */
     void *value;      /* the variable that gets the value */
-    const char *arg;  /* the word that stands for the value in --help */
+    const char *arg;  /* stands for the value in --help */
     const char *help;
-    /* Only for OPTION_INT to OPTION_TIME. If true, a given value must be above 0, because the
-     * command uses 0 for "not given". */
-    bool positive;
-    uint64_t most; /* only for OPTION_UINT: the largest value allowed; 0 means no limit */
+    bool positive; /* the number must be above 0, because 0 means "not given" */
+    uint64_t most; /* for OPTION_UINT: the largest value; 0 means no limit */
 };
 
 #define OPT_FLAG(c, name, v, help)                              \
@@ -102,12 +95,10 @@ struct option {
     {                                                              \
         OPTION_TIME, c, name, (uint64_t *){v}, arg, help, false, 0 \
     }
-/* Like OPT_UINT, but the value must be above 0. */
 #define OPT_POS_UINT(c, name, v, arg, help)                       \
     {                                                             \
         OPTION_UINT, c, name, (uint64_t *){v}, arg, help, true, 0 \
     }
-/* Like OPT_UINT and OPT_POS_UINT, but the value must be at most `most`. */
 #define OPT_UINT_MOST(c, name, v, most, arg, help)                    \
     {                                                                 \
         OPTION_UINT, c, name, (uint64_t *){v}, arg, help, false, most \
@@ -138,32 +129,28 @@ struct option {
     }
 
 struct options {
-    /* The ways to call the command, one on each line. Each begins with the program's name. */
-    const char *usage;
+    const char *usage;   /* the ways to call the command, one on each line */
     const char *about;   /* a sentence or a short paragraph; --help keeps its line breaks */
     const char *example; /* examples, one on each line */
     const struct option *opts;
-    /* The first operand ends the options. This is for a command with subcommands, which have
-     * options of their own. */
-    bool stop_at_operand;
+    bool stop_at_operand; /* the first operand ends the options: it is a subcommand */
 };
 
 enum options_status { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 
 /*
- * Parses a command line. The argv[0] of the caller is the name of the command, and is skipped.
- * After OPTIONS_OK, argv and *argc hold only the operands: argv[0] is the first operand. After
- * OPTIONS_HELP, the caller should print options_help(). After OPTIONS_BAD, err says what is wrong.
+ * Parses a command line. Skips argv[0], the command's name. After OPTIONS_OK, argv and *argc hold
+ * only the operands, the first in argv[0]. After OPTIONS_HELP, the caller should print
+ * options_help(). After OPTIONS_BAD, *err says what is wrong.
  */
 enum options_status options_parse(const struct options *spec, int *argc, const char **argv,
                                   struct err *err);
 void options_help(const struct options *spec, FILE *out);
 
-/* Returns the word that is most similar to a mistyped one, or NULL if no word is similar. */
+/* Returns the word most similar to a mistyped one, or NULL. */
 const char *suggest_word(const char *typed, const char *const *words, size_t n);
 
-/* Parses a number of bytes such as "64K", as OPTION_BYTES does. Returns 0, or -1 if the text has
- * another form. */
+/* Parses a number as OPTION_BYTES does. Returns 0, or -1 if the text has another form. */
 int parse_bytes(const char *s, uint64_t *out);
 
 #endif

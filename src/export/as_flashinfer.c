@@ -1,7 +1,7 @@
 /*
  * as_flashinfer.c - writes a kernel as a Solution of FlashInfer-Bench, with Traces from its
- * verdict. In FlashInfer-Bench, a Definition is a task, a Solution is a program for it, and a Trace
- * is one evaluation of a Solution at one shape.
+ * verdict. There, a Definition is a task, a Solution is a program for it, and a Trace is one
+ * evaluation of a Solution at one shape.
  *
  * DIR gets the layout of a FlashInfer-Bench data set:
  *
@@ -27,8 +27,7 @@ static const char *py(struct export_model *m, const char *name)
     return name_in(LANG_PYTHON, name, &m->arena);
 }
 
-/* Returns the Definition that the task was imported from, or the task's own JSON if it was not
- * imported. The caller gets a new reference. */
+/* Returns a new reference: the Definition that the task was imported from, or the task's JSON. */
 static json_t *document_of(const struct task *t, bool *imported)
 {
     json_t *doc = json_read_text(t->text, strlen(t->text), "task", NULL, NULL);
@@ -39,9 +38,8 @@ static json_t *document_of(const struct task *t, bool *imported)
     return definition ? definition : doc;
 }
 
-/* Calls fn for each input of the Definition, in the Definition's order. fn gets the task's tensor
- * or scalar with the input's name. If the reference does not use an input, an imported task has
- * neither a tensor nor a scalar for it. Then fn gets NULL for both. */
+/* Calls fn for each input of the Definition, in its order, with the task's tensor or scalar. Both
+ * are NULL if the reference of an imported task does not use the input. */
 static void each_input(struct export_model *m,
                        void (*fn)(struct export_model *m, const char *name,
                                   const struct task_tensor *tensor,
@@ -76,7 +74,7 @@ static void add_param(struct export_model *m, const char *name, const struct tas
     strbuf_addf(out, "%s%s", out->len ? ", " : "", py(m, name));
 }
 
-/* Adds a check of a scalar's value, because the kernel was verified for one value only. */
+/* The kernel was verified for one value only. */
 static void add_scalar_check(struct export_model *m, const char *name,
                              const struct task_tensor *tensor, const struct task_scalar *scalar,
                              void *ctx)
@@ -95,9 +93,8 @@ static void add_scalar_check(struct export_model *m, const char *name,
                 name, x, scalar->value);
 }
 
-/* Appends run(inputs, outputs), which writes into the outputs that the caller gives. A Solution
- * must not change its inputs, so run() first copies each tensor that the kernel updates in place.
- */
+/* run(inputs, outputs) writes into the caller's outputs. A Solution must not change its inputs, so
+ * run() copies each tensor that the kernel updates in place. */
 static void add_run(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -184,7 +181,7 @@ static void add_workload_input(struct export_model *m, const char *name,
     json_object_set_new(ctx, name, in);
 }
 
-/* Returns the axes of a text such as "R=4096 C=1024" as JSON, or NULL if an axis is missing. */
+/* Reads a text such as "R=4096 C=1024". Returns NULL if an axis is missing. */
 static json_t *axes_of(const struct task *t, const char *shape)
 {
     json_t *axes = json_object();
@@ -206,8 +203,7 @@ static json_t *axes_of(const struct task *t, const char *shape)
     return axes;
 }
 
-/* Returns the time of the reference at this shape: PyTorch's if the verdict has it, else another
- * baseline's. Returns 0 if the verdict has no baseline. */
+/* Returns PyTorch's time at this shape, or else another baseline's; 0 if there is none. */
 static double reference_ns(const struct verdict *v, const char *workload)
 {
     double found = 0;
@@ -222,10 +218,9 @@ static double reference_ns(const struct verdict *v, const char *workload)
     return found;
 }
 
-/* Hone divides the error of each element by the task's tolerance; max_ratio is the largest of these
- * ratios. The relative error in a trace is max_ratio times the relative part of the tolerance; the
- * absolute error is max_ratio times the absolute part. A tolerance in standard deviations (sigmas)
- * has no such parts, so both errors are then NaN. */
+/* max_ratio is the largest ratio of an element's error to its tolerance. Times the relative part of
+ * the tolerance it gives the relative error, times the absolute part the absolute error. A
+ * tolerance in standard deviations (sigmas) has no such parts; then both errors are NaN. */
 static json_t *correctness_json(const struct export_model *m, const char *workload)
 {
     double ratio = 0, rtol = 0, atol = 0;
@@ -280,10 +275,9 @@ static void add_trace(struct export_model *m, const char *solution, const struct
     json_decref(j);
 }
 
-/* If the task is a Definition or was imported from one, returns that Definition. For other tasks,
- * makes a Definition with the task's PyTorch expression as its reference. That is possible only if
- * all dimensions are axes, nothing is updated in place and there are no scalars; otherwise returns
- * NULL. */
+/* If the task is a Definition or was imported from one, returns it. Otherwise makes one from the
+ * task's PyTorch expression. Returns NULL if there is no expression, a dimension is not an axis, a
+ * tensor is updated in place, or there are scalars. */
 static json_t *definition_json(struct export_model *m)
 {
     const struct task *t = m->in.task;

@@ -91,8 +91,7 @@ const char *torch_text_op(struct export_model *m, const struct export_model *bac
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* Appends the names of the axes and integer scalars, then of the float scalars whose values the
- * caller gives. */
+/* Appends axes and integer scalars, then the float scalars whose values the caller gives. */
 void torch_text_values(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -142,8 +141,8 @@ static void add_kernel_name(void *ctx, size_t i, const struct sig *kernel)
     strbuf_addf(ctx, "%s\"%s\"", i ? ", " : "", sig_entry(kernel));
 }
 
-/* If the kernel is an instance of a template, appends code that uses the kernel. A compiler that
- * builds the source again makes the instance only if some code uses it. */
+/* A compiler that builds the source again makes an instance of a template only if some code uses
+ * it. So we append such code. */
 static void add_instance(void *ctx, size_t i, const struct sig *kernel)
 {
     if (!str_eq(kernel->kernel, sig_entry(kernel)))
@@ -162,7 +161,7 @@ static bool plan_uses_align(const struct export_model *m)
             if (all[i] && expr_alignof_name(all[i], 0, NULL))
                 return true;
         if (l->kind == PLAN_MEMSET && l->width > 1)
-            return true; /* a memset in units of several bytes needs an aligned address */
+            return true; /* such a memset needs an aligned address */
         vec_each (const struct plan_arg, a, &l->args)
             if (a->kind == PLAN_ARG_MAP || (a->expr && expr_alignof_name(a->expr, 0, NULL)))
                 return true; /* a tensor map needs an address that is a multiple of 16 */
@@ -173,8 +172,7 @@ static bool plan_uses_align(const struct export_model *m)
     return false;
 }
 
-/* Appends the kernel's Python object. It knows where the kernel's code is, and which tensors the
- * kernel takes, in which order. */
+/* The kernel's Python object knows where the code is, and the order of the tensors. */
 static void add_object(struct export_model *m, const char *prefix, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -192,10 +190,9 @@ static void add_object(struct export_model *m, const char *prefix, struct strbuf
     strbuf_adds(out, "}\n\n\n");
 }
 
-/* Writes _PREFIX_cuda and _PREFIX_fake. _PREFIX_cuda runs the kernel. For torch.compile,
- * _PREFIX_fake only makes the outputs. If an input is not contiguous, _PREFIX_cuda copies it, or
- * raises an error if the kernel updates the input in place. _PREFIX_cuda checks sizes only for
- * combinations of shapes, dtypes and values that it has not seen recently. */
+/* _PREFIX_cuda runs the kernel. It copies an input that is not contiguous, or raises an error if
+ * the kernel updates this input in place. It checks sizes only for shapes, dtypes and values that
+ * it has not seen recently. _PREFIX_fake, for torch.compile, only makes the outputs. */
 static void add_cuda(struct export_model *m, const char *prefix, const char *params,
                      const char *values, struct strbuf *out)
 {
@@ -300,7 +297,7 @@ void torch_text_literal(struct strbuf *out, const char *text)
     json_decref(j);
 }
 
-/* Appends PTX without the lines that only debuggers need. */
+/* Leaves out the lines that only debuggers need. */
 static void add_ptx(struct strbuf *out, const char *ptx)
 {
     struct strbuf sb = STRBUF_INIT(256u << 20);
@@ -357,7 +354,7 @@ void torch_text_json(struct strbuf *out, const json_t *j)
 
 /* ---- the reference --------------------------------------------------------------------------- */
 
-/* Whether a Python text mentions the name as a word. */
+/* Whether a Python text contains the name as a word. */
 static bool mentions(const char *text, const char *name)
 {
     size_t n = strlen(name);
@@ -384,8 +381,7 @@ static void add_scalars(struct export_model *m, const char *text, struct strbuf 
                             : arena_printf(&m->arena, "%lld", (long long)x->value));
 }
 
-/* True if a name of the task is reserved in Python, so that the export renames it. The task's
- * expression does not know the new name. */
+/* Whether the export renames a name that is reserved in Python. */
 static bool renames(const struct export_model *m)
 {
     vec_each (const struct task_tensor, x, &m->in.task->tensors)
@@ -397,7 +393,7 @@ static bool renames(const struct export_model *m)
     return false;
 }
 
-/* Writes reference() for a task whose PyTorch text is an expression. */
+/* The PyTorch text is an expression. */
 static void add_expression(struct export_model *m, const char *text, const char *params,
                            struct strbuf *out)
 {
@@ -418,8 +414,8 @@ static void add_expression(struct export_model *m, const char *text, const char 
     strbuf_addf(out, "    return (%s)\n\n\n", text);
 }
 
-/* Writes reference() for a task whose PyTorch text defines run(). The parameters of run() have the
- * names of inputs, axes and scalars of the task. */
+/* The PyTorch text defines run(), whose parameters are named after the task's inputs, axes and
+ * scalars. */
 static void add_program(struct export_model *m, const char *text, const char *params,
                         struct strbuf *out)
 {

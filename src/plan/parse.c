@@ -1,8 +1,8 @@
 /*
  * parse.c - finds the plan in a candidate's source and reads it.
  *
- * The parser replaces everything before the JSON by blanks, so that lines and columns of problems
- * are those of the candidate's file.
+ * Blanks replace everything before the JSON, so that problems have lines and columns of the
+ * candidate's file.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ static size_t skip_quoted(const char *s, size_t n, size_t i)
     return MIN(i + 1, n);
 }
 
-/* Returns the offset of the first comment, or n if there is none. */
+/* Returns n if there is no comment. */
 static size_t first_comment(const char *s, size_t n)
 {
     for (size_t i = 0; i + 1 < n;) {
@@ -146,8 +146,6 @@ static bool lookup(const struct plan *p, const char *name, struct plan_arg *arg)
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-/* Collects the names that expressions may use: the task's axes and integer scalars, and the
- * settings of the file (source/settings.h). */
 static void collect_names(struct plan *p, const char *source, size_t len)
 {
     struct source_setting s[SETTING_MAX];
@@ -192,15 +190,14 @@ bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out)
     return json_node_expr(n, p->names, p->nnames, out) && finish_expr(p, n, *out);
 }
 
-/* Parses an argument, which may be a real number. */
 static struct expr *arg_expr(struct plan *p, const char *text, size_t *col, struct err *err)
 {
     struct expr_names names = {p->names, p->nnames, p->reals, p->nreals};
     return expr_parse_real(text, strlen(text), &names, &p->arena, col, err);
 }
 
-/* Checks a constant now, because its line and column are known here. plan_resolve() checks the
- * other expressions, for each shape. */
+/* Checks only constants. plan_resolve() checks other expressions for each shape, but here the line
+ * and column are known. */
 static void check_const(const struct plan *p, const struct json_node *n, const struct expr *e,
                         const char *what, int64_t lo, int64_t hi)
 {
@@ -218,7 +215,7 @@ static void check_const(const struct plan *p, const struct json_node *n, const s
                       (long long)hi);
 }
 
-/* Parses an array of one to three expressions, or a single expression. */
+/* One to three expressions in an array, or a single expression. */
 static void parse_dims(struct plan *p, const struct json_node *n, const char *what,
                        struct expr *out[3], const int64_t most[3])
 {
@@ -358,8 +355,7 @@ static bool parse_part(struct plan *p, const struct json_node *n, const char *ke
     return !json_node_get(n, offset, &c) || plan_expr(p, &c, &out->offset);
 }
 
-/* Returns false, and reports a problem, if a memset or a copy writes an input. `to` is its
- * target. */
+/* A memset or copy must not write an input. */
 static bool check_target(struct plan *p, const struct json_node *n, const char *key,
                          const struct plan_part *to)
 {
@@ -408,9 +404,8 @@ static void parse_copy(struct plan *p, const struct json_node *n)
 
 static const char word_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
 
-/* Returns whether s is a C++ name with template arguments or namespaces: scale<float, 4>, a::b<-1>.
- * The trailer (sig.h) puts the name into a C++ expression, and no character that is allowed here
- * can end that expression. */
+/* A name like scale<float, 4> or a::b<-1>. The trailer (sig.h) puts it into a C++ expression. No
+ * character that is allowed here can end that expression. */
 static bool is_cpp_name(const char *s)
 {
     size_t n = strlen(s);
@@ -549,8 +544,8 @@ static void check_outputs(const struct plan *p, const struct json_node *root)
 }
 
 /* A setting is a constant with a comment that lists its values. If the list cannot be read, the
- * constant is not a setting, and the plan does not know its name. This causes other problems, so
- * the function reports the bad list before them. */
+ * plan does not know the constant's name. So we report the bad list before the problems that this
+ * causes. */
 static void tell_broken_setting(const char *source, size_t len, struct problem_vec *problems)
 {
     char name[SETTING_MAX_NAME];

@@ -1,16 +1,15 @@
 /*
  * fs.h - the file operations on a spool, a directory through which processes hand work to workers
- * on any machine (lease.h describes the protocol). The operations are behind a table of functions,
- * so that the simulator of t/unit/cluster.c can replace the file system and the clock.
+ * on any machine (lease.h). They are in a table of functions, so that t/unit/cluster.c can simulate
+ * the file system and the clock.
  *
  *     struct spool_fs *fs;
  *     if (spool_fs_open(&fs, "/shared/spool", err) < 0) ...
  *     fs->ops->move(fs, "todo/x", "claimed/x.me");
  *     spool_fs_close(fs);
  *
- * All paths are relative to the spool. A network file system may be slow and forgetful, so callers
- * must expect four things:
- *   1. `list` may show names that are gone and leave out names that are there, for some seconds.
+ * All paths are relative to the spool. On a network file system, callers must expect four things:
+ *   1. For some seconds, `list` may show names that are gone and miss names that are there.
  *   2. `move` may report a failure although it moved the file.
  *   3. Any operation may fail for a moment.
  *   4. Clocks of two machines differ. `now_ns` is the clock of this process alone.
@@ -30,20 +29,20 @@ void spool_names_release(struct spool_names *v);
 
 struct spool_fs;
 
-/* Functions that return int return 0 or more on success, else -1 times the errno. */
+/* Functions that return int return 0 or more on success, else -errno. */
 struct spool_fs_ops {
     /* Appends the names in a folder that do not start with a dot, in any order. */
     int (*list)(struct spool_fs *fs, const char *dir, struct spool_names *out);
-    /* rename(2): `from` must exist; a `to` that exists and is not empty makes it fail. */
+    /* rename(2): fails if `to` exists and is not empty. */
     int (*move)(struct spool_fs *fs, const char *from, const char *to);
     bool (*exists)(struct spool_fs *fs, const char *path);
-    /* Creates a file with O_EXCL, so it fails if the file exists. */
+    /* Creates a file. Fails if it exists. */
     int (*make)(struct spool_fs *fs, const char *path, const void *data, size_t len);
     /* Overwrites a file that this process made. A reader may see it half written. */
     int (*write)(struct spool_fs *fs, const char *path, const void *data, size_t len);
-    /* Reads up to `max` bytes and returns how many it read. */
+    /* Returns how many bytes it read, at most `max`. */
     int (*read)(struct spool_fs *fs, const char *path, void *data, size_t max);
-    /* Removes a file, or a folder with all that is in it. It does not report failures. */
+    /* Removes a file, or a folder with its contents. Does not report failures. */
     void (*remove)(struct spool_fs *fs, const char *path);
     uint64_t (*now_ns)(struct spool_fs *fs);
 };
@@ -52,12 +51,12 @@ struct spool_fs {
     const struct spool_fs_ops *ops;
 };
 
-/* Moves `from` to `to`, a name that nobody else uses. Returns whether `from` was moved. A move that
- * reports a failure counts too if the new name exists afterwards. */
+/* Moves `from` to `to`, a name that nobody else uses. Returns whether `from` was moved: a failed
+ * move counts too if `to` exists afterwards. */
 bool spool_moved(struct spool_fs *fs, const char *from, const char *to);
 
-/* Opens a spool on disk and makes its folders. Refuses a spool that another user owns or that other
- * users can write, because workers run the code that they find in it. */
+/* Opens a spool on disk and makes its folders. Refuses a spool that other users own or can write,
+ * because workers run the code in it. */
 int spool_fs_open(struct spool_fs **out, const char *dir, struct err *err);
 void spool_fs_close(struct spool_fs *fs);
 

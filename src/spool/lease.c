@@ -10,8 +10,7 @@
 
 #define MOST_BEAT_NS UINT64_C(2000000000)      /* the longest time between two beats */
 #define LISTING_NS_PER_NAME UINT64_C(10000000) /* see listing_is_old() */
-/* A worker watches at most WATCH_MOST claims at the same time. choose() compares at most LOOK_MOST
- * bundles. */
+/* A worker watches at most WATCH_MOST claims. choose() compares at most LOOK_MOST bundles. */
 enum { WATCH_MOST = 8, MOVE_TRIES = 5, LOOK_MOST = 64 };
 
 uint64_t spool_lease_ns(void)
@@ -30,7 +29,7 @@ static int write_beat(struct spool_worker *w, bool first)
     return spool_beat_write(w->fs, w->who, &w->beat, first);
 }
 
-/* Writes a beat if it is due, or if the note changed. Returns whether it wrote one. */
+/* Returns whether it wrote a beat. */
 static bool beat_if_due(struct spool_worker *w, const char *note)
 {
     uint64_t every = MIN(MOST_BEAT_NS, w->lease_ns / 8);
@@ -53,9 +52,8 @@ int spool_worker_begin(struct spool_worker *w, struct spool_fs *fs, const char *
     snprintf(w->who, sizeof w->who, "%s", who);
     w->watch = (struct spool_watch){
         .fs = fs, .lease_ns = lease_ns, .most = WATCH_MOST, .first = rng_below(&w->rng, 1 << 20)};
-    /* The file system may report a failure although it has made the file of the beats. So after a
-     * failure we try to overwrite the file. Its name is random, so no other worker's file has this
-     * name. */
+    /* The file system may report a failure although it made the file. So we then try to overwrite
+     * it. Its name is random, so it is no other worker's file. */
     int rc = write_beat(w, true);
     for (int i = 0; rc < 0 && i < MOVE_TRIES; i++)
         rc = write_beat(w, rc == -ENOENT);
@@ -90,7 +88,7 @@ static bool serves(const struct spool_worker *w, const char *name)
            (!w->machine || (str_starts(name + 4, w->machine) && name[4 + n] == '-'));
 }
 
-/* Whether a name of todo/ is a bundle that this worker can run. */
+/* Can this worker run the bundle? */
 static bool is_for(const struct spool_worker *w, const char *name, struct spool_name *n)
 {
     return strlen(name) < SPOOL_ID_MAX && spool_name_todo(n, name) && serves(w, name);
@@ -115,7 +113,7 @@ static bool claim_one(struct spool_worker *w, const char *name)
     return true;
 }
 
-/* Listing todo/ takes time for each name, so we use a long listing for a longer time. */
+/* Each name makes a listing of todo/ slower, so we use a long listing for longer. */
 static bool listing_is_old(const struct spool_worker *w)
 {
     return w->fs->ops->now_ns(w->fs) - w->listed_ns > w->listed * LISTING_NS_PER_NAME;
@@ -129,18 +127,16 @@ static void list_todo(struct spool_worker *w)
     w->listed = w->todo.n;
 }
 
-/* Returns the rank of a bundle: workers prefer bundles of a higher rank. Most runs evaluate one
- * bundle after the other, so a run with slow bundles takes longest. Its bundles have a high rank,
- * so that it does not end long after the other runs. The first bundle of a run has the highest
- * rank, because nobody knows yet how slow the run's bundles are. */
+/* Workers prefer bundles of a higher rank. Most runs evaluate one bundle after the other, so
+ * bundles of a slow run have a high rank: the run should not end long after all others. The first
+ * bundle of a run has the highest rank, because nobody knows yet how slow the run is. */
 static unsigned rank_of(const char *name)
 {
     return spool_name_seconds(name) - 1; /* a first bundle has 0 seconds, so its rank is UINT_MAX */
 }
 
-/* Chooses a name of w->todo. Every second time it takes a random bundle. So workers seldom want the
- * same bundle, and each run in the spool has its turn. The other times it takes the bundle with the
- * highest rank among LOOK_MOST bundles. */
+/* Every second time takes a random bundle, so that workers seldom want the same one, and each run
+ * has its turn. Otherwise takes the highest rank among LOOK_MOST bundles. */
 static size_t choose(struct spool_worker *w)
 {
     size_t n = w->todo.n, first = (size_t)rng_below(&w->rng, n), best = first;
@@ -193,7 +189,7 @@ bool spool_beat(struct spool_worker *w, const char *note)
 {
     if (!beat_if_due(w, note) || !*w->claim)
         return true;
-    /* If one look does not find the claim, the file system may be wrong. So we count the misses. */
+    /* One miss may be an error of the file system. */
     w->missed = w->fs->ops->exists(w->fs, w->claim) ? 0 : w->missed + 1;
     if (w->missed < 2)
         return true;
@@ -211,7 +207,7 @@ bool spool_idle(struct spool_worker *w, const char *note)
     return spool_watch_step(&w->watch, "") > 0;
 }
 
-/* Deletes the bundle that the worker holds. Somebody else has finished it or put it back. */
+/* Deletes a bundle that somebody else has finished or put back. */
 static void discard(struct spool_worker *w)
 {
     char junk[SPOOL_NAME_MAX];
@@ -239,7 +235,7 @@ bool spool_end(struct spool_worker *w, enum spool_end how)
             break;
         }
         if (!did && !w->fs->ops->exists(w->fs, w->claim)) {
-            /* The move happened, or a watcher took the bundle. Nothing is left to do. */
+            /* The move happened, or a watcher took the bundle. */
             break;
         }
     }

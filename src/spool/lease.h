@@ -1,36 +1,34 @@
 /*
- * lease.h - a worker's side of a spool, a directory in which bundles wait for workers on any
- * machine. A bundle is a directory with a job and its files. A worker claims a bundle, runs it, and
- * moves it to done/. Meanwhile the worker writes its file workers/W again and again (each write is
- * a beat), to show that it lives. If it writes nothing for the time of a lease, another process
- * puts the bundle back, so that another worker can claim it.
+ * lease.h - a worker's side of a spool, a directory where bundles wait for workers on any machine.
+ *
+ * A bundle is a directory with a job and its files. A worker claims a bundle, runs it, and moves it
+ * to done/. Meanwhile it keeps rewriting its file workers/W. Each write is a beat. After a lease
+ * without a beat, another process puts the bundle back.
  *
  *     struct spool_worker w;
  *     spool_worker_begin(&w, fs, "node7-411-9f3a", lease_ns, seed, err);
  *     while (...)
- *         if (spool_claim(&w)) {              w.claim is a path like "claimed/ID.g0f0.node7-..."
+ *         if (spool_claim(&w)) {
  *             while (the bundle runs)
- *                 if (!spool_beat(&w, "runs")) ...     another worker has it now: drop it
+ *                 if (!spool_beat(&w, "runs")) ...     the bundle is lost: stop it
  *             spool_end(&w, SPOOL_FINISHED);
  *         } else {
- *             spool_idle(&w, "idle");         again and again: shows that it lives, watches others
+ *             spool_idle(&w, "idle");
  *         }
  *     spool_worker_end(&w);
  *
  * Invariants:
- *   1. A bundle is one directory, and every step is one rename. So a bundle is always in exactly
- *      one place, and exactly one process moved it there.
- *   2. A name in claimed/ contains the worker W and the count N. N rises whenever the bundle goes
- *      back to todo/. So no name is used twice.
+ *   1. Every step is one rename. So a bundle is in one place, and one process moved it there.
+ *   2. A name in claimed/ has the worker W and the number N of returns to todo/. So no name is used
+ *      twice. M counts failures.
  *   3. done/ID appears once and has a whole result.bin.
  *   4. A worker holds at most one bundle, and workers/W says which. Only W writes that file.
- *   5. A worker that lost its bundle can neither finish the bundle nor put it back, because the
- *      path of its claim is gone.
+ *   5. A worker that lost its bundle can neither finish it nor put it back: the path is gone.
  *   6. No step compares times of two machines (watch.h).
  *
  *     todo/ID.gNfM ──claim──> claimed/ID.gNfM.W ──finish──> done/ID
  *          ^                        │  │
- *          │<─── put back: gN+1 ────┘  │   the worker was told to stop, or a watcher found it quiet
+ *          │<─── put back: gN+1 ────┘  │   the worker had to stop, or was silent
  *          └──── fail: gN+1 fM+1 ──────┘   the bundle's process died without a result
  */
 #ifndef SPOOL_LEASE_H
@@ -44,7 +42,7 @@
 
 enum { SPOOL_MAX_FAILED = 3, SPOOL_MAX_TAKEN = 20 }; /* see spool_hopeless() */
 
-/* How long a worker may be silent: 30 s, or what HONE_SPOOL_LEASE_S says. */
+/* How long a worker may be silent: HONE_SPOOL_LEASE_S, or else 30 s. */
 uint64_t spool_lease_ns(void);
 
 struct spool_worker {
@@ -52,51 +50,46 @@ struct spool_worker {
     char who[SPOOL_ID_MAX]; /* without dots and slashes */
     uint64_t lease_ns;
     bool gpu;                   /* takes bundles for a GPU */
-    bool only_gpu;              /* takes only bundles for a GPU */
+    bool only_gpu;              /* takes no bundles for the emulator */
     const char *machine;        /* takes emulator bundles for this machine ("x86_64"); NULL = any */
-    struct spool_name name;     /* the name of the bundle that the worker holds */
-    char claim[SPOOL_NAME_MAX]; /* the bundle's path; "" = the worker holds none */
+    struct spool_name name;     /* of the claimed bundle */
+    char claim[SPOOL_NAME_MAX]; /* the claimed bundle's path; "" = none */
     struct spool_beat beat;
-    uint64_t beat_ns, watch_ns; /* when the worker last wrote a beat, and last watched others */
-    unsigned missed;            /* how many beats in a row did not find the claim */
-    struct spool_names todo;    /* names of the last listing of todo/ that were not tried yet */
-    uint64_t listed_ns;         /* when the worker last listed todo/ */
-    size_t listed;              /* how many names the listing had */
-    unsigned claims;            /* how often the worker tried to claim a bundle */
+    uint64_t beat_ns, watch_ns; /* the last beat, and the last look at other workers */
+    unsigned missed;            /* beats in a row that did not find the claim */
+    struct spool_names todo;    /* names of the last listing of todo/, not tried yet */
+    uint64_t listed_ns;         /* time of that listing */
+    size_t listed;              /* its number of names */
+    unsigned claims;            /* attempts to claim a bundle */
     struct rng rng;
     struct spool_watch watch;
 };
 
-/* Makes workers/W. Workers with different seeds choose different bundles. Returns -1 and sets *err
- * if the file cannot be written. */
+/* Makes workers/W. Workers with different seeds choose different bundles. */
 int spool_worker_begin(struct spool_worker *w, struct spool_fs *fs, const char *who,
                        uint64_t lease_ns, uint64_t seed, struct err *err);
-/* Puts back the bundle that the worker still holds, if any. Removes workers/W and frees *w's
- * memory. */
+/* Puts back a claimed bundle. Removes workers/W and frees *w's memory. */
 void spool_worker_end(struct spool_worker *w);
 
-/* Tries to claim a bundle. Returns whether it got one: w->claim and w->name then describe it. */
+/* Returns true if it claimed a bundle: w->claim and w->name. */
 bool spool_claim(struct spool_worker *w);
-/* Returns how many of the waiting bundles this worker could take, or -1 if it could not look. */
+/* Returns how many waiting bundles this worker could take, or -1 if it could not look. */
 int spool_waiting(const struct spool_worker *w);
-/* Returns true if nobody should run this bundle again. This is so if its process died
- * SPOOL_MAX_FAILED times (M in its name), or if it came back to todo/ SPOOL_MAX_TAKEN times for any
- * reason (N in its name). The caller then writes a result that says so, and ends with
- * SPOOL_FINISHED. */
+/* The bundle's process died SPOOL_MAX_FAILED times, or the bundle came back to todo/
+ * SPOOL_MAX_TAKEN times. The caller should then finish it with a result that says so. */
 bool spool_hopeless(const struct spool_worker *w);
 
-/* Call it often. It writes the beat if a beat is due or if `note` changed. Returns false if the
- * worker has just lost its bundle; the worker then holds no bundle. */
+/* Call it often. Writes the beat if it is due or if `note` changed. Returns false if the worker has
+ * just lost its bundle. */
 bool spool_beat(struct spool_worker *w, const char *note);
-/* Call it while there is nothing to do. Writes the beat like spool_beat(). A few times in each
- * lease it also puts back bundles of workers that stopped, and returns whether there were any. */
+/* Call it often while there is nothing to do. Like spool_beat(), but also puts back the bundles of
+ * silent workers, a few times in each lease. Returns whether it put back any. */
 bool spool_idle(struct spool_worker *w, const char *note);
 
 enum spool_end { SPOOL_FINISHED, SPOOL_FAILED, SPOOL_PUT_BACK };
-/* Hands the bundle on. SPOOL_FINISHED moves it to done/; the caller must have written result.bin
- * before. The other values of `how` move it to todo/. If there is a done/ID already, because
- * somebody put two bundles with this ID into todo/, deletes this bundle. The worker holds no bundle
- * afterwards. Returns true if the move succeeded. */
+/* Gives up the claim. SPOOL_FINISHED moves the bundle to done/, with the caller's result.bin. The
+ * other values move it to todo/. If done/ID exists already, because somebody queued the ID twice,
+ * deletes the bundle. Returns whether the move succeeded. */
 bool spool_end(struct spool_worker *w, enum spool_end how);
 
 #endif

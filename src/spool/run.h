@@ -5,21 +5,19 @@
  *     struct spool_run r;
  *     spool_run_begin(&r, fs, "5c1e...", lease_ns);
  *     spool_run_id(&r, "cuda", id);           write the bundle's files to tmp/ID, then
- *     spool_run_put(&r, id, nonce, tag);      the bundle waits in todo/
+ *     spool_run_put(&r, id, nonce, tag);
  *     while (spool_run_take(&r, 50 ms, &t)) { t.tag's result is in t.path/result.bin
  *         ...
  *         spool_run_drop(&r, &t);
  *     }
- *     spool_run_end(&r);                      withdraws bundles that still wait
+ *     spool_run_end(&r);
  *
- * Each run has a random name. A run looks only at bundles whose names contain the run's name. So
- * several runs may share a spool, and each removes only its own bundles. A job has a random
- * number, its nonce. A result counts only if it repeats the nonce of its job. After the first
- * result of a bundle, any further result is removed unread.
+ * Several runs may share a spool: a run touches only bundles whose names contain its random name. A
+ * result counts only if it repeats the job's nonce, a random number. Further results of the same
+ * bundle are removed unread.
  *
- * Workers watch each other while they are idle. The run also watches its own bundles, because all
- * workers may be busy. If a bundle is in none of the folders for the time of two leases, somebody
- * has removed it. Then spool_run_take() reports it with `lost`.
+ * The run watches its own bundles, because all workers may be too busy to watch each other. A
+ * bundle that is in no folder for two leases is `lost`.
  */
 #ifndef SPOOL_RUN_H
 #define SPOOL_RUN_H
@@ -32,40 +30,39 @@ struct spool_item;
 
 struct spool_run {
     struct spool_fs *fs;
-    char run[33]; /* the run's random name, in hexadecimal */
+    char run[33]; /* the random name, in hexadecimal */
     uint64_t lease_ns, next_seq;
     VEC(struct spool_item) items; /* in the order of SEQUENCE (name.h) */
-    struct spool_names done;      /* names of the last listing of done/ that were not looked at
-                                   * yet */
+    struct spool_names done;      /* names of the last listing of done/, not looked at yet */
     struct spool_watch watch;
-    /* When we last counted our bundles in all folders (the census), and last listed done/. */
+    /* When we last counted our bundles in all folders, and when we last listed done/. */
     uint64_t census_ns, list_ns;
-    size_t waiting, running; /* bundles in todo/ and in claimed/, by the last census */
+    size_t waiting, running; /* bundles in todo/ and in claimed/, by the last count */
     unsigned seconds;        /* how long the worker of the newest result took, rounded up */
 };
 
 struct spool_taken {
-    uint64_t tag;              /* the caller's number for the bundle, from spool_run_put() */
+    uint64_t tag;              /* the caller's number, from spool_run_put() */
     bool lost;                 /* there is no result with the job's nonce */
-    char path[SPOOL_NAME_MAX]; /* the bundle's folder, relative to the spool; "" = it is gone */
+    char path[SPOOL_NAME_MAX]; /* the bundle's folder in the spool; "" = it is gone */
 };
 
 void spool_run_begin(struct spool_run *r, struct spool_fs *fs, const char *run, uint64_t lease_ns);
-/* Withdraws bundles that no worker has claimed, deletes results that nobody took, and frees *r's
- * memory. A bundle that runs goes on, and its result stays in done/. */
+/* Deletes unclaimed bundles and results that nobody took, and frees *r's memory. Claimed bundles
+ * run on, and their results stay in done/. */
 void spool_run_end(struct spool_run *r);
 
 /* Writes a new name to `id`. `kind` is the KIND of name.h. */
 void spool_run_id(struct spool_run *r, const char *kind, char id[SPOOL_ID_MAX]);
-/* Moves tmp/ID to todo/. `nonce` is the nonce of the job; if it is 0, any result is accepted. `tag`
- * comes back in struct spool_taken. Returns 0, or -1 times the errno. */
+/* Moves tmp/ID to todo/. If the job's nonce is 0, any result is accepted. `tag` comes back in
+ * struct spool_taken. Returns 0 or -errno. */
 int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t tag);
-/* Returns whether a bundle has ended; *out then describes it, and the run forgets the bundle. Looks
- * at the spool at most every `every_ns`. */
+/* If a bundle has ended, describes it in *out, forgets it, and returns true. Looks at the spool at
+ * most every `every_ns`. */
 bool spool_run_take(struct spool_run *r, uint64_t every_ns, struct spool_taken *out);
 /* Deletes the folder of a bundle that spool_run_take() gave. */
 void spool_run_drop(struct spool_run *r, const struct spool_taken *t);
-/* Writes the name in claimed/ of a bundle that runs. Returns false if no worker has the bundle. */
+/* Writes the bundle's name in claimed/. Returns false if no worker has the bundle. */
 bool spool_run_where(struct spool_run *r, uint64_t tag, char claim[SPOOL_NAME_MAX]);
 
 #endif

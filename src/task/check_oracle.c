@@ -1,7 +1,7 @@
 /*
- * check_oracle.c - runs a task's oracle (its compiled reference.c) at many shapes, and checks the
- * oracle's results and what the tolerance accepts. To watch accesses, it runs a second build of
- * reference.c, which reports every access to outputs and scratch (oracle_build_checked()).
+ * check_oracle.c - runs a task's oracle (its compiled reference.c) at many shapes, and checks its
+ * results and what the tolerance accepts. A second build of reference.c reports every access to
+ * outputs and scratch (oracle_build_checked()).
  */
 #include "task/check_oracle.h"
 
@@ -16,23 +16,18 @@
 #include "task/oracle.h"
 #include "task/oracle_trial.h"
 
-/* The checks skip a shape that needs more operations than this, because it would take too long. */
-static const double MAX_OPS = 5e8;
-/* An imported task has a graph (t->graph_json), from which Hone wrote its reference.c. We watch the
- * accesses of such a reference only at shapes with at most MAX_WATCHED_OPS operations. We do not
- * watch them at all if the text has more than MAX_WATCHED_TEXT bytes or MAX_WATCHED_PHASES phases.
- * We assume that accesses which are right at the watched shapes are right at all shapes. */
+static const double MAX_OPS = 5e8; /* shapes with more operations are skipped */
+/* Hone wrote the reference.c of an imported task from its graph (t->graph_json). We watch its
+ * accesses only at small shapes, and not at all if the text is long or has many phases. Accesses
+ * that are right at small shapes should be right everywhere. */
 static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000, MAX_WATCHED_PHASES = 100 };
-/* After this many operations in all, the check leaves out further shapes of an imported task. */
-static const double IMPORTED_OPS = 5e8;
-/* For an element whose right value is not 0, the answer 0 is wrong. The tolerance must refuse the
- * answer 0 in at least this share of all such elements. */
+static const double IMPORTED_OPS = 5e8; /* of all shapes of an imported task together */
+/* The tolerance must refuse a 0 in at least this share of the elements that are not 0. */
 static const double MIN_SHARE = 0.25;
 enum { DRAWS = 3 }; /* shapes to draw for each held-out workload */
 
-/* Wrong answers that a task must not accept. For each output and each wrong answer, the tolerance
- * must refuse the answer in at least one element of at least one shape. */
+/* Wrong answers for each output. At some shape the tolerance must refuse one of their elements. */
 enum wrong { WRONG_ZEROS, WRONG_SHIFTED, WRONG_OTHER_DATA, WRONG_COUNT };
 
 static const char *const wrong_text[WRONG_COUNT] = {
@@ -51,12 +46,11 @@ struct oracle_check {
     struct task_check_result *r;
     bool refused[TASK_MAX_TENSORS][WRONG_COUNT];
     bool tried[TASK_MAX_TENSORS][WRONG_COUNT];
-    double nonzero[TASK_MAX_TENSORS];      /* elements whose truth is not 0, over all shapes */
-    double zero_refused[TASK_MAX_TENSORS]; /* the elements of `nonzero` at which the tolerance
-                                              refuses a 0 */
-    double operations;                     /* the operations of all runs so far */
+    double nonzero[TASK_MAX_TENSORS];      /* elements that are not 0, over all shapes */
+    double zero_refused[TASK_MAX_TENSORS]; /* of these, elements for which a 0 is refused */
+    double operations;                     /* of all runs so far */
     unsigned left_out;                     /* shapes left out because of IMPORTED_OPS */
-    VEC(const int64_t *) shapes; /* for an imported task, the axes of each shape that was tried */
+    VEC(const int64_t *) shapes;           /* for an imported task, the axes of all shapes tried */
     struct arena arena;
 };
 
@@ -67,7 +61,7 @@ static double least_magnitude(const struct task_tensor *t, double v)
     return t->sigmas > 0 ? 0 : fabs(v) * (1 - 1e-9);
 }
 
-/* Checks that every element is written and has a valid magnitude or sigma. */
+/* Every element must be written and have a valid magnitude or sigma. */
 static void check_output(const struct oracle_trial *x, size_t i, const char *where,
                          struct task_check_result *r)
 {
@@ -107,8 +101,7 @@ static bool refuses(const struct task_tensor *t, double got, double want, double
     return !(check_ratio(t, got, want, mag) <= 1);
 }
 
-/* Notes which wrong answers the tolerance refuses. `other` holds the truth for other inputs, or is
- * NULL. */
+/* `other` holds the truth for other inputs, or is NULL. */
 static void try_wrong_answers(struct oracle_check *c, const struct oracle_trial *x,
                               const struct oracle_trial *other, size_t i)
 {
@@ -133,7 +126,6 @@ static void try_wrong_answers(struct oracle_check *c, const struct oracle_trial 
 
 /* ---- one shape ------------------------------------------------------------------------------- */
 
-/* Finds the first element whose bits differ in two runs. */
 static bool find_difference(const struct oracle_trial *a, const struct oracle_trial *b, size_t *i,
                             uint64_t *k)
 {
@@ -146,10 +138,8 @@ static bool find_difference(const struct oracle_trial *a, const struct oracle_tr
     return false;
 }
 
-/* Compares run `x`, whose units ran in order, with a shuffled run of the shared object that
- * evaluations use. That object is compiled as C. If `x` was watched, its object was compiled as
- * C++. If the results differ, a third run (compiled as C, units in order) tells whether the
- * language or the order is the reason. */
+/* Compares run `x` with a shuffled run. The shuffled run is compiled as C, a watched `x` as C++. If
+ * they differ, a third run (C, in order) tells whether the language or the order is the reason. */
 static int check_same(struct oracle_check *c, const struct oracle_trial *x, const char *where,
                       struct err *err)
 {
@@ -219,10 +209,9 @@ static void check_at(struct oracle_check *c, const struct shape *s, const char *
 
 /* ---- all shapes ------------------------------------------------------------------------------ */
 
-/* Returns whether the check of an imported task leaves this shape out. It leaves out a shape that
- * was tried before: a network with fixed sizes has several workloads of one shape. It also leaves
- * out a shape with which the check would take too long. Shapes that would take too long are counted
- * in `left_out`, for a note. */
+/* For an imported task, leaves out a shape that was tried before, because a network with fixed
+ * sizes has several workloads of one shape. Leaves out and counts a shape that exceeds
+ * IMPORTED_OPS. */
 static bool is_left_out(struct oracle_check *c, const struct shape *s)
 {
     size_t n = c->t->axes.n;
@@ -275,8 +264,7 @@ static void check_wrong_answers(const struct oracle_check *c)
             }
 }
 
-/* Reports an output if the tolerance accepts a 0 in too many of its elements. This happens if
- * magnitudes are far too large: then almost every wrong element would pass. */
+/* With too large magnitudes, a 0 passes in too many elements. */
 static void check_share(const struct oracle_check *c)
 {
     for (size_t i = 0; i < c->t->tensors.n; i++)
@@ -292,7 +280,6 @@ static int build(struct oracle_check *c, struct err *err)
 {
     if (!file_exists(c->plain) && oracle_build(c->t, c->plain, err) < 0)
         return -1;
-    /* Only for a reference that Hone wrote: see MAX_WATCHED_TEXT. */
     bool is_long = c->t->graph_json && (strlen(c->t->reference_c) > MAX_WATCHED_TEXT ||
                                         c->t->phases.n > MAX_WATCHED_PHASES);
     if (!is_long && oracle_build_checked(c->t, c->checked, err) == 0)
@@ -325,8 +312,7 @@ void check_oracle(const struct task *t, const char *dir, struct task_check_resul
     for (size_t w = 0; w < t->workloads.n && r->problems.n == before && !interrupted(); w++)
         if (t->workloads.items[w].role != ROLE_TIME)
             check_workload(c, &t->workloads.items[w]);
-    /* The oracle does not see the addresses of tensors. So we leave out the workloads whose purpose
-     * is to displace addresses. */
+    /* The oracle does not see addresses, so we leave out the workloads that displace them. */
     for (size_t w = 0; w < t->regimes.n && r->problems.n == before && !interrupted(); w++)
         if (!t->regimes.items[w].offsets)
             check_workload(c, &t->regimes.items[w]);

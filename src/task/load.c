@@ -1,8 +1,8 @@
 /*
  * load.c - reads task.json into struct task: the top level, axes, tensors, scalars, constraints.
  *
- * After a problem the loader goes on. It skips only the parts that depend on the broken part, so
- * that one mistake gives one problem. It returns a task only if there was no problem.
+ * After a problem the loader goes on, and skips only what depends on the broken part. So one
+ * mistake gives one problem. It returns a task only if there was no problem.
  */
 #include "task/load.h"
 
@@ -15,7 +15,7 @@
 #include "task/regimes.h"
 
 #define TEXT_MAX 65536       /* bytes of the description */
-#define TORCH_MAX (1u << 20) /* bytes of "torch": a deep network may have a thousand tensors */
+#define TORCH_MAX (1u << 20) /* bytes of "torch": a deep network is long */
 #define EXPR_BYTES_MAX (256 * 1024)
 
 static const char *const class_names[CLASS_COUNT] = {
@@ -96,8 +96,7 @@ static const char *kind_of_name(const struct task *t, const char *name)
     return task_tensor_index(t, name) >= 0 ? "a tensor" : NULL;
 }
 
-/* Axes, scalars and tensors share one namespace, because plans refer to all of them just by
- * name. */
+/* Axes, scalars and tensors share one namespace, because plans refer to them just by name. */
 static bool name_is_free(struct loader *l, const struct json_node *n, const char *name)
 {
     const char *kind = kind_of_name(l->t, name);
@@ -119,7 +118,7 @@ static void load_axis(struct loader *l, const struct json_node *n, const char *n
     size_t type;
     if (!name_is_free(l, n, name))
         return;
-    /* Declares the name of a broken axis too, because other parts may refer to it. */
+    /* Declares a broken axis too, because other parts may refer to it. */
     if (json_node_object(n, 16) && json_node_need(n, "type", &c) &&
         json_node_word(&c, types, 2, &type)) {
         axis.is_const = type == 0;
@@ -187,7 +186,7 @@ static void load_scalar(struct loader *l, const struct json_node *n, const char 
     bool ok = load_dtype(n, &dtype);
     if (!json_node_need(n, "value", &c) || !json_node_real(&c, -0x1p53, 0x1p53, &value) || !ok)
         return;
-    /* Rounds the value to its dtype, so that kernel and oracle get the same value. */
+    /* Kernel and oracle must get the same value, so we round it to its dtype. */
     uint64_t bits = 0;
     dtype_store(dtype, &bits, value);
     double held = dtype_load(dtype, &bits);
@@ -227,8 +226,7 @@ static bool load_shape(struct loader *l, const struct json_node *n, struct task_
     return ok;
 }
 
-/* A tensor that is updated in place is declared as an input and as an output. Both declarations
- * must agree. */
+/* A tensor that is updated in place is declared as input and output. Both must agree. */
 static void load_in_place(const struct json_node *n, struct task_tensor *was,
                           const struct task_tensor *t)
 {
@@ -244,8 +242,7 @@ static void load_in_place(const struct json_node *n, struct task_tensor *was,
     was->is_output = true;
 }
 
-/* Whether "scalars" has given this scalar a value already. A FlashInfer-Bench definition may list a
- * scalar there and among its inputs. */
+/* A FlashInfer-Bench definition may list a scalar in "scalars" and among its inputs. */
 static bool has_scalar(const struct task *t, const char *name, enum dtype dtype)
 {
     vec_each (const struct task_scalar, s, &t->scalars)
@@ -301,8 +298,7 @@ static void load_tensors(struct loader *l, const char *what, bool output)
     }
 }
 
-/* Lists the names that expressions may use: axes, then integer scalars. load_document() calls this
- * twice, because a FlashInfer definition declares its scalars among the inputs. */
+/* Called twice, because a FlashInfer definition declares its scalars among the inputs. */
 static void load_names(struct loader *l)
 {
     struct task *t = l->t;
@@ -315,8 +311,8 @@ static void load_names(struct loader *l)
 
 /* ---- other keys ------------------------------------------------------------------------------ */
 
-/* The constraints of a FlashInfer-Bench definition are Python. If a constraint is not also an
- * expression in our language, we keep it as text and do not check it. */
+/* The constraints of a FlashInfer-Bench definition are Python. We check only those that are also in
+ * our expression language. */
 static void load_constraints(struct loader *l)
 {
     struct json_node n;
@@ -342,8 +338,7 @@ static void load_constraints(struct loader *l)
     }
 }
 
-/* Reads a key that Hone's tasks must have. FlashInfer-Bench definitions and drafts need not have
- * it. */
+/* Reads a key that only Hone's finished tasks must have. */
 static bool hone_key(struct loader *l, const char *key, struct json_node *out)
 {
     return l->t->is_definition || l->draft ? json_node_get(&l->root, key, out)
@@ -458,7 +453,7 @@ static void load_texts(struct loader *l)
         json_node_str(&n, TASK_MAX_REFERENCE, &t->reference_py);
 }
 
-/* Keeps the graph as text. torch/task.h reads it, and compares it with the task's tensors. */
+/* torch/task.h reads the graph, and compares it with the task's tensors. */
 static void load_graph(struct loader *l)
 {
     struct json_node n;
@@ -495,8 +490,7 @@ static void load_document(struct loader *l)
         "baselines",
         "flags",
         "origin",     /* export/origin.h reads it */
-        "definition", /* the FlashInfer-Bench definition that the task was made from, which
-                         export/as_flashinfer.c reads */
+        "definition", /* the origin of an imported task; export/as_flashinfer.c reads it */
         "tags",
         /* keys of FlashInfer-Bench */
         "reference",
@@ -517,11 +511,11 @@ static void load_document(struct loader *l)
     if (!load_axes(l))
         return; /* everything else refers to axes */
     load_scalars(l);
-    load_names(l); /* the names of axes, because shapes use them */
+    load_names(l); /* shapes use the axes */
     load_tensors(l, "inputs", false);
     load_tensors(l, "outputs", true);
     l->t->names.n = 0;
-    load_names(l); /* again, now with the scalars that a definition lists among its inputs */
+    load_names(l); /* again, with the scalars that a definition lists among its inputs */
     load_constraints(l);
     if (l->draft)
         return;

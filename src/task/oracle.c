@@ -1,9 +1,9 @@
 /*
  * oracle.c - compiles a task's reference.c into a shared object, the oracle, and runs it.
  *
- * Each phase of reference.c is one function of the shared object (ref_phase_fn in job/ref_ctx.h). A
- * call of it computes a range of the phase's units. Several threads share the units of a phase
- * (job/crew.h). The result of a unit does not depend on the thread that computes it.
+ * Each phase of reference.c is one function (ref_phase_fn in job/ref_ctx.h), which computes a range
+ * of units. Several threads share the units of a phase (job/crew.h). The result of a unit does not
+ * depend on the thread.
  */
 #include "task/oracle.h"
 
@@ -21,12 +21,12 @@
 #include "sys/file.h"
 #include "sys/proc.h"
 
-#define LONG_SOURCE_BYTES (400u << 10) /* a longer text is compiled with fewer optimizations */
+#define LONG_SOURCE_BYTES (400u << 10) /* a longer text gets fewer optimizations */
 #define COMPILE_LIMIT_BYTES (2ull << 30)
 #define SO_MAX_BYTES (64ull << 20)
 #define MAX_THREADS 256
-/* If a step of a repeated phase has fewer operations than this, one thread runs the phase: after
- * each step, threads would wait for each other as long as the step takes. */
+/* If a step of a repeated phase has fewer operations, one thread runs the phase: several threads
+ * would wait for each other as long as the step takes. */
 #define SMALL_STEP_OPS 1e5
 #define HUGE_PAGE ((size_t)2 << 20)
 
@@ -49,8 +49,7 @@ static void add_prelude(struct strbuf *out, const struct task *t)
         add_enum(out, "HS", t->scalars.items[i].name, i);
 }
 
-/* Returns 1 if the line is `#include "hone_ref.h"`, 0 if it includes nothing, -1 for any other
- * include. */
+/* Returns 1 for `#include "hone_ref.h"`, -1 for any other include, 0 for other lines. */
 static int include_kind(const char *line, const char *end)
 {
     static const char own[] = "\"hone_ref.h\"";
@@ -69,8 +68,7 @@ static int include_kind(const char *line, const char *end)
                                                                                             : -1;
 }
 
-/* Appends reference.c without its include, because hone_ref.h is already there. Keeps line
- * numbers. */
+/* Leaves out the include, because hone_ref.h is already there, but keeps line numbers. */
 static int add_reference(struct strbuf *out, const struct task *t, struct err *err)
 {
     unsigned lineno = 1;
@@ -132,8 +130,8 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
-/* Runs a compiler or linker. Its temporary files go into the temporary directory that holds c_path,
- * so they vanish with this directory, even if an interrupt ends the compiler. */
+/* Temporary files go into the directory of c_path. So they vanish with it, even if an interrupt
+ * ends the compiler. */
 static int run_compiler(const char *const *argv, const char *c_path, const char *name,
                         struct err *err)
 {
@@ -183,8 +181,8 @@ static int compile_plain(const char *c_path, const char *so_path, const char *na
     return run_compiler(argv, c_path, name, err);
 }
 
-/* Compiles with -fsanitize but links without it. The compiled code calls functions of the
- * compiler's sanitizer library; hone_ref_checked.h defines them itself. */
+/* Links without -fsanitize: hone_ref_checked.h itself defines the functions of the sanitizer's
+ * library. */
 static int compile_checked(const char *c_path, const char *so_path, const char *name,
                            struct err *err)
 {
@@ -315,8 +313,8 @@ static int run_phases(void *so, const struct shape *s, struct ref_ctx *ctx, unsi
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* Allocates the scratch, in huge pages if it is large. An oracle may read scratch with a large
- * stride, and in small pages most of such reads would miss the TLB. Free it with free(). */
+/* A large scratch gets huge pages: an oracle may read it with a large stride, and most such reads
+ * would miss the TLB with small pages. Free it with free(). */
 static void *scratch_alloc(size_t bytes)
 {
     if (bytes < 4 * HUGE_PAGE)

@@ -1,6 +1,6 @@
 /*
- * oracle_trial.c - runs an oracle (the compiled reference of a task) in a child process with
- * limits, and finds out how the process ended.
+ * oracle_trial.c - runs an oracle (a task's compiled reference) in a child process with limits, and
+ * finds out how the process ended.
  */
 #include "task/oracle_trial.h"
 
@@ -25,16 +25,14 @@
 #include "task/oracle.h"
 #include "task/oracle_watch.h"
 
-/* An imported task has a graph (t->graph_json), from which Hone wrote its reference.c. It gets
- * IMPORTED_PATIENCE times as much CPU time as other tasks. */
+/* Hone wrote the reference.c of an imported task from its graph (t->graph_json). Such a reference
+ * gets IMPORTED_PATIENCE times as much CPU time. */
 enum { CPU_SECONDS = 10, WALL_SECONDS = 600, IMPORTED_PATIENCE = 6 };
-/* The limit on the CPU time is CPU_SECONDS, or what the oracle's operations take at this rate if
- * that is longer. */
+/* The limit on CPU time is what the operations take at this rate, but at least CPU_SECONDS. */
 static const double FLOPS_PER_SECOND = 1e8;
-/* With more operations than this, an imported task's units run on all cores. */
+/* With more operations, an imported task's units run on all cores. */
 static const double ONE_THREAD_OPS = 2e7;
-/* If a run of an imported task's oracle has at least this many operations, a file keeps its
- * results. Then later runs with the same data need not compute them again. */
+/* From this many operations on, a file keeps the results of an imported task for later runs. */
 static const double LONG_OPS = 1e8;
 #define MEMORY_BYTES (UINT64_C(16) << 30)
 
@@ -93,22 +91,20 @@ void oracle_trial_release(struct oracle_trial *x)
 
 /* ---- in the child process -------------------------------------------------------------------- */
 
-/* Messages from the child process, in memory that it shares with us. */
+/* Messages from the child process, in shared memory. */
 struct report {
     char text[1800];
-    /* The unit that runs now. If `phase` is -1, none runs. If `unit` is -1, several units of the
-     * phase run. If `step` is -1, the phase is not repeated. */
+    /* What runs now. `phase` is -1 if nothing runs, `unit` is -1 if several units run, and `step`
+     * is -1 if the phase is not repeated. */
     volatile int64_t phase, unit, step;
 };
 
 struct child {
-    struct oracle_ctx x; /* must be the first member, because watch() casts a pointer to its `ref`
-                            to struct child */
+    struct oracle_ctx x; /* first, because watch() casts a pointer to its `ref` to struct child */
     struct oracle_watch watch;
     struct report *report;
 };
 
-/* Returns a text such as " of step 3", or "" if the phase is not repeated. */
 static const char *step_text(const struct report *r, char *text, size_t size)
 {
     text[0] = '\0';
@@ -130,8 +126,7 @@ static void watch(const struct ref_ctx *ctx, int kind, int tensor, int64_t i, in
     oracle_watch_access(&c->watch, kind, tensor, i, line);
 }
 
-/* Where on_undefined() reports to. It is static, because the handlers of the compiler's checks get
- * no argument for it. */
+/* Static, because the handlers of the compiler's checks get no argument for it. */
 static struct report *undefined_to;
 
 static void on_undefined(const char *what, const char *file, int line)
@@ -142,7 +137,7 @@ static void on_undefined(const char *what, const char *file, int line)
     give_up(undefined_to, text);
 }
 
-/* Returns unit number k of an order that visits all n units in steps of about 0.618 * n. */
+/* Returns unit k of an order that visits all n units in steps of about 0.618 * n. */
 static int64_t shuffled(int64_t k, int64_t n)
 {
     if (n <= 1)
@@ -161,7 +156,6 @@ static int64_t shuffled(int64_t k, int64_t n)
     return (int64_t)(((__int128)k * step + n / 2) % n);
 }
 
-/* Runs the units of one step of phase i, one after the other. */
 static void run_step(struct child *c, const struct oracle_phase *p, size_t i, const char *fn,
                      int64_t step, enum oracle_mode mode)
 {
@@ -188,7 +182,7 @@ static int run_units(struct child *c, void *so, const struct shape *s, enum orac
             return -1;
         c->report->phase = (int64_t)i;
         if (mode == ORACLE_IN_ORDER && threads > 1 && s->task->graph_json) {
-            /* Hone wrote this reference, so its units do not depend on each other. */
+            /* The units of a reference that Hone wrote do not depend on each other. */
             c->report->unit = -1;
             oracle_run_phase(&p, threads);
             continue;
@@ -212,8 +206,7 @@ static int run_here(struct oracle_trial *x, const char *so_path, enum oracle_mod
         *noise = x->noise_seed;
     if (oracle_ctx_init(&c.x, x->shape, x->in, x->value, x->mag, err) < 0)
         return -1;
-    /* Fills the scratch with a number that is different in the shuffled mode. So results that
-     * depend on unwritten scratch differ between the modes. */
+    /* So results that depend on unwritten scratch differ between the modes. */
     for (int64_t i = 0; i <= c.x.ref.scratch_elems; i++)
         c.x.ref.scratch[i] = mode == ORACLE_SHUFFLED ? 1e30 : -12345.678;
     if (mode == ORACLE_WATCHED) {
@@ -236,7 +229,7 @@ static void limit(int what, uint64_t soft, uint64_t hard)
 static uint64_t cpu_seconds(const struct shape *s)
 {
     uint64_t seconds = (uint64_t)MAX(CPU_SECONDS, oracle_operations(s) / FLOPS_PER_SECOND);
-    /* A reference that Hone wrote always ends. It also computes rounding errors, which takes
+    /* A reference that Hone wrote always ends, but also computes rounding errors, which takes
      * longer. */
     return s->task->graph_json ? seconds * IMPORTED_PATIENCE : seconds;
 }
@@ -253,7 +246,7 @@ static void set_limits(const struct shape *s)
 #ifndef __SANITIZE_ADDRESS__ /* ASan reserves terabytes */
     limit(RLIMIT_DATA, MEMORY_BYTES, MEMORY_BYTES);
 #endif
-    /* The process may read files, because it loads the oracle, but it may not change any. */
+    /* The process must read files to load the oracle, but may not change any. */
     static const char *const readable[] = {"/", NULL};
     struct jail jail = {.read = readable, .net = JAIL_NET_NONE, .optional = true};
     int fd = -1;
@@ -297,8 +290,7 @@ static int wait_for(pid_t pid, const struct shape *s, const struct report *r, st
     return 0;
 }
 
-/* Returns the path of the file that keeps the results of this run (see LONG_OPS), or NULL if no
- * file keeps them. The caller frees the path. */
+/* Returns the file that keeps the results of this run (LONG_OPS), or NULL. The caller frees it. */
 static char *results_path(const struct oracle_trial *x, const char *so, enum oracle_mode mode)
 {
     const struct task *t = x->shape->task;

@@ -7,8 +7,8 @@
  *     json_node_only(&root, keys, ARRAY_LEN(keys));               reports unknown keys
  *     if (json_node_need(&root, "name", &n)) json_node_str(&n, 100, &name);
  *
- * If a value is wrong, a function reports a problem and returns false. Then the caller goes on with
- * the next value, so that the user sees all problems of a file at once. Tasks and plans use this.
+ * If a value is wrong, a function reports a problem and returns false. The caller goes on with the
+ * next value, so that the user sees all problems of a file at once.
  */
 #ifndef TASK_READER_H
 #define TASK_READER_H
@@ -30,11 +30,11 @@ struct problem_log {
     const char *text; /* the text in which places are looked up */
     size_t len;
     struct problem_vec *out;
-    size_t n; /* how many problems were reported so far */
+    size_t n; /* problems so far */
 };
 
-/* Reports a problem with the value (or, with at_key, the key) that a JSON pointer names. The
- * problem's place is `within` columns after the beginning of that value or key. */
+/* Reports a problem with the value, or with at_key the key, that a JSON pointer names. Its place is
+ * `within` columns after the beginning of the value or key. */
 void problem_at(struct problem_log *r, const char *pointer, bool at_key, size_t within,
                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
@@ -45,47 +45,44 @@ struct json_node {
     const char *path; /* JSON pointer */
 };
 
-/* Parses r->text, which must be a JSON object. The JSON lives until json_node_root_release().
- * Strings and expressions that are read from it live in the arena. */
+/* Parses r->text, which must be a JSON object. The JSON lives until json_node_root_release(), but
+ * strings and expressions read from it live in the arena. */
 bool json_node_root(struct json_node *out, struct problem_log *r, struct arena *a);
 void json_node_root_release(struct json_node *root);
 
-/* Report a problem with this value, or with its key. */
 void json_node_bad(const struct json_node *n, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void json_node_bad_key(const struct json_node *n, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns the place of the value; zeros if it cannot be found. */
+/* Returns zeros if the value cannot be found. */
 struct task_place json_node_place(const struct json_node *n);
 
-/* Return whether the object has the member, and set *out to it. json_node_need reports a missing
- * member, json_node_get does not. A member whose value is null is not missing. */
+/* Return whether the object has the member, and set *out. Only json_node_need() reports a missing
+ * member. A member with the value null is not missing. */
 bool json_node_get(const struct json_node *obj, const char *key, struct json_node *out);
 bool json_node_need(const struct json_node *obj, const char *key, struct json_node *out);
 struct json_node json_node_member(const struct json_node *obj, const char *key,
                                   const json_t *value);
 struct json_node json_node_item(const struct json_node *arr, size_t i);
-/* Reports every key that is not in the list `known`, and suggests the most similar key of the
- * list. */
+/* Reports every key that is not in `known`, and suggests a similar key. */
 bool json_node_only(const struct json_node *obj, const char *const *known, size_t n);
 
-/* Each of these reads a value of one type. It reports a value of another type, a value with more
- * than `max` members, items or bytes, and a number that is not from lo to hi. */
+/* These report a value of another type, one with more than `max` members, items or bytes, and a
+ * number outside lo to hi. */
 bool json_node_object(const struct json_node *n, size_t max_members);
 bool json_node_array(const struct json_node *n, size_t max_items);
 bool json_node_str(const struct json_node *n, size_t max, const char **out);
 bool json_node_int(const struct json_node *n, int64_t lo, int64_t hi, int64_t *out);
 bool json_node_real(const struct json_node *n, double lo, double hi, double *out);
 bool json_node_flag(const struct json_node *n, bool *out);
-/* Reads one of a list of words; *out is its index. */
+/* *out is the index of the word. */
 bool json_node_word(const struct json_node *n, const char *const *words, size_t nwords,
                     size_t *out);
-/* Reads a string, or an integer that is not negative, as an expression over names. */
+/* Reads a string, or an integer that is not negative, as an expression. */
 bool json_node_expr(const struct json_node *n, const char *const *names, size_t nnames,
                     struct expr **out);
-/* Checks that `name` is a C identifier of at most 64 characters, as a key that names an axis, a
- * tensor or a workspace must be. */
+/* Checks that `name` is a C identifier of at most 64 characters. */
 bool json_node_name_ok(const struct json_node *n, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * regime_axes.c - finds out which sizes the axes of a task allow, and chooses those at which
- * kernels often go wrong.
+ * regime_axes.c - finds which sizes the axes of a task allow, and chooses those at which kernels
+ * often go wrong.
  */
 #include "task/regime_axes.h"
 
@@ -68,8 +68,8 @@ int64_t axes_nearest(const struct regime_axes *b, size_t axis, int64_t v, int st
     return 0;
 }
 
-/* Reads a constraint `AXIS == expression` or `expression == AXIS`. Returns the expression; NULL if
- * the constraint has another form, or if the expression depends on AXIS. */
+/* Returns the expression of a constraint `AXIS == expression` or `expression == AXIS`. NULL if the
+ * constraint has another form, or the expression depends on AXIS. */
 static struct expr *value_in(struct regime_axes *b, const char *text, size_t axis)
 {
     const char *eq = strstr(text, "=="), *name = b->t->axes.items[axis].name;
@@ -93,7 +93,7 @@ static struct expr *value_in(struct regime_axes *b, const char *text, size_t axi
     return NULL;
 }
 
-/* Like axes_depend(). Axes that depend on each other in a circle count as dependent. */
+/* Axes that depend on each other in a circle count as dependent. */
 static bool depends_within(const struct regime_axes *b, size_t of, size_t axis, int depth)
 {
     const struct expr *e = b->axis[of].follows;
@@ -135,10 +135,8 @@ double axes_flops(const struct regime_axes *b, const struct shape *s)
     return product;
 }
 
-/* A task is heavy if it computes more than 16 flops for each element of its tensors. Counts the
- * flops at a shape in which every axis that is not constant is 64 (the size of a tile). An axis
- * that is smaller than 64 in all workloads of the task has its largest size in these workloads
- * instead. */
+/* A task is heavy if it computes more than 16 flops for each element of its tensors, when its axes
+ * have the size of a tile, 64, or their largest size if that is smaller. */
 static bool is_heavy(struct regime_axes *b)
 {
     int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};
@@ -177,10 +175,9 @@ static void read_axes(struct regime_axes *b)
             b->axis[i].least = axes_allow(b, i, v) ? v : 0;
 }
 
-/* Finds the vector axes: the inner axes (those of a tensor's innermost extent) along which a kernel
- * uses vectors. A vector axis must be free, and at least one of the sizes 16, 32, 48 and 64 must be
- * allowed for it. An axis may be inner in one tensor and count the rows of another. Such an axis is
- * a vector axis only in two cases: the task is heavy, or all inner axes count rows. */
+/* Finds the inner axes along which a kernel uses vectors. They are free, and allow one of the sizes
+ * 16, 32, 48 and 64. An inner axis that also counts the rows of a tensor is a vector axis only if
+ * the task is heavy, or if all inner axes count rows. */
 static void find_vector_axes(struct regime_axes *b)
 {
     bool any = false;
@@ -194,7 +191,7 @@ static void find_vector_axes(struct regime_axes *b)
     }
 }
 
-/* If an inner axis follows from other axes by a constraint, marks these axes as inner too. */
+/* If an inner axis follows from other axes, these are inner too. */
 static void spread_inner(struct regime_axes *b)
 {
     for (size_t k = 0; k < axes_count(b); k++)
@@ -233,8 +230,8 @@ static void add_around(struct regime_axes *b, size_t axis, int64_t v, bool alone
     }
 }
 
-/* Adds sizes that are multiples of one vector width but not of the next larger one: some just above
- * a warp, some just above a block. */
+/* Adds sizes just above a warp or a block that are multiples of one vector width, but not of the
+ * next larger one. */
 static void add_multiples(struct regime_axes *b, size_t axis, bool vectors)
 {
     static const int64_t after[] = {32, 1024};
@@ -253,11 +250,9 @@ static bool has_bytes(const struct task *t)
     return false;
 }
 
-/* Chooses the values of an axis. An axis that only counts rows gets fewer values, because many
- * kernels give each row a block, which makes rows expensive to emulate. Such an axis gets the sizes
- * around 32 and 64, and 129, 256 and 257. The usual tile sizes are 64, 128 and 256. The size 256 is
- * a multiple of all of them, and 257 is just above it. The size 129 is just above a tile of 128.
- * The size 63, one of those around 64, is below all these tiles. */
+/* An axis that only counts rows gets fewer values, because many kernels give each row a block,
+ * which is expensive to emulate. The usual tiles are 64, 128 and 256. The sizes 63, 129 and 257 are
+ * next to them, and 256 is a multiple of all. */
 static void choose_values(struct regime_axes *b, size_t axis)
 {
     static const int64_t steps[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};

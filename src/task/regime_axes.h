@@ -1,10 +1,9 @@
 /*
  * regime_axes.h - which values the axes of a task may have, and which of these values matter.
  *
- * For each axis this part lists the sizes at which kernels go wrong: just below, at and above a
- * warp, a tile, a block. Kernels use vectors along an axis on which memory is contiguous. So the
- * sizes of such an axis differ from those of an axis that counts rows. regimes.c combines the sizes
- * into shapes.
+ * For each axis we list the sizes at which kernels go wrong: just below, at and above a warp, a
+ * tile, a block. Kernels use vectors along an axis on which memory is contiguous, so its sizes
+ * differ from those of an axis that counts rows. regimes.c combines the sizes into shapes.
  *
  *     struct regime_axes a;
  *     axes_read(&a, task);
@@ -19,21 +18,21 @@
 enum {
     MAX_VALUES = 56,
     VECTOR = 16,    /* the widest vector has 16 bytes, and at most 16 elements */
-    MAX_SCAN = 4200 /* searches for a value of an axis try the values from 1 to this */
+    MAX_SCAN = 4200 /* searches for a value of an axis try 1 to this */
 };
 
 struct axis_value {
     int64_t v;
     const char *text; /* "just above a warp (32)" */
-    bool alone;       /* also used alone: with the least value of every other axis */
+    bool alone;       /* also used with the least value of every other axis */
 };
 
 struct axis_info {
     bool is_const;
-    bool inner;           /* the innermost extent of some tensor depends on the axis */
-    bool outer;           /* an extent that is not the innermost depends on the axis */
-    struct expr *follows; /* the axis equals this expression, by a constraint; NULL = free */
-    int64_t least; /* the smallest value up to MAX_SCAN that axes_allow() accepts; 0 = none */
+    bool inner;           /* the innermost extent of a tensor depends on it */
+    bool outer;           /* another extent of a tensor depends on it */
+    struct expr *follows; /* its value, by a constraint; NULL = free */
+    int64_t least; /* the smallest value that axes_allow() accepts, up to MAX_SCAN; 0 = none */
     int64_t most;  /* the largest value in the task's own workloads */
     bool vectors;  /* kernels use vectors along it: see find_vector_axes() */
     size_t n;
@@ -46,7 +45,6 @@ struct regime_axes {
     bool heavy; /* much arithmetic for each element, as in a product of matrices */
 };
 
-/* Reads the axes of the task, and chooses the values that matter. */
 void axes_read(struct regime_axes *a, struct task *t);
 
 size_t axes_count(const struct regime_axes *a);
@@ -54,15 +52,14 @@ size_t axes_count(const struct regime_axes *a);
 bool axes_is_free(const struct regime_axes *a, size_t i);
 /* Whether the value is from 1 to `most`, and the constraints that name only this axis allow it. */
 bool axes_allow(const struct regime_axes *a, size_t axis, int64_t v);
-/* Returns the allowed value nearest to v in direction `step` (1 or -1), at most v/4 + 1 away; 0 if
- * there is none. */
+/* Returns the nearest allowed value from v in direction `step` (1 or -1), at most v/4 + 1 away; 0
+ * if there is none. */
 int64_t axes_nearest(const struct regime_axes *a, size_t axis, int64_t v, int step);
-/* Whether the value of axis `of` depends on `axis`, directly or through other axes. */
+/* Whether axis `of` depends on `axis`, directly or through other axes. */
 bool axes_depend(const struct regime_axes *a, size_t of, size_t axis);
 /* Writes the constant axes and the integer scalars to x. */
 void axes_fill_scalars(const struct task *t, int64_t *x);
-/* Returns the task's `flops` at this shape. A task without `flops` gets twice the product of its
- * axes. */
+/* The task's `flops` at this shape; without `flops`, twice the product of its axes. */
 double axes_flops(const struct regime_axes *a, const struct shape *s);
 
 #endif

@@ -1,21 +1,18 @@
 /*
  * regimes.c - chooses the workloads of t->regimes. regime_axes.c lists the sizes that matter.
  *
- * This file makes a list of goals, such as "axis C is 33" or "R is odd and C is a multiple of 16".
- * It takes the first goal that no workload covers yet and tries some shapes that cover it. It adds
- * the shape that covers the most goals for its cost. So one workload serves several goals.
+ * We list goals, such as "axis C is 33" or "R is odd and C is a multiple of 16". For each goal that
+ * no workload covers yet, we add the shape that covers most goals for its cost.
  *
- * In some workloads a tensor has a displaced address: it begins a few elements after an aligned
- * address. These workloads are separate. A kernel that gets a displaced address usually takes
- * its plain path, which would hide a mistake of the vectorised path. So these workloads cover no
- * goal about sizes. Most of them have sizes that are multiples of every vector width.
+ * Other workloads displace addresses: a tensor begins a few elements after an aligned address. They
+ * cover no goals about sizes, because a kernel then usually takes its plain path, which hides
+ * mistakes of the vectorised path.
  *
  * Invariants:
- *   1. Every shape satisfies the constraints, and no axis exceeds its largest value in the task's
- *      own workloads.
- *   2. By the estimate of cost_ms(), one shape costs at most MAX_MS, and all shapes together at
- *      most total_ms().
- *   3. The choice is a function of the task: the random numbers have a constant seed.
+ *   1. Every shape satisfies the constraints. No axis exceeds its largest value in the task's own
+ *      workloads.
+ *   2. By the estimate of cost_ms(), one shape costs at most MAX_MS, and all together total_ms().
+ *   3. The choice depends only on the task.
  */
 #include "task/regimes.h"
 
@@ -27,18 +24,17 @@
 
 enum {
     MAX_REGIMES = 136,
-    MAX_TRIES = 20000, /* shapes that are tried in all; a limit, because a task may be hostile */
-    SHAPE_TRIES = 16   /* shapes that are tried for one goal */
+    MAX_TRIES = 20000, /* shapes tried in all, because a task may be hostile */
+    SHAPE_TRIES = 16   /* shapes tried for one goal */
 };
 static const double MAX_MS = 45, TOTAL_MS = 650, HEAVY_TOTAL_MS = 1000; /* see invariant 2 */
 
-/* GOAL_ALONE: `axis` is v, and all other axes have their least values. GOAL_VALUE: `axis` is v, and
- * all other axes are above their least values. GOAL_PAIR: the sizes of `axis` and `other` are in
- * the given classes. */
+/* GOAL_ALONE: `axis` is v, and all other axes have their least values.
+ * GOAL_VALUE: `axis` is v, and all other axes are above their least values.
+ * GOAL_PAIR: the sizes of `axis` and `other` are in the given classes. */
 enum goal_kind { GOAL_ALONE, GOAL_VALUE, GOAL_PAIR };
 
-/* class_of() says which sizes are in a class. A goal can ask only for the classes before
- * SIZE_CLASSES. */
+/* See class_of(). Goals use only the classes before SIZE_CLASSES. */
 enum size_class { SIZE_ONE, SIZE_ODD, SIZE_TWICE_ODD, SIZE_VECTORS, SIZE_CLASSES, SIZE_OTHER };
 
 struct goal {
@@ -47,8 +43,7 @@ struct goal {
     int64_t v;
     enum size_class of_axis, of_other; /* only for GOAL_PAIR */
     const char *text;
-    /* Only for GOAL_VALUE. Set after no shape was found in which all other axes are above their
-     * least values. Then one other axis above its least value is enough. */
+    /* No shape covered this GOAL_VALUE, so one other axis above its least value is enough. */
     bool relaxed;
     bool done;
 };
@@ -71,8 +66,7 @@ static double total_ms(const struct builder *b)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* Returns the number of rows of the largest tensor, because a kernel may give each of these rows to
- * a block. If several tensors are largest, takes the tensor with the fewest rows. */
+/* The rows of the largest tensor; of equally large tensors, the fewest rows. */
 static uint64_t rows_of(const struct shape *s)
 {
     uint64_t most = 0, rows = 1;
@@ -101,9 +95,8 @@ static uint64_t round_up(uint64_t n, uint64_t m)
     return (n + m - 1) / m * m;
 }
 
-/* Estimates how long the emulator needs for a shape. Heavy tasks do much arithmetic for each
- * element (regime_axes.h). Their kernels compute whole tiles of the largest output, whatever its
- * size. Other kernels often give each row to a block. */
+/* Estimates the emulator's time. Kernels of heavy tasks, such as products of matrices, compute
+ * whole tiles of the largest output. Other kernels often give each row to a block. */
 static double cost_ms(const struct builder *b, const struct shape *s)
 {
     double ms = 0.4 + 2e-4 * elems_of(s), tiles = 0;
@@ -122,7 +115,7 @@ static double cost_ms(const struct builder *b, const struct shape *s)
     return ms + 12e-6 * tiles;
 }
 
-/* Computes the axes that follow from others. Returns false if one of them has no value. */
+/* Computes axes that follow from other axes. Returns false if one has no value. */
 static bool complete(const struct builder *b, int64_t *x)
 {
     for (size_t pass = 0; pass < axes_count(&b->ax); pass++) {
@@ -142,7 +135,6 @@ static bool complete(const struct builder *b, int64_t *x)
     return true;
 }
 
-/* Writes the axes into a workload. */
 static struct task_workload workload_at(struct builder *b, const int64_t *x, struct arena *a)
 {
     struct task_workload w = {.role = ROLE_SMOKE, .name = "", .place = b->t->workloads_place};
@@ -152,7 +144,7 @@ static struct task_workload workload_at(struct builder *b, const int64_t *x, str
     return w;
 }
 
-/* Completes the axes and returns the cost of the shape. Returns -1 if the shape is not allowed. */
+/* Returns the cost, or -1 if the shape is not allowed. */
 static double try_shape(struct builder *b, int64_t *x)
 {
     if (++b->tries > MAX_TRIES || !complete(b, x))
@@ -248,8 +240,6 @@ static void set_goals(struct builder *b)
                                                                    classes[c % SIZE_CLASSES])});
 }
 
-/* Draws a value for an axis that the goal leaves open. It is a multiple of the vector width, a
- * value that matters for the axis (regime_axes.h), or a small value. */
 static int64_t draw_value(struct builder *b, size_t axis)
 {
     static const int64_t small[] = {2, 3, 4, 5, 8, 16, 17, 32, 33}, vectors[] = {16, 32, 48, 64};
@@ -276,8 +266,7 @@ static int64_t draw_class(struct builder *b, size_t axis, enum size_class c)
     return 0;
 }
 
-/* Changes one free axis so that `axis`, which follows from it, gets the value v. Returns false if
- * that is not possible. */
+/* Changes a free axis so that `axis`, which depends on it, becomes v. */
 static bool steer(struct builder *b, int64_t *x, size_t axis, int64_t v)
 {
     for (size_t j = 0; j < axes_count(&b->ax); j++) {
@@ -294,9 +283,8 @@ static bool steer(struct builder *b, int64_t *x, size_t axis, int64_t v)
     return false;
 }
 
-/* Returns the smallest allowed value above the least value. Along an axis with vectors, the value
- * is also a multiple of VECTOR, so that a kernel may still take its vectorised path. Returns the
- * least value if no value up to least + 64 fits. */
+/* Returns the smallest allowed value above the least, or the least if none is near. Along an axis
+ * with vectors it is a multiple of VECTOR, so that a kernel may take its vectorised path. */
 static int64_t second_least(const struct builder *b, size_t axis)
 {
     int64_t least = b->ax.axis[axis].least;
@@ -306,9 +294,7 @@ static int64_t second_least(const struct builder *b, size_t axis)
     return least;
 }
 
-/* Sets the axes that a goal leaves open. They get their least values (GOAL_ALONE), values a little
- * larger (in the first try), or random values. For a relaxed goal, one axis a little above its
- * least value is enough. */
+/* The first try takes the smallest values that serve the goal. Later tries take random values. */
 static void set_open_axes(struct builder *b, const struct goal *g, bool first, int64_t *x)
 {
     size_t larger = SIZE_MAX;
@@ -328,7 +314,7 @@ static void set_open_axes(struct builder *b, const struct goal *g, bool first, i
     }
 }
 
-/* Chooses values of the axes that cover the goal. Returns false if it finds none. */
+/* Returns false if steer() fails. */
 static bool draw_shape(struct builder *b, const struct goal *g, bool first, int64_t *x)
 {
     axes_fill_scalars(b->t, x);
@@ -349,8 +335,7 @@ static uint32_t offset_of(const uint32_t *offsets, size_t tensor)
     return offsets ? offsets[tensor] : 0;
 }
 
-/* Whether a workload of t->regimes has this shape and these offsets already. This happens if the
- * constraints allow few values: then several goals lead to the same shape. */
+/* Several goals may lead to the same workload. */
 static bool exists(const struct builder *b, const int64_t *x, const uint32_t *offsets)
 {
     vec_each (const struct task_workload, w, &b->t->regimes) {
@@ -377,8 +362,7 @@ static void add_workload(struct builder *b, const int64_t *x, const uint32_t *of
     *vec_push(&b->t->regimes) = w;
 }
 
-/* Returns in which turn, 0 to 2, a goal is covered. There may not be time for all goals, so small
- * sizes come first, then pairs, then large sizes. */
+/* Time may run out, so small sizes come first, then pairs, then large sizes. */
 static int turn_of(const struct goal *g)
 {
     return g->kind == GOAL_PAIR ? 1 : g->v <= 65 ? 0 : 2;
@@ -418,9 +402,9 @@ static void cover(struct builder *b, struct goal *g)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* Sets the axes to a shape whose innermost extents are multiples of every vector width: `v` along
- * the inner axes, `rows` along the others. An axis that is both inner and outer (regime_axes.h)
- * gets just one vector if another axis can be long, because many rows are expensive. */
+/* Sets inner axes to `v`, a multiple of every vector width, and other axes to `rows`, or as near as
+ * the axis allows. An inner axis without `vectors` gets only VECTOR elements: it counts rows too
+ * (regime_axes.h), and rows are expensive. */
 static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, int64_t *x)
 {
     axes_fill_scalars(b->t, x);
@@ -435,10 +419,9 @@ static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, i
     }
 }
 
-/* Finds a shape of the kind that set_vector_shape() makes, with a `v` of at most `size`. Prefers a
- * shape that costs at most `limit` ms; if there is none, takes one that costs more. Returns the
- * cost, or -1 if no shape is allowed. Heavy tasks, such as products of matrices, get as many rows
- * as columns, because their kernels may ask for whole tiles. */
+/* Finds a shape with a `v` of at most `size`, for at most `limit` ms if possible. Returns its cost,
+ * or -1 if there is none. Heavy tasks first get as many rows as columns, because their kernels may
+ * need whole tiles. */
 static double vector_shape(struct builder *b, int64_t size, double limit, int64_t *x)
 {
     size_t row_axes = 0;
@@ -458,7 +441,6 @@ static double vector_shape(struct builder *b, int64_t size, double limit, int64_
     return -1;
 }
 
-/* Which tensors have a displaced address: one, all but one, or all. */
 enum displaced { ONLY, ALL_BUT, ALL };
 
 static uint32_t elems_for(const struct task_tensor *t, uint32_t bytes)
@@ -466,10 +448,9 @@ static uint32_t elems_for(const struct task_tensor *t, uint32_t bytes)
     return MAX(bytes / (uint32_t)dtype_bytes(t->dtype), 1u);
 }
 
-/* Adds a workload with displaced addresses. `who` and the tensor `one` say which addresses. `bytes`
- * says how far: 0 means by one element. VECTOR - 1 means to the last element before a multiple of
- * 16 bytes. Any other number means by that many bytes. An address may be displaced only by a
- * multiple of the alignment that the task promises. */
+/* `bytes` is the distance by which addresses are displaced. 0 means one element, and VECTOR - 1 the
+ * last element before a multiple of 16 bytes. The distance must keep the alignment that the task
+ * promises. */
 static void displace(struct builder *b, const int64_t *x, double ms, enum displaced who, size_t one,
                      uint32_t bytes)
 {
@@ -501,8 +482,6 @@ static void displace(struct builder *b, const int64_t *x, double ms, enum displa
     add_workload(b, x, offsets, ms, arena_printf(&t->arena, "%s %s", which, how));
 }
 
-/* Adds workloads with displaced addresses at one shape. If `thorough`, also displaces all tensors
- * but one, and displaces by more than an element. */
 static void displace_at(struct builder *b, const int64_t *x, double ms, bool thorough)
 {
     const struct task *t = b->t;
@@ -521,8 +500,7 @@ static void displace_at(struct builder *b, const int64_t *x, double ms, bool tho
     }
 }
 
-/* Adds displaced addresses at sizes so small that a row ends before the next aligned address, and
- * at rows of odd length. */
+/* Rows of odd length, and rows so short that they end before the next aligned address. */
 static void displace_small(struct builder *b)
 {
     static const int64_t sizes[] = {1, 2, 3, 1023};
@@ -544,8 +522,7 @@ static void displace_small(struct builder *b)
     }
 }
 
-/* Adds the workloads with displaced addresses. A kernel may choose its path by the size too, so we
- * displace addresses at several sizes. Only at the first size displace_at() is `thorough`. */
+/* A kernel may choose its path by the size too, so we displace addresses at several sizes. */
 static void cover_addresses(struct builder *b)
 {
     static const int64_t sizes[] = {1024, 8192, 64}, tiles[] = {64, 128, 128};

@@ -3,10 +3,9 @@
  *
  * One register of an A or B fragment, in all 32 lanes together, holds a block of 8 lines by 16
  * bytes. A line is a row of A or a column of B. Lane 4g+t (g = 0..7, t = 0..3) holds bytes 4t..4t+3
- * of line g. So the words of lanes 0 to 31, in this order, are the block's lines one after the
- * other. A block of accumulators has 8 rows by 8 columns: lane 4g+t holds columns 2t and 2t+1 of
- * row g, in one register for f16 and in two for 32-bit types. A matrix is a grid of blocks. The f64
- * forms and Volta's m8n8k4 differ.
+ * of line g. So lanes 0 to 31 hold the lines one after the other. A block of accumulators has 8
+ * rows by 8 columns: lane 4g+t holds columns 2t and 2t+1 of row g, in one register for f16 and in
+ * two for 32-bit types. A matrix is a grid of blocks. The f64 forms and Volta's m8n8k4 differ.
  */
 #include "emu/tensor/mma.h"
 
@@ -31,9 +30,8 @@ struct form {
     uint8_t dense, sparse, wmma;
 };
 
-/* The shapes (m, n, k) that each type of operand allows. The last three numbers say whether mma,
- * mma.sp and wmma.mma have the shape. The type of b has the same width as that of a. In sparse
- * forms, k counts logical elements, which include the zeros that A does not store. */
+/* The shapes (m, n, k) of each operand type, and whether mma, mma.sp and wmma.mma have them. In
+ * sparse forms, k includes the zeros that A does not store. */
 static const struct form forms[] = {
     {8, 8, 4, TC_F16, 1, 0, 0},    {16, 8, 8, TC_F16, 1, 0, 0},    {16, 8, 16, TC_F16, 1, 1, 0},
     {16, 8, 32, TC_F16, 0, 1, 0},  {16, 8, 8, TC_BF16, 1, 0, 0},   {16, 8, 16, TC_BF16, 1, 1, 0},
@@ -50,7 +48,7 @@ static const struct form forms[] = {
     {32, 8, 16, TC_S8, 0, 0, 1},   {8, 32, 16, TC_S8, 0, 0, 1},
 };
 
-/* Returns the type under which forms[] lists this type: types with the same shapes share rows. */
+/* Types with the same shapes share the rows of forms[]. */
 static enum tc_type family(enum tc_type t)
 {
     switch (t) {
@@ -108,12 +106,11 @@ static bool parse_shape(struct mma_op *op, const char *s)
     return true;
 }
 
-/* take_part() reads an opcode part by part, and notes here the parts that it has read so far.
- * `shape` is true if a shape is among them. */
+/* The parts of an opcode that were read so far. */
 struct parts {
     enum tc_type types[4];
     unsigned ntypes, nlayouts;
-    bool shape;
+    bool shape; /* among them is a shape */
 };
 
 static int take_part(struct mma_op *op, struct parts *p, const char *s)
@@ -191,19 +188,19 @@ int mma_decode(struct mma_op *op, const char *opcode, struct err *err)
 
 /* ---- layouts -------------------------------------------------------------------------------- */
 
-/* Returns k in stored elements: a sparse A stores only half of its elements. */
+/* A sparse A stores only half of its elements. */
 static unsigned stored_k(const struct mma_op *op, enum mma_operand which)
 {
     return op->sparse && which == MMA_A ? op->k / 2u : op->k;
 }
 
-/* Returns how many elements one lane's register holds. */
+/* Elements in one lane's register. */
 static unsigned per_reg(enum tc_type t)
 {
     return tc_bits(t) >= 32 ? 1 : 32 / tc_bits(t);
 }
 
-/* Returns how many registers a fragment has, without the duplicates that wmma has. */
+/* Leaves out the duplicate registers of wmma. */
 static unsigned real_regs(const struct mma_op *op, enum mma_operand which)
 {
     if (op->quad4)
@@ -252,10 +249,8 @@ static void quad4_layout(const struct mma_op *op, enum mma_operand which, unsign
     }
 }
 
-/* Finds the place of block r in the grid of blocks: row *rb and column *cb. Block r is register r
- * of A, or pair r of columns in a lane's accumulators. If there are 16 or 32 rows, blocks come in
- * slabs of 16 rows. In a slab, the upper block of a column comes first, then its lower block, then
- * the blocks of the next column. */
+/* Finds block r in the grid. It is register r of A, or a lane's pair r of accumulators. With 16 or
+ * 32 rows, blocks come in slabs of 16 rows. Each column of a slab has its upper block first. */
 static void block_of(unsigned rows, unsigned colblocks, unsigned r, unsigned *rb, unsigned *cb)
 {
     if (rows == 8) {
@@ -292,7 +287,7 @@ void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, 
         *row = r % kblocks * 4 * e + t * e + j;
         *col = r / kblocks * 8 + g;
     } else {
-        /* A lane holds accumulators in pairs of columns, whatever their width. */
+        /* A lane holds accumulators in pairs of columns, for any type. */
         unsigned i = r * e + j, pair = i >> 1;
         block_of(op->m, op->n / 8u, pair, &rb, &cb);
         *row = rb * 8 + g;
@@ -302,15 +297,14 @@ void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, 
 
 /* ---- sparsity ------------------------------------------------------------------------------- */
 
-/* Returns the 4 bits of metadata for one chunk of `row` in a slab of 16 rows. A chunk is the
- * logical elements that these 4 bits describe. */
+/* A chunk is the logical elements that 4 bits of metadata describe. */
 static uint32_t meta_nibble(const uint32_t *meta, unsigned sel, bool narrow, unsigned chunks,
                             unsigned row, unsigned chunk)
 {
     unsigned g = row & 7, h = row >> 3;
     unsigned lane, bit;
-    if (narrow) { /* lanes 4g and 4g+1 have 8 chunks of rows g and g+8 respectively, lanes 4g+2 and
-                     4g+3 the next 8 */
+    if (narrow) { /* lanes 4g and 4g+1 have 8 chunks of rows g and g+8; lanes 4g+2 and 4g+3 the next
+                     8 */
         unsigned pair = chunks > 8 ? chunk / 8 : sel;
         lane = g * 4 + pair * 2 + h;
         bit = (chunk & 7) * 4;
@@ -324,8 +318,8 @@ static uint32_t meta_nibble(const uint32_t *meta, unsigned sel, bool narrow, uns
 void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t *meta, unsigned sel)
 {
     unsigned bits = tc_bits(t);
-    unsigned unit = bits == 4 ? 2 : 1;          /* an index selects this many elements together */
-    unsigned width = bits == 32 ? 2 : 4 * unit; /* a nibble covers this many logical elements */
+    unsigned unit = bits == 4 ? 2 : 1;          /* elements that one index selects */
+    unsigned width = bits == 32 ? 2 : 4 * unit; /* logical elements of a nibble */
     unsigned chunks = k / width;
     for (unsigned row = 0; row < 16; row++)
         for (unsigned c = 0; c < chunks; c++) {
@@ -345,8 +339,7 @@ void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t 
 
 /* ---- 32-bit cells --------------------------------------------------------------------------- */
 
-/* One decoded matrix of an instruction: A, B or the accumulators. Its cells are floats or
- * int32s. */
+/* One decoded matrix. Its cells are floats or int32s. */
 union cells {
     float f[MAX_M * MAX_K];
     int32_t i[MAX_M * MAX_K];
@@ -361,7 +354,6 @@ static void decode(enum tc_type t, const void *src, void *dst, size_t n)
         tc_to_f32(t, src, dst, n);
 }
 
-/* Decodes a whole register at once: lanes 4g..4g+3 hold row g of a block of 8 rows. */
 static void load_a(const struct mma_op *op, uint32_t *const *a, uint32_t *x)
 {
     unsigned e = per_reg(op->a), ld = stored_k(op, MMA_A), blocks = ld / (4 * e);
@@ -417,7 +409,7 @@ static inline uint32_t canonical(uint32_t u)
 static void store_d(const struct mma_op *op, const uint32_t *x, uint32_t *const *d)
 {
     unsigned pairs = op->m * op->n / 64u;
-    /* Only floats have NaNs. For other types, no cell is above nan_above. */
+    /* Only floats have NaNs. */
     uint32_t nan_above = op->d == TC_F32 ? 0x7f800000u : 0x7fffffffu;
     for (unsigned p = 0; p < pairs; p++) {
         unsigned rb, cb;
@@ -544,8 +536,7 @@ static void exec_quad4(const struct mma_op *op, uint32_t *const *a, uint32_t *co
     }
 }
 
-/* Computes a product of doubles. The function is not inlined, so that the arithmetic stays between
- * the two changes of the rounding mode. */
+/* Not inlined, so that the arithmetic stays between the two changes of the rounding mode. */
 static __attribute__((noinline)) void f64_product(const struct mma_op *op, const double *a,
                                                   const double *b, double *acc)
 {

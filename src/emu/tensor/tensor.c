@@ -1,7 +1,7 @@
 /*
  * tensor.c - the synchronous matrix instructions of a warp: mma, wmma, ldmatrix, stmatrix,
- * movmatrix. mma.c does the arithmetic, fragments.c follows undefined values; this file finds
- * operands and moves memory.
+ * movmatrix. This file finds operands and moves memory. mma.c does the arithmetic, and fragments.c
+ * follows undefined values.
  */
 #include "emu/tensor/tensor.h"
 
@@ -26,8 +26,7 @@ struct mma_insn {
     uint32_t sel;
 };
 
-/* Reports a warp that is not whole: a matrix instruction needs all lanes. Lanes that have exited
- * count as missing. */
+/* A matrix instruction needs all lanes. Lanes that have exited count as missing. */
 static void check_whole_warp(struct warp *w, const struct insn *in)
 {
     uint32_t left = w->launch->nthreads - w->id * WARP;
@@ -96,18 +95,18 @@ static int decode_mma(struct decoder *d, const struct ptx_insn *p, struct insn *
 /* ---- wmma.load, wmma.store ------------------------------------------------------------------ */
 
 struct wmma_insn {
-    struct mma_op op; /* an operation with this fragment; see wmma_types() */
+    struct mma_op op; /* an operation with this fragment: see wmma_types() */
     enum mma_operand which;
     enum tc_type type;
     bool col; /* memory is column-major */
     bool is_store;
     enum ptx_space space;
     uint32_t base, base_bits;
-    uint32_t stride; /* operand code; 0 if has_stride is false */
+    uint32_t stride; /* operand code, if has_stride */
     bool has_stride;
 };
 
-/* Finds the address of element j of register r in each lane. */
+/* Writes each lane's address of element j of register r. */
 static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsigned r, unsigned j,
                            uint64_t *addr)
 {
@@ -118,10 +117,8 @@ static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsi
     }
 }
 
-/* Counts the accesses of a wmma.load or wmma.store. Each lane moves its own elements. If the
- * elements of a register are neighbours in memory, the lane moves the whole register at once. If a
- * register has the same addresses as an earlier one, it is a copy of that one, so we do not count
- * it. */
+/* Counts the accesses. A lane moves a whole register at once if its elements are neighbours in
+ * memory. A register with the addresses of an earlier one is a copy, and is not counted. */
 static void count_wmma(struct warp *w, const struct insn *in, const uint64_t *line, uint32_t access)
 {
     const struct wmma_insn *m = in->aux;
@@ -160,7 +157,7 @@ static struct fragment_move wmma_move(const struct wmma_insn *m)
     return (struct fragment_move){m->is_store, bits, bits >= 32 ? 1 : 32 / bits, wmma_place};
 }
 
-/* Accesses one line of a matrix. Returns NULL after a fault. */
+/* Returns NULL after a fault. */
 static uint8_t *wmma_line(struct warp *w, const struct insn *in, uint32_t lane, uint32_t line,
                           uint64_t addr, uint32_t n, uint32_t access)
 {
@@ -177,8 +174,7 @@ static uint8_t *wmma_line(struct warp *w, const struct insn *in, uint32_t lane, 
     return first;
 }
 
-/* Finds pointers to the lines of the matrix. A line is a row, or a column if the memory is
- * column-major. */
+/* A line is a row, or a column if the memory is column-major. */
 static int wmma_lines(struct warp *w, const struct insn *in, uint8_t **line)
 {
     const struct wmma_insn *m = in->aux;
@@ -262,8 +258,7 @@ static int exec_wmma_ldst(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Finds an operation whose fragment `which` has the type m->type. mma_layout() and mma_regs() need
- * an operation. */
+/* mma_layout() and mma_regs() need an operation. We find one whose fragment `which` has m->type. */
 static int wmma_types(struct wmma_insn *m, const char *shape)
 {
     static const struct {
@@ -339,8 +334,8 @@ static int decode_wmma(struct decoder *d, const struct ptx_insn *p, struct insn 
 
 /* ---- ldmatrix, stmatrix, movmatrix ---------------------------------------------------------- */
 
-/* In these instructions in->sub[0] is the number of matrices, [1] whether they are transposed, [2]
- * the space, [3] the width of an address in bytes. */
+/* in->sub[] holds the number of matrices, whether they are transposed, the space, and the width of
+ * an address in bytes. */
 
 static void matrix_place(const struct insn *in, unsigned lane, unsigned r, unsigned e,
                          unsigned *line, unsigned *bit)
@@ -349,7 +344,7 @@ static void matrix_place(const struct insn *in, unsigned lane, unsigned r, unsig
     *bit = 16 * (in->sub[1] ? lane / 4 : lane % 4 * 2 + e);
 }
 
-/* Finds the eight 16-byte rows of each matrix: lane 8m+i has the address of row i of matrix m. */
+/* Lane 8m+i has the address of row i of matrix m. A row has 16 bytes. */
 static int find_rows(struct warp *w, const struct insn *in, uint8_t **row, uint32_t access)
 {
     unsigned nmat = in->sub[0];

@@ -1,23 +1,20 @@
 /*
  * warpgroup.c - wgmma: issue, groups, completion.
  *
- * A product (one wgmma) is one operation of four warps, each with its own 16 rows of D. It is
- * complete for all four warps or for none. So the first warp that waits for the product also waits
- * until the others have issued it, and then computes all rows. From then on, no warp of the four
- * still reads the operands. A thread that has waited may tell others that the operands' memory can
- * be reused.
+ * A product (one wgmma) is one operation of four warps, each with its own 16 rows of D. It
+ * completes for all four or for none. So the first warp that waits for a product waits until the
+ * others have issued it, then computes all rows.
  *
- * The product reads registers and shared memory when it is computed, not when it is issued. So a
- * change in between has an effect. B is the same for all four warps, so we decode it once and cache
- * it. The cache finds B by the number of the product in the warpgroup's sequence.
+ * We read the operands when we compute the product, not at its issue, so a change in between has an
+ * effect. We decode B once for all four warps.
  *
- * warp->watch marks the registers that products in flight use: their accumulators, and the
- * registers that hold A. If the code copies an accumulator, we complete the warp's own rows of the
- * products first (complete_early), because ptxas would have removed the copy. Any other use of an
- * accumulator sees old data, and we report it. We also report a write to a register that holds A.
+ * warp->watch marks the registers of products in flight: accumulators, and registers that hold A.
+ * Before an instruction copies an accumulator, we complete the warp's own rows (complete_early),
+ * because ptxas would have removed the copy. We report any other use of an accumulator, and any
+ * write to a register that holds A.
  *
- * We also complete a product early if it is in a called function, because the function's frame may
- * be gone before the wait. Sometimes we complete a product early at random (async_eager).
+ * In a called function we complete every product early, because the function's frame may be gone
+ * before the wait. Elsewhere we do so at random (async_eager).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,30 +29,28 @@
 
 struct wg_insn {
     struct wgmma_op op;
-    uint16_t nd; /* number of registers of the accumulator D */
-    /* a_regs: A is in registers, not in shared memory. The operand scale-d says whether D is added
-     * to the product. If has_scale_d, the operand is the predicate scale_d, and scale_neg says
-     * whether it is negated. Otherwise the operand is the constant scale_const. */
+    uint16_t nd; /* registers of the accumulator D */
+    /* a_regs: A is in registers, not in shared memory. D is added to the product if scale-d is
+     * true: the predicate scale_d if has_scale_d, negated if scale_neg; otherwise scale_const. */
     bool a_regs, has_scale_d, scale_neg;
     bool scale_const;
     uint32_t a_desc, b_desc, scale_d, meta; /* operand codes (core.h) */
     uint32_t sel;                           /* sparsity selector */
 };
 
-/* A product that this warp has issued and not waited for. */
+/* A product that the warp has not waited for. */
 struct wg_pending {
     const struct insn *pc;
-    char *frame; /* the registers of the frame in which it was issued */
+    char *frame; /* registers of the frame in which it was issued */
     uint64_t a_desc, b_desc;
     bool scale_d;
-    uint32_t group, seq; /* its wgmma group; its number among the warp's products */
+    uint32_t group, seq; /* wgmma group; number among the warp's products */
     uint32_t meta[WARP];
     uint32_t san[4]; /* ids of san_async_begin() for two ranges of A and two of B */
-    bool done;       /* D is computed, but this warp has not waited yet */
+    bool done;       /* D is computed */
     bool early;      /* completed without a wait, so instructions may use D */
 };
 
-/* Caches the decoded B of recent products. */
 struct wg_cache {
     struct {
         uint32_t seq;
@@ -107,8 +102,7 @@ static const uint32_t *decoded_b(struct warp *w, const struct wgmma_op *op,
 /* ---- watching registers --------------------------------------------------------------------- */
 
 struct warp_watch {
-    /* Bitmaps with one bit for each 32 bytes of the frame. `d` marks the accumulators, and `a`
-     * marks the registers that hold A. */
+    /* Bitmaps, a bit for each 32 bytes of the frame: accumulators, and registers that hold A. */
     uint64_t *d, *a;
     uint32_t granules; /* bits in each bitmap */
 };
@@ -156,7 +150,7 @@ static bool writes_v(const struct insn *in)
            in->kind == CK_LD_CONST;
 }
 
-/* The core calls this before it executes `in` while products are in flight. */
+/* Called before `in` is executed while products are in flight. */
 void async_touch(struct warp *w, const struct insn *in)
 {
     const struct warp_watch *t = w->watch;
@@ -228,8 +222,7 @@ static void product(struct warp *w, struct wg_pending *p, uint32_t *const *regs,
     }
 }
 
-/* Computes the first n pending products. If a product has the same accumulator as the one before
- * it, the accumulator stays in `acc` between them, and is not written to its registers. */
+/* Consecutive products with one accumulator keep it in `acc`. */
 static void run_pending(struct warp *w, size_t n)
 {
     static _Thread_local uint32_t acc[16 * WGMMA_MAX_N];
@@ -268,8 +261,6 @@ static void watch_again(struct warp *w)
             watch_add(w, &a->wg.items[i]);
 }
 
-/* Completes all pending products although the warp has not waited. Afterwards the warp may use
- * their D. */
 static void complete_early(struct warp *w)
 {
     struct warp_async *a = w->async;
@@ -287,7 +278,6 @@ static void drop(struct warp *w, size_t n)
     watch_again(w);
 }
 
-/* Returns how many pending products of the warp have a number below `end`. */
 static size_t pending_before(const struct warp *w, uint32_t end)
 {
     size_t n = 0;
@@ -302,8 +292,7 @@ static struct warp *member(const struct warp *w, unsigned i)
     return id < w->block->nwarps ? &w->block->warps[id] : NULL;
 }
 
-/* Computes the warpgroup's products with numbers below `end`. Returns false if a warp has not
- * issued its part yet. */
+/* Computes the products below number `end`. Returns false if a warp has not issued its part yet. */
 static bool run_warpgroup(struct warp *w, uint32_t end)
 {
     for (unsigned i = 0; i < 4; i++) {
@@ -347,8 +336,8 @@ void wg_check_exit(struct warp *w)
 
 /* ---- the memory of a descriptor, for the sanitizer ------------------------------------------- */
 
-/* Finds one or two ranges [lo, hi) that cover the operand's chunks (16 bytes each). The first chunk
- * that is more than 1024 bytes away from the first range begins the second range. */
+/* Covers the operand's chunks of 16 bytes by one or two ranges [lo, hi). The second begins with a
+ * chunk more than 1024 bytes from the first. Returns the number of ranges. */
 static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_span *s,
                        uint32_t lo[2], uint32_t hi[2])
 {
@@ -372,8 +361,7 @@ static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_s
     return n;
 }
 
-/* Returns an address above the whole operand. Offsets grow with line and chunk. Swizzling moves a
- * chunk only inside its aligned group of 128 bytes. */
+/* Swizzling moves a chunk only inside its aligned 128 bytes. */
 static uint32_t upper_bound(struct wgmma_desc d, bool mn, const struct wgmma_span *s)
 {
     uint8_t keep = d.swizzle;
@@ -386,9 +374,8 @@ static uint32_t upper_bound(struct wgmma_desc d, bool mn, const struct wgmma_spa
     return ((d.start + hi) | 127) + 1;
 }
 
-/* Lets the sanitizer check that the operand is initialised, and that the writes to it are ordered
- * before this read. Two chunks of a row may be checked at once if swizzling keeps both in the same
- * aligned 32 bytes. */
+/* The operand must be initialised, and writes to it ordered before this read. Checks two chunks at
+ * once if swizzling keeps both in the same aligned 32 bytes. */
 static int check_bytes(struct warp *w, const struct insn *in, const struct wgmma_desc *d, bool mn,
                        const struct wgmma_span *s)
 {
@@ -425,26 +412,23 @@ static int check_operand(struct warp *w, const struct insn *in, uint64_t bits, b
         san[i] = san_async_begin(w, in, (uint32_t)__builtin_ctz(w->active), w->block, lo[i],
                                  hi[i] - lo[i], false, "wgmma");
     }
-    if (!sanitize || (!is_a && (w->id & 3))) /* all four warps read B, and one of them checks it */
+    if (!sanitize || (!is_a && (w->id & 3))) /* one of the four warps checks B for all */
         return EX_NEXT;
     return check_bytes(w, in, &d, mn, s);
 }
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-/* Reports a product that needs a wgmma.fence before it and has none. If the last product is still
- * in flight, we report nothing here, because async_touch() watches its registers. Otherwise a
- * product needs no fence if three things hold: it uses the accumulators of the last product, the
- * code has not changed them since, and A is not in registers. If the last product was completed
- * early but not waited for, we do not know whether the code wrote the registers that hold A. We
- * assume that it did not. */
+/* A product needs a wgmma.fence, unless it uses the unchanged accumulators of the last product and
+ * A is not in registers. While the last product is in flight, async_touch() watches its registers
+ * instead. After an early completion without a wait, we assume that the code did not write A. */
 static void check_fence(struct warp *w, const struct insn *in, const struct wg_pending *p)
 {
     struct warp_async *a = w->async;
     const struct wg_insn *g = in->aux;
     if (a->wg_fenced || !emu_sanitizing(w) || (a->wg.n > 1 && !p[-1].early))
         return;
-    bool follows = a->wg.n > 1; /* the warp has not waited for the product before this one */
+    bool follows = a->wg.n > 1; /* the warp has not waited for the last product */
     bool same = a->wg_ever && a->wg_last && a->wg_last_n == g->nd &&
                 !memcmp(a->wg_last, in->v, g->nd * sizeof *in->v) && (!g->a_regs || follows) &&
                 hash_acc(p, g->nd) == a->wg_last_hash;
@@ -526,8 +510,8 @@ static int imm_of(struct decoder *d, const struct ptx_insn *p, uint32_t i, int64
     return 0;
 }
 
-/* Decodes scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b. The type, and whether A is
- * in registers, decide which of them the instruction has. */
+/* The operands are scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b. Integers have only
+ * scale-d, and only 16-bit floats have imm-trans. A in registers has no imm-trans-a. */
 static int decode_scales(struct decoder *d, const struct ptx_insn *p, uint32_t i, struct wg_insn *g)
 {
     int64_t v = 0;
@@ -608,7 +592,7 @@ static int decode_mma_async(struct decoder *d, const struct ptx_insn *p, struct 
     in->exec = exec_wgmma;
     in->flags |= INSN_ALIGNED | INSN_PIN;
     in->kind = CK_TENSOR;
-    in->tensor_ops = 2u * 16 * g->op.n * g->op.k; /* this warp computes a quarter of the product */
+    in->tensor_ops = 2u * 16 * g->op.n * g->op.k; /* a quarter of the product */
     return 0;
 }
 

@@ -3,10 +3,9 @@
  * in shared memory, A in shared memory or in registers. A descriptor says where in shared memory an
  * operand is.
  *
- * A warpgroup is four warps. Each of them computes its own 16 rows of D; warpgroup.c decides when.
- * The caller decodes B once (wgmma_load_b), decodes A's 16 rows, and adds the product to
- * acc[16][n]. This accumulator is dense: a plain array, without the layout of registers. It may
- * stay dense over a chain of instructions:
+ * Each of the four warps computes its own 16 rows of D; warpgroup.c decides when. The accumulator
+ * acc[16][n] is dense: a plain array, without the layout of registers. It may stay dense over a
+ * chain of products:
  *
  *     wgmma_acc_load(&op, regs, acc);
  *     wgmma_load_b(&op, smem, smem_bytes, descb, xb);
@@ -28,7 +27,7 @@
 #define WGMMA_MAX_K 256 /* the k of b1, the largest of all types */
 
 struct wgmma_op {
-    uint16_t n, k; /* m is 64; k counts logical (uncompressed) elements */
+    uint16_t n, k; /* m is 64; k includes the elements that a sparse A does not store */
     enum tc_type a, b, d;
     enum mma_bitop bitop;
     bool sparse, satfinite;
@@ -36,52 +35,48 @@ struct wgmma_op {
     bool a_neg, b_neg;
 };
 
-/* Parses the types and the shape in an opcode such as
- * wgmma.mma_async.sync.aligned.m64n128k16.... */
+/* Parses an opcode such as wgmma.mma_async.sync.aligned.m64n128k16.... */
 int wgmma_decode(struct wgmma_op *op, const char *opcode, struct err *err);
-/* Returns the number of 32-bit registers of a lane's accumulator. */
+/* The number of 32-bit registers of a lane's accumulator. */
 unsigned wgmma_d_regs(const struct wgmma_op *op);
 
-/* The fields of a matrix descriptor. */
 struct wgmma_desc {
     uint32_t start, lbo, sbo; /* start address, leading and stride byte offsets, in bytes */
-    uint8_t base;             /* base offset: phase of the swizzle pattern */
-    /* log2 of the 16-byte chunks in a row: 0 = no swizzle, 1 = 32 bytes, 2 = 64, 3 = 128 */
-    uint8_t swizzle;
+    uint8_t base;             /* phase of the swizzle pattern */
+    uint8_t swizzle; /* log2 of the 16-byte chunks in a row: 0 = no swizzle, 3 = 128 bytes */
 };
 struct wgmma_desc wgmma_desc(uint64_t bits);
 
 /*
- * Returns the shared-memory address of one chunk of 16 bytes of an operand. If the operand is
- * K-major, `line` is a row (m or n) and `chunk` counts along k. If the operand is MN-major, `line`
- * is k and `chunk` counts along m or n.
+ * Returns the shared-memory address of a chunk of 16 bytes. If the operand is K-major, `line` is a
+ * row (m or n) and `chunk` counts along k. If it is MN-major, `line` is k and `chunk` counts along
+ * m or n.
  */
 uint32_t wgmma_chunk(const struct wgmma_desc *d, bool mn, unsigned line, unsigned chunk);
 
-/* The lines and chunks of an operand. For A, only those of the 16 rows of one warp. */
+/* The lines and chunks of an operand; for A, of one warp's 16 rows. */
 struct wgmma_span {
     unsigned line0, lines, chunk0, chunks;
 };
 struct wgmma_span wgmma_span_a(const struct wgmma_op *op, unsigned warp);
 struct wgmma_span wgmma_span_b(const struct wgmma_op *op);
 
-/* These decode an operand to dense cells: A to [16][k] (sparse: [16][k/2]), B to [k][n]. Chunks
- * outside `smem` read as zero. */
+/* Decode an operand to dense cells: A to [16][k] (sparse: [16][k/2]), B to [k][n]. Chunks outside
+ * `smem` read as zero. */
 void wgmma_load_a(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                   uint64_t desc, unsigned warp, uint32_t *x);
 void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *x);
 void wgmma_load_b(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                   uint64_t desc, uint32_t *x);
 
-/* Computes acc[16][n] = A*B (+ acc if scale_d). The type of d decides whether cells are float or
- * int32. A sparse A needs meta and sel. */
+/* Computes acc[16][n] = A*B (+ acc if scale_d). Cells are float or int32, by the type of d. A
+ * sparse A needs meta and sel. */
 void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t *b,
                    const uint32_t *meta, unsigned sel, bool scale_d, uint32_t *acc);
 
 void wgmma_acc_load(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *acc);
 void wgmma_acc_store(const struct wgmma_op *op, const uint32_t *acc, uint32_t *const *regs);
-/* Rounds a dense f16 accumulator as wgmma_acc_store() would, and leaves other types as they are.
- * Call it between chained products. */
+/* Rounds an f16 accumulator as wgmma_acc_store() would. Call it between chained products. */
 void wgmma_acc_round(const struct wgmma_op *op, uint32_t *acc);
 
 #endif

@@ -2,8 +2,7 @@
  * make.h - makes datasets without a download: two random graphs, and Debian's packages.
  *
  * The same options always give the same files. All graphs are symmetric, without self loops and
- * duplicate edges. Making a dataset takes a few words of memory for each node, and at most
- * memory_bytes for everything else.
+ * duplicate edges. Memory: a few words for each node, and at most memory_bytes for the rest.
  */
 #ifndef GNN_MAKE_MAKE_H
 #define GNN_MAKE_MAKE_H
@@ -19,35 +18,34 @@
 
 struct make_options {
     const char *dir, *made_by;
-    int64_t nodes, edges; /* edges: undirected edges to draw; duplicates among them are removed */
+    int64_t nodes, edges; /* edges are undirected, before duplicates are removed */
     int64_t classes, dim;
     enum gnn_type type;
     uint64_t seed, memory_bytes;
-    double train, valid; /* shares of the nodes; the rest is for the test */
+    double train, valid; /* shares of the nodes; the rest is the test set */
     bool replace;
     struct progress *progress;
 };
 
-/* What was made. */
 struct made {
     struct manifest manifest;
     struct writer_counts counts;
 };
 
-/* R-MAT draws an edge by choosing a quadrant of the adjacency matrix with the probabilities below,
- * then a quadrant of that quadrant, and so on. The ids are scrambled afterwards. Features and
- * labels are random. */
+/* R-MAT draws an edge: it chooses a quadrant of the adjacency matrix with the probabilities below,
+ * then a quadrant of that quadrant, and so on. Then it scrambles the ids. Features and labels are
+ * random. */
 struct rmat_options {
-    double a, b, c;   /* the probability of the fourth quadrant is 1 - a - b - c */
-    bool no_isolated; /* if a node has no edge, add one from it to a random node */
+    double a, b, c;   /* of three quadrants; the fourth has 1 - a - b - c */
+    bool no_isolated; /* give each node without edges an edge to a random node */
 };
 int make_rmat(const struct make_options *o, const struct rmat_options *r, struct made *out,
               struct err *err);
 
-/* A degree-corrected block model: the classes are blocks. A node's weight, which sets how many
+/* A degree-corrected block model, with classes as blocks. A node's weight, which sets how many
  * edges it gets, is Pareto-distributed. An edge joins two nodes of one class with probability
- * `within`, otherwise any two nodes. The features of a node are the mean of its class plus Gaussian
- * noise; the mean itself is drawn from a Gaussian. */
+ * `within`, otherwise any two nodes. A node's features are the mean of its class plus Gaussian
+ * noise. The mean is drawn from a Gaussian. */
 struct blocks_options {
     double pareto, within, noise;
 };
@@ -55,7 +53,7 @@ int make_blocks(const struct make_options *o, const struct blocks_options *b, st
                 struct err *err);
 
 /* Debian's packages: dependencies are edges, sections are classes, hashed words of the descriptions
- * are features. tools/debian-snapshot writes the snapshot and describes its form. */
+ * are features. tools/debian-snapshot describes the snapshot. */
 int make_debian(const struct make_options *o, const struct bytes *snapshot, struct made *out,
                 struct err *err);
 
@@ -64,8 +62,8 @@ int make_debian(const struct make_options *o, const struct bytes *snapshot, stru
 struct writer_options make_writer_options(const struct make_options *o, const char *name);
 /* Writes the splits: a random partition of all nodes. */
 int make_splits(const struct make_options *o, struct writer *w, struct err *err);
-/* `rc` is the outcome so far. If it is 0, commits the dataset and fills `out`. Frees the writer in
- * any case. */
+/* `rc` is the outcome so far. If it is 0, commits the dataset and fills `out`. Always frees the
+ * writer. */
 int make_finish(struct writer *w, int rc, struct made *out, struct err *err);
 /* Shows the user how far we are. Returns -1 after Ctrl-C. */
 int make_progress(const struct make_options *o, const char *what, int64_t done, int64_t all,

@@ -5,8 +5,8 @@
  *     (x * x).sum(dim=-1)              the op "sum" of "(v0 * v0)"
  *     1 - x.mean(-1)                   the op "mean" of "v0", and post "(1.f - v0)"
  *
- * For integers the op is "whole_sum", "whole_max" and so on, if the playbook has such an op. post
- * is the expression after a reduction, in which v0 is the reduction's result.
+ * For integers the op is "whole_sum", "whole_max" and so on, if the playbook has it. In post, the
+ * expression after a reduction, v0 is the reduction's result.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,12 +18,12 @@
 
 /* An operation along axes [from, to) of its operand `of`. */
 struct along {
-    const char *name; /* the operation's name in playbooks */
+    const char *name; /* in playbooks */
     const struct value *of;
     uint32_t from, to;
 };
 
-/* The name that playbooks have for the operation; NULL if they have none. */
+/* Returns NULL if playbooks have no name for the operation. */
 static const char *name_of(const struct value *v)
 {
     static const char *const names[OP_COUNT] = {
@@ -47,7 +47,6 @@ static const char *name_of(const struct value *v)
                              : NULL;
 }
 
-/* Is v all zeros? */
 static bool is_zero(const struct value *v)
 {
     double number;
@@ -56,8 +55,8 @@ static bool is_zero(const struct value *v)
     return value_is_number(v, &number) && number == 0;
 }
 
-/* An exclusive scan along an axis is a zero, followed by the running sums of all elements except
- * the last. If v is an exclusive scan, returns the value that is scanned, else NULL. */
+/* An exclusive scan is a zero, followed by the running sums of all elements except the last.
+ * Returns the scanned value, or NULL if v is no exclusive scan. */
 static const struct value *exclusive_scan_of(const struct value *v)
 {
     if (v->op != OP_CAT || v->nargs < 2 || (v->nargs > 2 && v->args[2]) ||
@@ -72,7 +71,7 @@ static const struct value *exclusive_scan_of(const struct value *v)
     return same && is_zero(zero) ? of : NULL;
 }
 
-/* Whether v is a reduction after which a further expression (`post`) may follow. */
+/* Whether a further expression (`post`) may follow v. */
 static bool is_reduction(const struct value *v)
 {
     return op_row(v->op)->kind == OPK_REDUCTION && v->op != OP_ARGMAX && v->op != OP_ARGMIN &&
@@ -99,8 +98,7 @@ struct post {
     const struct meaning *m;
 };
 
-/* Writes a leaf of `post`: the reduction, a scalar, or an axis that is used as a number. Inputs are
- * not allowed. */
+/* Inputs are not allowed. */
 static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     const struct post *p = ctx;
@@ -111,9 +109,8 @@ static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, stru
     return meaning_input(p->m, v) < 0 && write_value_number(p->m, v, "", out);
 }
 
-/* Splits "torch.sqrt(x.mean(-1) + 1)" into the reduction, which it returns, and `post`, the
- * expression around it, in which the reduction is v0. If the value has another form, returns NULL
- * and gives the reason. */
+/* Splits an expression such as "torch.sqrt(x.mean(-1) + 1)" into the reduction, which it returns,
+ * and `post`. If the value has another form, returns NULL and says why. */
 static const struct value *split_post(struct match *x, struct strbuf *post)
 {
     const struct value *reduction = NULL;
@@ -163,7 +160,7 @@ static json_t *shape_of(const struct value *v)
     return shape;
 }
 
-/* Is `other` equal to `shape` without the axes [from, to), or with size 1 along these axes? */
+/* Is `other` equal to `shape`, with the axes [from, to) removed or of size 1? */
 static bool keeps_others(const json_t *shape, const struct along *a, const json_t *other)
 {
     size_t n = json_array_size(shape), axes = a->to - a->from, k = 0;
@@ -182,10 +179,9 @@ static bool keeps_others(const json_t *shape, const struct along *a, const json_
 }
 
 /*
- * Returns the task with its tensors reshaped for an op over axes [from, to); a new reference. With
- * `rows` these are the last axes, and they are merged into one. Otherwise each tensor gets three
- * axes: one for all axes before `from`, one for the axes [from, to), and one for all axes after.
- * The result of a reduction lacks the middle axis.
+ * Returns a copy of the task for an op along axes [from, to). With `rows` these are the last axes,
+ * merged into one. Otherwise a tensor gets three axes: one for all axes before `from`, one for
+ * [from, to), and one for all axes after. The result of a reduction lacks the middle axis.
  */
 static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
 {
@@ -217,9 +213,8 @@ static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
     return copy;
 }
 
-/* Returns a copy of the task with two more keys; a new reference. "space" is the shape of the
- * reduced expression, to which the inputs broadcast. "reduced" is the number of reduced axes. Binds
- * C, the number of elements of a row. */
+/* Returns a copy of the task with "space", the shape to which the inputs broadcast, and "reduced",
+ * the number of reduced axes. Binds C, the number of elements of a row. */
 static json_t *see_space(struct match *x, const struct along *a)
 {
     json_t *copy = json_deep_copy(x->m->facts), *shape = shape_of(a->of);
@@ -237,8 +232,6 @@ static bool is_whole(const struct pb_op *op)
     return str_starts(op->name, WHOLE);
 }
 
-/* Finds the op with the name of the operation, or for integers the op "whole_...", if the playbook
- * has one. */
 static const struct pb_op *op_for(struct match *x, const struct along *a, bool rows)
 {
     char name[64];
@@ -256,7 +249,7 @@ static const struct pb_op *op_for(struct match *x, const struct along *a, bool r
     return x->why->len ? NULL : op;
 }
 
-/* Binds expr and post. Returns false, with the reason, if the op cannot take them. */
+/* Returns false, with the reason, if the op cannot take the expressions. */
 static bool bind_values(struct match *x, const struct pb_op *op, const struct along *a,
                         const struct strbuf *post)
 {

@@ -5,13 +5,13 @@
  *     torch.softmax(q @ k.mT / 8 + mask, -1) @ v
  *
  * The op's tensors are Q[Z, M, D], K[Z, N, D], V[Z, N, E] and O[Z, M, E], where Z is the batch.
- * Each operand is an input, or a view (view.h) that keeps the order of an input's elements. The
- * score is a CUDA expression in which v is the product, m the index of the query and n the index of
- * the key. It may read inputs that broadcast to the scores, and compute with m and n.
+ * Each operand is an input, or a view (view.h) with the elements in the same order. The score is a
+ * CUDA expression of the product v, the query's index m, the key's index n, and inputs that
+ * broadcast to the scores. If it is only the product times a number, `plain` is "true" and `scale`
+ * is this number.
  *
- * If the score is only the product times a number, `plain` is "true" and `scale` is this number. A
- * mask such as the causal one keeps a band of keys for each query: keep_from <= n - m <= keep_to.
- * Keys outside of the band have the weight 0.
+ * A mask such as the causal one keeps a band of keys for each query: keep_from <= n - m <= keep_to.
+ * Keys outside the band have the weight 0.
  */
 #include <math.h>
 
@@ -23,8 +23,7 @@
 
 enum { MAX_FACTORS = 4 };
 
-/* The multiplications and divisions by single numbers that without_factors() removed from Q and
- * K. */
+/* The multiplications and divisions of Q and K by single numbers. */
 struct factors {
     const struct value *by[MAX_FACTORS];
     uint32_t n;
@@ -32,17 +31,16 @@ struct factors {
 
 struct attention {
     struct operand q, k, v;
-    struct factors factors;      /* empty if attention is one operation (OP_ATTENTION) */
-    const struct value *product; /* the product Q K^T; NULL if attention is one operation */
-    /* The operand of the softmax, without masks that are bands; NULL if attention is one operation.
-     */
-    const struct value *scores;
-    struct band band;                 /* the keys that count for a query */
-    const struct value *mask, *scale; /* only if attention is one operation; NULL if it has none */
-    /* The sizes of the scores: the batch, then M and N. */
+    /* Only for attention that is written as two products and a softmax; else empty and NULL. */
+    struct factors factors;
+    const struct value *product; /* Q K^T */
+    const struct value *scores;  /* the operand of the softmax, without masks that are bands */
+    struct band band;            /* the keys that count for a query */
+    /* Only for attention that is one operation (OP_ATTENTION); NULL if it has none. */
+    const struct value *mask, *scale;
     uint32_t rank;
-    const struct dim *shape[GRAPH_MAX_RANK];
-    const struct dim *z, *d, *e; /* the sizes Z, D and E */
+    const struct dim *shape[GRAPH_MAX_RANK]; /* of the scores: the batch, then M and N */
+    const struct dim *z, *d, *e;
 };
 
 static bool is_single(const struct value *v)
@@ -58,8 +56,7 @@ static bool has_op(void *op, const struct value *v)
     return v->op == *(const enum graph_op *)op;
 }
 
-/* Looks for a value that the operation `op` computes, and that has the same elements as v in the
- * same order. Its shape may differ. Returns this value, or NULL if there is none. */
+/* Finds a value of operation `op` with the elements of v in the same order, in any shape. */
 static const struct value *base_of(struct match *x, const struct value *v, enum graph_op op)
 {
     const struct view_end end = {has_op, &op, true};
@@ -69,7 +66,6 @@ static const struct value *base_of(struct match *x, const struct value *v, enum 
                : NULL;
 }
 
-/* Have a and b the same number of matrices, and the same two last sizes? */
 static bool are_same_matrices(struct match *x, const struct value *a, const struct value *b)
 {
     struct dim_pool *dims = &x->m->g.dims;
@@ -81,8 +77,7 @@ static bool are_same_matrices(struct match *x, const struct value *a, const stru
 
 /* ---- the operands ---------------------------------------------------------------------------- */
 
-/* v may be a view of an input that is multiplied or divided by single numbers. Returns the view
- * without these operations, and puts the operations into the list. */
+/* Removes multiplications and divisions by single numbers from the view v, and lists them. */
 static const struct value *without_factors(struct match *x, const struct value *v,
                                            struct factors *out)
 {
@@ -99,8 +94,8 @@ static const struct value *without_factors(struct match *x, const struct value *
     return made ? made : v;
 }
 
-/* Is v a view of an input that has one matrix for each matrix of the scores? `turned` says that the
- * input must store these matrices transposed, as K stores K^T. */
+/* Is v a view of an input with a matrix for each matrix of the scores? If `turned`, the input must
+ * store them transposed, as K stores K^T. */
 static bool is_operand(struct match *x, const struct attention *a, const struct value *v,
                        bool turned, struct operand *out)
 {
@@ -111,7 +106,7 @@ static bool is_operand(struct match *x, const struct attention *a, const struct 
     if (!operand_is_stored(&out->view, batch, batch + 1, &is_turned) ||
         !dim_same(dim_product(&x->m->g.dims, v->shape, batch), a->z))
         return false;
-    /* A matrix with one row or column is stored the same way if it is transposed. */
+    /* A matrix with one row or column is stored like its transpose. */
     bool vector = dim_is(v->shape[batch], 1) || dim_is(v->shape[batch + 1], 1);
     return is_turned == turned || (vector && !is_turned);
 }
@@ -125,7 +120,6 @@ static void set_shape(struct match *x, struct attention *a, uint32_t rank,
     a->z = dim_product(&x->m->g.dims, a->shape, rank - 2);
 }
 
-/* Finds the operands of attention that is one operation. */
 static bool find_fused(struct match *x, const struct value *v, struct attention *a)
 {
     const struct value *q = v->args[0], *k = v->args[1], *w = v->args[2];
@@ -141,7 +135,6 @@ static bool find_fused(struct match *x, const struct value *v, struct attention 
            is_operand(x, a, w, false, &a->v);
 }
 
-/* Finds the operands of attention that is written as two products and a softmax. */
 static bool find_written(struct match *x, const struct value *v, struct attention *a)
 {
     const struct value *weights = base_of(x, v->args[0], OP_SOFTMAX), *w = v->args[1];
@@ -178,9 +171,8 @@ static bool find_attention(struct match *x, struct attention *a)
 
 /* ---- bands ----------------------------------------------------------------------------------- */
 
-/* If v is an index along one axis of the scores, such as torch.arange(N), returns the template's
- * name for this index. It is "n" for keys, "m" for queries, and "0" if v is a single index. Returns
- * NULL if v is no index. */
+/* If v is an index along an axis of the scores, such as torch.arange(N), returns its name: "n" for
+ * keys, "m" for queries, "0" for a single index. Else returns NULL. */
 static const char *index_name(const struct attention *a, const struct value *v)
 {
     const struct value *from = v;
@@ -199,7 +191,6 @@ static const char *index_name(const struct attention *a, const struct value *v)
     return "0";
 }
 
-/* Removes operations that broadcast, convert or reshape a single number. */
 static const struct value *bare_number(const struct value *v)
 {
     while (v->op == OP_EXPAND || v->op == OP_CAST || v->op == OP_RESHAPE)
@@ -213,8 +204,7 @@ static int sign_of_index(void *a, const struct value *v)
     return !name ? 0 : *name == 'n' ? 1 : *name == 'm' ? -1 : 0;
 }
 
-/* Narrows the band by a mask. A key counts where the mask has the value `taken`. The mask may be
- * negated, or combined with torch.ones(). */
+/* Narrows the band to the keys where the mask is `taken`. */
 static bool take_mask(struct attention *a, const struct value *mask, bool taken)
 {
     const struct band_index index = {sign_of_index, a};
@@ -228,8 +218,7 @@ static bool take_mask(struct attention *a, const struct value *mask, bool taken)
     return band_narrow(mask, taken, &index, &a->band);
 }
 
-/* If a torch.where() replaces all scores outside of a band by -inf, removes it from the scores and
- * narrows a->band instead. */
+/* Turns a torch.where() that sets scores outside a band to -inf into a narrower a->band. */
 static void take_bands(struct attention *a)
 {
     while (a->scores->op == OP_WHERE) {
@@ -248,25 +237,20 @@ static void take_bands(struct attention *a)
 struct writing {
     struct match *x;
     const struct attention *a;
-    /* used[i]: the score reads the input, scalar or axis that the template calls v<i> */
-    bool used[2 * PB_MAX_TENSORS];
-    /* The index in input i at which its matrix z begins, as a CUDA expression; NULL if the input
-     * has no batch. */
+    bool used[2 * PB_MAX_TENSORS]; /* the score reads v<i>, an input, scalar or axis */
+    /* Where matrix z begins in input i, as a CUDA expression; NULL if it has no batch. */
     const char *first[PB_MAX_TENSORS];
-    /* The batch index of input i is z / after[i] % along[i]. Both are NULL if the index is z
-     * itself, or 0. */
+    /* Input i has the batch index z / after[i] % along[i]; if both are NULL, z or 0. */
     const struct dim *after[PB_MAX_TENSORS], *along[PB_MAX_TENSORS];
 };
 
-/* Does t, broadcast to the scores, vary along this axis of the scores? */
 static bool varies(const struct attention *a, const struct value *t, uint32_t axis)
 {
     uint32_t lead = a->rank - t->rank;
     return axis >= lead && !dim_is(t->shape[axis - lead], 1);
 }
 
-/* Finds the axes of the batch along which the input varies: [*from, *to). False if the input is
- * constant along an axis between them. */
+/* Finds the axes [*from, *to) of the batch along which t varies. False if there is a gap. */
 static bool find_batch(const struct attention *a, const struct value *t, uint32_t *from,
                        uint32_t *to)
 {
@@ -286,9 +270,8 @@ static bool find_batch(const struct attention *a, const struct value *t, uint32_
     return true;
 }
 
-/* Writes the element of input i that belongs to the score (m, n) of matrix z. t is the value of the
- * input. Returns false if t does not broadcast to the shape of the scores, or if the template
- * cannot index it. */
+/* Writes the element of input i (the value t) for the score (m, n) of matrix z. Returns false if
+ * the template cannot index it. */
 static bool write_input(struct writing *w, int i, const struct value *t, struct strbuf *out)
 {
     const struct attention *a = w->a;
@@ -318,7 +301,6 @@ static bool write_input(struct writing *w, int i, const struct value *t, struct 
     return true;
 }
 
-/* Is v the product of Q and K^T, in its own shape or in that of the scores? */
 static bool is_product(const struct writing *w, const struct value *v)
 {
     return w->a->product && base_of(w->x, v, OP_MATMUL) == w->a->product &&
@@ -327,7 +309,6 @@ static bool is_product(const struct writing *w, const struct value *v)
 
 static bool write_value(struct writing *w, const struct value *v, struct strbuf *out);
 
-/* Writes " * float(number)" or " / float(number)". */
 static bool write_factor(struct writing *w, const struct value *by, struct strbuf *out)
 {
     strbuf_addf(out, " %c float(", by->op == OP_MUL ? '*' : '/');
@@ -336,7 +317,6 @@ static bool write_factor(struct writing *w, const struct value *by, struct strbu
     return ok;
 }
 
-/* Writes the product, with the numbers by which Q and K are multiplied. */
 static void write_product(struct writing *w, struct strbuf *out)
 {
     strbuf_adds(out, "(v");
@@ -385,7 +365,7 @@ static bool write_value(struct writing *w, const struct value *v, struct strbuf 
 
 /* ---- the scores ------------------------------------------------------------------------------ */
 
-/* If the score s is the product times numbers, writes these numbers as a product. */
+/* If the score s is the product times numbers, writes their product. */
 static bool write_factors(struct writing *w, const struct value *s, struct strbuf *out)
 {
     while (s->op == OP_CAST && dtype_is_float(s->dtype) && dtype_is_float(s->args[0]->dtype))
@@ -401,7 +381,6 @@ static bool write_factors(struct writing *w, const struct value *s, struct strbu
            write_factors(w, s->args[0], out) && write_factor(w, s, out);
 }
 
-/* If attention is one operation: writes its scale, which is 1 / sqrt(D) if the task gives none. */
 static bool write_scale(struct writing *w, struct strbuf *out)
 {
     if (!w->a->scale) {
@@ -414,7 +393,6 @@ static bool write_scale(struct writing *w, struct strbuf *out)
     return ok;
 }
 
-/* If attention is one operation with a mask: writes its score. */
 static bool write_masked(struct writing *w, struct strbuf *out)
 {
     const struct value *mask = w->a->mask;
@@ -425,8 +403,7 @@ static bool write_masked(struct writing *w, struct strbuf *out)
     return ok;
 }
 
-/* Binds texts for the inputs, scalars and axes that the score reads. bind_reads() in epilogue.c
- * lists these texts; `reads` is not needed here. */
+/* Like bind_reads() in epilogue.c, but without `reads`. */
 static bool bind_reads(struct writing *w)
 {
     struct match *x = w->x;
@@ -467,7 +444,6 @@ static bool bind_reads(struct writing *w)
     return ok;
 }
 
-/* Binds plain, scale and score. */
 static bool bind_score(struct writing *w)
 {
     const struct attention *a = w->a;
@@ -502,8 +478,7 @@ const struct pb_op *match_attention(struct match *x)
     if (!bind_score(&w) || !bind_reads(&w))
         return NULL;
     bind_band(x, a.band);
-    /* If the mask leaves no key to a query, attention as one operation gives 0, and a softmax gives
-     * NaN. */
+    /* A query without any key gives 0 if attention is one operation, and NaN after a softmax. */
     bind_text(x->b, "empty", a.scores ? C_NAN : "0.f");
     const struct dim *m = a.shape[a.rank - 2], *n = a.shape[a.rank - 1];
     x->seen = json_pack("{s:[o, o, o, o], s:{}}", "tensors",

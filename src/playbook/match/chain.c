@@ -4,14 +4,13 @@
  *
  *     x / x.abs().amax(-1, keepdim=True)     a pass finds the greatest |x| of a row, m; then x / m
  *
- * graph_unfolded() (graph/normal/normal.h) rewrites operations along axes as sums and extremes. An
- * extreme is a maximum or a minimum. Each sum or extreme is one pass. Later passes and the result
- * may use the value of a pass.
+ * graph_unfolded() (graph/normal/normal.h) rewrites operations along axes as sums and extremes
+ * (maxima or minima). Each of these is one pass. Later passes and the result may use its value.
  *
  * All passes are along the same neighbouring axes, so the kernel sees the output as [outer, length,
- * inner]. A value of the graph is a *space* if it has an element for each element of the output, in
- * the same order. A reshape leads from one space to the next, as in a group norm. Inputs broadcast
- * to the shape of the output, or have the shape of another space.
+ * inner]. A value is a *space* if it has an element for each element of the output, in the same
+ * order. A reshape leads from one space to the next, as in a group norm. Inputs broadcast to the
+ * shape of the output, or have the shape of another space.
  */
 #include <stdlib.h>
 
@@ -27,8 +26,8 @@ struct chain {
     const struct dim *outer, *length, *inner; /* NULL until a pass is found */
     const struct value *pass[MAX_PASSES];     /* sums and extremes, inner ones first */
     size_t n;
-    const struct value *space[GRAPH_MAX_VALUES]; /* for each value, the space it broadcasts to */
-    bool in_pass[GRAPH_MAX_VALUES];              /* values that were looked at inside a pass */
+    const struct value *space[GRAPH_MAX_VALUES]; /* the space that each value broadcasts to */
+    bool in_pass[GRAPH_MAX_VALUES];              /* values seen inside a pass */
     bool full[PB_MAX_TENSORS];       /* inputs with the shape of a space other than the output */
     bool broadcasts[PB_MAX_TENSORS]; /* inputs that broadcast to the output's shape */
     uint64_t summed;                 /* a bit for each input that a pass reads */
@@ -53,8 +52,7 @@ static bool same_axes(const struct chain *c, const struct dim *outer, const stru
     return dim_same(outer, c->outer) && dim_same(length, c->length) && dim_same(inner, c->inner);
 }
 
-/* Finds the axes [from, to) of the reduction v. Axes of size 1 are ignored. Returns false if the
- * axes are not neighbours. */
+/* Ignores axes of size 1. Returns false if the reduced axes [from, to) are not neighbours. */
 static bool find_axes(const struct value *v, size_t *from, size_t *to)
 {
     const struct attr *dim = value_attr(v, "dim");
@@ -97,7 +95,7 @@ static bool add_pass(struct chain *c, const struct value *v)
     return true;
 }
 
-/* Looks at an input that is combined with elements of `space`. False if it has the wrong shape. */
+/* Returns false if an input that is combined with elements of `space` has the wrong shape. */
 static bool see_input(struct chain *c, const struct value *v, const struct value *space,
                       bool in_pass)
 {
@@ -117,7 +115,7 @@ static bool see_input(struct chain *c, const struct value *v, const struct value
     return !(c->full[n] && c->broadcasts[n]) || refuse(c, "an input in two shapes", v);
 }
 
-/* Finds the passes under v, the inner ones first. v broadcasts to the shape of `space`. */
+/* Finds the passes under v, inner ones first. v broadcasts to the shape of `space`. */
 static bool look(struct chain *c, const struct value *v, const struct value *space, bool in_pass,
                  unsigned depth)
 {
@@ -156,8 +154,7 @@ static bool is_length(const struct chain *c, const struct value *v)
     return v->op == OP_SIZE && dim_same(v->size, c->length);
 }
 
-/* Does v subtract 1 from the number of elements of a pass, as var() does? The number of elements
- * may be a plain number in the graph. */
+/* The length of a pass may be a plain number in the graph. */
 static bool is_length_less_one(const struct chain *c, const struct value *v)
 {
     double length = 0, less = 0;
@@ -167,9 +164,7 @@ static bool is_length_less_one(const struct chain *c, const struct value *v)
              length == (double)c->length->value));
 }
 
-/* Writes an input, a pass, or the number of elements of a pass. Writes a reshape or an expand as
- * its operand. The kernel has the number of elements of a pass in a float variable, so this number
- * minus 1 is a float too. */
+/* The kernel has the length of a pass in a float variable, so length - 1 is a float too. */
 static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     struct chain *c = ctx;
@@ -193,8 +188,7 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
     return true;
 }
 
-/* Writes an expression of floats. Refuses integers, because their sums would not be exact in
- * floats. */
+/* Refuses integers, because their sums would not be exact in floats. */
 static bool write_real(struct chain *c, const struct value *v, struct strbuf *out)
 {
     struct leaves leaves = {leaf, c};
@@ -203,9 +197,8 @@ static bool write_real(struct chain *c, const struct value *v, struct strbuf *ou
     return write_expression(v, &leaves, out, c->x->why);
 }
 
-/* If pass number `first` sums e, finds a pass that sums (e - m)^2, where m is the mean of e.
- * Returns the number of that pass, or 0 if there is none. The kernel computes both sums while it
- * reads the elements once. */
+/* If pass `first` sums e, finds a pass that sums (e - mean of e)^2, or 0. The kernel computes both
+ * while it reads the elements once. */
 static size_t find_squares(const struct chain *c, size_t first)
 {
     const struct value *sum = c->pass[first];
@@ -224,7 +217,7 @@ static size_t find_squares(const struct chain *c, size_t first)
     return 0;
 }
 
-/* Writes the line of pass i, and sets done[k] for each pass k that this line computes. */
+/* Writes the line of pass i. Sets done[k] for each pass k that this line computes. */
 static bool write_pass(struct chain *c, size_t i, bool *done, struct strbuf *all)
 {
     struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);
@@ -250,7 +243,7 @@ static bool bind_passes(struct chain *c)
     bool ok = true, done[MAX_PASSES] = {0};
     int64_t stages = 0;
     size_t bytes = 0;
-    /* This variable is the number of elements. One variable for each pass follows. */
+    /* The first variable is the length. One for each pass follows. */
     strbuf_addf(&all, "float v%zu = float(length);", c->x->m->n);
     for (size_t i = 0; i < c->n && ok; i++)
         if (!done[i]) {
@@ -279,9 +272,8 @@ static void bind_axes(struct chain *c)
         bind_text(c->x->b, axes[i].key, arena_printf(&c->x->m->mem, "(%s)", axes[i].dim->text));
 }
 
-/* Sets x->seen to a copy of the task in which some shapes are changed. The output gets the shape of
- * the expression. Each input with the shape of another space (c->full) gets the expression's shape
- * too. */
+/* In x->seen, the output and each input with the shape of another space get the expression's
+ * shape. */
 static void see_full(struct chain *c)
 {
     json_t *task = json_deep_copy(c->x->m->facts), *t, *shape = json_array();

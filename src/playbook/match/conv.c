@@ -1,42 +1,38 @@
 /*
  * conv.c - matches one convolution with an epilogue (epilogue.h). match.h explains ops and binding.
  *
- * The ops are "depthwise", "conv" and "conv_transpose". The tensors of "depthwise" are the input
- * [N, C, H, W], the weight [O, KH, KW] and the output [N, O, OH, OW]. In a conv1d, H, KH and OH are
- * 1. The tensors of the other two ops are the input [N, C, D, H, W], the weight with a window
- * [KD, KH, KW] as its last axes, and the output [N, O, OD, OH, OW]. A spatial axis that the
- * convolution lacks has size 1.
+ * The op "depthwise" has the input [N, C, H, W], the weight [O, KH, KW] and the output
+ * [N, O, OH, OW]. The ops "conv" and "conv_transpose" have the input [N, C, D, H, W], a weight
+ * whose last axes are the window [KD, KH, KW], and the output [N, O, OD, OH, OW]. A missing spatial
+ * axis has size 1.
  */
 #include "base/util.h"
 #include "playbook/match/epilogue.h"
 
-/* The sides are depth, height and width. MAX_WINDOW is the largest size of the window along a side.
- * For "depthwise" it is also the largest number of elements of a window. */
+/* The sides are depth, height and width. MAX_WINDOW limits the window along a side, and for
+ * "depthwise" also the window's elements. */
 enum { SIDES = 3, MAX_WINDOW = 64 };
-/* The largest stride, dilation and padding that templates take, because they compute with int. */
+/* The largest stride, dilation and padding, because templates compute with int. */
 enum { MAX_STEP = 1 << 16 };
-/* The template of dense convolutions has a mask of 64 bits: a bit for each place of the window
- * along each side, and one more. So the sum of the window's sizes is at most 63. MAX_PHASES is the
- * largest number of phases; bind_taps() explains phases. */
+/* The template has a mask of 64 bits: one for each place of the window along each side, and one
+ * more. So MAX_WINDOW_SUM limits the sum of the sides. bind_taps() explains phases. */
 enum { MAX_WINDOW_SUM = 63, MAX_PHASES = 4096 };
 
 static const char *const side_names[SIDES] = {"d", "h", "w"};
 
-/* Each list has a number for the depth, the height and the width. An axis that the convolution
- * lacks has a window, stride and dilation of 1 and padding 0. */
+/* Along a missing axis, the window, stride and dilation are 1, and the padding is 0. */
 struct conv {
     const struct value *v;
     bool transposed;
-    int x, w, bias; /* the numbers of the inputs; `bias` is -1 if there is none */
+    int x, w, bias; /* numbers of inputs; `bias` is -1 if there is none */
     unsigned dims;
     int64_t window[SIDES], stride[SIDES], pad[SIDES], dilation[SIDES];
 };
 
-/* Finds the window, stride, dilation and padding of side i (0 depth, 1 height, 2 width); false if
- * one of these numbers is not known. */
+/* Returns false if a number of side i is not known. */
 static bool find_side(struct conv *c, const struct value *pad, unsigned i)
 {
-    unsigned axis = i + c->dims - SIDES; /* the number of the side among the spatial axes */
+    unsigned axis = i + c->dims - SIDES; /* among the spatial axes */
     const struct dim *size = c->v->args[1]->shape[2 + axis]->fixed;
     if (!size->is_number || size->value < 1 || size->value > MAX_WINDOW)
         return false;
@@ -52,8 +48,8 @@ static bool find_side(struct conv *c, const struct value *pad, unsigned i)
     return before->is_number;
 }
 
-/* Does the padding v add only zeros, and only along spatial axes? The padding after the last row
- * and column need not be a known number, because it follows from the result's shape. */
+/* Does the padding v add only zeros, and only along spatial axes? The padding after the last
+ * element of an axis may be unknown, because it follows from the result's shape. */
 static bool is_zero_pad(const struct value *v)
 {
     double zero = 1;
@@ -62,8 +58,7 @@ static bool is_zero_pad(const struct value *v)
            !before->ints[1] && !after->ints[0] && !after->ints[1];
 }
 
-/* Finds the only convolution. Its operands must be inputs; zeros may be added around the first
- * operand. */
+/* The operands of the convolution must be inputs. The first one may be padded with zeros. */
 static bool find_conv(const struct match *x, enum graph_op op, struct conv *c)
 {
     *c = (struct conv){.v = only_one(x, op),
@@ -89,9 +84,8 @@ static bool find_conv(const struct match *x, enum graph_op op, struct conv *c)
     return true;
 }
 
-/* Does each output channel read only one input channel? There may be several output channels for
- * each input channel. But a convolution with only one input channel counts as depthwise only if it
- * has one output channel. */
+/* Does each output channel read only one input channel? With only one input channel, there must be
+ * only one output channel too. */
 static bool is_depthwise(const struct conv *c)
 {
     const struct value *w = c->v->args[1];
@@ -107,7 +101,7 @@ static json_t *with_shape(const json_t *t, json_t *shape)
     return copy;
 }
 
-/* Returns the tensor with `axes` spatial axes: for 2, [N, C, L] becomes [N, C, 1, L]. */
+/* Inserts spatial axes of size 1: for 2 `axes`, [N, C, L] becomes [N, C, 1, L]. */
 static json_t *with_axes(const json_t *t, unsigned axes)
 {
     json_t *shape = json_deep_copy(json_object_get(t, "shape"));
@@ -121,7 +115,6 @@ static const json_t *tensor_of(const struct match *x, size_t i)
     return json_array_get(json_object_get(x->m->facts, "tensors"), i);
 }
 
-/* Sets x->seen to a description of the task in which the tensors have the shapes of "depthwise". */
 static void see_planes(struct match *x, const struct conv *c)
 {
     const json_t *in = tensor_of(x, (size_t)c->x), *w = tensor_of(x, (size_t)c->w);
@@ -190,28 +183,25 @@ static bool is_too_large(const struct conv *c)
     return phases > MAX_PHASES || c->window[0] + c->window[1] + c->window[2] > MAX_WINDOW_SUM;
 }
 
-/* Binds a number of one side, as "reach:h". */
 static void bind_side(struct match *x, const char *name, int side, int64_t v)
 {
     bind_number(x->b, arena_printf(&x->b->arena, "%s:%s", name, side_names[side]), v);
 }
 
-/* Binds five numbers about the taps (places of the window) along side i:
- * - "phases": how many phases there are. In a transposed convolution, the outputs whose places are
- *   equal modulo the stride form a phase, so this is the stride. Otherwise it is 1.
+/* Binds five numbers about the taps (places of the window) along side i. In a transposed
+ * convolution, outputs whose places are equal modulo the stride form a phase.
+ * - "phases": the stride of a transposed convolution, else 1.
  * - "taps": the largest number of taps that a phase uses. Along the width of a transposed
- *   convolution it is the number of columns instead. Divide the offset of each tap by the stride,
- *   and round down: taps with equal results form a column. A column has at most one tap for each
- *   phase.
- * - "kinds": how many different remainders the offsets of the taps have modulo the stride. Taps
- *   with the same remainder read certain places of the input, and these places form a kind. In a
- *   transposed convolution there is only 1 kind.
- * - "reach": the distance from the first tap to the last, counted in places of one kind.
- * - "turn": along the width of a transposed convolution, a number that is added to the place of a
- *   tap. The remainder of the sum modulo the stride is the phase of the tap. The turn makes up for
- *   the padding, so that the phases of one place of the input are neighbours in the output. It is 0
- *   if making up for the padding would need more taps.
- * Returns the largest number of taps that a phase uses along this side. */
+ *   convolution it is the number of columns. Taps with the same floor(offset / stride) form a
+ *   column, which has at most one tap of each phase.
+ * - "kinds": the number of different remainders of the taps' offsets modulo the stride. Taps with
+ *   one remainder read one kind of input places. A transposed convolution has 1 kind.
+ * - "reach": the distance from the first tap to the last, in places of one kind.
+ * - "turn": used along the width of a transposed convolution. There the phase of a tap is its
+ *   place plus the turn, modulo the stride. The turn makes up for the padding, so that the phases
+ *   of one input place are neighbours in the output. It is 0 if this needs more taps.
+ *
+ * Returns the largest number of taps that a phase uses. */
 static int64_t bind_taps(struct match *x, const struct conv *c, int i)
 {
     int64_t window = c->window[i], stride = c->stride[i], gap = c->dilation[i];
@@ -235,8 +225,6 @@ static int64_t bind_taps(struct match *x, const struct conv *c, int i)
     return most;
 }
 
-/* Binds the taps of each side, the number of all phases, and the largest number of taps that a
- * phase uses. */
 static void bind_phases(struct match *x, const struct conv *c)
 {
     int64_t phases = 1, taps = 1;

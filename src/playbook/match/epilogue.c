@@ -1,5 +1,5 @@
 /* epilogue.c - writes the CUDA expression that an epilogue applies to each element of a product or
- * convolution, and the index that it uses for each input. See epilogue.h. */
+ * convolution. See epilogue.h. */
 #include "playbook/match/epilogue.h"
 
 #include <string.h>
@@ -32,7 +32,6 @@ int input_but_casts(const struct meaning *m, const struct value *v)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* Does t have a single element? */
 static bool is_one(const struct value *t)
 {
     for (uint32_t i = 0; i < t->rank; i++)
@@ -41,8 +40,7 @@ static bool is_one(const struct value *t)
     return true;
 }
 
-/* Aligns the last axes of t and d, as broadcasting does. Returns whether t then has the size of d
- * along this axis, and size 1 along all others. */
+/* Does t, broadcast to d, have the size of d along this axis and size 1 along all other axes? */
 static bool is_along(const struct value *t, const struct value *d, uint32_t axis)
 {
     if (t->rank > d->rank || d->rank - t->rank > axis)
@@ -55,7 +53,6 @@ static bool is_along(const struct value *t, const struct value *d, uint32_t axis
     return true;
 }
 
-/* Do t and d have the same shape? */
 static bool is_like(const struct value *t, const struct value *d)
 {
     bool same = t->rank == d->rank;
@@ -64,9 +61,8 @@ static bool is_like(const struct value *t, const struct value *d)
     return same;
 }
 
-/* In the template, n is the number of a column or a channel. Returns the axis of d along which n
- * runs. d must have the elements of the product in the same order. Returns -1 if a reshape between
- * the product and d splits this axis or merges it. */
+/* Returns the axis of d along which the columns or channels, n, run. d has the product's elements
+ * in the same order. Returns -1 if a reshape split or merged this axis. */
 static int axis_of_n(const struct epilogue *e, const struct value *d)
 {
     const struct value *p = e->product;
@@ -76,9 +72,8 @@ static int axis_of_n(const struct epilogue *e, const struct value *d)
     return d->rank > 1 && is_like(d, p) ? 1 : -1;
 }
 
-/* t is an input. Returns the template's text for the index in t that belongs to an element of d.
- * The text is "0" if t is a single value, "n" if t has one value for each column or channel, and
- * "at" if t has the shape of d. Returns NULL otherwise. */
+/* Returns the index in input t for an element of d: "0" if t is a single value, "n" if t has a
+ * value for each column or channel, "at" if t has the shape of d, else NULL. */
 static const char *place_of(const struct epilogue *e, const struct value *t, const struct value *d)
 {
     int axis = axis_of_n(e, d);
@@ -88,10 +83,8 @@ static const char *place_of(const struct epilogue *e, const struct value *t, con
                                                          : NULL;
 }
 
-/* If v is an index along one axis of d, and broadcasts to the shape of d, returns the template's
- * text for it. Examples of v are torch.arange(N) and torch.arange(M)[:, None]. The text is "n"
- * along the columns or channels, "m" along the rows, and "0" if v is a single index. Returns NULL
- * if v is something else. */
+/* If v is an index along an axis of d, such as torch.arange(M)[:, None], returns its name: "n"
+ * along the columns or channels, "m" along the rows, "0" for a single index. Else NULL. */
 static const char *index_name(const struct epilogue *e, const struct value *v,
                               const struct value *d)
 {
@@ -114,12 +107,9 @@ static const char *index_name(const struct epilogue *e, const struct value *v,
 struct writing {
     struct match *x;
     const struct epilogue *e;
-    /* The value with the shape that the current indices refer to: the result itself or, below a
-     * reshape, the operand of that reshape. */
-    const struct value *domain;
-    unsigned reshapes; /* how many reshapes we are below */
-    /* used[i]: the expression reads the input, scalar or axis that the template calls v<i> */
-    bool used[2 * PB_MAX_TENSORS];
+    const struct value *domain; /* has the shape that the indices refer to; a reshape changes it */
+    unsigned reshapes;          /* how many reshapes we are below */
+    bool used[2 * PB_MAX_TENSORS]; /* the expression reads v<i>, an input, scalar or axis */
 };
 
 enum { MAX_RESHAPES = 8 };
@@ -145,8 +135,8 @@ static bool is_any_input(void *m, const struct value *v)
     return meaning_input(m, v) >= 0;
 }
 
-/* Writes the expression of the value that v reads, if v is a reshape or permute that keeps the
- * elements in order. v must have the shape of w->domain. Returns false for any other v. */
+/* Writes a reshape or permute that keeps the elements in order. v must have the shape of w->domain.
+ * Returns false for any other v. */
 static bool write_reshape(struct writing *w, const struct value *v, struct strbuf *out,
                           struct strbuf *why)
 {
@@ -267,13 +257,12 @@ static bool bind_reads(struct match *x, const struct writing *w)
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-/* Is v computed from the product? */
 static bool needs(const struct match *x, const struct value *v, const struct value *product)
 {
     return v && v->id >= product->id && graph_needed(&x->m->g, v, NULL, &x->m->mem)[product->id];
 }
 
-/* An epilogue and a value: the index m runs along the rows of `domain`, n along its columns. */
+/* The index m runs along the rows of `domain`, n along its columns. */
 struct place {
     const struct epilogue *e;
     const struct value *domain;
@@ -286,9 +275,8 @@ static int sign_of_index(void *ctx, const struct value *v)
     return !name ? 0 : *name == 'n' ? 1 : *name == 'm' ? -1 : 0;
 }
 
-/* Finds the band of elements in which the epilogue uses the product. Goes from the result down to
- * the product, as long as each operation has one operand that is computed from the product. A
- * torch.where() on the way may ignore the product in some elements. */
+/* Finds the band of elements in which the epilogue uses the product. A torch.where() may ignore the
+ * product elsewhere. Goes down from the result, as long as only one operand uses the product. */
 static struct band find_band(const struct match *x, const struct epilogue *e)
 {
     const struct value *v = x->v, *next;

@@ -4,10 +4,10 @@
  *     "table[idx]"  is  "F.embedding(tokens, weight)", with table = weight and idx = tokens
  *
  * A form is a PyTorch expression whose names are the roles of the op; $last is the last axis. Hone
- * assigns the task's inputs to the roles in every possible order, reads the form, and compares it
- * with what the task computes. It brings both into normal form, so a playbook lists one spelling.
- * Three differences do not matter: the order of factors and terms, casts between floats, and a
- * quotient that is written as a product. The task may have a number where the form has a scalar.
+ * assigns the task's inputs to the roles in every possible order, and compares the form with what
+ * the task computes. Both are in normal form, so a playbook lists one spelling. The order of
+ * factors and terms, casts between floats, and a quotient written as a product do not matter. The
+ * task may have a number where the form has a scalar.
  */
 #include <string.h>
 
@@ -27,12 +27,11 @@ struct form {
     size_t inputs, nroles;
     const char *roles[MAX_ROLES];           /* inputs, then scalars */
     const struct value *values[MAX_ROLES];  /* the value that each role stands for */
-    int input_at[PB_MAX_TENSORS];           /* the number of the input in each role; -1: none yet */
+    int input_at[PB_MAX_TENSORS];           /* number of the input in each role; -1: none yet */
     bool taken[PB_MAX_TENSORS];             /* inputs that have a role */
-    const struct value *scalars[MAX_ROLES]; /* the scalar or number in each scalar's role */
+    const struct value *scalars[MAX_ROLES]; /* scalar or number in each scalar's role */
 };
 
-/* Replaces "$last" by -1, the last axis of a tensor of any rank. */
 static const char *with_last(struct arena *a, const char *text)
 {
     struct strbuf out = STRBUF_INIT(8192);
@@ -46,9 +45,6 @@ static const char *with_last(struct arena *a, const char *text)
     return kept;
 }
 
-/* Brings a value into the form in which values are compared: the normal form, without casts between
- * floats.
- */
 static const struct value *for_comparing(struct graph *g, const struct value *v)
 {
     v = v ? graph_normal(g, v) : NULL;
@@ -58,7 +54,7 @@ static const struct value *for_comparing(struct graph *g, const struct value *v)
 
 /* ---- one assignment of inputs to roles ------------------------------------------------------- */
 
-/* Does the form compute the task's results, with the inputs that the roles have now? */
+/* Does the form compute the task's results, with the current roles? */
 static bool same_results(struct form *f)
 {
     struct torch_name all[MAX_ROLES];
@@ -102,7 +98,7 @@ static bool role_takes(const struct pb_tensor *role, const struct value *input, 
     return (role->dtypes >> t & 1) && (flat ? input->rank >= fixed : input->rank == fixed);
 }
 
-/* Assigns inputs to the roles from `role` on, in every order, until the form equals the task. */
+/* Tries all orders of inputs for the roles from `role` on, until the form equals the task. */
 static bool assign(struct form *f, size_t role)
 {
     if (role == f->inputs)
@@ -130,7 +126,7 @@ static bool assign(struct form *f, size_t role)
 
 /* ---- one form -------------------------------------------------------------------------------- */
 
-/* The number of the input that is also the k-th output; -1 if that output is not an input. */
+/* Returns the number of the input that is also the k-th output; -1 if none is. */
 static int updated(const struct meaning *m, size_t k)
 {
     const char *name = k < m->g.outputs.n ? m->g.outputs.items[k].name : "";
@@ -140,9 +136,8 @@ static int updated(const struct meaning *m, size_t k)
     return -1;
 }
 
-/* Assigns roles to the inputs that are updated in place. If the op's k-th output is also an input,
- * the task's k-th output must be an input too, and gets the role of the op's k-th output. Returns
- * false if the task's output is not an input. */
+/* If the op's k-th output is updated in place, the task's k-th output must be too, and gets that
+ * role. Returns false if it is not. */
 static bool place_results(struct form *f)
 {
     const struct pb_signature *sig = f->op->sig;
@@ -158,7 +153,6 @@ static bool place_results(struct form *f)
     return true;
 }
 
-/* Does the task compute the form f->text of f->op? */
 static bool takes_form(struct form *f)
 {
     const struct pb_signature *sig = f->op->sig;
@@ -181,8 +175,7 @@ static bool takes_form(struct form *f)
     return assign(f, 0);
 }
 
-/* Returns a copy of the task with its inputs and scalars in the order of the op's roles. The caller
- * owns the copy. */
+/* Returns a copy of the task with inputs and scalars in the order of the op's roles. */
 static json_t *in_order(const struct form *f)
 {
     json_t *copy = json_deep_copy(f->m->facts), *tensors = json_array(), *scalars = json_object();

@@ -7,12 +7,10 @@
  *                                    v0: the outer reduction, the sum of sqrt(p[0]) over n rows
  *                                    post: the result, "(v0 / n)"
  *
- * graph_unfolded() (graph/normal/normal.h) rewrites operations along axes as sums and extremes. An
- * extreme is a maximum or a minimum. Each sum or extreme along the rows is one pass. No pass may
- * use the result of another one, so the kernel computes all of them while it reads the inputs once.
- * The kernel sees the operands of the passes as [rows, cols]. Inputs broadcast to this shape. The
- * expression of the row (here sqrt(p[0])) uses the results of the passes. An input that only this
- * expression uses has one element for each row.
+ * graph_unfolded() (graph/normal/normal.h) rewrites operations along axes as sums and extremes
+ * (maxima or minima). Each sum or extreme along a row is one pass. No pass may use another pass, so
+ * the kernel reads the inputs once. The operands of the passes have the shape [rows, cols], to
+ * which inputs broadcast. An input that only the row's expression uses has an element for each row.
  */
 #include <stdlib.h>
 
@@ -28,12 +26,10 @@ struct nested {
     const struct value *outer;            /* the reduction over the rows */
     const struct value *pass[MAX_PASSES]; /* sums and extremes along the rows */
     size_t n;
-    const struct value *space; /* the operand of a pass; all passes have operands of its shape */
-    /* The space's number of elements along the axes before the reduced ones (rows), and along the
-     * reduced axes (cols). */
-    const struct dim *rows, *cols;
+    const struct value *space;      /* an operand of a pass; all operands have this shape */
+    const struct dim *rows, *cols;  /* the space's size before the reduced axes, and along them */
     bool seen[GRAPH_MAX_VALUES][2]; /* values that were looked at: [0] outside, [1] in a pass */
-    bool in_row[PB_MAX_TENSORS];    /* inputs that the expression of the row reads */
+    bool in_row[PB_MAX_TENSORS];    /* inputs that the row's expression reads */
     bool in_pass[PB_MAX_TENSORS];   /* inputs that a pass reads */
 };
 
@@ -77,8 +73,7 @@ static bool find_outer(struct nested *c, const struct value *v, bool *seen, unsi
     return true;
 }
 
-/* Is the reduction along the last axes of its operand, or along all axes? *from is the first of
- * these axes. */
+/* Is the reduction along the last axes of its operand, from *from on? */
 static bool along_last(const struct value *v, uint32_t *from)
 {
     const struct attr *dim = value_attr(v, "dim");
@@ -109,7 +104,6 @@ static bool add_pass(struct nested *c, const struct value *v)
     return true;
 }
 
-/* Finds the passes and the inputs under v. */
 static bool look(struct nested *c, const struct value *v, bool in_pass, unsigned depth)
 {
     int input = meaning_input(c->x->m, v);
@@ -133,14 +127,13 @@ static bool look(struct nested *c, const struct value *v, bool in_pass, unsigned
     return true;
 }
 
-/* How many axes of size 1 see_space() adds behind the last axis of an input that only the
- * expression of the row uses. */
+/* How many axes of size 1 see_space() adds to an input that only the row's expression uses. */
 static uint32_t missing_axes(const struct nested *c)
 {
     return c->space->rank - c->outer->args[0]->rank;
 }
 
-/* Checks that the outer reduction is over all rows, and that each input is used in one shape. */
+/* The outer reduction must be over all rows, and each input must be used in one shape. */
 static bool check_shapes(struct nested *c)
 {
     struct meaning *m = c->x->m;
@@ -159,8 +152,6 @@ static bool check_shapes(struct nested *c)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Writes the number of elements of a row as `length`, and the results of passes as p[0], p[1], ...
- */
 static bool row_leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     const struct nested *c = ctx;
@@ -176,8 +167,7 @@ static bool row_leaf(void *ctx, const struct value *v, struct strbuf *out, struc
     return write_value_number(c->x->m, v, "", out);
 }
 
-/* Writes the outer reduction as v0, the number of rows as n, and scalars. Inputs are not allowed.
- */
+/* Inputs are not allowed. */
 static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     const struct nested *c = ctx;
@@ -189,7 +179,6 @@ static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, stru
     return meaning_input(c->x->m, v) < 0 && write_value_number(c->x->m, v, "", out);
 }
 
-/* Writes an expression of floats and binds it. */
 static bool bind_real(struct nested *c, const char *key, const struct value *v,
                       const struct leaves *leaves)
 {
@@ -256,8 +245,7 @@ static bool bind_texts(struct nested *c, const struct value *v)
            bind_real(c, "post", v, &post);
 }
 
-/* Sets x->seen to a copy of the task with the space to which inputs broadcast. An input that only
- * the expression of the row uses gets the axes of size 1 that it lacks. */
+/* Adds the space to a copy of the task, and missing axes to its inputs. */
 static void see_space(struct nested *c)
 {
     json_t *task = json_deep_copy(c->x->m->facts), *t, *space = json_array();

@@ -5,11 +5,12 @@
  *     F.silu(x @ w.T + b)     the op "gemm_nt"; the epilogue is silu of (v + float(e.v2[n]))
  *
  * The op's tensors are A[Z, M, K], B[Z, K, N] and C[Z, M, N], or A[Z, K, M] and B[Z, N, K] if they
- * are stored transposed. Z is the batch. If the second operand has no batch, the batch of the first
- * operand counts as rows, and Z is 1. That needs a layout in which batch and rows are one axis.
- * With any other layout, an operand without a batch is A[1, M, K] or B[1, K, N], and is multiplied
- * with every matrix of the other operand. Each operand is a view (view.h) of an input. In memory it
- * must be an array of matrices, or of transposed matrices.
+ * are stored transposed. Z is the batch. Each operand is a view (view.h) of an input, stored as an
+ * array of matrices or of transposed matrices.
+ *
+ * If only the first operand has a batch, its batch counts as rows, and Z is 1. If batch and rows
+ * are not one axis in memory, B[1, K, N] is multiplied with every matrix of A instead. A[1, M, K]
+ * without a batch is multiplied with every matrix of B.
  */
 #include <stdio.h>
 
@@ -24,8 +25,8 @@ struct product {
     const struct value *v;
     const struct value *args[2]; /* the operands, before they were repeated along the batch */
     struct operand a, b;
-    bool batched[2]; /* for A and B: is there a matrix for each index of the batch? */
-    bool turned[2];  /* [0]: A is stored as [Z, K, M]; [1]: B is stored as [Z, N, K] */
+    bool batched[2]; /* A and B: has a matrix for each index of the batch */
+    bool turned[2];  /* A and B: is stored transposed */
     const struct dim *z, *m, *n, *k;
 };
 
@@ -45,7 +46,7 @@ static bool are_same(const struct dim *const *d, const struct dim *const *e, uin
     return true;
 }
 
-/* The operand without an OP_EXPAND that repeats matrices along the batch. */
+/* Removes an OP_EXPAND that repeats matrices along the batch. */
 static const struct value *without_repeats(const struct value *v)
 {
     const struct value *x = v->op == OP_EXPAND ? v->args[0] : v;
@@ -61,8 +62,7 @@ static bool are_stored(struct product *p, uint32_t batch_a, uint32_t batch_b)
            operand_is_stored(&p->b.view, batch_b, p->args[1]->rank - 1, &p->turned[1]);
 }
 
-/* Finds the sizes of a product of batches of matrices. A vector counts as a matrix of one row or
- * column. */
+/* A vector counts as a matrix of one row or column. */
 static bool find_sizes(struct meaning *m, struct product *p)
 {
     const struct value *a = p->args[0], *b = p->args[1];
@@ -92,7 +92,6 @@ static bool find_sizes(struct meaning *m, struct product *p)
 
 /* ---- the tensors ----------------------------------------------------------------------------- */
 
-/* Sets x->seen to the task's tensors, with the shapes that A, B and C have in the op. */
 static void see_matrices(struct match *x, const struct product *p)
 {
     const struct meaning *m = x->m;
