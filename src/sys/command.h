@@ -18,16 +18,13 @@
  *         return HONE_OK;
  *     }
  *
- * A program also has two hidden commands, for shells and for `make install`:
+ * Two hidden commands are for shells and for `make install`:
  *
  *     hone __complete WORD...    prints the completions of the last WORD, which may be empty
  *     hone __man [COMMAND...]    prints the manual page
  *
- * Both call run() of the command that the words name. When run() calls cmd_parse, cmd_parse prints
- * the completions or the page and exits.
- *
- * Results go to stdout, everything else to stderr. Only a program's main() and its subcommands use
- * this header.
+ * Both call run() of the named command, and cmd_parse prints the completions or the page and exits.
+ * Results go to stdout, everything else to stderr.
  */
 #ifndef SYS_COMMAND_H
 #define SYS_COMMAND_H
@@ -41,10 +38,10 @@
 
 enum hone_exit {
     HONE_OK = 0,
-    /* the answer is no: for example, the kernel is wrong or the task is broken */
+    /* the answer is no: for example, the kernel is wrong */
     HONE_NEGATIVE = 1,
     HONE_USAGE = 2,
-    HONE_ENV = 3, /* this machine lacks something, or something on it failed */
+    HONE_ENV = 3, /* something on this machine is missing or failed */
     HONE_INTERRUPTED = 130
 };
 
@@ -60,36 +57,34 @@ struct program {
     const char *about;                  /* one sentence for --help */
     const struct command *const *table; /* in the order of --help */
     size_t n;
-    /* Prints, one per line, the words that may stand for a placeholder of the usage, such as "TASK"
-     * or "RUN". If the placeholder is the value of an option, `option` is the option's name, such
-     * as "strategy". If the placeholder is an operand, `option` is "". Returns false if it knows no
-     * words. May be NULL. */
+    /* Prints, one per line, the words for a placeholder of the usage, such as "TASK". If the
+     * placeholder is the value of an option, `option` is its name, such as "strategy", else "".
+     * Returns false if it knows no words. May be NULL. */
     bool (*names)(const char *placeholder, const char *option, FILE *out);
 };
 
-/* The main() of a program: catches signals, runs the command, checks that stdout was written. */
+/* Catches signals, runs the command, checks that stdout was written. */
 int program_main(const struct program *p, int argc, char **argv);
 
-/* Runs the command in `table` whose name is argv[0]. `of` is the name of the command that has these
- * subcommands; it is "" for the program's own table. */
+/* Runs the command whose name is argv[0]. `of` is the command that has these subcommands, or "" for
+ * the program. */
 int cmd_dispatch(const char *of, const struct command *const *table, size_t n, int argc,
                  const char **argv);
 
-/* For run() of a command that only has subcommands. Runs the subcommand that argv names, or prints
- * the command's help. `frame` has the usage and the help text of the command itself. */
+/* For run() of a command that only has subcommands: runs one of them, or prints the command's help.
+ * `frame` has the command's own usage and help text. */
 int cmd_forms(const char *of, const struct options *frame, const struct command *const *table,
               size_t n, int argc, const char **argv);
 
-/* True if the user ran __complete or __man. Then every command must call cmd_parse, also a command
- * that usually does not: cmd_parse prints the command's options and exits. */
+/* True for __complete and __man. Then every command must call cmd_parse, which prints and exits. */
 bool cmd_is_described(void);
 
-/* Parses the options and leaves only the operands in argv. Exits 0 after --help, 2 on bad usage. */
+/* Leaves only the operands in argv. Exits 0 after --help, 2 on bad usage. */
 void cmd_parse(const struct options *spec, int *argc, const char **argv);
-/* Prints what is wrong with the command line, and returns HONE_USAGE. */
+/* Prints the problem, and returns HONE_USAGE. */
 int cmd_usage(const struct options *spec, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Prints the error; returns the exit code for its kind. */
+/* Prints the error, and returns the exit status for its kind. */
 int cmd_fail(const struct err *err);
 
 #endif

@@ -11,9 +11,8 @@
  *     }
  *     http_transfer_free(t);
  *
- * Hone does not link libcurl. On a machine without libcurl, http_open fails with an ERR_ENV that
- * says so. http.c logs no headers and no bodies, so an API key in a header stays secret. It does
- * not follow redirects, because the key must not go to a server that the user did not name.
+ * Without libcurl on the machine, http_open fails with ERR_ENV. To keep an API key in a header
+ * secret, http.c logs no headers and no bodies, and follows no redirects.
  */
 #ifndef SYS_HTTP_H
 #define SYS_HTTP_H
@@ -35,7 +34,7 @@ struct http_request {
     size_t body_len;
     uint64_t connect_ns; /* 0 = 20 s */
     uint64_t total_ns;   /* 0 = 15 min */
-    uint64_t stall_ns;   /* end the transfer if no byte comes for this time; 0 = 120 s */
+    uint64_t stall_ns;   /* longest time without a byte; 0 = 120 s */
     size_t max_bytes;    /* cap on the answer; 0 = 64 MiB */
 };
 
@@ -47,26 +46,25 @@ enum http_outcome {
     HTTP_STALLED,
     HTTP_TIMEOUT,
     HTTP_TOO_BIG,
-    HTTP_BAD_ENCODING, /* the answer's content does not fit its declared encoding */
+    HTTP_BAD_ENCODING, /* the content does not fit its declared encoding */
     HTTP_OTHER
 };
 
 int http_open(struct http **out, struct err *err);
-void http_close(struct http *h); /* also frees the transfers that are left */
+void http_close(struct http *h); /* also frees the transfers */
 
 int http_start(struct http *h, const struct http_request *rq, struct http_transfer **out,
                struct err *err);
-/* Sends and receives bytes for all transfers. Returns when something happened, or after
- * timeout_ns. */
+/* Serves all transfers until something happens, at most for timeout_ns. */
 void http_wait(struct http *h, uint64_t timeout_ns);
 bool http_done(const struct http_transfer *t);
 enum http_outcome http_outcome(const struct http_transfer *t);
 const char *http_outcome_text(const struct http_transfer *t); /* one sentence, without secrets */
 int http_status(const struct http_transfer *t);               /* 0 = no answer yet */
 const char *http_content_type(const struct http_transfer *t); /* lower case; "" = none */
-bool http_headers_done(const struct http_transfer *t); /* all headers of the answer have come */
-/* Copies the value of a header of the answer, as much as fits into `size` bytes. Returns false if
- * the answer has no such header. */
+bool http_headers_done(const struct http_transfer *t);
+/* Copies the value of a header, as much as fits into `size` bytes. Returns false if there is
+ * none. */
 bool http_header(const struct http_transfer *t, const char *name, char *out, size_t size);
 const struct strbuf *http_body(const struct http_transfer *t);
 void http_transfer_free(struct http_transfer *t); /* cancels it if it still runs */

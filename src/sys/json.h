@@ -6,8 +6,8 @@
  *     ...
  *     json_decref(root);
  *
- * Strict means: UTF-8 only, no duplicate keys, nothing after the value, nesting and size under a
- * cap. JSON has no NaN and no infinities: they are written as the strings "nan", "inf" and "-inf".
+ * Strict means: UTF-8 only, no duplicate keys, nothing after the value. NaN and infinities are the
+ * strings "nan", "inf" and "-inf", because JSON has no numbers for them.
  */
 #ifndef SYS_JSON_H
 #define SYS_JSON_H
@@ -28,34 +28,32 @@ struct json_caps {
     unsigned max_depth; /* 0 = JSON_READ_MAX_DEPTH */
 };
 
-/* Returns a new reference, or NULL. caps may be NULL. Errors begin with `name`, then
- * line:column. */
+/* Returns a new reference, or NULL. caps may be NULL. Errors begin with `name`. */
 json_t *json_read_text(const char *text, size_t len, const char *name, const struct json_caps *caps,
                        struct err *err);
 json_t *json_read_file(const char *path, const struct json_caps *caps, struct err *err);
 
-/* The place of a value in its text, for errors about what the value means. jansson does not keep
- * places. Lines and columns count from 1. */
+/* The place of a value in its text, counted from 1. jansson does not keep places. */
 struct json_place {
     unsigned line, column;
 };
-/* Finds the value that a JSON pointer names, or, with at_key, the key in front of the value. A
- * pointer is a text such as "/inputs/x/shape/0". In a key of the pointer, "~1" stands for '/' and
- * "~0" for '~'. The text must be valid JSON. Returns false if there is no such value. */
+/* Finds the value that a JSON pointer such as "/inputs/x/shape/0" names, or with at_key, its key.
+ * In the pointer, "~1" stands for '/' and "~0" for '~'. The text must be valid JSON. Returns false
+ * if there is no such value. */
 bool json_find_place(const char *text, size_t len, const char *pointer, bool at_key,
                      struct json_place *out);
 
-/* Convert between doubles and JSON, with NaN and infinities as strings. json_get_double also takes
- * integers. It returns 0 or -1. */
+/* Convert doubles, with NaN and infinities as strings. json_get_double also takes integers, and
+ * returns 0 or -1. */
 json_t *json_from_double(double v);
 int json_get_double(const json_t *j, double *out);
 
-/* Makes a string from any text (a path, a compiler's message). Each byte that is not UTF-8 becomes
- * U+FFFD; jansson would refuse the whole text. NULL counts as "". */
+/* Makes a string from any text. Bytes that are not UTF-8 become U+FFFD; jansson would refuse the
+ * text. NULL counts as "". */
 json_t *json_text(const char *s);
 
-/* Appends j. If `pretty`, indents it by two columns and adds a newline; else writes it in one line,
- * without a newline at the end. */
+/* Appends j: if `pretty`, indented and with a newline at the end, else in one line without a
+ * newline. */
 void json_add_text(struct strbuf *sb, const json_t *j, bool pretty);
 /* Prints j indented, with a newline at the end. */
 void json_print(FILE *f, const json_t *j);

@@ -1,15 +1,15 @@
 /*
  * supervise.c - the process that runs a program, and ends with it. No descendant of the program
- * outlives this process, except one that Linux does not end within 10 s of SIGKILL.
+ * outlives it, except one that Linux does not end within 10 s of SIGKILL.
  *
  * Invariants:
- *   1. After the message SUPER_STARTED, the supervisor sends SUPER_ENDED exactly once. It does so
- *      when every descendant that it can kill is gone.
- *   2. The supervisor kills a process by number only while nobody can have reaped that process. So
- *      it kills only its own children. It kills the program's process group only before it has
- *      waited for the group's leader.
- *   3. The supervisor uses no allocation, no stdio and no locks, because Hone may have had several
- *      threads when it forked.
+ *   1. After SUPER_STARTED the supervisor sends SUPER_ENDED exactly once, when every descendant
+ *      that it can kill is gone.
+ *   2. It kills a process by number only while nobody can have reaped that process. So it kills
+ *      only its own children. It kills the program's process group only before it has waited for
+ *      the group's leader.
+ *   3. It uses no allocation, no stdio and no locks, because Hone may have had several threads when
+ *      it forked.
  */
 #include "sys/supervise.h"
 
@@ -44,8 +44,7 @@ static void close_from(unsigned first)
         close((int)fd);
 }
 
-/* Linux before 5.3 and some sandboxes lack pidfd_open; then watch() looks every 10 ms whether the
- * program has ended. */
+/* Linux before 5.3 and some sandboxes lack pidfd_open. Then watch() looks every 10 ms. */
 static int pidfd_open_raw(pid_t pid)
 {
 #ifdef SYS_pidfd_open
@@ -135,7 +134,7 @@ struct kernel_dirent {
     char name[];
 };
 
-/* Adds the children of a process. Linux lists them separately for each thread of the process. */
+/* Linux lists the children separately for each thread of the process. */
 static void add_children(struct pid_set *set, pid_t pid)
 {
     char path[96];
@@ -171,7 +170,7 @@ static uint64_t memory_of(pid_t pid)
     return field_kib(buf, "\nRssAnon:") + field_kib(buf, "\nRssShmem:");
 }
 
-/* Returns the CPU time of a process and of its children that it has waited for. */
+/* Includes children that the process has waited for. */
 static uint64_t cpu_of(pid_t pid)
 {
     enum { FIRST = 14, LAST = 17 }; /* utime, stime, cutime, cstime: see proc(5) */
@@ -180,7 +179,7 @@ static uint64_t cpu_of(pid_t pid)
     proc_path(path, pid, "/stat", 0, "");
     if (read_small(path, buf, sizeof buf) <= 0)
         return 0;
-    /* Field 2 is the program's name in parentheses. The name may contain any character. */
+    /* Field 2 is the program's name in parentheses, which may contain any character. */
     char *p = strrchr(buf, ')');
     for (int field = 2; p && field <= LAST; field++) {
         ticks += field >= FIRST ? strtoull(p, NULL, 10) : 0;
@@ -190,8 +189,6 @@ static uint64_t cpu_of(pid_t pid)
     return ticks * (SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* Adds up a quantity over all descendants. Visits our own children first, then theirs, breadth
- * first. */
 static uint64_t sum_over_descendants(struct pid_set *set, uint64_t (*of)(pid_t))
 {
     uint64_t sum = 0;
@@ -206,7 +203,6 @@ static uint64_t sum_over_descendants(struct pid_set *set, uint64_t (*of)(pid_t))
 
 /* ---- the program ------------------------------------------------------------------------- */
 
-/* The members are those of struct super_msg (supervise.h). */
 struct start_failure {
     int error, step;
 };
@@ -247,8 +243,7 @@ failed:
     _exit(127);
 }
 
-/* Forks the program and waits until it has called exec. Returns -1 with f filled in if that
- * fails. */
+/* Waits until the program has called exec. Returns -1 and fills f if that fails. */
 static pid_t start_program(const struct super_spec *s, struct start_failure *f)
 {
     int p[2];
@@ -280,11 +275,11 @@ static pid_t start_program(const struct super_spec *s, struct start_failure *f)
 
 struct supervisor {
     const struct super_spec *spec;
-    pid_t pid; /* the program's process id */
+    pid_t pid;
     int pidfd;
-    uint64_t start_ns, term_ns; /* term_ns: when SIGTERM was sent; 0 = not yet */
-    uint64_t cpu_looked_ns;     /* when the CPU time was added up last */
-    enum child_end why;         /* why we end the program; CHILD_RUNNING = we do not */
+    uint64_t start_ns, term_ns; /* term_ns: when SIGTERM was sent, or 0 */
+    uint64_t cpu_looked_ns;
+    enum child_end why; /* why we end the program, else CHILD_RUNNING */
     struct super_msg report;
     struct pid_set pids;
 };
@@ -301,8 +296,7 @@ static bool program_is_dead(const struct supervisor *v)
     return waitid(P_PID, (id_t)v->pid, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid != 0;
 }
 
-/* Reaps dead children other than the program: descendants that became our children when their
- * parent died. end_all() reaps the program. */
+/* Descendants become our children when their parent dies. end_all() reaps the program itself. */
 static void reap_orphans(const struct supervisor *v)
 {
     for (;;) {
@@ -315,7 +309,7 @@ static void reap_orphans(const struct supervisor *v)
     }
 }
 
-/* Returns the CPU time of all descendants that somebody has waited for. */
+/* The descendants that somebody has waited for. */
 static uint64_t cpu_of_waited(struct rusage *ru)
 {
     getrusage(RUSAGE_CHILDREN, ru);
@@ -323,7 +317,6 @@ static uint64_t cpu_of_waited(struct rusage *ru)
            (uint64_t)(ru->ru_utime.tv_usec + ru->ru_stime.tv_usec) * 1000;
 }
 
-/* Kills the program's group, reads its status, then kills until there is no child left. */
 static void end_all(struct supervisor *v)
 {
     int status = 0;
@@ -337,8 +330,8 @@ static void end_all(struct supervisor *v)
     v->report.end = WIFSIGNALED(status) ? CHILD_SIGNALED : CHILD_EXITED;
     v->report.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 
-    /* A grandchild becomes our child only when its parent dies. So the loop needs one round for
-     * each generation. */
+    /* A grandchild becomes our child only when its parent dies, so each generation needs a
+     * round. */
     pid_t r;
     do {
         v->pids.n = 0;
@@ -356,8 +349,8 @@ static void end_all(struct supervisor *v)
         v->report.peak_bytes = (uint64_t)ru.ru_maxrss << 10;
 }
 
-/* Begins to end the program for the reason `why`. Sends SIGTERM first if `polite` and if a grace
- * time is set. Returns true if the caller must kill the program now. */
+/* Sends SIGTERM first if `polite` and if a grace time is set. Returns true if the caller must kill
+ * the program now. */
 static bool begin_end(struct supervisor *v, enum child_end why, bool polite)
 {
     if (v->why == CHILD_RUNNING)
@@ -388,8 +381,7 @@ static int wait_ms(const struct supervisor *v, uint64_t now)
     return wait == UINT64_MAX ? -1 : (int)MIN(wait / MS + 1, 1000000000);
 }
 
-/* Returns whether all descendants together have used more CPU time than allowed. Adds up the times
- * at most once every CPU_LOOK_NS; in between, returns false. */
+/* Adds up the times at most once every CPU_LOOK_NS. In between, returns false. */
 static bool uses_too_much_cpu(struct supervisor *v, uint64_t now)
 {
     struct rusage ru;
@@ -399,7 +391,7 @@ static bool uses_too_much_cpu(struct supervisor *v, uint64_t now)
     return cpu_of_waited(&ru) + sum_over_descendants(&v->pids, cpu_of) > v->spec->limit_cpu_ns;
 }
 
-/* Watches the program. Returns as soon as all processes must end. */
+/* Returns when all processes must end. */
 static void watch(struct supervisor *v)
 {
     const struct super_spec *s = v->spec;
@@ -444,7 +436,7 @@ static void send_report(const struct super_spec *s, const struct super_msg *m)
         continue;
 }
 
-/* Closes all of Hone's descriptors except the socket, which moves to descriptor 3. */
+/* Keeps only the socket, as descriptor 3. */
 static void drop_descriptors(struct super_spec *s)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -457,8 +449,7 @@ static void drop_descriptors(struct super_spec *s)
 
 _Noreturn void supervise(const struct super_spec *spec)
 {
-    /* Static, because it is too large for the stack of a small thread. This process has only one
-     * thread. */
+    /* Static, because it is too large for the stack of a small thread. */
     static struct supervisor v;
     struct super_spec s = *spec;
     v.spec = &s;

@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "sys/file.h"
 
-/* Directories to look in, best first. The strings live in the toolchain's arena. */
+/* Directories to look in, best first. */
 VEC_DECL(place_vec, const char *);
 
 static void add_place(struct place_vec *v, struct arena *a, const char *dir)
@@ -24,9 +24,9 @@ static void add_place(struct place_vec *v, struct arena *a, const char *dir)
         *vec_push(v) = arena_strdup(a, dir);
 }
 
-/* Adds .deps/SUB of the binary's directory and of the three directories above it. It needs several,
- * because bin/hone and build/release/t/NAME lie at different depths of a source tree. Then adds
- * .deps/SUB of the current directory, and share/hone/SUB of an installed Hone. */
+/* Adds .deps/SUB of the binary's directory and of the three above it, because binaries lie at
+ * different depths of a source tree. Then adds .deps/SUB of the current directory, and
+ * share/hone/SUB of an installed Hone. */
 static void add_deps_places(struct place_vec *v, struct arena *a, const char *sub)
 {
     struct strbuf self = STRBUF_INIT(4096);
@@ -48,8 +48,7 @@ static void add_deps_places(struct place_vec *v, struct arena *a, const char *su
     strbuf_release(&self);
 }
 
-/* Returns the last match in version order, which is the newest (libnvrtc.so.13 after
- * libnvrtc.so.12). */
+/* Returns the last match in version order, which is the newest. */
 static const char *newest_match(struct arena *a, const char *pattern)
 {
     glob_t g;
@@ -133,8 +132,7 @@ static void find_cuda(struct toolchain *tc, const struct place_vec *places)
 
 /* ---- tools -------------------------------------------------------------------------------- */
 
-/* Looks for a tool: first in the environment variable `env`, then in .deps/bin, in the chosen CUDA,
- * on PATH, and in every CUDA that was found. */
+/* toolchain.h lists the places. */
 static const char *find_tool(struct toolchain *tc, const struct place_vec *cuda,
                              const struct place_vec *bins, const char *env, const char *name)
 {

@@ -1,11 +1,8 @@
 /*
  * count.c - counts what a kernel executes and moves, for each launch and each source line.
  *
- * Each host thread has its own array of records, one record for each decoded instruction, and
- * counts there during a launch. At the end we add up the arrays and turn the sums into named
- * numbers. The decoded instruction already holds its kind, source line and tensor operations. So
- * during the launch we count only what is not known before: how often the instruction executes, how
- * many bytes and sectors it moves, how many conflicts and waits it has.
+ * Each host thread counts in its own array, with one record for each decoded instruction. At the
+ * end of a launch we add up the arrays and turn the sums into named numbers.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -54,9 +51,8 @@ void count_begin(struct launch *l)
 
 double count_cost(const struct launch *l)
 {
-    /* Measured on the host: a tensor operation takes about 1/80 of the time of a plain warp
-     * instruction. To fill a piece (1024 bytes of a buffer) and later look at it takes as long as
-     * about 150 plain warp instructions. */
+    /* Measured times on the host; a plain warp instruction takes 1. A piece is 1024 bytes of a
+     * buffer, which we fill and later look at. */
     const double per_tensor_op = 1.0 / 80, per_piece = 150;
     double cost = per_piece * (double)(pieces_made(&l->emu->mem) - l->pieces_before);
     for (uint32_t f = 0; l->total && f < l->code->nfuncs; f++) {
@@ -72,9 +68,8 @@ double count_cost(const struct launch *l)
 /* ---- one access ----------------------------------------------------------------------------- */
 
 /* Returns how many distinct 32-byte sectors of global memory the active lanes use. *fresh is how
- * many of them are new to the block, *lines how many 128-byte lines hold them. by_l1 says whether
- * the L1 may serve the access. Some lanes of a generic access may be in other spaces; these lanes
- * do not count. */
+ * many of them are new to the block, *lines how many 128-byte lines hold them. by_l1: the L1 may
+ * serve the access. */
 static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, bool by_l1,
                            uint32_t *fresh, uint32_t *lines)
 {
@@ -105,9 +100,8 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
     return count;
 }
 
-/* Returns how many wavefronts (passes through the banks) a shared access takes. The hardware serves
- * the lanes in groups that access at most 128 bytes together. Within a group a bank serves one word
- * at a time, to all lanes that want this word. */
+/* Returns how many wavefronts (passes through the banks) a shared access takes. In a group of lanes
+ * that access at most 128 bytes together, a bank serves one word at a time. */
 static uint32_t wavefronts(const struct warp *w, const uint64_t *addr, uint32_t n)
 {
     uint32_t per = n <= 4 ? 32 : n == 8 ? 16 : 8, total = 0;
@@ -139,8 +133,8 @@ static uint32_t ideal_wavefronts(const struct warp *w, uint32_t n)
     return total;
 }
 
-/* Returns whether this access is part of a merged access (merge_shared.c) whose addresses are
- * aligned. If so, merged[] gets the addresses at which the merged access begins. */
+/* Returns whether this access is part of an aligned merged access (merge_shared.c). merged[] gets
+ * the addresses at which the merged access begins. */
 static bool is_merged(const struct warp *w, const struct insn *pc, const uint64_t *addr,
                       uint64_t *merged)
 {
@@ -210,7 +204,6 @@ static void set_pending(struct pending *p, int k, uint32_t code)
     p->any[k] = true;
 }
 
-/* Call it when a warp begins. Notes that the warp has no loads under way. */
 void count_start(struct warp *w)
 {
     uint32_t words = w->frame0->func->frame_bytes / 64 / 64 + 1;
@@ -240,9 +233,8 @@ void count_waits(struct warp *w, const struct insn *pc)
     if (s->starts) {
         p->waited[0] = p->waited[1] = 0;
         p->stored = false;
-        /* Here a new pass through the region begins (schedule.c explains regions and levels).
-         * Loads of earlier passes count as level 1, because all of them were issued before this
-         * pass. */
+        /* A new pass through the region begins (schedule.c explains regions and levels). All loads
+         * of earlier passes were issued before it, so they count as level 1. */
         for (int k = 0; k < 2; k++)
             p->level[k] = MIN(p->level[k], 1);
     }
@@ -279,8 +271,7 @@ void count_waits(struct warp *w, const struct insn *pc)
         set_pending(p, k, pc->o[0]);
 }
 
-/* Returns the record of an instruction; NULL if the instruction does not belong to the function of
- * the current frame. */
+/* Returns NULL for an instruction of another function than the current one. */
 static struct insn_count *count_loose(const struct warp *w, const struct insn *pc)
 {
     const struct code_func *f = w->frame->func;
@@ -378,9 +369,8 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
     }
 }
 
-/* Adds the clocks and the machine-code instructions of each region (schedule.c), times the number
- * of its runs. Branches that became predicates may skip instructions of a region, so we count the
- * runs of its first instruction. */
+/* Adds the clocks and machine-code instructions of each region (schedule.c). A region runs as often
+ * as its first instruction; predicates may skip the others. */
 static void add_schedule(struct work *w, const struct code_func *cf, const struct insn_count *c,
                          double scale)
 {
@@ -392,10 +382,8 @@ static void add_schedule(struct work *w, const struct code_func *cf, const struc
     }
 }
 
-/* Finds how many bytes of memory the launch touched. For the memory that several blocks read, it
- * finds two numbers: how many bytes there are, and how many sectors of it each block reads, summed
- * over the blocks. From these two numbers the model computes how often a block finds data in a
- * cache because another block has read it. */
+/* Finds how much memory the launch touched, and how much of it several blocks read. From this the
+ * model computes how often a block finds data in a cache because another block has read it. */
 static void footprint(struct launch *l, struct work *w, double scale)
 {
     struct emu_mem *m = &l->emu->mem;
@@ -427,7 +415,7 @@ static void footprint(struct launch *l, struct work *w, double scale)
 
 /* ---- named numbers -------------------------------------------------------------------------- */
 
-/* Sets a counter. If an earlier launch of the kernel has set it, adds the value if `additive`, else
+/* If an earlier launch of the kernel has set the counter, adds the value if `additive`, else
  * replaces the old value. */
 static void put(struct emu *e, const char *kernel, uint32_t line, const char *name,
                 const char *unit, double value, bool additive)

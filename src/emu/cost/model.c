@@ -1,23 +1,16 @@
 /*
  * model.c - estimates the time of a launch on a GPU, from counters and occupancy.
  *
- * The model computes how long the work of each unit takes: DRAM, L2, L1, issue slots and pipes,
- * shared memory, tensor cores, atomics, the starting of blocks. It also computes how long the
- * blocks live: an SM has places for a few blocks, and in each place blocks run one after the other.
- * The modelled time is the p-norm of all these times, plus the time of an empty launch. So the
- * longest time counts in full and the others count in part, because they overlap with the longest
- * only in part.
+ * The model computes how long each unit works (DRAM, L2, L1, issue slots, shared memory, tensor
+ * cores, atomics, the starting of blocks), and how long the blocks live. The modelled time is the
+ * p-norm of these times, plus the time of an empty launch. So the longest time counts in full, and
+ * the others in part, because they overlap with it only in part.
  *
- * A block's life has two parts: the waits of one of its warps, and the work of all its warps, which
- * compete for the SM between barriers. The block's place becomes free when its last warp is done.
- * The time of a load depends on who read the data before: nobody (DRAM), another block (L2, perhaps
- * L1) or the block itself. Whether a cache still holds the data depends on how much else was read
- * since then. Only the compiler knows spills and registers, so the job brings both.
+ * A block lives for the waits of one of its warps, plus the work of all its warps. The time of a
+ * load depends on who read the data before, and on how much else was read since.
  *
- * The constants were fitted to times of an H200: results/h200/public.tsv (LeetCUDA) and
- * results/h200/rank.txt. docs/emulator-cost.md says how good the model is. gpus/NAME.json has the
- * numbers that differ between GPUs. Use the model to rank variants. Each modelled time comes with
- * the error to expect (model_error.h).
+ * The constants were fitted to times of an H200 (results/h200/public.tsv, results/h200/rank.txt).
+ * docs/emulator-cost.md says how good the model is. gpus/NAME.json has each GPU's own numbers.
  */
 #include <math.h>
 
@@ -26,45 +19,42 @@
 #include "emu/cost/model_error.h"
 
 #define NORM 3.09             /* the p of the p-norm */
-#define DRAM_EFFICIENCY 0.861 /* share of the nominal DRAM bandwidth that kernels reach */
+#define DRAM_EFFICIENCY 0.861 /* share of the nominal bandwidth that kernels reach */
 #define L2_SHARE 0.53         /* share of the L2 that keeps data for later reads */
-#define L1_SHARE 0.79   /* the same for the L1, which is the SM's memory without shared memory */
-#define L1_BESIDE 28672 /* bytes of an SM's memory that shared memory cannot use */
-#define L1_LEAST 16384  /* bytes that the L1 has at least */
-/* exponent that says how fast hits get rarer when the data exceeds the cache */
+#define L1_SHARE 0.79         /* share of the L1 that keeps data for later reads */
+#define L1_BESIDE 28672       /* bytes of an SM's memory that only the L1 can use */
+#define L1_LEAST 16384        /* bytes of the L1 at least */
+/* how fast hits get rarer when the data exceeds the cache */
 #define EVICTION 2.06
 #define L1_LINE 1.41 /* SM clocks for each 128-byte line that an access touches */
-/* Stores may write only a part of a sector, which gives the L2 extra work. Add up the bytes that
- * are missing in all such sectors: each 32 of them take this share of the work for one sector. */
+/* work of the L2 for each 32 bytes that stores leave out of sectors; 1 = a whole sector */
 #define PART_STORE 0.83
-/* Stores may write only some of the 4 sectors of a 128-byte line. Add up the sectors that are
- * missing in all such lines: each 4 of them take this many SM clocks. */
+/* SM clocks for each 4 sectors that stores leave out of 128-byte lines */
 #define STORE_LINE 2.48
-#define LOADS_IN_FLIGHT 3.0 /* asynchronous copies that a warp has in flight */
+#define LOADS_IN_FLIGHT 3.0 /* asynchronous copies of a warp in flight */
 #define L1_HIT_NS 60.0
 #define L2_HIT_NS 130.0
-#define DRAM_BUSY 1.118 /* latency of a busy DRAM, as a multiple of that of an idle one */
-#define PENDING 0.16    /* share of blocks that wait for data that another block has requested */
+#define DRAM_BUSY 1.118 /* latency of a busy DRAM, divided by that of an idle one */
+#define PENDING 0.16    /* share of blocks that wait for data on its way to another block */
 #define BARRIER_NS 40.0
-#define BLOCK_NS 69.8 /* an SM starts at most one block in this time */
+#define BLOCK_NS 69.8 /* an SM starts one block in this time */
 #define BLOCK_LIFE_NS \
     139.0 /* a block's life before its first warp starts; other blocks may start meanwhile */
-#define WARP_START_NS 3.33 /* time to start each warp of the block */
-#define TAIL 0.21          /* share of the last wave's idle time that the model counts */
-#define CHAIN 1.03         /* clocks of a dependent chain, as a multiple of schedule.c's estimate */
+#define WARP_START_NS 3.33 /* for each warp of the block */
+#define TAIL 0.21          /* share of the last wave's idle time that counts */
+#define CHAIN 1.03         /* clocks of a dependent chain, divided by schedule.c's estimate */
 #define TOGETHER 0.70      /* share of a block's own work that does not overlap with its waits */
-/* SM clocks for one instruction of a warp, by the unit that limits it */
+/* SM clocks for one instruction of a warp, by unit */
 #define CLOCKS_ALL 0.213
 #define CLOCKS_INT 0.325
 #define CLOCKS_FP 0.25
 #define CLOCKS_LSU 0.40
 #define CLOCKS_SFU 1.48
 #define CLOCKS_CVT 0.74
-#define WAVEFRONT 0.90 /* clocks of shared memory for a wavefront */
-#define MMA_RATE 0.50  /* the rate of mma (one warp), as a share of the rate of wgmma */
-/* WORD_ATOMIC_NS is the time from one atomic to the next on the same word; for floats it is
- * FLOAT_ATOMIC times as long. PIECE_ATOMIC_NS is the time from one atomic to the next on the same
- * piece of 512 bytes. The L2 has SLICES parts that work at the same time. */
+#define WAVEFRONT 0.90 /* SM clocks of shared memory for a wavefront */
+#define MMA_RATE 0.50  /* rate of mma, divided by that of wgmma */
+/* Time between atomics on one word, and on one piece of 512 bytes. For floats, the first is
+ * FLOAT_ATOMIC times as long. SLICES parts of the L2 work at the same time. */
 #define WORD_ATOMIC_NS 1.0
 #define FLOAT_ATOMIC 1.875
 #define PIECE_ATOMIC_NS 1.0
@@ -101,7 +91,6 @@ void model_occupancy(const struct launch *l, struct occupancy *out)
                                    : "blocks";
 }
 
-/* Returns the SM clocks needed to issue the work, summed over all SMs. */
 static double issue_clocks(const struct work *w)
 {
     double lsu = w->warps[CK_LD_GLOBAL] + w->warps[CK_ST_GLOBAL] + w->warps[CK_LD_SHARED] +
@@ -132,31 +121,27 @@ static double tensor_ns(const struct job_gpu *g, const struct work *w)
            1e-3;
 }
 
-/* Returns the share of repeated reads that a cache serves if `between` bytes were read in
- * between. */
+/* Returns the share of repeated reads that a cache serves if `between` bytes were read since. */
 static double hits(double cache, double between)
 {
     return between > cache ? pow(cache / between, EVICTION) : 1;
 }
 
-/* The work of L1, L2 and DRAM, and how long loads take. */
 struct traffic {
     double l1_lines, l2_bytes, dram_bytes;
-    double store_clocks; /* SM clocks to send stores that fill their lines only in part */
-    double first_ns;     /* a load of data that no block has read before */
-    double common_ns;    /* a load of data that another block has read before */
-    double again_ns;     /* a load of data that this block has read before */
-    double load_ns;      /* an average load */
+    double store_clocks; /* for stores that fill their lines only in part */
+    double first_ns;     /* a load of data that no block has read */
+    double common_ns;    /* a load of data that another block has read */
+    double again_ns;     /* a load of data that this block has read */
+    double load_ns;
 };
 
-/* Returns how many sectors the spilled registers of the whole launch move. Sets *block_bytes to the
- * bytes of local memory that the spilled registers of one block take. ptxas reports how many bytes
- * a thread moves if it runs through the code once. If each of the 32 threads of a warp moves n
- * bytes, the warp moves n sectors of 32 bytes. The model assumes that code in loops spills as much
- * as other code. */
+/* Returns the sectors that spilled registers move in the launch. Sets *block_bytes to their local
+ * memory in one block. l->spills counts a thread's bytes in one run through the code. If each
+ * thread moves n bytes, the warp moves n sectors. */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
-    /* how often all warps together ran through the code */
+    /* runs through the code, by all warps together */
     double passes = w->all_warps / MAX(w->instructions, 1.0);
     *block_bytes = l->spills / 2.0 * l->nwarps * WARP; /* half are stores, half are loads */
     return l->spills * passes;
@@ -184,21 +169,19 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     double alike = w->common > 0 ? MIN(1.0, shared / w->common) : 0;
     double hit = alike * hits(l1, (own + stack) * on_sm + MIN(shared * on_sm, w->common));
     double first = MAX(w->fresh_sectors - common, 0.0), l2_sectors = first + common * (1 - hit);
-    /* Blocks that run at the same time (a wave) find common data in the L2. So do the blocks of the
-     * next wave, if all of the data fits into the L2. `wave` is the common data that the blocks of
-     * one wave read, in bytes. */
+    /* Blocks of one wave run at the same time and find common data in the L2. So does the next wave
+     * if all common data fits. `wave` is the common data of one wave, in bytes. */
     double wave = w->common > 0 ? w->common * (1 - exp(-running * shared / w->common)) : 0;
     double dram = MIN(common * (1 - hit), MAX(blocks / (sms * o->blocks) - 1, 0.0) * wave / 32);
     dram *= 1 - hits(l2, w->common);
     t.common_ns = L1_HIT_NS + l2_ns * (1 - hit);
-    /* Blocks that run at once may ask for data that is still on its way from DRAM. If all readers
-     * of the data run at once, a share PENDING of them waits for DRAM; if only some do, fewer wait.
-     */
+    /* Common data may still be on its way from DRAM. If all its readers run at once, a share
+     * PENDING of them waits; if only some do, fewer wait. */
     double readers = w->common > 0 ? w->common_sectors * 32 / w->common : 1;
     t.common_ns += PENDING * MIN(1.0, running / MAX(readers, 1.0)) * (dram_ns - t.common_ns);
 
-    /* Now data that the block itself has read before. Data common to several blocks takes room only
-     * once, and stays in the L2. */
+    /* Now data that the block itself has read. Common data takes room only once, and stays in the
+     * L2. */
     double again = 0, miss1 = 0, miss2 = 0, all = MAX(w->ld_sectors, 1.0);
     double in_common = (w->common_sectors + w->common_again) / all;
     for (uint32_t i = 0; i < REUSE_BUCKETS; i++) {
@@ -211,8 +194,8 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     miss2 *= again > 0 ? MAX(1 - w->common_again / again, 0.0) : 0;
     t.again_ns = L1_HIT_NS + (l2_ns * miss1 + (dram_ns - L2_HIT_NS) * miss2) / MAX(again, 1.0);
 
-    /* Bulk copies and strong loads bypass the L1. So do stores, which are half of the accesses to
-     * local memory. */
+    /* Bulk copies, strong loads and stores bypass the L1. Half of the accesses to local memory are
+     * stores. */
     double past = MAX(w->ld_sectors - w->fresh_sectors - again, 0.0);
     double local_l2 = local * (1 - 0.5 * hits(l1, (own + stack) * on_sm));
     double parts = MAX(w->st_sectors - w->st_bytes / 32, 0.0);
@@ -227,7 +210,6 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     return t;
 }
 
-/* Returns the sum of the waits of all warps. */
 static double waiting_ns(const struct work *w, const struct traffic *t)
 {
     return w->waits_first * t->first_ns + w->waits_common * t->common_ns +
@@ -235,22 +217,20 @@ static double waiting_ns(const struct work *w, const struct traffic *t)
            w->warps[CK_ASYNC_COPY] * t->load_ns / LOADS_IN_FLIGHT;
 }
 
-/* Returns how long the L2 takes for the atomics on the busiest words and pieces of memory. */
 static double atomics_ns(const struct work *w)
 {
     if (w->same_word <= 0)
         return 0;
     double floats = w->atomics > 0 ? w->float_atomics / w->atomics : 0;
     double word = w->same_word * WORD_ATOMIC_NS * (1 + floats * (FLOAT_ATOMIC - 1));
-    /* Pieces fall on slices at random, and the slice with the most pieces takes longest. */
+    /* Pieces fall on slices at random. The slice with the most pieces takes longest. */
     double n = w->pieces / SLICES, many = log(SLICES);
     double most = n < 1 ? many / log(MAX(many / n, 1.01)) : n + sqrt(2 * n * many);
     return MAX(word, w->same_piece * PIECE_ATOMIC_NS * MAX(most, 1.0));
 }
 
-/* Sets lo_ns and hi_ns from model_error.h. It has two factors, lo and hi, for each unit that can
- * limit a kernel (m->bound). For 80% of the measured kernels that the unit limits, the measured
- * time was between lo and hi times the modelled one. */
+/* model_error.h has factors lo and hi for each unit that can limit a kernel. For 80% of such
+ * kernels, the measured time was between lo and hi times the modelled time. */
 static void expected_error(struct model *m)
 {
     double lo = model_errors[0].lo, hi = model_errors[0].hi;
@@ -281,9 +261,8 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
     double sms = or_else(g->sms, 132), ghz = or_else(g->clock_ghz, 1.8);
     double dram = or_else(g->dram_gbps, 3350), l2 = or_else(g->l2_gbps, 1.75 * dram);
     double blocks = (double)l->nblocks, warps = blocks * l->nwarps;
-    /* waves: how often the blocks fill all places on the SMs. tail: the factor by which the launch
-     * takes longer because its last wave is not full. spread: the factor by which the busiest SM
-     * works longer than it would if all SMs had equal work. */
+    /* waves: how often the blocks fill all SMs. tail: factor for a last wave that is not full.
+     * spread: work of the busiest SM, divided by that of an average one. */
     double waves = blocks / (sms * o->blocks), tail = 1 + TAIL * (ceil(waves) / waves - 1);
     double spread = waves <= 1 ? ceil(blocks / sms) * sms / blocks : tail;
     struct traffic t = traffic_of(l, w, o);
@@ -298,8 +277,8 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
     m->shared_ns = shared / sms * spread;
     m->tensor_ns = tensor * spread;
     m->atomic_ns = atomics_ns(w);
-    /* alone: how long the instructions of an average warp take if it runs alone, in ns. together:
-     * how long the SM takes for the work of all warps of a block, in ns. */
+    /* In ns. alone: an average warp that runs alone. together: the SM's work for all warps of a
+     * block. */
     double alone = CHAIN * w->clocks / ghz / warps;
     double together = (issue + shared + l1 + tensor * sms) / blocks;
     double life = BLOCK_LIFE_NS + WARP_START_NS * l->nwarps + waiting_ns(w, &t) / warps +

@@ -2,27 +2,26 @@
  * reuse.c - notes which sectors of global memory a block has used, and how long ago. From this the
  * model computes which reads the caches serve.
  *
- * Each block has a set of 32-byte sectors with the time of their last use, a read or a write. The
- * unit of time is one used sector. So the time between two uses of a sector is the amount of other
- * data that a cache must hold to still have this sector. On a GPU all warps of a block run at once;
- * here they take turns. So if one warp uses a sector twice, we assume that between these two uses
- * every other warp used as many sectors as this warp did.
+ * The unit of time is one used sector of 32 bytes. So the time between two uses of a sector is the
+ * amount of data that a cache must hold to still have it. On a GPU all warps of a block run at
+ * once; here they take turns. So between two uses by one warp, we assume that every other warp used
+ * as many sectors as this warp.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* The set is a hash table with open addressing. A slot holds the sector and, in the bits above it,
- * an epoch. Slots with the epoch of an earlier block count as empty. */
+/* The sectors of a block are in a hash table. A key holds the sector and, in the bits above, an
+ * epoch. Slots with the epoch of an earlier block count as empty. */
 #define SECTOR_BITS 40
 #define MAX_SECTORS (1u << 22)
 
 struct slot {
     uint64_t key;
-    /* the last use: its time by the block's clock, its time by the warp's clock, the warp */
+    /* the last use: its time by the block's and by the warp's clock, and the warp */
     uint32_t at, warp_at, warp;
 };
 
-/* Counts for an allocation that are not yet in alloc->reads. */
+/* Counts that are not yet in alloc->reads. */
 struct tally {
     struct alloc *of;
     struct alloc_reads n;
@@ -31,11 +30,9 @@ struct tally {
 struct sector_set {
     struct slot *slots;
     uint64_t epoch;
-    /* Number of slots, number of sectors in the set, and how many times the block has used a
-     * sector. */
-    uint32_t cap, n, clock;
-    struct tally tallies[8]; /* counts for the allocations that were read most recently */
-    uint32_t next;           /* the tally to reuse for another allocation */
+    uint32_t cap, n, clock;  /* clock: how often the block has used a sector */
+    struct tally tallies[8]; /* for the allocations that were read last */
+    uint32_t next;           /* the tally to reuse */
     struct reuse again[REUSE_BUCKETS];
     uint64_t waits_again;
 };
@@ -84,7 +81,7 @@ void reuse_start(struct block *b)
         b->sectors = xcalloc(1, sizeof *b->sectors);
     add_all(b);
     b->sectors->n = b->sectors->clock = 0;
-    /* find_slot() sees 24 bits of the epoch. This is enough: no host thread runs 2^24 blocks. */
+    /* find_slot() sees 24 bits of the epoch. No host thread runs 2^24 blocks. */
     b->sectors->epoch++;
 }
 
@@ -98,8 +95,7 @@ void reuse_free(struct block *b)
     b->sectors = NULL;
 }
 
-/* Returns the slot of a key. If the set does not hold the key, returns the slot where it
- * belongs. */
+/* Returns the slot of the key, or the free slot where it belongs. */
 static uint32_t find_slot(const struct sector_set *s, uint64_t key)
 {
     uint64_t h = key * 0x9e3779b97f4a7c15ull;
@@ -121,8 +117,8 @@ static void grow(struct sector_set *s)
     free(old);
 }
 
-/* When the set is full (MAX_SECTORS), every sector counts as new: we assume that a block which
- * reads so much finds nothing in a cache. */
+/* When the set is full, every sector counts as new: a block that reads so much finds nothing in a
+ * cache. */
 bool reuse_note(const struct warp *w, uint64_t sector, bool by_l1)
 {
     struct sector_set *s = w->block->sectors;

@@ -3,21 +3,19 @@
  * can issue together, how many instructions the machine code has, and how long one warp alone takes
  * to run it.
  *
- * ptxas turns a short branch over a few instructions into predicates. So the blocks around such a
- * branch form one region, and ptxas moves the loads of a region together. A load whose address
- * comes from another load of the region must wait for that other load. So its level is one higher
- * than the level of the other load. Within a region an instruction can start when its operands are
- * ready. A region takes as many clocks as its longest chain of dependent instructions, but at least
- * one clock for each instruction.
+ * ptxas turns a short branch into predicates. So the blocks around the branch form one region, and
+ * ptxas moves the loads of a region together. If the address of a load comes from another load of
+ * the region, its level is one higher than that of the other load. A region takes as many clocks as
+ * its longest chain of dependent instructions, but at least one for each instruction.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
 #include "emu/core/mem.h"
 
-#define MAX_PREDICATED 8u /* ptxas predicates at most about this many instructions of a branch */
+#define MAX_PREDICATED 8u /* ptxas predicates branches over about this many instructions */
 
-/* Clocks until the result of an instruction can be used, measured on an H200 with chains of
- * dependent instructions. Global loads are not here: the model adds their waits. */
+/* Clocks until the result of an instruction can be used, measured on an H200. The model adds the
+ * waits for global loads. */
 static const float latency[CK_COUNT] = {
     [CK_OTHER] = 4,      [CK_INT] = 4.5F,    [CK_FP32] = 4,     [CK_FP64] = 8,    [CK_HALF] = 5,
     [CK_SFU] = 20,       [CK_CVT] = 6,       [CK_PRED] = 6,     [CK_BRANCH] = 8,  [CK_SHUFFLE] = 24,
@@ -28,12 +26,12 @@ struct pass {
     const struct code_func *cf;
     struct reg_state {
         uint32_t region; /* the region that wrote the register last */
-        uint8_t level;   /* highest level of the loads on which the register's value depends */
-        float ready;     /* when the value is ready, in clocks since the region began */
+        uint8_t level;   /* highest level of the loads from which the value comes */
+        float ready;     /* clocks from the start of the region until the value is ready */
     } * regs;
     uint32_t region;
-    /* For the instruction being scheduled: the highest level of its operands seen so far, and the
-     * clock at which these operands are ready. */
+    /* For the instruction being scheduled: the highest level of its operands, and when they are
+     * ready. */
     uint8_t level;
     float start;
 };
@@ -67,7 +65,6 @@ static void define_opnd(struct pass *p, const struct ptx_opnd *o, uint8_t level,
         define_opnd(p, o->pair, level, ready);
 }
 
-/* Returns whether the instruction has no result, so that it reads all its operands. */
 static bool only_reads(const struct insn *in, const struct ptx_insn *p)
 {
     switch (in->kind) {
@@ -84,8 +81,7 @@ static bool only_reads(const struct insn *in, const struct ptx_insn *p)
     }
 }
 
-/* Returns the latency of an instruction. Sets *issued to how many instructions of machine code it
- * becomes. */
+/* Returns the latency. Sets *issued to the number of instructions in machine code. */
 static float cost_of(const struct insn *in, const struct ptx_insn *p, float *issued)
 {
     *issued = 1;
@@ -96,7 +92,7 @@ static float cost_of(const struct insn *in, const struct ptx_insn *p, float *iss
     }
     bool offset = in->kind == CK_INT && str_eq(p->op, "add") && p->nops == 3 &&
                   p->ops[2].kind == PO_IMM && (ptx_has(p, "s64") || ptx_has(p, "u64"));
-    /* ptxas folds this instruction into another one */
+    /* ptxas folds it into another instruction */
     if (in->kind == CK_MOVE || offset || str_eq(p->op, "cvta")) {
         *issued = 0;
         return 0;
@@ -109,9 +105,8 @@ static float cost_of(const struct insn *in, const struct ptx_insn *p, float *iss
     return latency[in->kind];
 }
 
-/* Sets bits of soft[], which has one byte for each instruction. Bit value 1: a basic block starts
- * here, and ptxas joins it with the block before. Bit value 2: this is a branch that becomes
- * predicates. */
+/* Sets bit 0 of soft[i] if a basic block starts at instruction i and ptxas joins it with the block
+ * before. Sets bit 1 if instruction i is a branch that becomes predicates. */
 static void find_soft(const struct code_func *cf, uint8_t *soft)
 {
     uint16_t *sources = xcalloc(cf->n + 1, sizeof *sources);
@@ -120,7 +115,7 @@ static void find_soft(const struct code_func *cf, uint8_t *soft)
         if (str_eq(p->op, "bra"))
             sources[MIN(p->ops[0].target, cf->n)] += sources[MIN(p->ops[0].target, cf->n)] < 60000;
         else if (str_eq(p->op, "brx"))
-            goto out; /* the code has a table of branch targets, so we join no blocks */
+            goto out; /* with a table of branch targets, we join no blocks */
     }
     for (uint32_t i = cf->n; i-- > 0;) { /* backwards: inner branches come first */
         const struct ptx_insn *p = &cf->src->insns.items[i];
@@ -154,8 +149,8 @@ void schedule_code(struct code_func *cf)
     uint8_t *soft = xcalloc(cf->n + 1, 1);
     struct pass p = {.cf = cf, .regs = xcalloc(cf->src->regs.n + 1, sizeof *p.regs)};
     struct insn_schedule *s = cf->schedule, *first = s;
-    uint32_t until = 0; /* the furthest target of the branches so far that become predicates */
-    uint8_t under = 0;  /* the level of the predicate of the newest of these branches */
+    uint32_t until = 0; /* furthest target of the branches that became predicates */
+    uint8_t under = 0;  /* level of the predicate of the last of them */
     find_soft(cf, soft);
     for (uint32_t i = 0; i <= cf->n; i++) {
         s[i] = (struct insn_schedule){.level = 1};
@@ -180,7 +175,7 @@ void schedule_code(struct code_func *cf)
         if (soft[i] & 2) {
             until = MAX(until, x->ops[0].target);
             under = p.level;
-            continue; /* a predicate costs nothing */
+            continue;
         }
         bool load = in->kind == CK_LD_GLOBAL || in->kind == CK_LD_LOCAL || in->kind == CK_ATOMIC;
         uint8_t level = (uint8_t)MIN(p.level + load, 250);

@@ -1,22 +1,21 @@
 /*
  * barrier.c - executes barriers of the block and the cluster, and fences.
  *
- * A fragment is a set of lanes of a warp at the same instruction (core.h). A fragment that executes
- * bar.sync arrives once (fragment.arrived). Then it polls until the barrier's phase has changed.
+ * A fragment (lanes of a warp at one instruction) that executes bar.sync arrives once. Then it
+ * polls until the barrier's phase has changed.
  *
- * A barrier without a count is complete when all threads of the block that have not exited have
- * arrived, as on GPUs from sm_70 on. Threads that have exited count as arrived: their accesses are
- * ordered before the barrier. check_exited() reports these threads when the phase is complete.
- * Before that, the set of threads that have exited depends on the order in which the emulator runs
- * the warps.
+ * A barrier without a count is complete when all threads of the block have arrived or exited, as on
+ * GPUs from sm_70 on. Accesses of exited threads are ordered before the barrier. check_exited()
+ * reports these threads only when the phase is complete. Before that, their number depends on the
+ * order in which the emulator runs the warps.
  *
  * A barrier with a count is complete when that many threads have arrived. A warp whose live lanes
- * arrive together counts as 32 threads, even if it has fewer lanes.
+ * arrive together counts as 32 threads.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* How struct insn describes a barrier instruction:
+/* Members of struct insn:
  *   o[0]    the destination of barrier.red
  *   o[1]    the number of the barrier
  *   o[2]    the thread count
@@ -26,10 +25,9 @@
  *   sub[2]  whether there is a thread count */
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 
-/* Reports threads that exited and did not arrive in the phase that is complete now. The report is a
- * finding if some of these threads executed code that stands behind the barrier in the program. It
- * is also a finding if the barrier is aligned (bar.sync) and only some lanes of a warp execute it:
- * PTX leaves this undefined. Otherwise the report is a note. */
+/* Reports threads that exited without arriving in this phase. It is a finding if some of them
+ * executed code behind the barrier, or if the barrier is aligned (bar.sync) and only some lanes of
+ * a warp execute it, which PTX leaves undefined. Otherwise it is a note. */
 static void check_exited(const struct block *bl, struct barrier *b)
 {
     struct warp *w = b->at.warp;
@@ -67,9 +65,8 @@ out:
     w->frame = was;
 }
 
-/* Threads of one barrier may wait at different instructions. Suppose that some threads wait at
- * instruction A, and others at a later instruction B from which no loop leads back to A. Then the
- * threads at B went around A, and this function reports them. */
+/* Suppose that some threads wait at instruction A, and others at a later instruction B from which
+ * no loop leads back to A. Then the threads at B went around A, which we report. */
 static void check_places(struct barrier *b)
 {
     for (uint32_t i = 0; i < b->nplaces; i++)
@@ -151,13 +148,13 @@ void barrier_exited(struct warp *w, uint32_t lanes)
     cluster_try(c);
 }
 
-/* Returns whether the operand has the same value in all active lanes. If so, *out is the value. */
+/* Returns whether all active lanes have the same value. Sets *out to this value. */
 static bool uniform(const struct warp *w, uint32_t code, uint32_t *out)
 {
     const uint32_t *v = opnd(w, code);
     bool same = true;
     *out = v[__builtin_ctz(w->active)];
-    if (w->active == FULL) { /* the usual case; the compiler vectorises this loop */
+    if (w->active == FULL) { /* the usual case, which the compiler vectorises */
         uint32_t differ = 0;
         for (uint32_t i = 0; i < WARP; i++)
             differ |= v[i] ^ *out;
@@ -357,7 +354,7 @@ static int decode_cluster_bar(struct decoder *d, const struct ptx_insn *p, struc
 
 /* ---- fences --------------------------------------------------------------------------------- */
 
-/* sub[0] says whether this is a proxy fence; sub[1] is the scope for san_fence(). */
+/* sub[0]: this is a proxy fence. sub[1]: the scope for san_fence(). */
 static int exec_fence(struct warp *w, const struct insn *in)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

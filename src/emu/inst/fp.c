@@ -1,12 +1,11 @@
 /*
  * fp.c - executes single and double precision arithmetic.
  *
- * The rounding mode .rn is the host's default. For the others we call fesetround() around the loop.
- * Operands and results in the loop are volatile variables, so the compiler cannot move the
- * arithmetic before or after these calls. Most approximate functions use the host's libm and are
- * right to within an ulp. This is well inside the bounds of the PTX manual. Three functions are
- * less exact: tanh.approx, and rcp.approx and rsqrt.approx in double precision. The comments at
- * their functions say how many bits they have.
+ * The rounding mode .rn is the host's default. For the others we call fesetround() around a loop
+ * over volatile variables, so that the compiler cannot move the arithmetic out of it. Most
+ * approximate functions use the host's libm and are right to within an ulp, well inside the bounds
+ * of the PTX manual. tanh.approx, and rcp.approx and rsqrt.approx in double precision, have fewer
+ * bits.
  */
 #include <fenv.h>
 #include <float.h>
@@ -109,8 +108,7 @@ static inline double op64(enum op op, double a, double b, double c)
     }
 }
 
-/* Executes an operation with any rounding and flags. The top of this file says why x, y, z and v
- * are volatile. */
+/* For any rounding and flags. */
 static __attribute__((noinline)) int general_f32(struct warp *w, const struct insn *in)
 {
     float *d = opnd(w, in->o[0]);
@@ -227,8 +225,8 @@ APPROX(sin, sin((double)a))
 APPROX(cos, cos((double)a))
 APPROX(lg2, log2((double)a))
 APPROX(ex2, exp2((double)a))
-/* Computes tanh.approx. The hardware's result has 11 correct bits. We round to 14 bits, so that a
- * kernel which needs many more bits fails here too. Denormals are returned unchanged. */
+/* The hardware's tanh.approx has 11 correct bits. We round to 14 bits, so that a kernel that needs
+ * many more fails here too. Denormals are returned unchanged. */
 static inline float approx_tanh(float a)
 {
     float t = (float)tanh((double)a);
@@ -242,7 +240,7 @@ static inline float approx_tanh(float a)
 }
 UNARY(tanh_f32, float, float, canon32(approx_tanh(a)))
 
-/* Computes div.approx. If |b| is in (2^126, 2^128), the result is 0, or NaN if a is infinite. */
+/* If |b| is in (2^126, 2^128), the result is 0, or NaN if a is infinite. */
 static inline float div_approx(float a, float b, bool ftz)
 {
     if (ftz) {
@@ -260,8 +258,8 @@ BINARY(div_approx_f32, float, float, float, div_approx(a, b, false))
 BINARY(div_approx_f32_ftz, float, float, float, div_approx(a, b, true))
 BINARY(div_full_f32_ftz, float, float, float, ftz32(canon32(ftz32(a) / ftz32(b))))
 
-/* Flushes a denormal. rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 flush denormals, and use only the
- * upper 32 bits of operand and result. */
+/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 flush denormals, and use only the upper 32 bits of
+ * operand and result. */
 static inline double ftz64(double a)
 {
     uint64_t u = bits64(a);
@@ -329,7 +327,7 @@ static int decode_testp(struct decoder *d, const struct ptx_insn *p, struct insn
 /* ---- decoding ------------------------------------------------------------------------------- */
 
 struct fmods {
-    int round; /* index into `rounds`; -1 = no rounding mode is given */
+    int round; /* index into `rounds`, or -1 if none is given */
     uint8_t flags;
     bool approx, full;
     enum ptx_type t;
@@ -430,7 +428,7 @@ static int decode_simple(struct decoder *d, const struct ptx_insn *p, struct ins
     enum ptx_type last = ptx_last_type(p);
     if (last != PT_F32 && last != PT_F64)
         return 1;
-    /* parse_fmods() reads modifiers only: the opcode `abs` does not count as the modifier .abs */
+    /* the opcode `abs` does not count as the modifier .abs */
     if (parse_fmods(d, p, &f) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(t); i++)

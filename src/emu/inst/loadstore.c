@@ -4,21 +4,20 @@
  * There is one exec function for each pair of memory type and register type. A vector access loops
  * over the registers in in->v. The other members of struct insn:
  *   sub[0]  the state space
- *   sub[1]  how many bytes an element has
+ *   sub[1]  the bytes of an element
  *   sub[2]  the access flags (MEM_..., ACCESS_...)
- *   sub[3]  how many bits an address has; 0 for a .local variable of the frame
- *   o[2]    how many bits a register has
+ *   sub[3]  the bits of an address; 0 for a .local variable of the frame. For .param: 1 for a
+ *           parameter of the kernel, 0 for a variable of the frame
+ *   o[2]    the bits of a register
  *   o[3]    whether a load extends the sign
- * In an access to a .param variable, sub[3] is 1 for a parameter of the kernel and 0 for a variable
- * of the frame.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
 
 #define VMAX 8
 
-/* Returns where lane 0's copy of a .param variable is. *stride becomes the distance from one lane's
- * copy to the next: 0 for a kernel parameter, which all lanes share. */
+/* Returns lane 0's copy of a .param variable. *stride is the distance to the next lane's copy: 0
+ * for a kernel parameter, which all lanes share. */
 static inline uint8_t *param_base(const struct warp *w, const struct insn *in, uint64_t *stride)
 {
     if (in->sub[3]) {
@@ -168,10 +167,9 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step)
     return bad == 0;
 }
 
-/* Finds the memory of a strong access (volatile, relaxed, acquire or release): at[i] for each lane.
- * The callers move each element with one atomic load or store. If the whole access has 16 bytes or
- * more, they also hold a lock. So a flag and a value in one element, or in one access of 16 bytes
- * or more, always arrive together. */
+/* Sets at[i] to the memory of each lane's strong access (volatile, relaxed, acquire or release).
+ * The callers move each element with one atomic access, and lock accesses of 16 bytes or more. So
+ * the bytes of such an access, or of an element, arrive together. */
 static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr, uint8_t **at)
 {
     struct lanes l;
@@ -311,7 +309,7 @@ LOAD_FN(s32_64, int32_t, uint64_t)
 static const struct {
     uint8_t bytes, bits;
     bool is_signed;
-    exec_fn ld, st, ldp, stp; /* ldp and stp are for .param variables */
+    exec_fn ld, st, ldp, stp; /* ldp and stp: for .param variables */
 } forms[] = {
     {1, 16, false, ld_u8_16, st_u8_16, ldp_u8_16, stp_u8_16},
     {1, 32, false, ld_u8_32, st_u8_32, ldp_u8_32, stp_u8_32},
@@ -363,8 +361,7 @@ enum ptx_space mem_space(const struct ptx_insn *p)
     return sp;
 }
 
-/* Returns whether a modifier changes no result: cache operators, eviction priorities, prefetch
- * sizes. .nc is one of them, but decode_ldst() handles it first. */
+/* Returns whether a modifier changes no result. decode_ldst() handles .nc itself. */
 static bool is_hint(const char *m)
 {
     static const char *const t[] = {"ca",
@@ -441,8 +438,6 @@ static int pick_form(struct decoder *d, const struct ptx_insn *p, struct insn *i
     return dec_bad(d, p, "a register of %u bits cannot hold %s", bits, ptx_type_name(t));
 }
 
-/* Checks an access to a .param variable. Its place in the frame, or in the kernel's parameters, is
- * already known here. */
 static int check_param(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *a,
                        struct insn *in, uint32_t bytes, bool is_store)
 {
@@ -458,8 +453,8 @@ static int check_param(struct decoder *d, const struct ptx_insn *p, const struct
     return 0;
 }
 
-/* Returns the only instruction that writes the register. Returns NULL if there are several or none,
- * or if the only one has a guard. */
+/* Returns the only instruction that writes the register. NULL if there is not exactly one, or if it
+ * has a guard. */
 static const struct ptx_insn *only_writer(const struct ptx_func *f, const struct ptx_var *reg)
 {
     const struct ptx_insn *found = NULL;
@@ -487,8 +482,8 @@ static bool is_pure(const struct ptx_insn *p)
     return str_eq(p->op, "ld") && ptx_has(p, "param");
 }
 
-/* Returns whether two operands always hold the same address or number. Looks through copies, and
- * through conversions between generic and global addresses, which are the same numbers here. */
+/* Returns whether two operands always hold the same value. Looks through copies and through cvta,
+ * which changes no number here. */
 static bool same_operand(const struct ptx_func *f, const struct ptx_opnd *a,
                          const struct ptx_opnd *b, uint32_t depth)
 {
@@ -535,9 +530,9 @@ static bool same_address(const struct ptx_func *f, const struct ptx_opnd *a,
     return same_operand(f, &ra, &rb, 8);
 }
 
-/* Returns whether the function also does a compare-and-swap at the address of this load. Then the
- * load is the `old = *p` before a compare-and-swap loop, as in the programming guide. If the loaded
- * value is stale, the loop only runs once more, so the load counts as relaxed. */
+/* Returns whether the function does a compare-and-swap at this address. Then the load is probably
+ * the `old = *p` before the loop. A stale value only makes the loop run once more, so the load
+ * counts as relaxed. */
 static bool seeds_cas(const struct ptx_func *f, const struct ptx_opnd *addr)
 {
     for (size_t i = 0; i < f->insns.n; i++) {
@@ -580,7 +575,7 @@ static int decode_ldst(struct decoder *d, const struct ptx_insn *p, struct insn 
     if (type_bits < 8 || type_bits > 128)
         return dec_unsupported(d, p);
     for (uint32_t i = 0; reg->kind == PO_VEC && i < reg->n && !bits; i++)
-        bits = dec_reg_bits(&reg->list[i]); /* the first may be `_`, as in {_, %r1} */
+        bits = dec_reg_bits(&reg->list[i]); /* the first may be `_` */
     if (!bits)                              /* a constant, or all are `_` */
         bits = MAX(type_bits, 16u);
     uint32_t codes[VMAX], n;

@@ -1,12 +1,11 @@
 /*
  * video.c - executes the video instructions: scalar ones (vadd, vabsdiff, vmad, ...) and packed
- * ones. A packed instruction works on the 2 halves or the 4 bytes of a register: its parts.
+ * ones, which work on the parts of a register: its 2 halves or 4 bytes.
  *
- * Operands have selectors. A scalar instruction can select one part of an operand (a.b1, a.h0), and
- * its result may replace one part of c (d.h1). In a packed instruction, a selector has one digit
- * for each part (a.h10, b.b7654). A digit is the number of a part. The parts of a have the numbers
- * 0 and 1, or 0 to 3; the parts of b have the numbers after them. A mask on d says which parts of d
- * the instruction writes.
+ * A selector in a scalar instruction selects one part of an operand (a.b1, a.h0), or the part of c
+ * that the result replaces (d.h1). In a packed instruction, a selector has a digit for each part
+ * (a.h10, b.b7654). A digit is the number of a part. The parts of b have the numbers after those of
+ * a. A mask on d says which parts of d the instruction writes.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -26,13 +25,13 @@ struct part {
 
 struct video {
     /* parts: 1 in scalar instructions. second: how to combine the result with c (SEC_...). shift:
-     * vmad shifts its result right by so many bits. */
+     * bits by which vmad shifts its result right. */
     uint8_t op, parts, cmp, second, shift;
-    /* ds, as, bs: whether d, a, b are signed. plus_one: vmad adds 1 (.po). */
+    /* ds, as, bs: d, a, b are signed. plus_one: vmad adds 1 (.po). */
     bool ds, as, bs, sat, wrap, plus_one;
     struct part d, a, b; /* only in scalar instructions */
-    /* Only in packed instructions: the parts that the selectors of a and b select, and the mask of
-     * the parts of d that are written. */
+    /* Only in packed instructions: the parts that the selectors select, and the mask of the written
+     * parts. */
     uint8_t from_a[4], from_b[4], mask;
 };
 
@@ -143,7 +142,7 @@ static int exec_video(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Parses "b1" or "h0"; no selector means the whole register. */
+/* Parses "b1" or "h0". Without a selector, the part is the whole register. */
 static bool scalar_part(const char *sel, struct part *p)
 {
     *p = (struct part){32, 0};
@@ -156,8 +155,8 @@ static bool scalar_part(const char *sel, struct part *p)
     return true;
 }
 
-/* Parses "h10" or "b7654": a digit for each part, the highest part first. No selector means the
- * parts from number `first` on, in order. */
+/* Parses "h10" or "b7654", the highest part first. Without a selector, the parts are those from
+ * number `first` on. */
 static bool packed_parts(const char *sel, uint8_t parts, uint8_t first, uint8_t from[4])
 {
     for (uint8_t k = 0; k < 4 && k < parts; k++)
@@ -201,7 +200,7 @@ static bool selectors(struct video *v, const struct ptx_insn *p)
     return scalar_part(d, &v->d) && scalar_part(a, &v->a) && scalar_part(b, &v->b);
 }
 
-/* Parses one modifier; false if it is unknown. */
+/* Returns false if the modifier is unknown. */
 static bool modifier(struct video *v, const char *m, uint32_t *types)
 {
     enum ptx_type t = ptx_type_of(m);
@@ -249,13 +248,12 @@ static int decode_video(struct decoder *d, const struct ptx_insn *p, struct insn
     for (int i = 0; i < p->nmods; i++)
         if (!modifier(v, p->mods[i], &types))
             return dec_unsupported(d, p);
-    /* The manual requires an operand c in packed instructions. We require c only if it is used: by
-     * .add, .min, .max or vmad, or because d has a selector or mask. With a selector or mask, the
-     * other parts of d come from c. */
+    /* The manual requires c in packed instructions. We require it only where it is used. With a
+     * selector or mask on d, the other parts of d come from c. */
     bool needs_c = v->second || v->op == V_MAD || (p->nops > 0 && p->ops[0].sel);
     if ((p->nops != 3 && p->nops != 4) || (needs_c && p->nops != 4))
         return dec_bad(d, p, "wrong number of operands");
-    /* For these forms ptxas does not follow the manual, so we cannot know the right result. */
+    /* Here ptxas does not follow the manual, so we cannot know the right result. */
     bool sg = v->as || v->bs, shifted = v->sat || v->shift;
     bool upper = p->ops[0].sel && str_eq(p->ops[0].sel, "h1");
     if ((v->parts == 1 && ((p->ops[0].sel && v->sat) || upper)) ||

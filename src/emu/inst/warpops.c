@@ -2,23 +2,20 @@
  * warpops.c - executes instructions in which lanes of a warp exchange values or meet: shuffles,
  * votes, matches, reductions, election, bar.warp.sync.
  *
- * The mask of each instruction names the lanes that take part. The instruction executes when all of
- * these lanes have reached it; fragments (core.h) at the same instruction merge while they wait.
- * The instruction does not wait for lanes that have exited. If lanes that have not exited cannot
+ * The mask of an instruction names the lanes that take part. The instruction executes when all of
+ * them have reached it or exited. Lanes that arrive at different times wait. If live lanes cannot
  * come, it executes without them and we report them.
  *
- * Suppose lane i needs the value of lane j. Lane j takes no part if it has exited, if it does not
- * execute the instruction, or if lane i's mask does not name it. Votes, matches and reductions
- * leave such lanes out. A shuffle that reads such a lane gets an undefined value, which is a
- * finding if the kernel uses it.
+ * A lane takes no part if it has exited, does not execute the instruction, or is not in the mask.
+ * Votes, matches and reductions leave it out. A shuffle that reads it gets an undefined value,
+ * which is a finding if the kernel uses it.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
 #include "emu/core/mem.h"
 #include "emu/core/numeric.h"
 
-/* Reports a lane if its mask names a second lane that executes the instruction at the same time
- * with another mask. */
+/* Reports a lane whose mask names a second lane that has another mask. */
 static void check_masks(struct warp *w, const struct insn *in, const uint32_t *m)
 {
     FOR_LANES(i, w)
@@ -34,11 +31,9 @@ static void check_masks(struct warp *w, const struct insn *in, const uint32_t *m
     }
 }
 
-/* Reports lanes that the mask names though they have exited. The instruction does not wait for
- * them. If they jumped over the instruction and ran code after it, this is a finding. If they
- * returned before they came to it, it is allowed. `counts` says that the instruction is a vote, a
- * match or a reduction. The result of such an instruction leaves these lanes out, and a note says
- * so. */
+/* Reports lanes that are in the mask but have exited. If they jumped over the instruction and ran
+ * code after it, this is a finding. If they returned before it, this is allowed. But if the
+ * instruction combines values (`counts`), a note says that the result leaves these lanes out. */
 static void check_exited(struct warp *w, const struct insn *in, uint32_t gone, bool counts)
 {
     uint32_t past = exits_past(w, gone, EXITS_WARP, exits_place(w, in));
@@ -74,8 +69,7 @@ static void check_lanes(struct warp *w, const struct insn *in, const uint32_t *m
         check_exited(w, in, gone, in->flags & INSN_COMBINES);
 }
 
-/* Returns EX_WAIT if some lanes that the mask operand names have not arrived and may still come,
- * else 0. */
+/* Returns EX_WAIT if some lanes of the mask may still come, else 0. */
 static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
 {
     const uint32_t *m = opnd(w, mask_code);
@@ -112,7 +106,7 @@ static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
 
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 
-/* Reports that these lanes read lanes which take no part in the shuffle. */
+/* Reports that these lanes read lanes which take no part. */
 static void report_absent(struct warp *w, const struct insn *in, uint32_t lanes,
                           const uint32_t *from, const uint32_t *m)
 {
@@ -131,8 +125,8 @@ static void report_absent(struct warp *w, const struct insn *in, uint32_t lanes,
                     "lane %u reads lane %u, which %s: the result is undefined", i, j, why);
 }
 
-/* undefined.c marks registers that hold undefined bits. In a shuffle, this copies the marks from
- * the lane that is read to the lane that reads. */
+/* Copies marks of undefined bits (undefined.c) from the lane that is read to the lane that
+ * reads. */
 static void pass_marks(struct warp *w, const struct insn *in, const uint32_t *from)
 {
     uint32_t sets[WARP] = {0};
@@ -141,8 +135,7 @@ static void pass_marks(struct warp *w, const struct insn *in, const uint32_t *fr
     undef_exchange(w, in, sets);
 }
 
-/* Does the same as pass_marks() for an instruction that gives each lane the combined values of all
- * lanes of its mask. */
+/* Like pass_marks(), for instructions that combine the values of all lanes of the mask. */
 static void combine_marks(struct warp *w, const struct insn *in, const uint32_t *m)
 {
     uint32_t sets[WARP] = {0};

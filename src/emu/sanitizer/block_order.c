@@ -1,61 +1,53 @@
 /*
- * block_order.c - decides whether an access that another block made to global memory is ordered
- * before an access of this block.
+ * block_order.c - decides whether another block's access to global memory is ordered before an
+ * access of this block.
  *
  * A block's clock starts at 1 and counts the fences of cluster or device scope that its threads
- * execute. A store or atomic with .release counts as such a fence. The shadow (global.c) stamps
- * each write with the block's clock at that time. It keeps no stamps for reads, so every read
- * counts as stamp 0.
+ * execute. A store or atomic with .release counts as a fence. The shadow (global.c) stamps each
+ * write with the block's clock. Reads have no stamps and count as stamp 0.
  *
  * Publishing: a strong access is volatile, relaxed, acquire, release or atomic. A strong write
- * after a fence makes the written address an object. The object keeps one entry for each block that
- * did such a write. The entry holds the clock that the block had just before its last fence. A
- * later strong write of the same block updates the entry. So entry (b, c) says that the accesses of
- * block b with stamps up to c come before b's strong write.
+ * after a fence makes its address an object, with an entry (b, c): block b made the write, and c is
+ * b's clock just before its last fence. Accesses of b with stamps up to c come before the write.
  *
- * Observing: a thread of this block makes a strong read of an object. If the read is an acquire,
- * the block depends on the object at once. Otherwise it depends on the object as soon as any of its
- * threads executes a fence.
+ * Observing: a block that makes a strong read of an object with an acquire depends on it at once.
+ * Without an acquire, it depends on the object from its next fence on.
  *
- * Suppose that this block depends on an object, and the object has an entry of block b with clock
- * c. Then the accesses of b with stamps up to c are ordered before the accesses of this block. The
- * order may also go through a third block. Then the object has an entry of the third block, and the
- * third block depends on another object. That other object has an entry of b with clock c. We do
- * not compare the times of the strong read and the strong write. So an entry that was added after
- * the read counts too, and a race may be missed.
+ * If this block depends on an object with entry (b, c), accesses of b with stamps up to c are
+ * ordered before its accesses. The order may also go through other blocks, which depend on further
+ * objects. We do not compare times: an entry that came after the read counts too, so we may miss a
+ * race.
  *
- * Two limits keep the search short. The search follows chains through at most MAX_CHAIN other
- * blocks. If only a longer chain orders the accesses, the answer is "not ordered", and a false race
- * is reported. After MAX_LOOKS looks at objects the search gives up with the answer "ordered",
- * because a missed race is better than a false one.
+ * The search goes through at most MAX_CHAIN other blocks, so a longer chain gives a false race.
+ * After MAX_LOOKS looks at objects it answers "ordered", because a missed race is better than a
+ * false one.
  */
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
 
 enum { MAX_CHAIN = 3, MAX_LOOKS = 4096 };
 
-/* An entry of an object. `block` is the number of the block + 1, or 0 if the slot is empty. */
+/* `block` is the number of the block + 1, or 0 in an empty slot. */
 struct gsource {
     uint32_t block, clock;
 };
-/* An object: an address that blocks wrote with strong writes. */
 struct gobj {
     uint64_t addr;
-    struct gsource *map; /* the entries: a hash table by block, with open addressing */
-    uint32_t n, cap;     /* entries and slots of `map` */
+    struct gsource *map; /* the entries: a hash table by block */
+    uint32_t n, cap;
 };
 /* The objects that a block depends on. */
 struct gdeps {
-    uint32_t block;         /* number of the block + 1, or 0 if the slot of gsync.deps is empty */
+    uint32_t block;         /* as in gsource */
     uint32_t *objs, n, cap; /* indices in gsync.objs */
 };
 struct gsync {
     pthread_mutex_t lock;
     struct gobj *objs;
     uint32_t n, cap;
-    uint32_t *index; /* hash table by address: 1 + the index in `objs`, or 0 if the slot is empty */
+    uint32_t *index; /* hash table by address: 1 + the index in `objs`, or 0 */
     uint32_t index_cap;
-    struct gdeps *deps; /* hash table by block, with open addressing */
+    struct gdeps *deps; /* hash table by block */
     uint32_t ndeps, cap_deps;
 };
 
@@ -176,8 +168,7 @@ static struct gdeps *deps_of(struct gsync *g, uint32_t block, bool make)
     return &g->deps[h % g->cap_deps];
 }
 
-/* Adds the object to the list of objects that the block depends on, except if it is among the last
- * 63 objects of the list. We do not look further back, so the list may hold an object twice. */
+/* The list may hold an object twice, because we compare only with the last 63. */
 static void depend(struct gsync *g, uint32_t block, uint32_t obj)
 {
     struct gdeps *d = deps_of(g, block, true);
@@ -192,8 +183,7 @@ static void depend(struct gsync *g, uint32_t block, uint32_t obj)
 }
 
 /* Returns whether block `from` depends on an object that has an entry of `block` with at least this
- * clock. The dependence may go through at most `depth` other blocks. Each look at an object takes 1
- * from *budget. If *budget is used up, also returns true. */
+ * clock, through at most `depth` other blocks. *budget is the number of looks left. */
 static bool reaches(struct gsync *g, uint32_t from, uint32_t block, uint32_t clock, int depth,
                     uint32_t *budget)
 {
@@ -262,10 +252,8 @@ void block_publish(struct warp *w, uint64_t addr)
     struct gsync *g = w->launch->gsync;
     if (suspects_followed(w->launch))
         suspect_signal(w, addr, true, false);
-    /* At clock 1 no thread of the block has executed a fence, so there is nothing to publish. The
-     * clock counts the fences of all threads of the block, not only those of this thread. The
-     * reason: another thread may execute a fence and then meet this thread at a barrier. Then this
-     * write publishes the other thread's accesses too. */
+    /* At clock 1 no thread of the block has executed a fence. Fences of all threads count, because
+     * barriers may order them before this write. */
     if (w->block->g_clock == 1)
         return;
     pthread_mutex_lock(&g->lock);

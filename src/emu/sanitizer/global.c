@@ -2,18 +2,14 @@
  * global.c - checks accesses to global memory: reads of unwritten bytes, races, writes to inputs,
  * outputs left unwritten.
  *
- * Memory is divided into cells of 1, 2 or 4 bytes. The shadow notes the accesses to each cell, in
- * two words. The writer word says who wrote the cell last: the block (its number + 1), that block's
- * clock, and whether the write was strong (volatile, relaxed, release or atomic). The reader word
- * says which block has read the cell, or that several blocks have (MANY). block_order.c knows
- * whether accesses of two blocks are ordered.
+ * The shadow has two words for each cell of 1, 2 or 4 bytes. The writer word says which block wrote
+ * the cell last, at which of its clocks, and whether the write was strong (volatile, relaxed,
+ * release or atomic). The reader word says which block has read the cell, or that several have.
+ * block_order.c decides whether accesses of two blocks are ordered.
  *
- * If several host threads run the launch (launch->parallel), the sanitizer holds a lock while it
- * checks a cell and notes the access in it. Two accesses of different blocks to a cell conflict if
- * at least one of them is a write, except if both are atomics. Whichever access comes second finds
- * the note of the first. So the order of the host threads does not change whether the sanitizer
- * finds a conflict. If the code has volatile or other strong loads and stores, settle.c uses only
- * one host thread.
+ * With several host threads (launch->parallel), we lock a cell while we check it and note the
+ * access. So we find the same conflicts in every order of the host threads. settle.c runs code with
+ * strong loads or stores on one host thread.
  */
 #include <sched.h>
 #include <sys/mman.h>
@@ -21,38 +17,34 @@
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
 
-/* A word of the shadow holds the block's number + 1 (CELL_BLOCK), or CELL_MANY for several blocks.
- * In a writer word, bits 23 to 30 hold the block's clock. The other bits are the flags below. */
+/* A word holds the number of a block + 1, or CELL_MANY for several blocks. Bits 23 to 30 of a
+ * writer word hold the block's clock. */
 #define CELL_STRONG 0x80000000u
 #define CELL_BLOCK 0x003fffffu
 #define CELL_MANY 0x003fffffu
-/* This bit of a writer word is set if other blocks did atomics on the cell before the block's last
- * atomic on it. */
+/* In a writer word: other blocks did atomics on the cell before this block's last atomic. */
 #define CELL_OTHERS 0x00400000u
-/* This bit of a reader word is set if several warps of the block have read the cell. Then the
- * cell's entry in emu_mem.rtick is not a tick (see tick_of()), but the phase of the newest read
- * (see unsettled_readers()). */
+/* In a reader word: several warps of the block have read the cell. Then emu_mem.rtick holds a phase
+ * instead of a tick (see unsettled_readers()). */
 #define CELL_WARPS 0x00800000u
 
-/* Returns the word that stands for an access of this warp now. */
 static uint32_t cell_of(const struct warp *w, uint32_t access)
 {
     return (access & MEM_STRONG ? CELL_STRONG : 0) | MIN(w->block->g_clock, MAX_BLOCK_CLOCK) << 23 |
            ((w->block->linear + 1) & CELL_BLOCK);
 }
 
-/* Returns clock t, counted from the start of this block, so that the block's first clock is 1. The
- * reason: the clocks of a block continue those of earlier blocks on the same host thread. But the
- * findings in this block must not depend on those blocks. */
+/* Returns clock t, counted from 1 at the start of this block, so that findings do not depend on
+ * earlier blocks of the host thread. */
 static uint32_t in_block(const struct warp *w, uint32_t t)
 {
     return t - (w->block->san->base - 1);
 }
 
-/* A second shadow is for races between warps of one block (see state.h). It holds a tick for each
- * cell: the warp of the last access, and that warp's clock. A tick has only 16 bits, because the
- * shadow takes more memory than anything else here. If the clock does not fit, or if the access is
- * asynchronous, the tick is 0 and we do not check the order of this access. */
+/* A second shadow is for races between warps of one block. It holds a tick for each cell: the warp
+ * of the last access, and the warp's clock (state.h). To save memory, a tick has 16 bits. If the
+ * clock does not fit or the access is asynchronous, the tick is 0, and we do not check the
+ * order. */
 #define TICK_WARP 11
 #define TICK_CLOCK 0x07ffu
 static uint16_t tick_of(const struct warp *w, uint32_t access)
@@ -60,7 +52,6 @@ static uint16_t tick_of(const struct warp *w, uint32_t access)
     uint32_t t = in_block(w, w->san->vc.t[w->id]);
     return (uint16_t)(access & MEM_ASYNC || t > TICK_CLOCK ? 0 : w->id << TICK_WARP | t);
 }
-/* Returns whether the access with this tick is ordered before an access of this warp. */
 static bool tick_before(const struct warp *w, uint32_t tick)
 {
     return tick == 0 || tick >> TICK_WARP == w->id ||
@@ -72,10 +63,8 @@ static uint32_t cell_clock(uint32_t v)
     return v >> 23 & 0xff;
 }
 
-/* Returns whether the accesses that `cell` (a writer or reader word) notes are ordered before an
- * access of this block. If several blocks made these accesses, we cannot tell. Then we answer yes
- * if this block depends on any object of block_order.c, because a missed race is better than a
- * false one. */
+/* For accesses of several blocks we answer yes if this block depends on any object of
+ * block_order.c: a missed race is better than a false one. */
 static bool ordered(struct warp *w, uint32_t cell)
 {
     return (cell & CELL_BLOCK) == CELL_MANY ? block_depends(w)
@@ -114,8 +103,7 @@ static void set_init(struct emu_mem *m, uint64_t addr, uint64_t n)
     }
 }
 
-/* Call it after set_init(), which marks all bytes of the store as written. Marks the undefined
- * bytes of the store as unwritten again. */
+/* Marks the undefined bytes of a store as unwritten. Call it after set_init(). */
 static void unset_init(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     for (uint64_t bad = undef_stored(w, pc, lane); bad; bad &= bad - 1) {
@@ -125,8 +113,7 @@ static void unset_init(struct warp *w, const struct insn *pc, uint32_t lane, uin
     }
 }
 
-/* Returns whether we check reads of this allocation. We do not check reads of an input, because
- * inputs are complete before the launch, and a write to an input is a finding in any case. */
+/* Inputs are complete before the launch, and every write to an input is a finding. */
 static bool watched(const struct alloc *a)
 {
     return a->role != JOB_INPUT;
@@ -134,7 +121,7 @@ static bool watched(const struct alloc *a)
 
 /* ---- locks ---------------------------------------------------------------------------------- */
 
-/* LOCK_CELLS neighbouring cells form a line. Lock i guards every line whose number is i modulo
+/* LOCK_CELLS neighbouring cells form a line. Lock i guards the lines whose number is i modulo
  * LOCKS. */
 enum { LOCKS = 1024, LOCK_CELLS = 32 };
 static struct cell_lock {
@@ -147,8 +134,7 @@ static void lock_one(struct cell_lock *k)
         sched_yield();
 }
 
-/* Locks the cells [c, c + n), or unlocks them if `lock` is false. Takes the locks in the order of
- * their numbers, so that host threads cannot block each other for ever. */
+/* Takes locks in their order, to avoid deadlocks. */
 static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock)
 {
     if (!l->parallel)
@@ -168,9 +154,7 @@ static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock
 /* ---- cells ---------------------------------------------------------------------------------- */
 
 /* An access is settled if this warp made it, or if another warp of this block made it and this warp
- * has synchronised with all other warps since. Returns 0 if the last access to each cell is
- * settled, or if there was none. Otherwise returns another value. Then a race is possible, but a
- * closer look may show that the access is ordered. */
+ * has synchronised with all others since. Returns 0 if the last access to each cell is settled. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
 {
@@ -184,9 +168,8 @@ static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint
     return bad;
 }
 
-/* Does the same as unsettled() for reader words. If several warps of this block have read a cell
- * (CELL_WARPS), we know only the phase of the newest read. The phase is 1 + the number of
- * whole-block barriers before the read. */
+/* Like unsettled(), for reader words. With CELL_WARPS, a tick is the phase of the newest read: 1 +
+ * the number of whole-block barriers before it. */
 static uint32_t unsettled_readers(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                                   uint64_t n)
 {
@@ -203,10 +186,9 @@ static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write
            (!write || !unsettled_readers(w, m->reader + c, m->rtick + c, n));
 }
 
-/* Returns the writer word of a cell after an atomic in a canonical run (one host thread, see
- * settle.c). `was` is the word before the atomic, `now` is cell_of() of the atomic. If other blocks
- * did atomics on the cell before, this atomic is ordered after theirs, but a later plain load of
- * this block is not. CELL_OTHERS notes this. */
+/* Returns the writer word after an atomic, with one host thread. The atomic is ordered after
+ * earlier atomics of other blocks, but a later plain load of this block is not. CELL_OTHERS notes
+ * this. */
 static uint32_t after_atomics(uint32_t was, uint32_t now)
 {
     bool others =
@@ -214,10 +196,8 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
     return now | (others ? CELL_OTHERS : 0);
 }
 
-/* Does the same as after_atomics() for a run with several host threads. A later access must see a
- * conflict with this atomic, and also with the access that `was` notes. So if another block made
- * that access, the result notes a strong access by several blocks. If that access was a plain write
- * of this block, the result is `was`. */
+/* Like after_atomics(), with several host threads. Later accesses must also see a conflict with the
+ * access that `was` notes. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))
@@ -269,7 +249,6 @@ static void cells_note(const struct warp *w, uint64_t c, uint64_t n, uint32_t ac
         note_readers(w, c, n, tick);
 }
 
-/* Sets a->store to pc if the store at pc comes later in the code than a->store. */
 static void note_store(struct alloc *a, const struct insn *pc)
 {
     const struct insn *seen = __atomic_load_n(&a->store, __ATOMIC_RELAXED);
@@ -278,19 +257,16 @@ static void note_store(struct alloc *a, const struct insn *pc)
         ;
 }
 
-/* Returns whether the instruction is ld.global.nc. The cache that serves this load does not see
- * stores of this launch, not even those of the same thread. */
+/* The cache of ld.global.nc does not see stores of this launch. */
 static bool is_read_only(const struct insn *pc)
 {
     return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
 }
 
-/* Each active lane accesses n bytes (a power of two). Returns whether these accesses lie side by
- * side: together they cover a range that begins at `lo`, without gaps and without overlaps. */
 static bool side_by_side(const struct warp *w, const uint64_t *addr, uint64_t lo, uint32_t n)
 {
     uint32_t shift = (uint32_t)__builtin_ctz(n), seen = 0;
-    if (w->active == UINT32_MAX) { /* the usual case, which the compiler vectorises */
+    if (w->active == UINT32_MAX) {
         for (uint32_t i = 0; i < 32; i++)
             seen |= 1u << ((addr[i] - lo) >> shift & 31);
     } else {
@@ -317,8 +293,7 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     uint64_t span = hi - lo + n, lanes = (uint64_t)__builtin_popcount(w->active);
     if (write && a->shadowed)
         note_store(a, pc);
-    /* `span` runs from the first to the last byte that the lanes access. If `span` is shorter than
-     * all accesses together, some lanes access the same bytes. */
+    /* If `span` is shorter than all accesses together, lanes access the same bytes. */
     bool whole = span == lanes * n && side_by_side(w, addr, lo, n), parallel = w->launch->parallel;
     if (whole || (span < lanes * n && !(write && parallel))) {
         uint64_t c = (lo - GLOBAL_BASE) >> sh, k = ((hi + n - 1 - GLOBAL_BASE) >> sh) - c + 1;
@@ -407,9 +382,7 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
            memcmp(buf, mem_host(&w->launch->emu->mem, addr), n) == 0;
 }
 
-/* Call it for a store that races. If the store writes the value that is already there, reports a
- * note and returns true. Formally this is a race, but the result is the same in both orders of the
- * two accesses. Otherwise returns false. */
+/* If the store writes the value that is already there, reports a note and returns true. */
 static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                             uint32_t n, bool after_read)
 {
@@ -427,7 +400,6 @@ static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane
     return true;
 }
 
-/* Callers of report_warps() pass this as `tick` if several warps made the other accesses. */
 enum { SEVERAL_WARPS = -1 };
 
 static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
@@ -462,9 +434,8 @@ static void report_read_only(struct warp *w, const struct insn *pc, uint32_t lan
                 what);
 }
 
-/* Checks for races between warps of one block. Returns true if it reported one. If the block
- * depends on an object of block_order.c, it may have waited for other blocks, and they may have
- * ordered its warps. We report nothing then, because a missed race is better than a false one. */
+/* If the block depends on an object of block_order.c, other blocks may have ordered its warps. Then
+ * we report nothing. */
 static bool check_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t c,
                         uint64_t addr, uint32_t n, uint32_t access)
 {
@@ -523,8 +494,7 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
     }
 }
 
-/* Keeps the old bytes of an input before the kernel writes to them, so that the launch can run once
- * more with the same input. */
+/* Keeps the old bytes, so that the launch can run again with the same input. */
 static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
 {
     if (!l->keep_undo)
@@ -539,8 +509,7 @@ static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* Reports a write to an input. Such a write is wrong even if the kernel restores the old value
- * later, because other blocks may have read the new value in between. */
+/* An error even if the kernel restores the old value: other blocks may read the new one before. */
 static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     char what[256];
@@ -551,7 +520,6 @@ static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, u
                 "write to %s: '%s' is an input, which a kernel may only read", what, object);
 }
 
-/* Tells suspects.c about an access to n bytes of global memory at addr. */
 static void follow_cells(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                          uint32_t n, uint32_t access)
 {
@@ -629,8 +597,7 @@ void san_launch_begin(struct launch *l)
     m->cell_shift = l->gmem_shift;
 }
 
-/* Keeps the kernel, file and source line of a->store. Copies the strings, because they must outlive
- * the module. */
+/* Copies the strings, because they must outlive the module. */
 static void keep_place(struct launch *l, struct alloc *a)
 {
     const struct code *c = l->code;
@@ -658,7 +625,6 @@ void san_launch_end(struct launch *l)
             keep_place(l, m->allocs[i]);
 }
 
-/* Records one finding for each output with unwritten bytes. */
 void san_unwritten(struct emu *e)
 {
     for (size_t i = 0; i < e->mem.n; i++) {

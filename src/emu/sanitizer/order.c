@@ -1,22 +1,18 @@
 /*
- * order.c - follows the happens-before order between warps of a block. It changes the vector clocks
- * of warps (state.h) at fences, barriers and strong accesses. A strong access is volatile, relaxed,
- * acquire, release or atomic. This file also creates and frees a block's shadow, and describes
- * accesses for findings.
+ * order.c - changes the vector clocks of warps (state.h) at fences, barriers and strong accesses
+ * (volatile, relaxed, acquire, release or atomic). Also creates and frees a block's shadow, and
+ * describes accesses for findings.
  *
- * Fences: a strong write publishes the clock that the warp had at its last fence, under a key that
- * stands for the address. If the warp has executed no fence, the write publishes nothing. A warp
- * that makes a strong read of the address remembers the published clock. At its next fence, the
- * warp joins this clock into its own vector clock. If the read is an acquire, the warp joins it at
- * once.
+ * A strong write publishes the clock that the warp had at its last fence, under the written
+ * address. Without a fence, it publishes nothing. A warp that makes a strong read of this address
+ * joins the published clock at its next fence, or at once if the read is an acquire.
  */
 #include "emu/sanitizer/state.h"
 
 #include "base/util.h"
 
-/* If a block has more hb_obj entries than this, we no longer look for races between its warps in
- * global memory (block_san.g_many). Strong accesses to global memory then add no further entries.
- * Barriers and shared memory may still add entries. */
+/* With more entries in block_san.objs, we no longer look for races between warps of the block in
+ * global memory (block_san.g_many). */
 #define MAX_OBJS 16384u
 
 /* ---- clocks --------------------------------------------------------------------------------- */
@@ -42,8 +38,7 @@ static void tick(struct warp *w)
     w->block->san->top = MAX(w->block->san->top, t);
 }
 
-/* Returns the entry of this key. If the key has no entry, adds an empty one if `make` is true, else
- * returns NULL. */
+/* If the key has no entry: adds an empty one if `make` is true, else returns NULL. */
 static struct hb_obj *find_obj(struct block *b, const void *key, bool make)
 {
     struct block_san *s = b->san;
@@ -106,8 +101,7 @@ void san_barrier_full(struct warp *w, const void *key)
     if (!w->launch->sanitize)
         return;
     /* All warps have released under this key, so every access before the barrier has a stamp of at
-     * most m, the largest entry of the released clock. When a warp leaves the barrier, its own
-     * clock is above m. */
+     * most m. When a warp leaves the barrier, its own clock is above m. */
     const struct hb_obj *o = find_obj(w->block, key, true);
     uint32_t m = 0;
     for (uint32_t i = 0; i < VC_N; i++)
@@ -124,12 +118,9 @@ void san_barrier_full(struct warp *w, const void *key)
     set_min(w);
 }
 
-/* Joins the warp's vector clock into block_san.exited, for the lanes that have exited. A release
- * would also advance the warp's own clock, so that the release does not cover later accesses of the
- * warp. Here the clock need not advance. Only barriers of the whole block or cluster release
- * `exited` (san_exits_release). Such a barrier completes only when the warp's remaining lanes have
- * arrived at it or have exited. So the accesses that the remaining lanes make until then are
- * ordered before the barrier too. */
+/* Unlike a release, this need not advance the warp's own clock. Only barriers of the whole block or
+ * cluster release `exited`. They complete only after the warp's other lanes have arrived or exited.
+ * So the accesses of these lanes until then are ordered before the barrier too. */
 void san_exit(struct warp *w)
 {
     if (!w->launch->sanitize || !w->block->nlive)
@@ -196,8 +187,7 @@ void san_fence(struct warp *w, uint32_t scope)
 
 /* ---- strong accesses ------------------------------------------------------------------------ */
 
-/* Orders warps of a block through a strong access. The key is the host address of the accessed
- * memory. */
+/* The key is the host address of the accessed memory. */
 static void order_warps(struct warp *w, const void *key, uint32_t access, bool release)
 {
     struct block *b = w->block;

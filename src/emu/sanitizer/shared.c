@@ -2,12 +2,10 @@
  * shared.c - checks accesses to shared memory: reads of unwritten bytes, races, asynchronous
  * operations.
  *
- * The sanitizer notes the accesses to each cell of memory (state.h). A cell is as large as the
- * narrowest shared access of the kernel, at most 4 bytes. san_shared() checks the access of a whole
- * warp. For each lane, a quick test passes if the warp has synchronised with all other warps of the
- * block since the last access to the lane's cells. If the quick test fails, lane_is_clean() looks
- * at each cell. If a lane is not clean, san_shared() returns false. Then its caller calls
- * san_shared_lane() for each lane, which checks the lane again and reports.
+ * A cell (state.h) is as large as the narrowest shared access of the kernel, at most 4 bytes.
+ * san_shared() checks a whole warp. A quick test passes if the warp has synchronised with all other
+ * warps since the last access to a lane's cells. Otherwise lane_is_clean() looks at each cell. If a
+ * lane is not clean, the caller checks each lane again with san_shared_lane(), which reports.
  */
 #include "base/number_core.h"
 #include "base/util.h"
@@ -15,8 +13,7 @@
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Returns the plain name "s" of a mangled name such as _ZZ6kernelE1s. Returns other names
- * unchanged. */
+/* Returns "s" for a mangled name such as _ZZ6kernelE1s, and other names unchanged. */
 static const char *plain_name(const char *name)
 {
     const char *p = name, *last = name;
@@ -33,11 +30,10 @@ static const char *plain_name(const char *name)
     return last;
 }
 
-/* A place in shared memory: byte number `byte` of the variable `name`. If no variable is known
- * there, `name` is "", and `byte` counts from the start of the block's shared memory. */
+/* A byte of the variable `name`. If no variable is known, `name` is "", and `byte` counts from the
+ * start of the shared memory. */
 struct place {
-    const char *space, *name; /* `space` is " " if there is a name, else "". It comes before `name`
-                               * in messages. */
+    const char *space, *name; /* `space` is " " before a name, else "" */
     uint32_t byte;
 };
 
@@ -75,7 +71,6 @@ static void report_race(struct warp *w, const struct insn *pc, uint32_t lane, ui
                               .other = other});
 }
 
-/* Returns whether the store writes the value that the memory already holds. */
 static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t off, uint32_t n)
 {
@@ -92,8 +87,6 @@ static void pend_add(struct block_san *s, const struct inflight *f, int by)
         pend[g] = (uint8_t)(by > 0 ? MIN(pend[g] + 1, 255) : pend[g] ? pend[g] - 1 : 0);
 }
 
-/* Returns whether the access must wait for an operation in flight. A read need not wait for
- * operations that only read. */
 static bool pending(const struct block_san *s, uint32_t off, uint32_t n, uint32_t access)
 {
     uint8_t any = 0;
@@ -137,8 +130,8 @@ static void check_inflight(struct warp *w, const struct insn *pc, uint32_t lane,
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* Returns whether the last write to cell c is ordered before an access that `lane` of warp w makes
- * now, with instruction number `insn` (who_insn()). */
+/* Returns whether the last write to cell c is ordered before this access. `insn` is who_insn() of
+ * the access. */
 static inline bool after_write(const struct warp *w, const struct block_san *s, uint32_t c,
                                uint32_t lane, uint32_t access, uint32_t insn)
 {
@@ -155,12 +148,10 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
            ((access & MEM_WRITE) && who_insn(who) == insn);
 }
 
-/* Returns whether warp r's last read of a cell ended before w's present access. The read has stamp
- * t (state.h explains stamps and vector clocks). A plain read has ended if entry r of w's vector
- * clock is at least t. A read by a wgmma has ended if entry VC_WGMMA + r is at least t. That entry
- * grows when a warp waits for its wgmma, and reaches w by later barriers. `who` is the last reader
- * of the cell. If the last reader is not r, we do not know whether r's read was plain. Then it is
- * enough if one of the two entries is at least t. */
+/* Returns whether warp r's read of a cell, with stamp t, ended before w's present access. For that,
+ * an entry of w's vector clock must be at least t: entry r for a plain read, entry VC_WGMMA + r for
+ * a read by a wgmma. If r is not the last reader (`who`), we do not know the kind of its read. Then
+ * either entry is enough. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -172,8 +163,7 @@ static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t wh
     return in && (in->flags & INSN_PIN) ? t <= vc[VC_WGMMA + r] : t <= vc[r];
 }
 
-/* Returns the "who" (state.h) of a read of cell c that is not ordered before this write. Returns 0
- * if there is no such read. */
+/* Returns the "who" (state.h) of a read of cell c that is not ordered before this write, or 0. */
 static inline uint32_t find_reader(const struct warp *w, const struct block_san *s, uint32_t c,
                                    uint32_t lane, uint32_t insn, const bool products)
 {
@@ -208,9 +198,8 @@ static inline uint32_t unordered_reader(const struct warp *w, const struct block
                        : find_reader(w, s, c, lane, insn, false);
 }
 
-/* Call it when a block of the cluster reads cell c of b's shared memory and b has not written c
- * yet. Does nothing if the reading block is b itself. If b writes the cell before the next barrier
- * of the cluster, the read and the write race, and check_early() reports this. */
+/* Notes that another block of the cluster reads cell c, which b has not written yet. If b writes it
+ * before the cluster's next barrier, check_early() reports a race. */
 static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -224,8 +213,7 @@ static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, str
     e->phase = b->cluster->bar.phase;
     snprintf(e->who, sizeof e->who, "line %u, block (%u,%u,%u) thread %u", p ? p->line : 0,
              w->block->id[0], w->block->id[1], w->block->id[2], t);
-    /* With this value, b's next write of the cell fails the quick test, so that it reaches
-     * check_early(). */
+    /* Then b's next write of the cell fails the quick test and reaches check_early(). */
     s->rmax[c] = UINT32_MAX;
 }
 
@@ -255,11 +243,9 @@ static struct blank_read *blank_slot(struct block_san *s, uint32_t cell, uint32_
     return &s->blank[gen_mix32(cell << 11 ^ thread) % ARRAY_LEN(s->blank)];
 }
 
-/* Call it when a block of the cluster reads an unwritten cell of b's shared memory. Does nothing if
- * the reading block is not b itself. If the reading thread itself writes the cell later, it read
- * the cell too early, no matter what other threads do. A race usually hides reads of unwritten
- * cells, because it may be their reason. This read must be reported all the same: check_blank()
- * then calls unwritten_stands(). */
+/* Notes that a thread of b reads an unwritten cell. Usually we report only a race that may be the
+ * reason. But if the thread itself writes the cell later, the read was too early in any case, and
+ * check_blank() calls unwritten_stands(). */
 static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -283,8 +269,7 @@ static void check_blank(struct warp *w, uint32_t lane, struct block *b, uint32_t
     s->rmax[c] = s->rmax[c] == UINT32_MAX ? s->top : s->rmax[c];
 }
 
-/* Returns a mask in which bit k is set if byte off + k was never written, or holds a copy of an
- * undefined byte (undefined.c). */
+/* Returns a mask of the bytes that were never written or are copies of undefined bytes. */
 static uint64_t blank_bytes(const struct block_san *s, uint32_t off, uint32_t n)
 {
     uint64_t bits = 0;
@@ -374,8 +359,6 @@ static void record(struct warp *w, struct block *b, uint32_t off, uint32_t n, ui
     }
 }
 
-/* Reports an access to the shared memory of block b of the cluster, because b may have ended before
- * the access. */
 static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, const struct block *b)
 {
     emu_finding(
@@ -385,12 +368,10 @@ static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, co
         b->id[0], b->id[1], b->id[2]);
 }
 
-/* Call it when a block accesses the shared memory of block b of its cluster. The access is an error
- * if b has ended, and also if b may end before the access. We remember the last plain access, and
- * san_block_end() reports it, except in two cases. If a barrier of the cluster completes after the
- * access, the access is safe. If the accessing block makes a strong access to b's memory later (for
- * example an arrival on an mbarrier), the two blocks may have synchronised through it. Then we
- * report nothing either. */
+/* An access to block b's shared memory by another block is an error if b may end before it. We note
+ * the last plain access. san_block_end() reports it if no barrier of the cluster completed after
+ * it. A later strong access to b's memory, such as an arrival on an mbarrier, clears the note,
+ * because it may synchronise the two blocks. */
 static __attribute__((noinline)) void check_gone(struct warp *w, const struct insn *pc,
                                                  uint32_t lane, struct block *b, uint32_t access)
 {
@@ -414,7 +395,6 @@ void san_block_end(struct block *b)
     r->warp->frame = was;
 }
 
-/* Tells suspects.c about an access to n bytes of b's shared memory, which begin at byte `off`. */
 static void follow_cells(struct warp *w, const struct insn *pc, uint32_t lane,
                          const struct block *b, uint32_t off, uint32_t n, bool write)
 {
@@ -453,8 +433,7 @@ void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struc
 
 /* ---- a warp at once ------------------------------------------------------------------------- */
 
-/* Returns whether all cells in [c, c + n) are written, and the warp has synchronised with all other
- * warps since these writes. */
+/* Are the cells written, and has the warp synchronised with all other warps since? */
 static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t lo = UINT32_MAX, hi = 0;
@@ -466,8 +445,7 @@ static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t
     return lo >= s->base && hi <= MIN(w->san->min, w->san->vc.t[w->id] - 1);
 }
 
-/* Returns whether the warp has synchronised with all other warps since the last reads and writes of
- * the cells [c, c + n). */
+/* Has the warp synchronised with all other warps since the last accesses to the cells? */
 static bool quiet_write(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t hi = 0;
@@ -499,7 +477,6 @@ static void note_write(struct warp *w, struct block_san *s, uint32_t c, uint32_t
     }
 }
 
-/* Returns whether this lane's access reads no unwritten cell and has no race. Reports nothing. */
 static bool lane_is_clean(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n,
                           uint32_t lane, uint32_t access, uint32_t insn)
 {
@@ -527,8 +504,8 @@ static void report_same_insn(struct warp *w, const struct insn *pc, uint32_t lan
                 at.space, at.name, at.byte, other);
 }
 
-/* Reports two lanes of one store that write different values to the same address. PTX does not
- * define which value stays. */
+/* PTX does not define which value stays if two lanes of a store write different values to one
+ * address. */
 static void check_same_insn(struct warp *w, const struct insn *pc, const uint64_t *addr)
 {
     const struct block_san *s = w->block->san;

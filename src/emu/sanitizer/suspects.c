@@ -1,62 +1,52 @@
-/* suspects.c - keeps the suspects, which are the cells of memory that are part of a race. The
- * second run of a launch notes the accesses to them, and the reports of races use these notes. See
- * suspects.h. */
+/* suspects.c - keeps the cells that are part of a race, and what the second run of a launch notes
+ * about them. See suspects.h. */
 #include "emu/sanitizer/suspects.h"
 
 #include "base/util.h"
 #include "emu/sanitizer/undefined.h"
 
-/* The most cells, reads, pending races, signals and uses that struct suspects keeps. MAX_TRIES is
- * the most reads of one cell that collect_reads() looks at. */
+/* MAX_TRIES is the most reads of one cell that collect_reads() looks at. */
 enum { MAX_KEYS = 1 << 18, MAX_READS = 1 << 18, MAX_PENDING = 1 << 12, MAX_SIGNALS = 1 << 18 };
 enum { MAX_TRIES = 4096, MAX_USES = 1 << 20 };
 
-/* The source line and thread of an access, for a finding. */
 struct place {
-    const struct ptx_insn *src; /* the instruction, or NULL if it is unknown */
+    const struct ptx_insn *src; /* NULL if unknown */
     uint32_t block[3], thread[3];
 };
 
-/* A plain load of a suspect cell by some lanes of a warp, in one execution of the instruction. */
+/* A plain load of a suspect cell by some lanes of a warp. */
 struct suspect_read {
-    struct place at;       /* the access of the first of these lanes */
-    uint32_t block, clock; /* number of the block + 1, and the block's clock (block_order.c) */
-    /* lanes: a mask. t: the warp's own clock at the load (state.h). */
-    uint32_t warp, lanes, t;
-    /* block_san.base at the load. It differs between blocks that use the same shadow memory one
-     * after another. */
-    uint32_t epoch;
-    /* *used becomes true when the kernel first uses the loaded value. If we cannot follow the
-     * value, it is true at once. */
+    struct place at;         /* the first of these lanes */
+    uint32_t block, clock;   /* number of the block + 1; its clock (block_order.c) */
+    uint32_t warp, lanes, t; /* t: the warp's own clock (state.h) */
+    uint32_t epoch;          /* block_san.base, to tell blocks with the same shadow apart */
+    /* Whether the kernel has used the value. True at once if we cannot follow the value. */
     const bool *used;
     uint32_t next; /* 1 + the index of the previous read of this cell, or 0 */
 };
 
 struct suspect_cell {
-    uint64_t key;   /* 0 if this entry of the hash table is empty */
-    uint32_t reads; /* 1 + the index of the last read of the cell in suspects.reads, or 0 */
-    /* last: the last write to the cell. other: the last write by a different block than that of
-     * `last`. */
+    uint64_t key;   /* 0 in an empty slot */
+    uint32_t reads; /* 1 + the index of the last read in suspects.reads, or 0 */
+    /* `other` is the last write by a different block than that of `last`. */
     struct suspect_write {
         struct place at;
-        uint32_t block, clock; /* as in suspect_read; block is 0 if there was no such write */
+        uint32_t block, clock; /* as in suspect_read; block is 0 if there was no write */
     } last, other;
 };
 
-/* A race between a read and a write. It is pending as long as the kernel has not used the value
- * that was read. */
+/* A race between a read and a write, while the kernel has not used the value that was read. */
 struct pending_race {
     struct result_finding finding;
     const struct insn *pc;
-    uint32_t uses; /* 1 + the index in suspects.uses of the race's last entry there, or 0 */
+    uint32_t uses; /* 1 + the index in suspects.uses of the race's last entry, or 0 */
 };
 /* A read that is part of a pending race. */
 struct use {
-    const bool *used; /* suspect_read.used of the read */
-    uint32_t next;    /* 1 + the index of the race's previous entry, or 0 */
+    const bool *used;
+    uint32_t next; /* 1 + the index of the race's previous entry, or 0 */
 };
 
-/* A strong access to global memory. */
 struct signal {
     uint64_t addr;
     uint32_t block, clock; /* as in suspect_read */
@@ -64,16 +54,16 @@ struct signal {
 };
 
 struct suspects {
-    bool followed;              /* true in the second run */
-    struct suspect_cell *cells; /* hash table by key, with open addressing */
+    bool followed; /* this is the second run */
+    struct suspect_cell *cells;
     uint32_t n, cap;
     VEC(struct suspect_read) reads;
     VEC(struct pending_race) pending;
     VEC(struct use) uses;
-    VEC(const bool *) found; /* suspect_read.used of the reads in the race being reported */
+    VEC(const bool *) found; /* flags of the reads in the race being reported */
     VEC(struct signal) signals;
-    struct arena flags; /* holds the flags to which suspect_read.used points */
-    /* The load under way, and the lane that suspect_load() saw last. All lanes share one flag. */
+    struct arena flags; /* memory of the `used` flags */
+    /* The load under way. All its lanes share one flag. */
     struct {
         const struct warp *warp;
         const struct insn *pc;
@@ -181,9 +171,7 @@ static void name_place(const struct warp *w, const struct place *p, char *buf, s
 
 /* ---- accesses ------------------------------------------------------------------------------- */
 
-/* Returns the `used` flag of the load under way. The lanes of a load come in the order of their
- * numbers. So if this lane has a lower number than the lane before, the warp executes the
- * instruction once more, and this execution gets a new flag. */
+/* A lane with a lower number than the lane before begins a new execution of the load. */
 static bool *flag_of_load(struct suspects *s, const struct warp *w, const struct insn *pc,
                           uint32_t lane)
 {
@@ -240,7 +228,7 @@ void suspect_signal(struct warp *w, uint64_t addr, bool write, bool acquire)
 {
     struct suspects *s = w->launch->suspects;
     if (find_cell(s, suspect_global((addr - GLOBAL_BASE) >> w->launch->gmem_shift)))
-        return; /* the address is part of a race, so it holds data and is not a signal */
+        return; /* the address holds data and is not a signal */
     struct signal now = {addr, w->block->linear + 1, w->block->g_clock, write, acquire};
     const struct signal *last = s->signals.n ? &s->signals.items[s->signals.n - 1] : NULL;
     if (last && last->addr == addr && last->block == now.block && last->clock == now.clock &&
@@ -263,7 +251,7 @@ void unwritten_stands(struct emu *e, uint32_t line)
     pthread_mutex_unlock(&e->lock);
 }
 
-/* A plain access has up to 16 bytes, and only its first cell with a race is a suspect. So we look
+/* A plain access has up to 16 bytes, and only its first racing cell becomes a suspect. So we look
  * at all cells of the same 16 bytes. */
 void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift)
 {
@@ -280,10 +268,9 @@ void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32
 
 /* ---- which side lacks a fence --------------------------------------------------------------- */
 
-/* Writes to buf which block lacks a fence. For this, looks for a signal: an address to which the
- * other block made a strong write, and from which this block made a strong read. The other block
- * needs a fence between its access and its strong write. This block needs a fence between its
- * strong read and its access, or a strong read that is an acquire. */
+/* A signal is an address to which the other block made a strong write and from which this block
+ * made a strong read. The other block needs a fence between its access and its strong write. This
+ * block needs a fence between its strong read and its access, or an acquire. */
 static void tell_fences(const struct warp *w, const struct race *r, char *buf, size_t n)
 {
     const struct suspects *s = w->launch->suspects;
@@ -331,7 +318,7 @@ static void tell_fences(const struct warp *w, const struct race *r, char *buf, s
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Returns whether the noted read q is not ordered before the write that this lane makes now. */
+/* Returns whether the read q is not ordered before this lane's write. */
 static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_read *q, bool shared)
 {
     if (q->block != w->block->linear + 1)
@@ -343,9 +330,9 @@ static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_rea
     return q->t > w->san->vc.t[q->warp];
 }
 
-/* Appends to `found` the `used` flags of those reads of the cell that are not ordered before this
- * write. Sets *at to one of these reads, if possible to one whose value is used. Returns how many
- * there are, or 0 if the cell has more than MAX_TRIES reads. */
+/* Collects in `found` the flags of all reads that are not ordered before this write. Sets *at to
+ * one of these reads, preferably to one whose value is used. Returns their number, or 0 if the cell
+ * has more than MAX_TRIES reads. */
 static uint32_t collect_reads(struct warp *w, uint32_t lane, const struct race *r,
                               const struct suspect_read **at)
 {
@@ -384,10 +371,9 @@ static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, con
     emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
 }
 
-/* `found` holds the `used` flags of a race that is reported at instruction pc. Returns the pending
- * race to which these flags must be added. Returns NULL if the reported race becomes a pending race
- * of its own. Lanes of one load share a pending race. Once there are MAX_PENDING races, a further
- * race at an instruction is added to the last pending race of that instruction. */
+/* Returns the pending race that takes over the flags in `found`, or NULL if they need a new one.
+ * Lanes of one load share a pending race. After MAX_PENDING races, all races at one instruction
+ * share one. */
 static struct pending_race *find_pending(struct suspects *s, const struct insn *pc)
 {
     for (size_t i = s->pending.n; i-- > 0;) {
@@ -420,7 +406,6 @@ static bool is_used(const struct suspects *s, const struct pending_race *p)
     return false;
 }
 
-/* Writes to buf the place of the read `at`, with which this lane's access races. */
 static void name_read(const struct warp *w, uint32_t lane, const struct suspect_read *at, char *buf,
                       size_t n)
 {
@@ -493,7 +478,6 @@ void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const stru
     emu_make_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, text, &p->finding);
 }
 
-/* Returns whether there is already a finding of a race on the line of f. */
 static bool is_reported(const struct emu *e, const struct result_finding *f)
 {
     vec_each (const struct result_finding, o, &e->findings)

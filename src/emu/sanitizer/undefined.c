@@ -1,41 +1,27 @@
 /*
  * undefined.c - follows undefined values from the instruction that made them to their first use.
  *
- * A kernel may load unwritten memory, such as the edge of a tile or the padding of a structure, as
- * long as it does not use the value. The same holds for a shuffle that reads a lane which takes no
- * part. So we do not report such a load or shuffle at once. We mark the undefined bits of its
- * destination registers, lane by lane. If an operand of a later instruction has marked bits, the
- * result gets marks too (undefined_bits.c says which). When an instruction uses a marked bit, we
- * report the load or shuffle that made the bit undefined, not the instruction that uses it. A use
- * is one of these:
- * - A store writes the value to global memory that is not a workspace (a buffer for a kernel's own
- *   intermediate values).
+ * A kernel may load unwritten memory, or shuffle from a lane that takes no part, as long as it does
+ * not use the value. So we report such a load or shuffle only when its value is used. Until then we
+ * mark the undefined bits of registers, lane by lane. undefined_bits.c says which bits of a result
+ * get marks. A use is one of these:
+ * - A store to global memory that is not a workspace (a buffer for intermediate values).
  * - The value decides a branch or a predicated instruction, or is part of an address.
- * - The value is an operand of an instruction that this file does not follow, for example an
- *   atomic, an asynchronous copy, a wgmma or a call.
+ * - An instruction that this file does not follow reads the value, for example an atomic or a call.
  *
- * Copying is not a use. A store of marked bytes to shared or local memory, or to a workspace, marks
- * these bytes of memory, and a load of these bytes marks registers again. A shuffle passes marks
- * between lanes. A vote, match or reduction of marked values has marked results. tensor/fragments.c
- * passes marks through the matrix instructions of a warp (mma, wmma, ldmatrix, stmatrix,
- * movmatrix).
+ * Copying is not a use. Marks go through local memory, shared memory, workspaces, exchanges between
+ * lanes, and the matrix instructions of a warp (tensor/fragments.c).
  *
- * The origins of an undefined value are the loads and shuffles from which it comes. A marked
- * register, and a marked byte of local memory, keep a set of origins, and a use reports all of
- * them. A marked byte of shared memory keeps only one origin. A workspace keeps none: a stored
- * undefined byte counts as unwritten again, and the load that reads it is a new origin.
+ * The origins of a value are the loads and shuffles from which it comes. Registers and local memory
+ * keep all origins. A byte of shared memory keeps one. An undefined byte of a workspace counts as
+ * unwritten again, so the load that reads it is a new origin.
  *
- * suspects.c uses the same marks to find out whether a kernel uses a value that it loaded in a
- * race.
- *
- * We follow only registers of the kernel itself, not of functions that it calls. If the load or
- * shuffle is in such a function, or if the tables of this file are full, we report it at once.
+ * In a function that the kernel calls, or when a table of this file is full, we report at once.
  */
 #include "emu/sanitizer/undefined.h"
 
 #include "base/util.h"
 
-/* The sizes of the tables in struct undef. MAX_ORIGINS is the size of block_san.origins. */
 enum { MAX_REGS = 256, MAX_READS = 32, MAX_LOCAL = 256, MAX_ORIGINS = 255 };
 
 /* The load or shuffle that made an undefined value. */
@@ -47,32 +33,31 @@ struct undef_read {
     const char *object;
     int64_t index;
     char text[256];
-    /* If not NULL, the value is defined, but it comes from a suspect: a cell of memory that is part
-     * of a race (suspects.h). The first use of the value sets *used and reports nothing. */
+    /* If not NULL: the value is defined, but was loaded in a race (suspects.h). Its first use only
+     * sets *used. */
     bool *used;
 };
 
-/* The undefined bits of one register. */
 struct reg_mark {
     const struct ptx_var *var;
-    uint32_t lanes;         /* mask of the lanes in which the register has undefined bits */
-    uint64_t bits[WARP];    /* by lane: the undefined bits */
-    uint32_t origins[WARP]; /* by lane: bit i is set if undef.read[i] made some of these bits */
+    uint32_t lanes; /* lanes with undefined bits */
+    uint64_t bits[WARP];
+    uint32_t origins[WARP]; /* by lane: bit i stands for undef.read[i] */
 };
 
 struct undef {
     uint32_t nregs, nreads, nlocal;
     struct reg_mark reg[MAX_REGS];
     struct undef_read read[MAX_READS];
-    /* The undefined bytes of local memory. `origins` is a mask as in reg_mark. */
+    /* The undefined bytes of local memory, with origins as in reg_mark. */
     struct {
         uint64_t addr;
         uint32_t lane, origins;
     } local[MAX_LOCAL];
-    /* The store under way, if it copies undefined bytes to shared or global memory; else NULL. */
+    /* The store under way if it copies undefined bytes to shared or global memory, else NULL. */
     const struct insn *store;
-    uint64_t store_bad[WARP];     /* by lane: bit k is set if byte k of the store is undefined */
-    uint32_t store_origins[WARP]; /* by lane: origins of these bytes, as in reg_mark.origins */
+    uint64_t store_bad[WARP];     /* by lane: bit k is set if byte k is undefined */
+    uint32_t store_origins[WARP]; /* by lane: origins of these bytes */
 };
 
 static uint64_t low_bits(uint32_t n)
@@ -112,7 +97,7 @@ static void unmark(struct undef *u, const struct ptx_var *var, uint32_t lanes)
         *m = u->reg[--u->nregs];
 }
 
-/* Adds undefined bits to one lane's register. Returns false if there is no room. */
+/* Returns false if there is no room. */
 static bool mark_more(struct undef *u, const struct ptx_var *var, uint32_t lane, uint64_t bits,
                       uint32_t origins)
 {
@@ -134,7 +119,6 @@ static bool mark_more(struct undef *u, const struct ptx_var *var, uint32_t lane,
     return true;
 }
 
-/* Replaces the mark of one lane's register. Returns false if there is no room. */
 static bool mark(struct undef *u, const struct ptx_var *var, uint32_t lane, uint64_t bits,
                  uint32_t origins)
 {
@@ -151,7 +135,7 @@ static void unmark_local(struct undef *u, uint32_t lane, uint64_t addr, uint64_t
             i++;
 }
 
-/* If nothing is marked any more, clears w->undef, so that undef_step() is no longer called. */
+/* If nothing is marked, clears w->undef, so that undef_step() is no longer called. */
 static void tidy(struct warp *w, struct undef *u)
 {
     if (!u->nregs && !u->nlocal) {
@@ -174,8 +158,7 @@ static void report_one(const struct undef_read *r)
     r->warp->frame = was;
 }
 
-/* Reports these origins, and removes them from all marks of registers and local memory, so that
- * each origin is reported once. */
+/* Also removes these origins from all marks, so that each is reported once. */
 static void report(struct undef *u, uint32_t origins)
 {
     for (uint32_t m = origins; m; m &= m - 1)
@@ -207,7 +190,6 @@ static void report_var(struct undef *u, const struct ptx_var *var, uint32_t lane
         report(u, origins);
 }
 
-/* Reports the origins of all marked registers of an operand: the instruction uses them. */
 static void report_operand(struct undef *u, const struct ptx_opnd *o, uint32_t lanes)
 {
     if ((o->kind == PO_REG || o->kind == PO_ADDR) && o->var)
@@ -228,7 +210,6 @@ static uint32_t marked_lanes(struct undef *u, const struct ptx_opnd *o)
     return lanes | (o->pair ? marked_lanes(u, o->pair) : 0);
 }
 
-/* Returns the origins of an operand's undefined bits. */
 static uint32_t origins_of(struct undef *u, const struct ptx_opnd *o, uint32_t lane)
 {
     const struct reg_mark *m = o->kind == PO_REG && o->var ? find_mark(u, o->var) : NULL;
@@ -240,7 +221,7 @@ static uint32_t origins_of(struct undef *u, const struct ptx_opnd *o, uint32_t l
 
 /* ---- new marks ------------------------------------------------------------------------------ */
 
-/* Returns a mask of the origins that some mark still names: bit i stands for undef.read[i]. */
+/* Returns the origins that some mark still names. */
 static uint32_t marked_origins(const struct warp *w, const struct undef *u)
 {
     uint32_t origins = 0;
@@ -254,9 +235,8 @@ static uint32_t marked_origins(const struct warp *w, const struct undef *u)
     return origins;
 }
 
-/* Finds or adds the record of a load or shuffle that makes undefined values, and sets *read to its
- * index in undef.read. If the table is full, replaces a record that no mark names. Returns NULL if
- * marks name all records. */
+/* Finds or adds the record of a load or shuffle, and sets *read to its index. A full table loses a
+ * record that no mark names. Returns NULL if marks name all records. */
 static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint32_t *read)
 {
     struct undef *u = w->san->undef;
@@ -279,8 +259,7 @@ static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint
     return u;
 }
 
-/* Marks the destination registers of a load: bit k of `bad` is set if byte k is undefined. Returns
- * false if there is no room. */
+/* Bit k of `bad` is set if byte k is undefined. */
 static bool mark_loaded(struct undef *u, const struct ptx_insn *p, uint32_t lane, uint32_t n,
                         uint64_t bad, uint32_t origins)
 {
@@ -309,8 +288,7 @@ static bool can_follow(const struct warp *w, const struct ptx_insn *p, const cha
     return str_eq(p->op, op) && p->nops && w->frame == w->frame0;
 }
 
-/* Notes undefined bytes of the segment (at most 64 bytes of a matrix row) that the warp accesses
- * now. */
+/* A segment is at most 64 bytes of a matrix row. */
 static void add_undefined(struct matrix_access *a, uint64_t bytes, uint32_t origins)
 {
     uint64_t bit = UINT64_C(1) << a->segment;
@@ -382,9 +360,8 @@ bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const c
 
 /* ---- copies in memory ----------------------------------------------------------------------- */
 
-/* Returns a mask of the undefined bytes of the store under way: bit k stands for byte k. Sets
- * *origin to one of their origins, or to NULL if no byte is undefined. One origin is enough: a byte
- * of shared memory keeps only one, and a byte of a workspace keeps none. */
+/* Returns a mask of the undefined bytes of the store under way. Sets *origin to one of their
+ * origins, or to NULL. */
 static uint64_t bytes_stored(const struct warp *w, const struct insn *pc, uint32_t lane,
                              const struct undef_read **origin)
 {
@@ -399,7 +376,6 @@ static uint64_t bytes_stored(const struct warp *w, const struct insn *pc, uint32
     return *origin ? bytes : 0;
 }
 
-/* Notes which of the stored bytes of shared memory are undefined, and one origin for them. */
 void undef_shared_stored(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n)
 {
@@ -463,8 +439,6 @@ uint64_t undef_stored(const struct warp *w, const struct insn *pc, uint32_t lane
     return bytes_stored(w, pc, lane, &r);
 }
 
-/* Returns a mask of the undefined bytes among those that this lane stores: bit k stands for byte
- * k. */
 static uint64_t stored_bytes(struct undef *u, const struct ptx_insn *p, const struct insn *in,
                              uint32_t lane)
 {
@@ -481,8 +455,7 @@ static uint64_t stored_bytes(struct undef *u, const struct ptx_insn *p, const st
     return bytes;
 }
 
-/* Returns whether undefined bytes may be copied to this memory without a report. For shared memory,
- * also prepares the tables that hold the copies. */
+/* Also prepares the tables for shared memory. */
 static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
 {
     if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
@@ -504,7 +477,6 @@ static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
     return sp == SP_LOCAL;
 }
 
-/* Returns those bits of `origins` that stand for loads from suspects. */
 static uint32_t suspects_of(const struct undef *u, uint32_t origins)
 {
     uint32_t out = 0;
@@ -513,10 +485,9 @@ static uint32_t suspects_of(const struct undef *u, uint32_t origins)
     return out;
 }
 
-/* Reports those origins of a stored value that we cannot follow further, and removes them from
- * *origins. Returns whether any are left. If this memory must not hold undefined bytes, all origins
- * are reported. Otherwise only loads from suspects are reported. We follow their values in
- * registers, not in memory, so a store counts as a use. */
+/* Reports the origins of a stored value that we cannot follow in memory, and removes them from
+ * *origins. Values that were loaded in a race are followed only in registers. Returns whether any
+ * origins are left. */
 static bool keep_copy(struct warp *w, struct undef *u, enum ptx_space sp, uint64_t addr,
                       uint32_t *origins)
 {
@@ -578,10 +549,7 @@ static void step_store(struct warp *w, struct undef *u, const struct ptx_insn *p
         store_lane(w, u, p, in, (uint32_t)__builtin_ctz(m), addr[__builtin_ctz(m)]);
 }
 
-/* Marks the destination of a load that reads undefined bytes of local memory. For other memory,
- * checks mark the destination when the load executes: global.c and shared.c call undef_read() for
- * unwritten bytes, shared.c calls undef_shared_load() for copies of undefined bytes, and suspects.c
- * calls undef_follow() for suspects. */
+/* For memory other than local, global.c, shared.c and suspects.c mark the destination. */
 static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
                       const struct insn *in, uint32_t lanes)
 {
@@ -607,8 +575,6 @@ static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-/* Returns whether this is plain arithmetic of one lane, for which undef_result() knows the
- * undefined bits of the result. */
 static bool is_plain(const struct ptx_insn *p)
 {
     static const char *const ops[] = {
@@ -622,17 +588,14 @@ static bool is_plain(const struct ptx_insn *p)
     return false;
 }
 
-/* Returns whether lanes exchange values in this instruction. undef_exchange() passes the marks on
- * when all lanes have arrived. */
 static bool is_exchange(const struct ptx_insn *p)
 {
     return str_eq(p->op, "shfl") || str_eq(p->op, "vote") || str_eq(p->op, "match") ||
            str_eq(p->op, "redux");
 }
 
-/* Returns whether the first operand names registers that the instruction writes and does not read.
- * Stores, red, barriers, nanosleep and brx only read their first operand, and wgmma also reads its
- * accumulators. */
+/* Returns whether the instruction writes its first operand and does not read it. wgmma also reads
+ * its accumulators. */
 static bool has_destination(const struct ptx_insn *p)
 {
     static const char *const reads[] = {"bar", "barrier", "nanosleep", "wgmma", "brx", "st", "red"};
@@ -652,8 +615,7 @@ static void unmark_operand(struct undef *u, const struct ptx_opnd *o, uint32_t l
         unmark_operand(u, o->pair, lanes);
 }
 
-/* Returns the undefined bits of one lane's operand. For a vector operand of mov, packs the bits of
- * its parts as mov packs the parts. */
+/* Packs a vector operand as mov does. */
 static uint64_t operand_bits(struct undef *u, const struct ptx_insn *p, const struct ptx_opnd *o,
                              uint32_t lane)
 {
@@ -668,7 +630,6 @@ static uint64_t operand_bits(struct undef *u, const struct ptx_insn *p, const st
     return bits;
 }
 
-/* Replaces the undefined bits of one lane's destination. Returns false if there is no room. */
 static bool write_bits(struct undef *u, const struct ptx_insn *p, const struct ptx_opnd *o,
                        uint32_t lane, uint64_t bits, uint32_t origins)
 {
@@ -686,9 +647,8 @@ static bool write_bits(struct undef *u, const struct ptx_insn *p, const struct p
     return ok;
 }
 
-/* Returns the origins of a result. Some operands may make the result undefined alone, even if all
- * other operands were defined. If there are such operands, returns their origins. Otherwise returns
- * the origins of all operands. */
+/* Returns the origins of operands that alone make the result undefined, else those of all
+ * operands. */
 static uint32_t result_origins(const struct undef_operands *x, const uint32_t from[UNDEF_OPERANDS])
 {
     uint32_t all = 0, alone = 0, marked = 0;
@@ -758,8 +718,7 @@ void undef_store_segment(struct warp *w, enum ptx_space sp, uint64_t addr, uint6
         add_undefined(w->matrix, bytes, origins);
 }
 
-/* Returns whether operand i is a matrix fragment: a part of a matrix in registers, whose marks
- * tensor/fragments.c passes on. */
+/* Returns whether tensor/fragments.c passes on the marks of operand i. */
 static bool is_fragment(const struct ptx_insn *p, uint32_t i)
 {
     if (str_eq(p->op, "mma") || (str_eq(p->op, "wmma") && ptx_has(p, "mma")))
@@ -771,15 +730,11 @@ static bool is_fragment(const struct ptx_insn *p, uint32_t i)
     return str_eq(p->op, "movmatrix");
 }
 
-/* Returns whether undef_step() must ignore this operand, because undef_exchange() or
- * tensor/fragments.c handles its marks when the instruction executes. */
 static bool handled_later(const struct ptx_insn *p, uint32_t i)
 {
     return (i == 1 && is_exchange(p)) || is_fragment(p, i);
 }
 
-/* Returns the lanes whose addresses the instruction reads. ldmatrix and stmatrix read those of
- * lanes 0 to 7 (.x1) or 0 to 15 (.x2). */
 static uint32_t address_lanes(const struct ptx_insn *p)
 {
     if (!str_eq(p->op, "ldmatrix") && !str_eq(p->op, "stmatrix"))
@@ -827,7 +782,6 @@ void undef_exchange(struct warp *w, const struct insn *in, const uint32_t from[W
     struct undef *u = w->undef;
     const struct ptx_insn *p = insn_src(w, in);
     const struct ptx_opnd *src = &p->ops[1], *dst = &p->ops[0];
-    /* A shuffle moves values between lanes. The other instructions combine values of lanes. */
     bool moves = str_eq(p->op, "shfl");
     uint64_t bits[WARP] = {0};
     uint32_t origins[WARP] = {0}, marked = src->kind == PO_REG ? lanes_of(u, src->var) : 0;

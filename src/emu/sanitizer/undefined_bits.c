@@ -1,21 +1,19 @@
 /*
- * undefined_bits.c - computes which bits of an instruction's result are undefined, from the
- * undefined bits of its operands.
+ * undefined_bits.c - computes which bits of a result are undefined, from the undefined bits of the
+ * operands.
  *
- * - Instructions that move, select or combine single bits: a bit of the result is undefined if it
- *   depends on an undefined bit. These instructions are mov, selp, shifts, bit fields, prmt, and,
- *   or, xor, not, neg of floats, lop3, and conversions between integers without .sat. If the number
- *   of bits to shift, the place of a field or the predicate of selp is undefined, the whole result
- *   is undefined.
- * - Integer add, sub, mul, mad and neg, if they have neither .hi nor .sat: the result is undefined
- *   from the lowest undefined bit of an operand upwards. If an operand of a signed .wide product
- *   has an undefined bit, the product is undefined as a whole.
- * - Packed floats (.f16x2, .bf16x2, .f32x2): each part of the result is undefined as a whole if the
- *   same part of an operand has an undefined bit. If cvt packs two floats, each part of the result
- *   is undefined as a whole if its float has an undefined bit.
- * - setp: an undefined bit of an operand makes the result undefined, except in two cases. First,
- *   the operands of eq or ne differ in a bit that is defined in both. Second, the result is
- *   combined with a predicate that alone decides it: .and with false, .or with true.
+ * - mov, selp, shifts, bit fields, prmt, and, or, xor, not, lop3, neg of floats, and conversions
+ *   between integers without .sat: a bit of the result is undefined if it depends on an undefined
+ *   bit. The whole result is undefined if the shift count, the place of a field or the predicate of
+ *   selp is.
+ * - Integer add, sub, mul, mad and neg without .hi and .sat: the result is undefined from the
+ *   lowest undefined bit of an operand upwards. A signed .wide product is then undefined as a
+ *   whole.
+ * - Packed floats, and cvt that packs two floats: a part of the result is undefined as a whole if
+ *   the corresponding part of an operand has an undefined bit.
+ * - setp: the result is undefined if any bit of an operand is, with two exceptions. The operands of
+ *   eq or ne differ in a bit that is defined in both. Or a predicate decides the result alone: .and
+ *   with false, .or with true.
  * - Any other result is undefined as a whole if any bit of an operand is undefined.
  */
 #include "base/util.h"
@@ -33,7 +31,6 @@ static uint64_t sign_extend(uint64_t v, uint32_t bits)
     return bits >= 64 ? v : ((v & low_bits(bits)) ^ top) - top;
 }
 
-/* Returns the value of a lane's operand, whose register has 16, 32 or 64 bits. */
 static uint64_t value_at(const struct undef_operands *x, uint32_t k, uint32_t bits)
 {
     const void *v = opnd(x->w, x->in->o[k]);
@@ -47,9 +44,8 @@ static bool pred_at(const struct undef_operands *x, uint32_t k)
     return (opnd_pred(x->w, x->in->o[k]) >> x->lane & 1) != x->p->ops[k].neg;
 }
 
-/* Returns the undefined bits in the result of a logic function, given by its table `lut` as in
- * lop3. These are the bits that can be 0 as well as 1, depending on the undefined bits of the
- * operands. `v` holds the values of the operands, `u` their undefined bits. */
+/* Returns the bits of the result that can be 0 as well as 1. `lut` is the table of the logic
+ * function as in lop3, `v` the values of the operands, `u` their undefined bits. */
 static uint64_t logic_bits(const uint64_t v[3], const uint64_t u[3], uint32_t lut)
 {
     uint64_t ones = 0, zeros = 0;
@@ -126,7 +122,7 @@ static uint64_t any(const struct undef_operands *x)
 static uint64_t convert(const struct undef_operands *x)
 {
     enum ptx_type d = ptx_nth_type(x->p, 0), s = ptx_nth_type(x->p, 1);
-    /* With two sources, cvt packs both into the result: the first one becomes the upper half. */
+    /* The first source becomes the upper half. */
     if (x->p->nops == 3 && (d == PT_F16X2 || d == PT_BF16X2))
         return (x->u[1] ? UINT64_C(0xffff0000) : 0) | (x->u[2] ? 0xffff : 0);
     if (x->p->nops != 2)
@@ -140,8 +136,8 @@ static uint64_t convert(const struct undef_operands *x)
     return ptx_is_signed(d) ? sign_extend(u, ptx_type_bits(d)) : u;
 }
 
-/* An instruction with .eq or .ne has a defined result if some bit is defined in both operands and
- * differs between them. Returns whether that is so here. */
+/* Returns whether .eq or .ne has a defined result: some bit is defined in both operands and
+ * differs. */
 static bool differ(const struct undef_operands *x, enum ptx_type t)
 {
     uint32_t bits = ptx_type_bits(t);
@@ -155,7 +151,8 @@ static uint64_t compare(const struct undef_operands *x)
 {
     enum ptx_type t = ptx_last_type(x->p);
     bool both = ptx_has(x->p, "and"), either = ptx_has(x->p, "or");
-    if (t != PT_F16X2 && t != PT_BF16X2) { /* a packed setp has two results: not handled here */
+    if (t != PT_F16X2 &&
+        t != PT_BF16X2) { /* a packed setp has two results, which we do not handle */
         if (x->p->nops == 4 && (both || either) && !x->u[3] && pred_at(x, 3) == either)
             return 0;
         if (!x->u[3] && differ(x, t))
@@ -171,7 +168,7 @@ static uint64_t choose(const struct undef_operands *x)
     return x->u[pred_at(x, 3) ? 1 : 2];
 }
 
-/* If a part of a packed value has an undefined bit, makes the whole part undefined. */
+/* Makes a part of a packed value undefined as a whole if it has an undefined bit. */
 static uint64_t whole_parts(uint64_t u, uint32_t bits)
 {
     uint64_t out = 0;

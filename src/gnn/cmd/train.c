@@ -27,31 +27,29 @@ struct args {
     struct load_args load;
     struct model_args model;
     double lr;
-    /* compute_threads is 0 if the user did not give it; threads_of() then chooses. */
+    /* compute_threads is 0 if the user did not give it. */
     uint64_t epochs, save_every, compute_threads, ranks, gpus;
     const char *checkpoint, *eval, *eval_fanout, *report, *record, *trace, *device, *place, *cache;
     const char *precision, *products;
     bool resume, json, profile;
-    uint64_t recorded_ns; /* when the record was written last */
+    uint64_t recorded_ns;
     struct progress progress;
 };
 
-/* What a rank works on. With several ranks, each rank is a process with its own copy. */
+/* The work of a rank. With several ranks, each is a process with its own copy. */
 struct job {
     struct args *a;
     const struct dataset *data;
     struct train_options o;
     int64_t begun_s; /* Unix time */
-    char device[16]; /* name of this rank's GPU, if there are several ranks */
+    char device[16];
 };
 
-/* The nodes to evaluate after each epoch. If ids.n is 0, there is no evaluation. */
 struct evaluation {
     struct loader_options load;
     struct id_list ids;
 };
 
-/* The results of one epoch: training, and evaluation if there is any. */
 struct epoch_line {
     struct epoch_report r;
     struct infer_result eval;
@@ -98,7 +96,7 @@ static void print_head(const struct trainer *t, struct args *a, int ranks)
     putchar('\n');
 }
 
-/* The column "exposed s" is the time that computing waited for batches. */
+/* "exposed s" is the time that computing waited for batches. */
 static void print_line(const struct epoch_line *e)
 {
     const struct epoch_report *r = &e->r;
@@ -165,9 +163,8 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return 0;
 }
 
-/* Returns the feed (the source of batches) for the evaluation: a copy of the training's feed. With
- * a `store`, the data is in the GPU's memory, and the GPU samples. If the GPU cannot sample with
- * the options of the evaluation, the copy gets no `store`, and the host samples. */
+/* Returns the source of batches for the evaluation, a copy of the training's. If the GPU cannot
+ * sample with the evaluation's options, the copy has no `store`, and the host samples. */
 static struct feed feed_for(const struct evaluation *v, const struct trainer *t)
 {
     struct feed f = *trainer_feed(t);
@@ -176,7 +173,7 @@ static struct feed feed_for(const struct evaluation *v, const struct trainer *t)
     return f;
 }
 
-/* Predicts the classes of the nodes to evaluate; each rank takes its share of them. */
+/* Each rank takes its share of the nodes. */
 static int evaluate(const struct evaluation *v, const struct job *j, struct trainer *t,
                     struct epoch_line *e, struct err *err)
 {
@@ -194,7 +191,7 @@ static int evaluate(const struct evaluation *v, const struct job *j, struct trai
     return 0;
 }
 
-/* Returns {"gather_half": {"calls": 10, "ms": 0.8}, ...}, without kernels that did not run. */
+/* For example {"gather_half": {"calls": 10, "ms": 0.8}}, without kernels that did not run. */
 static json_t *kernels_json(const struct trainer *t)
 {
     const struct gnn_kernel_time *k = NULL;
@@ -239,7 +236,7 @@ static json_t *run_json(const struct job *j, const struct trainer *t, json_t *li
     return run;
 }
 
-/* Writes the whole page again, so that a browser that reloads it follows the run. */
+/* Writes the whole page again, so that a browser can reload it. */
 static int write_report(const struct job *j, const struct trainer *t, json_t *lines,
                         struct err *err)
 {
@@ -251,8 +248,7 @@ static int write_report(const struct job *j, const struct trainer *t, json_t *li
     return rc;
 }
 
-/* Writes the record of the run so far, for `hone serve`. `why` says why the run ended early. While
- * the run goes on, writes at most one record in RECORD_NS. */
+/* Writes the run so far, for `hone serve`. `why` says why the run ended early. */
 static int write_record(const struct job *j, const struct trainer *t, json_t *lines,
                         const char *state, const char *why, struct err *err)
 {
@@ -274,7 +270,7 @@ static int write_record(const struct job *j, const struct trainer *t, json_t *li
     return rc;
 }
 
-/* Writes the trace of this rank: rank 0 to FILE, rank r > 0 to FILE.r. */
+/* Rank 0 writes FILE, rank r > 0 writes FILE.r. */
 static int write_trace(const struct job *j, struct err *err)
 {
     int rank = comm_rank(j->o.comm);
@@ -308,7 +304,6 @@ static int run_epochs(const struct job *j, const struct evaluation *v, struct tr
     return rc;
 }
 
-/* Trains, and keeps the record of the run up to date. */
 static int run_recorded(const struct job *j, const struct evaluation *v, struct trainer *t,
                         json_t *lines, struct err *err)
 {
@@ -320,9 +315,9 @@ static int run_recorded(const struct job *j, const struct evaluation *v, struct 
     return -1;
 }
 
-/* Sets which GPU a rank uses, and whether NCCL averages the gradients. `local` is the number of the
- * rank on this machine. With HONE_GNN_NCCL=none the ranks average in host memory. With
- * HONE_GNN_NCCL=always they use NCCL even on the emulator. */
+/* Chooses the GPU of a rank, and whether NCCL averages the gradients. `local` is the rank's number
+ * on this machine. HONE_GNN_NCCL=none averages in host memory, HONE_GNN_NCCL=always uses NCCL even
+ * on the emulator. */
 static void set_gpu_rank(struct job *j, int local)
 {
     const char *nccl = getenv("HONE_GNN_NCCL");
@@ -336,7 +331,6 @@ static void set_gpu_rank(struct job *j, int local)
                                                  : cuda && nccl_is_here();
 }
 
-/* The work of one rank. */
 static int train_rank(void *ctx, struct comm *c, struct err *err)
 {
     struct job *j = ctx;
@@ -375,7 +369,6 @@ static int train_rank(void *ctx, struct comm *c, struct err *err)
     return rc;
 }
 
-/* If the user gives no number of threads, the ranks of this machine share its processors. */
 static int threads_of(const struct args *a, int ranks)
 {
     return a->compute_threads ? (int)a->compute_threads
@@ -423,8 +416,8 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
     return train_rank(&j, joined, err);
 }
 
-/* Whether a device makes the data of --make. With --gpus, this process forks the ranks and must not
- * use a GPU before the fork. So the CPU makes data that belongs in host memory. */
+/* Does a device make the data of --make? With --gpus, this process must not use a GPU before it
+ * forks the ranks. So the CPU makes data that belongs in host memory. */
 static bool makes_on_device(const struct args *a, const struct sample_options *o)
 {
     return data_on_device(a->device) && !(a->gpus > 0 && made_data_on_host(a->place, o));

@@ -1,5 +1,5 @@
-/* prove.c - compares the tolerance that a graph's SIGMA reference gives with the errors of runs
- * that round at random (prove.h). */
+/* prove.c - compares the tolerance of a graph's SIGMA reference with the errors of noisy runs
+ * (prove.h). */
 #include "graph/tolerance/prove.h"
 
 #include <math.h>
@@ -14,27 +14,24 @@
 #include "task/oracle.h"
 #include "task/oracle_trial.h"
 
-/* An element is undecided if its sigma is more than UNDECIDED_FACTOR times the sigma that it has in
- * a reference with `without_branches` (reference_mode.h). */
+/* An element is undecided if its sigma is this many times the sigma that it has in a reference with
+ * `without_branches` (reference_mode.h). */
 static const double UNDECIDED_FACTOR = 2;
 
-/* One kind of reference, as a task that can run. */
 struct built {
     struct graph_reference ref;
     struct task task;
-    char *so;  /* the path of the compiled reference */
+    char *so;
     bool made; /* `ref` and `task` must be released */
 };
 
 struct proof {
     const struct task *t;
-    const char *oracle_so; /* t's compiled reference, or NULL */
+    const char *oracle_so;
     struct arena arena;
-    /* `plain` is SIGMA with `without_branches` (reference_mode.h). */
-    struct built sigma, plain, noisy;
-    bool has_branches; /* the texts of `sigma` and `plain` differ */
-    /* The output is an argmax or argmin, for which the index of any nearly equal element is
-     * right. */
+    struct built sigma, plain, noisy; /* `plain` is SIGMA with `without_branches` */
+    bool has_branches;
+    /* The output is an argmax or argmin, where the index of any nearly equal element is right. */
     bool is_index[TASK_MAX_TENSORS];
     struct tolerance_report *r;
     double undecided[TASK_MAX_TENSORS], elems[TASK_MAX_TENSORS]; /* numbers of elements */
@@ -48,8 +45,8 @@ static bool same_text(const struct built *b, const char *text)
     return text && str_eq(b->ref.source.buf, text);
 }
 
-/* Writes a reference, and compiles it unless `dir` has its object already. The object's name
- * contains a hash of the reference, so an object from an earlier proof can be used again. */
+/* Compiles the reference unless `dir` has its object from an earlier proof. The object's name
+ * contains a hash of the reference. */
 static int build(struct proof *p, struct built *b, const struct graph *g,
                  struct reference_mode mode, const char *dir, const char *name, struct err *err)
 {
@@ -65,7 +62,7 @@ static int build(struct proof *p, struct built *b, const struct graph *g,
         b->so = arena_strdup(&p->arena, p->oracle_so);
         return 0;
     }
-    /* If the graph has no branches, `sigma` and `plain` have the same text. */
+    /* Without branches in the graph, `sigma` and `plain` have the same text. */
     if (b == &p->plain && same_text(b, p->sigma.ref.source.buf)) {
         b->so = p->sigma.so;
         return 0;
@@ -73,7 +70,6 @@ static int build(struct proof *p, struct built *b, const struct graph *g,
     return file_exists(b->so) ? 0 : oracle_build(&b->task, b->so, err);
 }
 
-/* Finds the outputs that are an argmax or argmin. */
 static void find_indices(struct proof *p, const struct graph *g)
 {
     vec_each (const struct graph_output, o, &g->outputs) {
@@ -116,7 +112,6 @@ static double allowance(enum dtype t, double want, double sigma)
     return TASK_SIGMAS * sigma + compare_ulp(compare_type_of((uint32_t)t), want) / 2;
 }
 
-/* The error of an element, divided by its allowance. */
 static double ratio_of(enum dtype t, double got, double want, double sigma)
 {
     if (isnan(want) || isinf(want) || got == want)
@@ -188,7 +183,6 @@ static int run_noisy(struct proof *p, const struct oracle_trial *x, struct oracl
     return 0;
 }
 
-/* Notes how large the sigmas of x are, and how many elements are undecided. */
 static int note_sigmas(struct proof *p, const struct shape *shape, const struct oracle_trial *x,
                        struct err *err)
 {
@@ -224,7 +218,6 @@ static int prove_with(struct proof *p, const struct shape *shape, uint64_t data,
     return rc;
 }
 
-/* Are the largest errors of an output so small that there should be more runs? */
 static bool wants_more(const struct proof *p)
 {
     bool low = false;
@@ -233,9 +226,9 @@ static bool wants_more(const struct proof *p)
     return low;
 }
 
-/* TOLERANCE_RUNS runs may be too few: if all elements of an output share one error, eight runs give
- * only eight independent errors. So there are more runs, with other data. With the same data, the
- * result of a single rounding has only two values, and both may be near the truth. */
+/* If all elements of an output share one error, TOLERANCE_RUNS runs give too few independent
+ * errors. Further runs have other data: with the same data, a single rounding has only two results,
+ * and both may be near the truth. */
 static int prove_at(struct proof *p, const struct shape *shape, struct err *err)
 {
     struct shape s = *shape;
@@ -298,11 +291,9 @@ void tolerance_report_release(struct tolerance_report *r)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Returns a ratio of an error to its allowance. The largest of `samples` errors should reach this
- * ratio, else the model's sigma is too large. Even if the errors had only half the model's sigma,
- * the largest would reach the ratio with a probability of at least 99%. To find the ratio, we
- * search for z: the largest absolute value of `samples` standard normal numbers is below z with a
- * probability of 1%. Then the largest error is below z/2 sigma with a probability of 1%. */
+/* The result is a ratio of an error to its allowance. Even if the errors had only half the model's
+ * sigma, the largest would reach this ratio with a probability of 99%. We search for z: the largest
+ * of `samples` standard normal numbers, without signs, is below z with a probability of 1%. */
 double tolerance_least(uint64_t samples)
 {
     double lo = 0, hi = 10, below = pow(0.01, 1 / (double)MAX(samples, 1u));

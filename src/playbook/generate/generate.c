@@ -2,14 +2,13 @@
  * generate.c - writes the launches and kernels of a graph; generate.h describes the steps.
  *
  * A sink is one thing that a launch computes, for example a stored value
- * (graph/reference/stores.h). A unit is one run of a kernel's body: it computes one element of the
- * launch's value, or one line of it (all elements along one axis). An anchor is a convolution or a
- * product of matrices. A template is the hand-written kernel of a playbook, which may take the
- * place of generated kernels. @{items} is a setting of the playbook `generate`. There are three
- * ways to map units to threads:
+ * (graph/reference/stores.h). A unit is one run of a kernel's body. It computes one element of the
+ * launch's value, or all elements along one axis. An anchor is a convolution or a product of
+ * matrices. A template is the hand-written kernel of a playbook. There are three ways to map units
+ * to threads:
  *
- *   MAP_THREADS   a thread computes @{items} units
- *   MAP_LANES     a group of threads ("lanes") computes one unit, and they share its loop
+ *   MAP_THREADS   a thread computes several units: @{items}, a setting of the playbook `generate`
+ *   MAP_LANES     a group of threads ("lanes") shares the loop of one unit
  *   MAP_BLOCK     a block computes one unit: all steps of a recurrent operation for one batch row
  */
 #include "playbook/generate/generate.h"
@@ -25,11 +24,11 @@
 #include "playbook/generate/params.h"
 #include "playbook/generate/part.h"
 
-/* One launch computes at most MAX_TOGETHER sinks; more would need too many arguments. A graph with
- * more than MAX_ELEMENTWISE_PARTS sinks uses no templates for elementwise work. */
+/* With more than MAX_TOGETHER sinks, a launch would have too many arguments. A graph with more than
+ * MAX_ELEMENTWISE_PARTS sinks uses no templates for elementwise work. */
 enum { MAX_TOGETHER = 4, MAX_ELEMENTWISE_PARTS = 16 };
-/* A number of threads that fills a GPU. If a launch has at least this many units, and the loop of a
- * unit does not read contiguous memory, each unit has one lane. */
+/* Threads that fill a GPU. With this many units, each unit has one lane, unless its loop reads
+ * contiguous memory. */
 enum { ENOUGH_THREADS = 1 << 18 };
 
 enum mapping { MAP_THREADS, MAP_LANES, MAP_BLOCK };
@@ -41,24 +40,20 @@ struct writer {
     struct stores stores;
     struct params params;
     struct arena arena;
-    unsigned kernels; /* how many kernels have been written */
-    /* One per sink: true if an earlier launch computes the sink, or if it needs no launch because a
-     * template computes the whole tail (find_tail()). */
-    bool *done;
-    struct stores tail;           /* `stores` without the values of the tail: see keep_anchors() */
-    const struct sink *tail_sink; /* NULL if no template computes the tail as a whole */
+    unsigned kernels;
+    bool *done;                   /* by sink: true if it needs no further launch */
+    struct stores tail;           /* `stores` without the values of the tail, see keep_anchors() */
+    const struct sink *tail_sink; /* NULL if no template computes the whole tail */
     const struct generate_templates *templates;
-    struct strbuf workspaces, tensormaps; /* workspaces and tensor maps of templates */
+    struct strbuf workspaces, tensormaps;
     struct part_code_vec codes;
     struct err *err;
 };
 
 /* ---- which threads compute a unit ------------------------------------------------------------ */
 
-/* Finds the first reduction or matrix product that the launch of v computes itself, instead of
- * reading it from memory; NULL if there is none. `own` says that v is the value that the launch
- * stores; any other stored value is read from memory. `seen` marks the values that were looked at,
- * because many paths may lead to one value. */
+/* Returns the first reduction or matrix product that the launch of v computes, or NULL. `own` says
+ * that the launch stores v. It reads all other stored values from memory. */
 static const struct value *loop_of(struct writer *w, const struct value *v, bool own, bool *seen)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -78,8 +73,8 @@ static const struct value *loop_of(struct writer *w, const struct value *v, bool
     return NULL;
 }
 
-/* How many elements the loop of a sink goes over; NULL if the sink has no loop that lanes can
- * share. *loop becomes the reduction or product that the loop computes. */
+/* Returns the length of a sink's loop, or NULL if lanes cannot share it. *loop becomes the
+ * reduction or product in the loop. */
 static const struct dim *loop_length(struct writer *w, const struct sink *s,
                                      const struct value **loop)
 {
@@ -115,9 +110,8 @@ static bool is_contiguous(const struct value *v)
     return dim->n && dim->ints[dim->n - 1] == (int64_t)v->args[0]->rank - 1;
 }
 
-/* How many lanes a unit has, as an expression for the launch plan. The number is a power of two. If
- * a unit reads its elements twice, it has more lanes. Then fewer units run at once, and the
- * elements of all these units stay in the L1 cache. */
+/* Returns how many lanes a unit has, as an expression for the launch plan: a power of two. With
+ * more lanes, fewer units run at once, so that elements which a unit reads twice stay in the L1. */
 static const char *lanes_text(struct writer *w, const struct dim *units, const struct dim *n,
                               bool contiguous, bool twice)
 {
@@ -126,7 +120,7 @@ static const char *lanes_text(struct writer *w, const struct dim *units, const s
     if (contiguous)
         most = arena_printf(&w->arena, "max(%d,%s)", twice ? 128 : 32, most);
     const char *cap = "@{lanes}";
-    if (contiguous) /* few units cannot fill the GPU, so each gets a whole block */
+    if (contiguous)
         cap = arena_printf(&w->arena, "(%s<256?@{threads}:%s)", units->text,
                            twice ? "min(4*@{lanes},@{threads})" : cap);
     return arena_printf(&w->arena, "min(%s,pow2ceil(cdiv(%s,4)),%s)", cap, n->text, most);
@@ -136,13 +130,12 @@ static const char *lanes_text(struct writer *w, const struct dim *units, const s
 
 struct launch {
     const struct sink *sinks;
-    /* `n` counts the sinks. `last` is the index of the last of them in writer.stores.sinks, not
-     * counting a sink that rides. */
+    /* `last` is the index of the last sink in writer.stores.sinks, not counting one that rides. */
     size_t n, last;
-    bool rides; /* there are two sinks, and the second rides with the first: see can_ride() */
+    bool rides; /* the second of two sinks rides with the first, see can_ride() */
     enum mapping map;
-    const char *lanes; /* only for MAP_LANES: how many lanes a unit has, see lanes_text() */
-    bool contiguous;   /* see is_contiguous() */
+    const char *lanes; /* only for MAP_LANES, see lanes_text() */
+    bool contiguous;
     const char *name;
 };
 
@@ -167,8 +160,7 @@ static void write_sink(struct emit *e, const struct sink *s)
     }
 }
 
-/* Writes a reduction, and then the value of the second sink. A unit of the second sink reads at
- * most one element of the reduction: the one that the unit itself has just computed. */
+/* A unit of the second sink may read the element of the reduction that it has just computed. */
 static void write_riding(struct emit *e, const struct sink *s)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
@@ -338,8 +330,7 @@ static struct part part_of(struct writer *w, const struct sink *s,
                          .ctx = w};
 }
 
-/* May a template compute the part? A template for elementwise work takes longer to compile than a
- * generated kernel, so a graph with many launches uses no such templates. */
+/* A template takes longer to compile than a generated kernel. */
 static bool asks_template(struct writer *w, const struct part *p)
 {
     return w->templates->write &&
@@ -355,9 +346,8 @@ static bool part_fits(struct writer *w, const struct part *p, struct strbuf *sou
     return fits;
 }
 
-/* Looks for launches that contain an anchor and more work, and that no template fits. Marks their
- * anchors in `keep`. So each anchor gets a launch of its own, which a template may fit. Returns
- * true if it marked an anchor. */
+/* Marks in `keep` the anchors of launches that do more work and that no template fits. These
+ * anchors get launches of their own, which a template may fit. Returns whether it marked any. */
 static bool find_kept(struct writer *w, bool *keep)
 {
     bool any = false;
@@ -372,8 +362,6 @@ static bool find_kept(struct writer *w, bool *keep)
     return any;
 }
 
-/* The launch of a sink as a part (part.h). The part of the tail's sink reads only the values that
- * w->tail stores. */
 static struct part part_or_tail(struct writer *w, const struct sink *s)
 {
     struct part p = part_of(w, s, name_by_slot);
@@ -382,7 +370,6 @@ static struct part part_or_tail(struct writer *w, const struct sink *s)
     return p;
 }
 
-/* Writes the launch of a sink with a template; false if no template fits. */
 static bool write_template(struct writer *w, const struct sink *s)
 {
     struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT), calls = STRBUF_INIT(1 << 16);
@@ -406,8 +393,8 @@ static bool write_template(struct writer *w, const struct sink *s)
     return n > 0;
 }
 
-/* Is v computed only from inputs, from the value `but`, and from stored values of sinks before
- * number `end`? */
+/* Is v computed only from inputs, from `but`, and from stored values of sinks before number
+ * `end`? */
 static bool reads_earlier(struct writer *w, const struct value *v, const struct value *but,
                           size_t end, bool own, bool *seen)
 {
@@ -426,13 +413,13 @@ static bool reads_earlier(struct writer *w, const struct value *v, const struct 
     return ok;
 }
 
-/* Which elements of an earlier reduction a unit of a launch reads: none, only the element with the
- * unit's own index, or other elements too. */
+/* The elements of an earlier reduction that a unit reads: none, only that with its own index, or
+ * others. */
 enum reading { READS_NOT, READS_OWN, READS_OTHERS };
 
-/* How does a unit that computes v read the reduction `of`? `loop` is the reduction that the unit
- * itself computes, over the same axes as `of`. So if only elementwise operations lead from `of` to
- * `loop`, the loop reads only the element of `of` for the unit's own row. */
+/* How does a unit that computes v read the reduction `of`? It also computes the reduction `loop`
+ * over the same axes. If only elementwise operations lead from `of` to `loop`, it reads only the
+ * element of its own row. */
 static enum reading reading_of(struct writer *w, const struct value *v, const struct value *of,
                                const struct value *loop, bool own, uint8_t *known)
 {
@@ -465,7 +452,6 @@ static bool same_axes(const struct value *a, const struct value *b)
     return same;
 }
 
-/* Is v computed from the input, without a stored value in between? */
 static bool reads_input(struct writer *w, const struct value *v, const struct value *input,
                         bool own, bool *seen)
 {
@@ -480,8 +466,7 @@ static bool reads_input(struct writer *w, const struct value *v, const struct va
     return false;
 }
 
-/* a and b are reductions of operands of the same shape. Is there an input of that shape that both
- * read? */
+/* Do both reductions read an input that has the shape of their operands? */
 static bool share_input(struct writer *w, const struct value *a, const struct value *b)
 {
     bool found = false;
@@ -497,9 +482,8 @@ static bool share_input(struct writer *w, const struct value *a, const struct va
     return found;
 }
 
-/* Sink number `first` is a reduction. Can the same launch compute sink t right after it? It can if
- * t reads, in each row, only the reduction's result for this row, or if t reduces the same
- * input. */
+/* Can the launch of sink number `first`, a reduction, compute sink t right after it? It can if t
+ * reads, in each row, only the reduction's result for this row, or if t reduces the same input. */
 static bool can_ride(struct writer *w, size_t first, const struct sink *t)
 {
     const struct value *of = w->stores.sinks.items[first].v, *loop = NULL;
@@ -522,9 +506,8 @@ static bool can_ride(struct writer *w, size_t first, const struct sink *t)
     return ok;
 }
 
-/* If sink number `first` is a reduction, finds a later sink that its launch can compute too
- * (can_ride()). Examples are the sum of squares around a mean, the sum of exponentials after a
- * maximum, and a second reduction of the same input. Returns the number of that sink, or 0. */
+/* For example, the sum of exponentials rides with a maximum. Returns the number of the sink, or
+ * 0. */
 static size_t find_rider(struct writer *w, size_t first)
 {
     const struct sink_vec *v = &w->stores.sinks;
@@ -538,8 +521,6 @@ static size_t find_rider(struct writer *w, size_t first)
     return 0;
 }
 
-/* Makes a launch that computes sink number `first`, and further sinks if they fit into the same
- * launch. */
 static struct launch launch_of(struct writer *w, size_t first)
 {
     const struct sink_vec *v = &w->stores.sinks;
@@ -572,7 +553,6 @@ static struct launch launch_of(struct writer *w, size_t first)
     return l;
 }
 
-/* Marks v and all values from which it is computed. */
 static void mark_below(const struct value *v, bool *marked)
 {
     if (marked[v->id])
@@ -583,9 +563,8 @@ static void mark_below(const struct value *v, bool *marked)
             mark_below(v->args[k], marked);
 }
 
-/* Marks in `below` the values of launches that compute anchors, and all values from which these are
- * computed. Sets w->tail to a copy of the stores in which only marked values are stored. Returns
- * how many launches compute anchors. */
+/* Marks in `below` the values of launches that compute anchors, and all values that these need. In
+ * w->tail, only marked values are stored. Returns how many launches compute anchors. */
 static size_t keep_anchors(struct writer *w, bool *below)
 {
     size_t values = w->g->values.n + 1, n = 0;
@@ -604,17 +583,14 @@ static size_t keep_anchors(struct writer *w, bool *below)
     return n;
 }
 
-/* Is the value of the sink needed to compute an anchor? If an anchor needs the sum for a mean, the
- * answer is yes also for the squares around that mean: one launch computes the partial sums of
- * both. */
+/* Does an anchor need the sink? If it needs the sum for a mean, the answer is yes also for the
+ * squares around that mean, because one launch computes both. */
 static bool is_before(struct writer *w, const struct sink *s, const bool *below)
 {
     const struct value *centre = w->stores.store[s->v->id].centre;
     return below[s->v->id] || (centre && below[centre->args[0]->id]);
 }
 
-/* Sink number `reader` computes v from values that w->tail stores. Notes that the sink reads these
- * values. */
 static void note_tail(struct writer *w, const struct value *v, size_t reader, bool *seen)
 {
     if (seen[v->id])
@@ -627,9 +603,9 @@ static void note_tail(struct writer *w, const struct value *v, size_t reader, bo
             note_tail(w, v->args[k], reader, seen);
 }
 
-/* The tail of a graph with one output is the work after its anchors, for example a norm or a
- * pooling. Generated kernels store the sums and extremes of the tail, and read the anchor's result
- * again for each of them. If a template fits the tail as a whole, it replaces these launches. */
+/* The tail of a graph with one output is the work after its anchors, for example a norm. Generated
+ * kernels read the anchor's result again for each sum or extreme of the tail. A template that fits
+ * the whole tail replaces them. */
 static void find_tail(struct writer *w)
 {
     const struct sink_vec *v = &w->stores.sinks;

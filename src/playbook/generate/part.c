@@ -1,6 +1,6 @@
-/* part.c - turns a launch of a generated kernel (a part) into a task of its own. If a template
- * writes a file for this task, adds that file to the generated file. An anchor is a convolution, or
- * a product of float32 matrices (stores_is_anchor()). */
+/* part.c - turns a launch (a part) into a task of its own, and adds a template's file for this task
+ * to the generated file. An anchor is a convolution, or a product of float32 matrices
+ * (stores_is_anchor()). */
 #include "playbook/generate/part.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@
 
 /* ---- the values of a part -------------------------------------------------------------------- */
 
-/* A walk over a part: calls `act` for each value that the launch reads or computes, operands first.
- * `computed` is false for inputs and stored values, which the launch reads. */
+/* Calls `act` for each value that the launch reads or computes, operands first. `computed` is false
+ * for inputs and stored values. */
 struct walk {
     const struct part *p;
     void (*act)(struct walk *w, const struct value *v, bool computed);
@@ -47,8 +47,8 @@ static void walk_part(const struct part *p, void (*act)(struct walk *, const str
 
 struct anchors {
     unsigned n;
-    bool only;  /* no value needs a loop, except the anchors */
-    bool *keep; /* anchors are marked here, by id; NULL if not wanted */
+    bool only;  /* nothing but anchors needs a loop */
+    bool *keep; /* anchors are marked here, by id; may be NULL */
 };
 
 static void count_anchor(struct walk *w, const struct value *v, bool computed)
@@ -80,10 +80,8 @@ static bool is_narrow(const struct value *v)
     return dtype_is_float(v->dtype) && dtype_bytes(v->dtype) < 4;
 }
 
-/* Finds a value that a template for elementwise work cannot compute as a generated kernel does.
- * That is a value that needs a loop, or a float narrower than 32 bits that is neither an input nor
- * the result. A generated kernel stores such a float in 32 bits and does not round it; a template
- * would round it. */
+/* Finds values that need a loop, and narrow floats that are neither input nor result. A template
+ * for elementwise work would round such a float; a generated kernel keeps it in 32 bits. */
 static void find_other_work(struct walk *w, const struct value *v, bool computed)
 {
     bool *other = w->ctx;
@@ -104,15 +102,12 @@ bool part_is_elementwise(const struct part *p)
     return !other && axes > 1;
 }
 
-/* The findings of part_is_tail() about a part. */
 struct tail {
-    /* `loops` says that some value needs a loop, `other` that a template cannot compute some
-     * value. */
+    /* loops: some value needs a loop. other: a template cannot compute some value. */
     bool loops, other;
 };
 
-/* Looks for loops, and for values that a template cannot compute as generated kernels do: anchors,
- * and floats narrower than 32 bits (see find_other_work()). */
+/* For narrow floats see find_other_work(). */
 static void look_at_tail(struct walk *w, const struct value *v, bool computed)
 {
     struct tail *t = w->ctx;
@@ -150,9 +145,9 @@ void part_calls(const struct part *p, struct strbuf *out)
 /* ---- the part as a task ---------------------------------------------------------------------- */
 
 struct building {
-    json_t *values, *inputs, *tensors; /* the values, inputs and tensors of the part */
-    const uint32_t *numbers;           /* the number of each value of the whole graph, by its id */
-    json_t *by_number; /* the JSON of each value of the whole graph, from number 1 on */
+    json_t *values, *inputs, *tensors;
+    const uint32_t *numbers; /* by id: the number of each value of the whole graph */
+    json_t *by_number;       /* the JSON of these values, from number 1 on */
 };
 
 static const json_t *value_json_of(const struct building *b, const struct value *v)
@@ -189,7 +184,6 @@ struct task_walk {
     bool multiplies_sums; /* an operand of the part's anchor is a sum */
 };
 
-/* Is v a sum, or a view of sums? */
 static bool is_sum(const struct value *v)
 {
     bool found = v->op == OP_SUM;
@@ -266,17 +260,16 @@ json_t *part_task(const struct part *p)
     json_object_set_new(own, "values", t.b.values);
     json_object_set_new(own, "inputs", t.b.inputs);
     json_object_set_new(own, "outputs", json_pack("[o]", output));
-    /* A guard is a condition on sizes. A lowered graph has none. We add the guards of the whole
-     * task, because some sizes of the part may be equal only because of a guard. */
+    /* A guard is a condition on sizes. A lowered graph has none, but some sizes of the part may be
+     * equal only because of a guard. */
     json_t *guards = json_object_get(json_object_get(p->whole, "graph"), "guards");
     if (guards)
         json_object_set(own, "guards", guards);
     if (reads_narrow_floats(p->whole))
         json_object_set_new(task, "allow_tf32", json_true());
     if (t.multiplies_sums) {
-        /* The task allows kernels to round the terms to TF32 before they are added up. Rounding the
-         * sum of n terms would lose more. The rounding errors of n terms partly cancel. But the
-         * error of the rounded sum is up to n times as large as that of one term. */
+        /* The task allows kernels to round the terms of a sum to TF32. Their errors partly cancel.
+         * But rounding the sum of n terms may cost n times the error of one term. */
         json_object_del(task, "allow_tf32");
         json_object_del(task, "allow_tf32_convs");
     }
@@ -292,8 +285,7 @@ json_t *part_task(const struct part *p)
 
 /* ---- a template's file in the generated file ------------------------------------------------- */
 
-/* Gives the workspaces and tensor maps in a launch's arguments the names that they have in the
- * whole plan. */
+/* Gives workspaces and tensor maps their names in the whole plan. */
 static void rename_args(json_t *launch, const json_t *plan, const char *prefix)
 {
     const json_t *workspaces = json_object_get(plan, "workspace");
@@ -341,10 +333,8 @@ static void add_entries(const json_t *entries, const char *prefix, struct strbuf
     }
 }
 
-/* Corrects the tensor maps of a template for the whole plan. If a map is of one of the template's
- * own workspaces, its "tensor" becomes the workspace's name in the whole plan. A map of a stored
- * value gets the dtype float32: a stored value is in a workspace, and a workspace has no dtype of
- * its own. */
+/* Gives a map of the template's own workspace the workspace's name in the whole plan. A map of a
+ * stored value gets the dtype float32, because the value's workspace has no dtype. */
 static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots, const char *prefix)
 {
     const char *name;
@@ -359,8 +349,8 @@ static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots,
     }
 }
 
-/* Puts the #include lines into `includes`, the other lines into `out`. Removes extern "C" from the
- * kernels, because two functions with C names clash even in different namespaces. */
+/* Puts #include lines into `includes`, other lines into `out`. Removes extern "C", because C names
+ * clash even in different namespaces. */
 static void add_code(const char *code, struct strbuf *includes, struct strbuf *out)
 {
     for (const char *line = code; *line;) {
@@ -381,8 +371,8 @@ static void add_code(const char *code, struct strbuf *includes, struct strbuf *o
     }
 }
 
-/* Reads the plan, with 256 in the place of alignof(WORKSPACE). Hone aligns workspaces to 256 bytes,
- * and a plan takes alignof() of tensors only. */
+/* Replaces alignof(WORKSPACE) by 256. Workspaces are aligned to 256 bytes, and a plan takes
+ * alignof() only of tensors. */
 static json_t *read_plan(const char *text, size_t len, const char *slots)
 {
     struct strbuf sb = STRBUF_INIT(1 << 20);
@@ -413,8 +403,8 @@ void part_codes_release(struct part_code_vec *v)
     vec_release(v);
 }
 
-/* Adds the code in the namespace `prefix`, unless an earlier part has the same code. Returns the
- * namespace that has the code. */
+/* Returns the namespace that has the code: `prefix`, or that of an earlier part with the same
+ * code. */
 static const char *add_space(const char *code, const char *prefix, const struct part_texts *out)
 {
     vec_each (const struct part_code, c, out->codes)

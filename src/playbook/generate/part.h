@@ -1,6 +1,6 @@
 /*
  * part.h - describes one launch of a generated plan as a task of its own: a part of the whole task.
- * If a template fits the part, the template's kernels replace the launch (generate.h).
+ * If a template fits the part, its kernels replace the launch (generate.h).
  *
  *     json_t *task = part_task(&part);
  *     ...                                        a template writes the kernel file `source`
@@ -16,26 +16,25 @@
 struct part {
     struct graph *g; /* the lowered graph (graph/reference/lower.h) */
     const struct stores *stores;
-    const struct sink *sink; /* the value or output that the launch computes */
-    const json_t *whole; /* the author facts of the whole task: say_task_json() in prompt/say.h */
-    /* The name of a stored value's tensor in the part's task. */
+    const struct sink *sink;
+    const json_t *whole; /* author facts of the whole task: say_task_json() in prompt/say.h */
+    /* Returns the name of a stored value's tensor in the part's task. */
     const char *(*name)(void *ctx, const struct value *v);
     void *ctx;
 };
 
 /* Does the launch compute an anchor (stores.h), and nothing else that needs a loop? If `keep` is
- * not NULL, the function marks the anchors in it, by id. Then it returns true if there is an
- * anchor, even if something else needs a loop. */
+ * not NULL, marks the anchors in it, by id, and returns true if there are any. */
 bool part_has_anchor(const struct part *p, bool *keep);
-/* Is all work of the launch elementwise, and does its value have at least two axes of a size other
- * than 1? This function and part_is_tail() return false also if a template would round a float that
- * a generated kernel keeps in 32 bits. */
+/* Is all work elementwise, on at least two axes of a size other than 1? This function and
+ * part_is_tail() also return false if a template would round a float that a generated kernel keeps
+ * in 32 bits. */
 bool part_is_elementwise(const struct part *p);
-/* Does the launch compute an output, need a loop for this, and contain no anchor? */
+/* Does the launch compute an output, with a loop but without an anchor? */
 bool part_is_tail(const struct part *p);
-/* The author facts of the part's task, as a new reference. */
+/* Returns the author facts of the part's task, as a new reference. */
 json_t *part_task(const struct part *p);
-/* Lists the arrays of the part as calls that params_find() knows: "IN(x) VAL3(". */
+/* Lists the arrays of the part in the form that params_find() reads: "IN(x) VAL3(". */
 void part_calls(const struct part *p, struct strbuf *out);
 
 /* The texts of the generated file. Parts with the same code share one copy of it. */
@@ -50,10 +49,10 @@ struct part_code {
 VEC_DECL(part_code_vec, struct part_code);
 void part_codes_release(struct part_code_vec *v);
 
-/* Adds a kernel file with a plan to the generated texts. Its code goes into the namespace `prefix`,
- * and its workspaces and tensor maps get names that begin with `prefix`. The workspaces of stored
- * values have names that begin with `slots`. `first` says that the generated plan has no launch
- * yet. Returns how many launches were added, or -1 if the file has no usable plan. */
+/* Adds a kernel file with a plan to the generated texts. `prefix` becomes its namespace, and the
+ * prefix of its workspaces and tensor maps. Workspaces of stored values have the prefix `slots`.
+ * `first` says that the generated plan has no launch yet. Returns how many launches were added, or
+ * -1 if the file has no usable plan. */
 int part_add(const char *source, const char *prefix, const char *slots, bool first,
              const struct part_texts *out);
 
