@@ -1,5 +1,4 @@
-/* anchors.c - reads anchors from a planner's reply, and checks the coder's changes against them.
- * See anchors.h. */
+/* anchors.c - reads anchors from a planner's reply, and checks the coder's changes (anchors.h). */
 #include "agent/anchors.h"
 
 #include <ctype.h>
@@ -32,7 +31,7 @@ static const char *skip(const char *s, const char *blanks)
     return s + strspn(s, blanks);
 }
 
-/* A line of code that a planner quotes, without the white space around it. */
+/* A line of code that a planner quotes, without white space around it. */
 struct quote {
     const char *p;
     size_t n;
@@ -49,15 +48,13 @@ static struct quote trimmed(const char *p, size_t n)
     return (struct quote){p, n};
 }
 
-/* The first or the last line of a place, as a planner gives it: a quoted line, or the number of a
- * line if `text.p` is NULL. */
+/* The first or last line of a place: a quote, or a line number if `text.p` is NULL. */
 struct end {
     struct quote text;
     size_t line;
 };
 
-/* Reads a number, or a line of code in backquotes, at *s. The closing backquote must be on the same
- * line of the reply. */
+/* Reads a line number, or a quote between backquotes on this line. */
 static bool take_end(const char **s, struct end *out)
 {
     char *after;
@@ -75,8 +72,7 @@ static bool take_end(const char **s, struct end *out)
     return true;
 }
 
-/* Steps over the word or sign that stands between the two ends of a place in a reply: a dash, an en
- * dash or "to". Returns false if there is none. */
+/* Steps over a dash, an en dash or "to". Returns false if there is none. */
 static bool take_joint(const char **s)
 {
     static const char *const joints[] = {"-", "\xe2\x80\x93", "to "};
@@ -89,7 +85,7 @@ static bool take_joint(const char **s)
     return false;
 }
 
-/* Reads one line of a reply as an anchor; *what then points at the text after its colon. */
+/* Reads one line as an anchor; *what then points at the text after its colon. */
 static bool read_anchor(const char *line, struct end *first, struct end *last, const char **what)
 {
     const char *s = skip(line, "-* `");
@@ -106,9 +102,8 @@ static bool read_anchor(const char *line, struct end *first, struct end *last, c
     return *what;
 }
 
-/* The lines of a file that a quote fits. */
 struct places {
-    size_t n, first, last; /* how many lines fit; the numbers of the first and the last */
+    size_t n, first, last; /* number of lines that fit a quote; the first and the last of them */
 };
 
 /* Looks in lines [from, to] for lines that equal the quote or, if `part`, contain it. */
@@ -139,8 +134,8 @@ static struct places find_end(const char *source, const struct end *e, size_t fr
     return found.n ? found : find_quote(source, e->text, from, to, true);
 }
 
-/* Finds a place in the source. At least one of the two quotes `first` and `last` must fit only one
- * line. If the other quote fits several lines, we take the one that makes the place shortest. */
+/* At least one quote must fit only one line. If the other fits several, the shortest place is
+ * meant. */
 static bool locate(const char *source, const struct end *first, const struct end *last,
                    struct anchor *a, struct strbuf *reason)
 {
@@ -222,8 +217,7 @@ static bool same_line(const char *a, size_t na, const char *b, size_t nb)
     return na == nb && memcmp(a, b, na) == 0;
 }
 
-/* Compares the marked file with the source, line by line. The marked file may differ only by the
- * lines with markers. */
+/* The marked file may differ from the source only by lines with markers. */
 static bool parse_marked(const char *reply, const char *source, struct anchor_vec *out,
                          struct strbuf *reason)
 {
@@ -306,8 +300,6 @@ bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
-/* Returns how many lines at the top belong to the launch plan. The coder may always change these
- * lines. */
 static size_t plan_lines(const char *source)
 {
     const char *begin = strstr(source, "hone-plan");
@@ -321,8 +313,7 @@ static size_t plan_lines(const char *source)
     return n;
 }
 
-/* Returns the n-th line (from 1) of a text, without its newline; NULL if the text has fewer
- * lines. */
+/* Returns line n (from 1) without its newline; NULL if there is none. */
 static const char *nth_line(const char *s, size_t n, size_t *len)
 {
     if (n < 1)
@@ -342,9 +333,8 @@ static bool lines_equal(const char *a, size_t i, const char *b, size_t j)
     return x && y && na == nb && memcmp(x, y, na) == 0;
 }
 
-/* A hunk is one change of a diff (linediff.h). Where lines such as "}" repeat, the same change can
- * be written as a hunk at several places. Moves the hunk one line up (dir -1) or down (dir 1), if
- * it then still describes the same change. Returns whether it did. */
+/* Where lines such as "}" repeat, a diff could place a hunk (linediff.h) elsewhere. Moves the hunk
+ * one line up (dir -1) or down (dir 1) if it still describes the same change. */
 static bool slide(const char *before, const char *after, struct hunk *h, int dir)
 {
     bool adds = !h->removed;
@@ -360,8 +350,7 @@ static bool slide(const char *before, const char *after, struct hunk *h, int dir
     return true;
 }
 
-/* Finds the anchor that contains a hunk, and returns the anchor's index. Returns MAX_ANCHORS if the
- * hunk is in the launch plan, or -1 if it is neither in an anchor nor in the plan. */
+/* Returns the index of the anchor around the hunk, MAX_ANCHORS for the launch plan, or -1. */
 static int anchor_of(const struct hunk *h, const struct anchor_vec *anchors, size_t plan)
 {
     size_t end = h->first + h->removed; /* exclusive */

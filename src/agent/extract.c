@@ -1,4 +1,4 @@
-/* extract.c - reads whole files and edits from replies. See extract.h. */
+/* extract.c - reads whole files and edits from replies (extract.h). */
 #include "agent/extract.h"
 
 #include <ctype.h>
@@ -14,8 +14,7 @@ struct span {
     size_t n;
 };
 
-/* Returns the line at *p without its newline and without trailing white space. Moves *p past the
- * line. */
+/* Returns the line at *p without trailing white space, and moves *p past it. */
 static struct span next_line(const char **p, const char *end)
 {
     const char *eol = memchr(*p, '\n', (size_t)(end - *p));
@@ -88,8 +87,7 @@ void reply_field(const char *reply, const char *key, char *out, size_t n)
             continue;
         size_t m = 0;
         for (; v.n && m + 1 < n; v.p++, v.n--)
-            if ((unsigned char)*v.p >= ' ' &&
-                *v.p != 0x7f) /* drops control characters, because terminals show this text */
+            if ((unsigned char)*v.p >= ' ' && *v.p != 0x7f) /* terminals show this text */
                 out[m++] = *v.p;
         out[m] = '\0';
         utf8_trim(out);
@@ -140,8 +138,7 @@ enum { MAX_EDITS = 200 };
 
 /* ---- edits ---------------------------------------------------------------------------------- */
 
-/* Counts how often `needle` occurs, overlaps included. Stops at 100, because a short needle may
- * occur nearly everywhere in a file that repeats one letter. */
+/* Counts overlaps too. Stops at 100, because a short text may occur nearly everywhere. */
 static size_t count_of(const char *hay, const char *needle, const char **first)
 {
     size_t n = 0;
@@ -153,8 +150,7 @@ static size_t count_of(const char *hay, const char *needle, const char **first)
     return n;
 }
 
-/* Returns the line at *p without its newline but with all its white space. Moves *p past the
- * line. */
+/* Returns the line at *p with all its white space, and moves *p past it. */
 static struct span whole_line(const char **p)
 {
     struct span s = {*p, strcspn(*p, "\n")};
@@ -179,19 +175,19 @@ static size_t equal_bytes(struct span a, struct span b)
     return n;
 }
 
-/* The first line at which a place of the file differs from the SEARCH text of an edit. */
+/* The first line at which a place of the file differs from an edit's SEARCH text. */
 struct difference {
-    size_t equal_lines;    /* how many lines before it are equal */
-    size_t equal_bytes;    /* how many of its first bytes are equal, not counting leading blanks */
-    size_t line;           /* its number in the file */
-    struct span has, want; /* the line in the file, and in SEARCH */
+    size_t equal_lines;    /* equal lines before it */
+    size_t equal_bytes;    /* equal bytes from its first non-blank on */
+    size_t line;           /* number in the file */
+    struct span has, want; /* in the file, and in SEARCH */
 };
 
 enum {
-    MAX_COMPARED = 4000, /* how many lines we compare at one place of the file */
-    /* say_nearest() ignores places that share fewer bytes than this with SEARCH's first line */
+    MAX_COMPARED = 4000, /* lines that are compared at one place */
+    /* say_nearest() ignores places with fewer equal bytes in the first line */
     MIN_EQUAL = 6,
-    QUOTED = 70 /* how many bytes of a line a message quotes */
+    QUOTED = 70 /* bytes of a line in a message */
 };
 
 static struct difference difference_at(const char *file, size_t line, const char *search)
@@ -210,7 +206,7 @@ static struct difference difference_at(const char *file, size_t line, const char
     return d;
 }
 
-/* Quotes a line from a little before its byte `at`, so that the difference is in the quote. */
+/* Quotes a part of the line that contains byte `at`. */
 static void quote_at(struct strbuf *out, struct span s, size_t at)
 {
     size_t from = at > QUOTED / 2 && s.n > QUOTED ? at - QUOTED / 2 : 0;
@@ -224,8 +220,7 @@ static void quote_at(struct strbuf *out, struct span s, size_t at)
                 from + n < s.n ? "..." : "");
 }
 
-/* Call it for an edit that does not fit. Finds the place in the file that is most like the SEARCH
- * text, and says at which line the two first differ. Quotes both lines. */
+/* Finds the place that is most like the SEARCH text, and quotes the first lines that differ. */
 static void say_nearest(const char *file, const char *search, struct strbuf *out)
 {
     struct difference best = {0};
@@ -251,8 +246,7 @@ static void say_nearest(const char *file, const char *search, struct strbuf *out
     quote_at(out, want, at);
 }
 
-/* Returns whether the text at `at`, of n bytes, is in a part of the file that the author was not
- * shown. */
+/* Whether these n bytes are in a part of the file that the author was not shown. */
 static bool is_unseen(const struct extract *x, const char *at, size_t n)
 {
     vec_each (char *, text, &x->unseen) {
@@ -263,7 +257,7 @@ static bool is_unseen(const struct extract *x, const char *at, size_t n)
     return false;
 }
 
-/* Does the same as count_of(), but only in the part of the file that the author was shown. */
+/* Like count_of(), but only in the part that the author was shown. */
 static size_t count_shown(const struct extract *x, const char *needle, const char **first)
 {
     size_t n = 0, len = strlen(needle);
@@ -274,8 +268,7 @@ static size_t count_shown(const struct extract *x, const char *needle, const cha
     return n;
 }
 
-/* Says why an edit does not fit. The line numbers are those of `file`, which the author was
- * shown. */
+/* Says why an edit does not fit. Line numbers are those of `file`, which the author was shown. */
 static void refuse_edit(struct extract *x, const char *file, const char *search, unsigned number,
                         size_t n)
 {
@@ -299,7 +292,7 @@ static void refuse_edit(struct extract *x, const char *file, const char *search,
     strbuf_release(&near);
 }
 
-/* Applies an edit to x->source. `file` is the text before all edits. */
+/* Changes x->source. `file` is the text before all edits. */
 static bool apply_edit(struct extract *x, const char *file, const char *search, const char *replace,
                        unsigned number)
 {
@@ -328,7 +321,7 @@ static bool apply_edit(struct extract *x, const char *file, const char *search, 
     return fits;
 }
 
-/* Collects lines up to a line that begins with `stop`. Returns false if there is no such line. */
+/* Collects lines up to one that begins with `stop`. Returns false if there is none. */
 static bool collect(const char **p, const char *end, const char *stop, struct strbuf *out)
 {
     strbuf_clear(out);
@@ -438,7 +431,6 @@ static void extract_file(struct extract *x, const char *reply, size_t len)
     }
 }
 
-/* Copies the hidden lines of the file, one text for each range. */
 static void keep_unseen(struct extract *x, const char *file, const struct line_range_vec *hidden)
 {
     size_t line = 1;

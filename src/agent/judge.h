@@ -1,10 +1,9 @@
 /*
- * judge.h - the interface of a judge. A judge gives candidates their verdicts. It uses the
- * evaluator, a recording, or a test's own rules.
+ * judge.h - the interface of a judge, which gives candidates their verdicts. It uses the evaluator,
+ * a recording, or a test's own rules.
  *
- * Strategies know only this interface. `submit` hands a candidate over and gives it a number, its
- * ticket. `wait` returns finished candidates in any order. A wave is several candidates that are
- * judged at the same time: submit all of them first, then wait for each.
+ * `submit` hands a candidate over and gives it a ticket. `wait` returns finished candidates in any
+ * order. To judge several at the same time, submit all of them first.
  */
 #ifndef AGENT_JUDGE_H
 #define AGENT_JUDGE_H
@@ -26,27 +25,24 @@ struct judge_order {
     const char *source;
     size_t len;
     enum eval_depth depth;
-    /* The baselines to time. A judge that was set up without baselines times none. */
+    /* A judge that was set up without baselines times none. */
     enum eval_baselines baselines;
-    bool model;         /* evaluate on the emulator, only for the modelled time */
-    uint64_t index;     /* the verdict's index in the run; also its key in a recording */
-    const char *parent; /* the source of the candidate's parent; NULL if it has none */
+    bool model;         /* only the modelled time, on the emulator */
+    uint64_t index;     /* of the verdict in the run; also its key in a recording */
+    const char *parent; /* the parent's source, or NULL */
 };
 
 struct judge_ops {
-    /* Returns 0 if the candidate was accepted, -1 on an error. Returns 1 if the judge is a
-     * recording that lacks this verdict for a good reason. There are two: the recorded run was
-     * stopped, or the verdict is a confirmation (confirm.h) and the recorded run made none. */
+    /* Returns 0, or -1 on an error. Returns 1 if a recording lacks the verdict because the recorded
+     * run was stopped or made no confirmation (confirm.h). */
     int (*submit)(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err);
     /* Returns 1 with a verdict, 0 if none came within timeout_ns, -1 on an error. */
     int (*wait)(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
                 struct err *err);
-    /* Announces that an author is writing a child of this source, so that the judge can prepare for
-     * the child. May be NULL. */
+    /* An author is writing a child of this source, so the judge can prepare. May be NULL. */
     void (*prepare)(struct judge *j, const struct task *t, const char *parent);
     void (*close)(struct judge *j);
-    /* Appends a word that says what the judge does for the candidate at the moment, such as
-     * "compiling" or "running". May be NULL. */
+    /* Appends what the judge does for the candidate, such as "compiling". May be NULL. */
     void (*progress)(struct judge *j, uint64_t ticket, struct strbuf *out);
 };
 
@@ -55,13 +51,12 @@ struct judge {
     void *priv;
 };
 
-/* Returns a judge that uses the evaluator `e`. `model` is a second evaluator, on the emulator. It
- * gets the orders whose `model` is true. It is NULL if `e` itself is on the emulator. Both
- * evaluators are borrowed. If `baselines` is false, no order times baselines. */
+/* Uses the evaluator `e`, and the evaluator `model` on the emulator for orders with `model`. It is
+ * NULL if `e` is on the emulator. Both are borrowed. `baselines`: orders may time baselines. */
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines,
                          unsigned torch_variants);
-/* Returns a judge that gives the verdicts of a recording. The recording is borrowed. A missing
- * verdict is an error, except in the two cases that `submit` names. */
+/* Gives the verdicts of a recording, which is borrowed. A missing verdict is an error, unless
+ * `submit` returns 1. */
 struct judge *judge_replay(const struct replay *r);
 void judge_close(struct judge *j);
 

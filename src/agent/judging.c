@@ -88,8 +88,7 @@ int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err
     return store_node(a, n, err);
 }
 
-/* Updates the tree after a verdict: fate, best kernel, counts. The verdict must be in the store
- * already; this function stores the node. */
+/* Updates the tree and stores the node. Its verdict must be in the store already. */
 static int settle(struct agent *a, struct node *n, struct err *err)
 {
     struct node *parent = n->parent >= 0 ? a->nodes.items[n->parent] : NULL;
@@ -135,9 +134,8 @@ static int store_verdict(struct agent *a, struct node *n, struct err *err)
     return rc;
 }
 
-/* Looks for the node's verdict in the store. Returns 1 if it is there, 0 if not, -1 on an error. It
- * is an error if the stored verdict belongs to another source, because then this run is not the one
- * that was recorded. */
+/* Looks for the node's verdict in the store. Returns 1 if it is there, 0 if not, -1 on an error. A
+ * verdict of another source is an error: this is not the recorded run. */
 static int judge_recorded(struct agent *a, struct node *n, struct err *err)
 {
     struct arena mem = ARENA_INIT;
@@ -171,12 +169,12 @@ struct pending {
     uint64_t ticket;
     enum eval_depth depth;
     enum eval_baselines baselines;
-    unsigned tries; /* how often the candidate was submitted */
-    bool waiting;   /* the judge has the candidate, and its verdict has not come */
+    unsigned tries; /* how often it was submitted */
+    bool waiting;   /* the verdict has not come */
 };
 
-/* Gives a candidate to the judge. In a replay, the judge only looks up recorded verdicts. Returns
- * 0, or -1 on an error, or 1 if the recording lacks this verdict. */
+/* Gives a candidate to the judge. Returns 0, -1 on an error, or 1 if a replay's recording lacks the
+ * verdict. */
 static int hand_in(struct agent *a, struct pending *p, bool model, struct err *err)
 {
     struct judge_order o = {
@@ -200,9 +198,8 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
     return rc == 1 ? agent_stop(a, REPLAY_END) : rc;
 }
 
-/* Passes one verdict from the judge to its node. The verdict `unjudged` means that Hone or the
- * machine failed. The node is then submitted again, until it was submitted UNJUDGED_TRIES times. If
- * the caller wants only an estimate, it is not submitted again. */
+/* Gives a verdict to its node. `unjudged` means that Hone or the machine failed. Then submits the
+ * node again, up to UNJUDGED_TRIES times; but not for an estimate (`model`). */
 static int receive(struct agent *a, struct pending *list, size_t n, bool model, uint64_t ticket,
                    struct verdict *v, struct err *err)
 {
@@ -212,13 +209,13 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
             p = &list[i];
     if (!p) {
         verdict_release(v);
-        return 0; /* the verdict of a candidate that we no longer wait for */
+        return 0; /* we no longer wait for this candidate */
     }
     p->waiting = false;
     if (v->kind == V_UNJUDGED) {
         log_warn("agent", "candidate %llu could not be judged: %s", (unsigned long long)p->n->index,
                  v->summary);
-        if (model) { /* an estimate: the strategy can do without it */
+        if (model) { /* the strategy can do without an estimate */
             p->n->verdict = *v;
             return store_verdict(a, p->n, err);
         }
@@ -235,8 +232,6 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
     return store_verdict(a, p->n, err);
 }
 
-/* Tells the watcher how many candidates the judge has, and what the judge now does with the first
- * of them. */
 static void tell_judging(struct agent *a, const struct pending *list, size_t n)
 {
     struct strbuf what = STRBUF_INIT(512);
@@ -249,9 +244,8 @@ static void tell_judging(struct agent *a, const struct pending *list, size_t n)
     strbuf_release(&what);
 }
 
-/* Gets the verdicts of all nodes, from the store or from the judge. PyTorch's time does not depend
- * on the candidate, so one measurement is enough. As long as there is none, each call of this
- * function asks the judge to time PyTorch beside nodes[0]. */
+/* Gets all verdicts, from the store or from the judge. PyTorch's time does not depend on the
+ * candidate, so it is timed only once, beside nodes[0] of the first call that succeeds. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);
@@ -305,8 +299,8 @@ int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
         a->spent.steps++;
         rc = settle(a, nodes[i], err);
     }
-    /* A verdict with a modelled time does not set with_torch, because PyTorch does not run on the
-     * emulator. If the run is resumed on a GPU, PyTorch must still be timed. */
+    /* PyTorch does not run on the emulator. If the run is resumed on a GPU, it must still be
+     * timed. */
     if (rc == 0 && n && !a->with_torch && !a->cfg->torch_at_end && node_passes(nodes[0]) &&
         !nodes[0]->verdict.time_is_model)
         a->with_torch = nodes[0];
@@ -325,7 +319,7 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     }
     int rc = judge_all(a, nodes, n, true, err);
     for (size_t i = 0; i < n; i++) {
-        /* If judge_all() failed, some nodes have no verdict. node_passes() is false for them. */
+        /* Without a verdict (judge_all() failed), node_passes() is false. */
         nodes[i]->judged = true;
         ns[i] = rc == 0 && node_passes(nodes[i]) ? nodes[i]->verdict.time_ns : 0;
         node_free(nodes[i]);
@@ -334,8 +328,7 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     return rc;
 }
 
-/* Returns a copy of the node without its verdict. The copy has the verdict_index of the node's
- * confirmation, a second evaluation of the same source. */
+/* Returns the node without its verdict, with the verdict_index of its confirmation. */
 static struct node copy_to_confirm(const struct node *n)
 {
     struct node s = *n;
@@ -353,8 +346,8 @@ int agent_recorded_confirmation(struct agent *a, const struct node *n, struct ve
     return rc;
 }
 
-/* Waits for the verdict of p and returns 1. After an interrupt or an error of the judge, returns 0
- * and puts the reason into `why`; the run does not fail. */
+/* Returns 1 with the verdict of p. After an interrupt or an error of the judge, returns 0 with the
+ * reason in `why`; the run does not fail. */
 static int wait_for_confirmation(struct agent *a, const struct pending *p, struct verdict *out,
                                  struct strbuf *why)
 {
@@ -365,7 +358,7 @@ static int wait_for_confirmation(struct agent *a, const struct pending *p, struc
         if (got > 0 && ticket == p->ticket)
             return 1;
         if (got > 0)
-            verdict_release(out); /* the verdict of a candidate that we no longer wait for */
+            verdict_release(out); /* we no longer wait for this candidate */
         else if (got < 0 || interrupted()) {
             strbuf_adds(why, got < 0 ? err.msg : "interrupted");
             return 0;

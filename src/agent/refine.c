@@ -8,15 +8,15 @@
  *                                       │ never passes    └─ slower: noted; the parent stays,
  *                                       └─> parent stays     unless the move was structural
  *
- * k is cfg->repairs. The parent of a step is the best kernel. A structural move (stage "structure")
- * may make a kernel slower at first, and faster only after further moves. So a kernel that is
- * slower by a factor of at most regress_allow may be the parent for regress_steps steps. If none of
- * its children beats the best kernel by then, the best kernel becomes the parent again. Each step
- * asks for a move of one stage: structure, data movement, pipelining or tuning (stage_of()).
- * Prompts contain the profiler's counters only after a delay: a number of steps that depends on the
- * class of the task. With `--ablate restore=off` the parent of a step is the last kernel that
- * passed, however slow it is. With `--moves N` a step asks for N moves in one call, has all of them
- * judged, and goes on with the best one.
+ * k is cfg->repairs. The parent is the best kernel. But a structural move may make a kernel slower
+ * at first, and faster only after further moves. So a kernel that is slower by a factor of at most
+ * regress_allow may be the parent for regress_steps steps. If no child beats the best kernel by
+ * then, the best kernel is the parent again.
+ *
+ * Prompts show the profiler's counters only after a delay, a number of steps that depends on the
+ * task's class. With `--ablate restore=off` the parent is the last kernel that passed, however
+ * slow. With `--moves N` a step asks for N moves in one call, has all of them judged, and goes on
+ * with the best one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +27,8 @@
 #include "prompt/say.h"
 #include "sys/asset.h"
 
-/* Returns the move stage of a step. Before the delay ends, a step asks for a move of structure or
- * of data movement. Afterwards the author sees counters, and a step asks for pipelining or tuning.
- */
+/* Before the delay ends, steps ask for moves of structure, then of data movement. Afterwards the
+ * author sees counters, and steps ask for pipelining, then for tuning. */
 static const char *stage_of(const struct agent *a, uint32_t step)
 {
     uint32_t delay = (uint32_t)MAX(a->cfg->profile_delay, 1), steps = a->cfg->steps;
@@ -76,7 +75,7 @@ static int first_kernel(struct agent *a, struct node **out, struct err *err)
 
 struct lead {
     struct node *node; /* a slower structural change that is the parent for a while; or NULL */
-    uint32_t left;     /* for how many more steps it is the parent */
+    uint32_t left;     /* steps for which it stays the parent */
 };
 
 /* Sets *best to the best of the step's `n` nodes. The others do not take part in the rest of the
@@ -136,7 +135,7 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
         return node_passes(result) && result != a->best
                    ? agent_set_fate(a, result, "regression", err)
                    : 0;
-    if (a->best != before) { /* this step made the best kernel */
+    if (a->best != before) { /* by this step */
         *lead = (struct lead){NULL, 0};
         return 0;
     }
@@ -144,7 +143,7 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
         return -1;
     if (lead->node) {
         if (node_passes(result) && node_cmp(result, lead->node) > 0)
-            lead->node = result; /* it is faster than the lead so far */
+            lead->node = result;
         if (--lead->left == 0)
             *lead = (struct lead){NULL, 0};
     } else if (node_passes(result) && str_eq(stage, move_stage_names[STAGE_STRUCTURE]) &&

@@ -1,5 +1,5 @@
-/* roles.c - fills the slots of prompts (a template has {{name}} where a slot goes), asks authors
- * and reads their replies. See roles.h. */
+/* roles.c - fills the slots of prompts, asks authors and reads their replies (roles.h). A slot is
+ * {{name}} in a template. */
 #include "agent/roles.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 const char *const move_stage_names[4] = {"structure", "movement", "pipelining", "tuning"};
 
-/* Caps, in tokens, on the parts of a prompt that can grow. */
+/* Caps in tokens. */
 enum {
     MAX_SOURCE = 24000,
     MAX_FEEDBACK = 3000,
@@ -58,8 +58,7 @@ static void say_idea(const struct agent *a, const struct idea *i, struct strbuf 
     strbuf_addc(out, '\n');
 }
 
-/* Returns whether the architecture has WGMMA. Only sm_90 has it; later architectures have TMA, but
- * not WGMMA. */
+/* Only sm_90 has WGMMA; later architectures have TMA, but not WGMMA. */
 static bool has_wgmma(const struct agent *a)
 {
     return str_starts(a->cfg->arch, "sm_9");
@@ -70,7 +69,7 @@ static bool has_tma(const struct agent *a)
     return has_wgmma(a) || str_starts(a->cfg->arch, "sm_10") || str_starts(a->cfg->arch, "sm_12");
 }
 
-/* Returns whether tensor cores can help tasks of this class. */
+/* Whether tensor cores can help tasks of this class. */
 static bool has_products(const struct agent *a)
 {
     switch (a->task->class) {
@@ -78,14 +77,14 @@ static bool has_products(const struct agent *a)
     case CLASS_ATTENTION:
     case CLASS_CONV:
     case CLASS_CHAIN:
-    case CLASS_NONE: /* the class is unknown, so the task may have products */
+    case CLASS_NONE: /* unknown, so the task may have products */
         return true;
     default:
         return false;
     }
 }
 
-/* Returns whether TMA's tiles can help tasks of this class on this architecture. */
+/* Whether TMA's tiles can help tasks of this class here. */
 static bool has_tiles(const struct agent *a)
 {
     return has_tma(a) && (has_products(a) || a->task->class == CLASS_TRANSPOSE);
@@ -96,7 +95,6 @@ static bool wants_cute(const struct agent *a)
     return run_config_dialect(a->cfg, a->spent.calls).dialect == DIALECT_CUTE;
 }
 
-/* If the run asks for CuTe and the candidate is not in CuTe, says so. */
 static void say_dialect(const struct agent *a, const struct node *n, struct strbuf *out)
 {
     struct strbuf why = STRBUF_INIT(600);
@@ -110,15 +108,13 @@ static void say_dialect(const struct agent *a, const struct node *n, struct strb
 
 /* ---- slots ---------------------------------------------------------------------------------- */
 
-/* An author call, and what its slots are made from. */
 struct making {
     struct agent *a;
     const char *role;
     const struct situation *s;
-    struct strbuf changes; /* make_shown() writes the text of {{changes}} here */
+    struct strbuf changes; /* the text of {{changes}}, made by make_shown() */
 };
 
-/* Appends prompts/NAME.md. */
 static int add_file(const char *name, struct strbuf *out, struct err *err)
 {
     char *text = prompt_file(name, err);
@@ -129,8 +125,8 @@ static int add_file(const char *name, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Appends the files of prompts/dialect/ that teach the dialect. Leaves out those about tensor cores
- * or TMA if the task's class or the architecture cannot use them. */
+/* Appends prompts/dialect/, without tensor cores or TMA if the task or the architecture cannot use
+ * them. */
 static int make_dialect(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *name = dialect_names[wants_cute(m->a) ? DIALECT_CUTE : DIALECT_CUDA];
@@ -224,8 +220,7 @@ static int make_marked(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Makes the slot {{file}}. It must be made before {{changes}}, because this function fills
- * m->changes. */
+/* The slot {{file}} must be made before {{changes}}, because this fills m->changes. */
 static int make_shown(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *text = m->a->cfg->whole_files
@@ -242,8 +237,7 @@ static int make_changes(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Makes the slot {{feedback}}. An author who gets advice gets no counters, because the author of
- * the advice has read them. */
+/* An author who gets advice gets no counters: the adviser has read them. */
 static int make_feedback(struct making *m, struct strbuf *out, struct err *err)
 {
     const struct agent *a = m->a;
@@ -269,7 +263,6 @@ static int make_ledger(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Makes the slot {{memory}}: the lessons of earlier runs on similar tasks. */
 static int make_memory(struct making *m, struct strbuf *out, struct err *err)
 {
     const json_t *lines = json_object_get(m->a->memory, "lines");
@@ -285,8 +278,8 @@ static int make_stage(struct making *m, struct strbuf *out, struct err *err)
     return add_file(file, out, err);
 }
 
-/* Makes the slot {{advice}}. The planner's advice names anchors, the lines that the coder should
- * change. If the coder gets them as marks in the file, removes them from the advice. */
+/* The planner's advice names anchors, the lines to change. Removes them if the file has marks for
+ * them. */
 static int make_advice(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *text = m->s->advice ? m->s->advice : "";
@@ -322,11 +315,10 @@ static int make_moves(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Every slot that a template may name. */
 static const struct slot_maker {
     const char *name;
     int (*make)(struct making *m, struct strbuf *out, struct err *err);
-    uint32_t max_tokens; /* 0 = no limit */
+    uint32_t max_tokens; /* 0: no limit */
 } slot_makers[] = {
     {"dialect", make_dialect, 0},
     {"arch", make_arch, 0},
@@ -351,8 +343,7 @@ static const struct slot_maker {
     {"moves", make_moves, 0},
 };
 
-/* Renders the template. Makes only the slots that the template names, because prompt_render()
- * refuses slots that the template does not name. */
+/* Makes only the slots that the template names, because prompt_render() refuses others. */
 static int make_prompt(struct agent *a, struct prompt *p, const char *role, const char *template,
                        const struct situation *s, struct err *err)
 {
@@ -463,8 +454,6 @@ static void refuse(struct writing *w, enum verdict_kind kind, const char *detect
     snprintf(w->reason, sizeof w->reason, "%s", reason);
 }
 
-/* Finds a judged node with this source, or returns NULL. If there is one, the source need not be
- * evaluated again. */
 static const struct node *judged_before(const struct agent *a, const char *source)
 {
     vec_each (struct node *, n, &a->nodes)
@@ -497,7 +486,7 @@ static void read_move(struct agent *a, struct writing *w, const char *reply)
         excerpt_find(w->parent->source, w->anchors, &hidden);
     extract_partial(&x, reply, strlen(reply), w->parent ? w->parent->source : NULL, &hidden);
     vec_release(&hidden);
-    if (x.move[0]) /* if the reply names no move, the name from the plan stays */
+    if (x.move[0]) /* else the name from the plan stays */
         memcpy(w->move, x.move, sizeof w->move);
     if (!str_eq(x.kind, "other"))
         memcpy(w->kind, x.kind, sizeof w->kind);
@@ -557,8 +546,7 @@ static void copy_prompt(const struct prompt *from, struct prompt *to)
     strbuf_adds(&to->turn, from->turn.buf);
 }
 
-/* Makes the second prompt: the first prompt, then the reply and the reason why Hone cannot use
- * it. */
+/* Adds to the prompt the reply and the reason why Hone cannot use it. */
 static int ask_again(struct agent *a, struct writing *w, struct ask *again, struct err *err)
 {
     struct prompt p;
@@ -582,7 +570,7 @@ static int ask_again(struct agent *a, struct writing *w, struct ask *again, stru
     return 0;
 }
 
-/* Asks for all writings. If a reply cannot be used, asks once more and says why. */
+/* Asks once more if a reply cannot be used. */
 static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err *err)
 {
     struct ask *asks = xcalloc(n, sizeof *asks);
@@ -599,7 +587,7 @@ static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err
         if (w[i].source)
             continue;
         if (str_starts(w[i].ask.reply,
-                       /* Only the built-in author replies with STOP; no prompt mentions it. */
+                       /* only the built-in author writes this */
                        "STOP: ")) {
             const char *why = w[i].ask.reply + 6;
             rc = agent_stop(a, "the author has nothing left to try: %.*s",
@@ -626,8 +614,7 @@ static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err
     return rc;
 }
 
-/* Asks the author for cfg->proposals writings and keeps the one with the least modelled time. `w`
- * is the first of them; the author has not yet been asked for `w`. */
+/* Asks for cfg->proposals writings and keeps the one with the least modelled time. */
 static int writing_choose(struct agent *a, struct writing *w, struct err *err)
 {
     uint32_t n = a->cfg->proposals, good = 0, pick = 0;
@@ -645,8 +632,7 @@ static int writing_choose(struct agent *a, struct writing *w, struct err *err)
         json_object_set_new(all[i].ask.facts, "proposal", json_integer(i));
         asks[i] = all[i].ask;
     }
-    /* Asks for the first writing alone. If its reply is STOP, the author has nothing left to try,
-     * and we do not ask for the others. */
+    /* The first alone: if its reply is STOP, the author has nothing left to try. */
     int rc = writings_ask(a, w, 1, err);
     all[0] = *w;
     if (rc == 0 && n > 1)

@@ -7,18 +7,15 @@
  *         │                                   ├─> child node, judged
  *         └──correct──> plan ─anchors─> code ─┘
  *
- * The root is the starting kernel. If that kernel has no launch plan, an author ports it, which
- * means to add a plan, and the root is the port. If there is no starting kernel, or no port passes,
- * the coder writes the root. Rules:
- *  - once the root has n_root children, it is not selected any more;
- *  - a pruned node is not selected any more. A correct node is pruned when it has more than n_child
- *    children and all of them failed. A broken node is pruned when it has n_child repairs and all
- *    of them failed;
- *  - with probability eps the search selects a leaf at random (all leaves have the same chance);
- *    otherwise it selects the best node by node_cmp;
- *  - `--ablate select=greedy` always selects the best node.
- * A wave selects `wave` different nodes, asks authors about all of them at the same time, and has
- * all children judged at the same time.
+ * The root is the starting kernel. If it has no launch plan, an author first adds one. If there is
+ * no starting kernel, or none passes with a plan, the coder writes the root. Rules:
+ *  - a root with n_root children is not selected any more;
+ *  - a correct node is pruned when it has more than n_child children and all of them failed; a
+ *    broken node, when it has n_child failed repairs;
+ *  - with probability eps the search selects a random leaf, otherwise the best node (node_cmp);
+ *    `--ablate select=greedy` always selects the best node.
+ *
+ * A wave selects `wave` different nodes and expands them at the same time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +27,11 @@
 #include "agent/roles.h"
 #include "base/util.h"
 
-/* The state of the selection for one wave. */
+/* The selection for one wave. */
 struct choice {
     struct agent *a;
     const struct node *root; /* not always candidate 0: the first candidates may have failed */
-    bool *taken;             /* one flag per node: already selected for this wave */
+    bool *taken;             /* per node: selected for this wave */
 };
 
 static bool eligible(const struct choice *c, size_t i)
@@ -91,11 +88,10 @@ static struct node *pick(const struct choice *c)
 
 /* ---- expanding ------------------------------------------------------------------------------ */
 
-/* The work that gives one selected node a child. */
 struct expansion {
     struct node *node;
     bool debug;      /* the node failed, so the child is a repair and needs no plan */
-    struct ask plan; /* unused if `debug` is true */
+    struct ask plan; /* unused if `debug` */
     struct anchor_vec anchors;
     struct strbuf context;
 };
@@ -116,8 +112,7 @@ static int ask_plan(struct agent *a, struct expansion *x, struct err *err)
                     0.8, err);
 }
 
-/* Reads the plan's anchors. If they do not fit, the coder works without anchors, and an event
- * says so. */
+/* If the plan's anchors do not fit, the coder works without anchors, and an event says so. */
 static int read_anchors(struct agent *a, struct expansion *x, struct err *err)
 {
     struct strbuf reason = STRBUF_INIT(512);
@@ -173,9 +168,8 @@ static int ask_plans(struct agent *a, struct expansion *x, size_t n, struct err 
     return rc;
 }
 
-/* Adds the child to the ledger. If the child repairs a failed candidate, its outcome belongs to the
- * move that failed. To find that move, we go up from the failed candidate to the first one whose
- * parent passes. */
+/* Adds the child to the ledger. A repair gives the outcome of the move that failed. To find that
+ * move, goes up to the first candidate whose parent passes. */
 static int add_child_idea(struct agent *a, const struct expansion *x, const struct node *child,
                           struct err *err)
 {
@@ -200,7 +194,6 @@ static int settle_child(struct agent *a, struct expansion *x, struct node *child
     return prune(a, x->node, root, err);
 }
 
-/* Expands n different nodes together. */
 static int expand(struct agent *a, struct expansion *x, size_t n, const struct node *root,
                   struct err *err)
 {

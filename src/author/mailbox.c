@@ -2,11 +2,10 @@
  * mailbox.c - the author that writes each prompt to a file and waits for the reply in another file.
  * People, or programs that start later, write the replies.
  *
- * We write a prompt to a temporary file and link it to DIR/NNNN.prompt.md, where NNNN is a free
- * number. So nobody sees an incomplete prompt, and several runs may share DIR. The reply is
- * DIR/NNNN.reply.md. Whoever answers should write the reply to another file and rename it to that
- * name. If the reply is written in place instead, it counts as complete once it has not changed for
- * a moment. A run that is resumed after it was killed finds its prompt by the prompt's first line.
+ * A prompt is DIR/NNNN.prompt.md, where NNNN is a free number. It is linked there from a temporary
+ * file, so nobody sees an incomplete prompt, and several runs may share DIR. The reply is
+ * DIR/NNNN.reply.md; whoever answers should rename a finished file to this name. A resumed run
+ * finds its prompt by the prompt's first line.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,13 +23,12 @@
 #include "base/util.h"
 #include "sys/file.h"
 
-/* A reply counts as complete once it has not changed for SETTLE_NS, or is at least 2 s old. */
+/* A reply is complete once it has not changed for SETTLE_NS, or is at least 2 s old. */
 #define SETTLE_NS 400000000ull
 
-/* A prompt whose reply we wait for. */
 struct letter {
     char *reply_path;
-    /* the size and date of the reply's file, and since when step() has seen no change in them */
+    /* Size and date of the reply's file, and since when they have not changed. */
     off_t size;
     struct timespec mtime;
     uint64_t same_since_ns;
@@ -46,14 +44,14 @@ static int open_mailbox(struct author *a, const char *arg, struct err *err)
     return 0;
 }
 
-/* Removes an empty mailbox, so that a run that was refused leaves nothing behind. */
+/* A run that was refused leaves no empty mailbox behind. */
 static void close_mailbox(struct author *a)
 {
     rmdir(a->priv);
     free(a->priv);
 }
 
-/* The number NNNN in the name NNNN.prompt.md or NNNN.reply.md; -1 for any other name. */
+/* The number of NNNN.prompt.md or NNNN.reply.md; -1 for any other name. */
 static long letter_number(const char *name, const char *suffix)
 {
     char *end;
@@ -73,7 +71,7 @@ static bool has_first_line(const char *dir, const char *name, const char *want)
 {
     char path[4096], line[512] = "";
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    /* O_NONBLOCK, so that open() does not wait if the path is a pipe. */
+    /* O_NONBLOCK: open() must not wait for a pipe. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
@@ -82,9 +80,9 @@ static bool has_first_line(const char *dir, const char *name, const char *want)
     return n > 0 && str_starts(line, want);
 }
 
-/* If `want` is NULL, returns the highest number in use, else the number of the prompt whose first
- * line is `want`. Returns -1 if there is no such number. A number with a reply is in use even if
- * its prompt was deleted, so that an old reply cannot answer a new prompt. */
+/* If `want` is NULL, returns the highest number in use, else the number of the prompt with this
+ * first line; -1 if there is none. A reply without a prompt keeps its number in use, so that it
+ * cannot answer a new prompt. */
 static long scan(const char *dir, const char *want)
 {
     long best = -1;
@@ -101,7 +99,7 @@ static long scan(const char *dir, const char *want)
     return best;
 }
 
-/* Links the finished file to the first free number from `n` on, and returns that number. */
+/* Links the file to the first free number from `n` on, and returns that number. */
 static long link_into_place(const char *dir, const char *tmp, long n, struct err *err)
 {
     for (int tries = 0; tries < 100000; tries++, n++) {
@@ -111,7 +109,7 @@ static long link_into_place(const char *dir, const char *tmp, long n, struct err
             return n;
         if (errno == EEXIST)
             continue;
-        /* The file system has no hard links, so we rename, but never over an existing file. */
+        /* Without hard links, we rename, but never over an existing file. */
         if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
             return n;
         if (errno != EEXIST)
@@ -120,7 +118,7 @@ static long link_into_place(const char *dir, const char *tmp, long n, struct err
     return err_set(err, ERR_SYSTEM, "no free number in mailbox '%s'", dir);
 }
 
-/* Writes the prompt into the mailbox and returns its number; -1 on an error. */
+/* Returns the prompt's number, or -1 on an error. */
 static long post(const char *dir, const struct author_call *c, struct err *err)
 {
     char line[512], tmp[4096];
@@ -139,7 +137,6 @@ static long post(const char *dir, const struct author_call *c, struct err *err)
     return n;
 }
 
-/* For the line of progress: the file that we wait for, and why we do not take it yet. */
 static void say_awaited(struct author_call *c, const char *why)
 {
     const struct letter *l = c->priv;

@@ -1,27 +1,20 @@
 /*
- * noisy.c - an author that needs no language model, for studies of strategies. It is the built-in
- * author, made to err as often as models did in recorded runs.
+ * noisy.c - an author without a language model, for studies of strategies. It is `playbook`, the
+ * built-in author, but errs as often as models did in recorded runs.
  *
- * It differs from `playbook`, the built-in author, in two ways.
- *  1. It knows only what its prompt says. The built-in author reads all candidates from the facts,
- *     the content of the prompt as JSON. This author forgets each candidate whose label (see below)
- *     is not in the prompt, as a model would.
- *  2. Some of its replies are bad, in one of four ways. prompts/noisy.json says how often.
- *     tools/noisy-rates takes these rates from recorded runs of models.
+ *  1. It forgets each candidate whose label is not in its prompt, as a model would. A label names a
+ *     point: a value for each setting of a playbook (playbook/book/book.h).
+ *  2. Some of its replies are bad. prompts/noisy.json says how often; tools/noisy-rates takes these
+ *     rates from recorded runs. "noisy:compile=0.2,wrong=0.1,slower=0.3,idle=0.1" sets others.
  *
  *        compile   the file does not compile
  *        wrong     the first grid has one block too few: elements stay unwritten
  *        slower    the move is a random one of the eight most promising moves
  *        idle      the reply is the file to improve, unchanged except for one more comment
  *
- * A label names a point, which has a value for each setting of a playbook (playbook/book/book.h). A
- * candidate is spoilt if its error is "compile" or "wrong". Its label is then in braces, so that
- * its failure does not count as a failure of the point. When asked to repair it, the author writes
- * the same point again, and may err again. Random numbers depend only on the run's seed, the role
- * and the number of the call. If a point is spoilt in the same way twice, both files are the same,
- * so that Hone can use the first verdict again.
- *
- * "noisy:compile=0.2,wrong=0.1,slower=0.3,idle=0.1" sets other rates.
+ * A candidate with the error "compile" or "wrong" is spoilt. Its label is in braces, so that its
+ * failure does not count against the point. The author repairs it by writing the point again, and
+ * may err again. Random numbers depend only on the run's seed, the role and the number of the call.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,9 +26,9 @@
 #include "sys/asset.h"
 #include "sys/json.h"
 
-#define STREAM_NOISY 7301 /* the stream of random numbers (base/rng.h) that only this file uses */
+#define STREAM_NOISY 7301 /* the random stream of this file (base/rng.h) */
 #define RATES_FILE "prompts/noisy.json"
-enum { SLOWER_OF = 8 }; /* a "slower" move is drawn from this many moves */
+enum { SLOWER_OF = 8 }; /* a "slower" move is drawn from this many */
 
 enum noise { NOISE_COMPILE, NOISE_WRONG, NOISE_SLOWER, NOISE_IDLE, NOISES };
 static const char *const noise_names[NOISES] = {"compile", "wrong", "slower", "idle"};
@@ -58,7 +51,6 @@ static int read_rates(struct noisy *x, struct err *err)
     return rates ? 0 : err_set(err, ERR_INTERNAL, "there is no '%s'", RATES_FILE);
 }
 
-/* Reads "compile=0.2,idle=0". */
 static int read_arg(struct noisy *x, const char *arg, struct err *err)
 {
     double sum = 0;
@@ -106,8 +98,8 @@ static void close_noisy(struct author *a)
 
 /* ---- what the prompt shows ------------------------------------------------------------------- */
 
-/* Finds the label in a move: "[softmax 1.0.2]", or "{softmax 1.0.2}" if the candidate was spoilt.
- * `open` and `shut` are the brackets to look for. Returns "" if there is no such label. */
+/* Finds the label in a move: "[softmax 1.0.2]", or "{softmax 1.0.2}" if spoilt. Returns "" if there
+ * is none in these brackets. */
 static const char *label_of(const char *move, char open, char shut, char out[160])
 {
     const char *from = strrchr(move, open), *to = from ? strchr(from, shut) : NULL;
@@ -138,7 +130,6 @@ static void forget_unseen(struct author_call *c)
 
 /* ---- spoiling -------------------------------------------------------------------------------- */
 
-/* Replaces `old` bytes of the text, from byte `at` on. */
 static void replace(struct strbuf *text, size_t at, size_t old, const char *new)
 {
     struct strbuf out = STRBUF_INIT(AUTHOR_MAX_REPLY);
@@ -150,7 +141,6 @@ static void replace(struct strbuf *text, size_t at, size_t old, const char *new)
     strbuf_release(&out);
 }
 
-/* Puts the label of the move into braces. */
 static void mark_spoilt(struct strbuf *text)
 {
     char *move = strstr(text->buf, "MOVE: "), *end = move ? strchr(move, '\n') : NULL;
@@ -186,8 +176,7 @@ static bool is_passing(const json_t *node)
     return str_eq(facts_text(json_object_get(node, "verdict"), "kind"), "pass");
 }
 
-/* Replies with the file of the node in the facts, and adds one comment at its end. Returns false if
- * there is no such file, or if it did not pass. */
+/* Returns false if the facts have no file that passed. */
 static bool reply_idle(struct author_call *c)
 {
     const json_t *node = json_object_get(c->facts, "node");
@@ -221,7 +210,6 @@ static struct rng rng_of(const struct author_call *c)
     return rng_seeded(seed * 1099511628211u + c->index, STREAM_NOISY);
 }
 
-/* Lets the built-in author answer from the facts, which this author may have changed. */
 static void ask_playbook(struct author_call *c)
 {
     struct noisy *x = c->author->priv;
@@ -231,8 +219,7 @@ static void ask_playbook(struct author_call *c)
     c->author = self;
 }
 
-/* If the author must repair a spoilt candidate, adds the label of the candidate's point to the
- * facts as "advice". Then the built-in author writes this point again. */
+/* For the repair of a spoilt candidate: makes the built-in author write its point again. */
 static void advise_repair(struct author_call *c)
 {
     char label[160];
@@ -260,12 +247,12 @@ static void step(struct author_call *c)
     advise_repair(c);
     if (noise == NOISE_IDLE && !planned && reply_idle(c))
         return;
-    /* At a high temperature, replies to the same prompt differ, as those of a model do. */
+    /* At a high temperature, replies to the same prompt differ. */
     if (noise == NOISE_SLOWER || (alone && c->temperature >= 1))
         json_object_set_new(c->facts, "proposal", json_integer((json_int_t)other));
     ask_playbook(c);
     if (str_starts(c->reply.text.buf, "STOP") && json_object_get(c->facts, "proposal")) {
-        strbuf_clear(&c->reply.text); /* there is no move number `other`, so we take the best one */
+        strbuf_clear(&c->reply.text); /* there is no move number `other`: take the best one */
         json_object_del(c->facts, "proposal");
         ask_playbook(c);
     }

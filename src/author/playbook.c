@@ -1,15 +1,12 @@
 /*
  * playbook.c - the built-in author. It answers each role from playbooks/, without a model or a key.
  *
- * It keeps nothing between calls. Its proposals depend only on the author facts of the request: the
- * task, the candidate in question (key "node"), all candidates tried and their verdicts. So a
- * resumed or replayed run is the same run. A point has one value for each setting of a playbook.
- * Each move ends with the label of its point, such as "[softmax 1.0.2]" (playbook/book/book.h), and
- * a later call reads from these labels which points were tried.
+ * Its proposals depend only on the request's facts: the task, the candidate to improve (key "node")
+ * and all candidates tried. So a resumed run gets the same ones.
  *
- * If the kernel in question has settings of its own (source/settings.h), for example because the
- * user gave it with --from, the author first tries their values. The point then has a value for
- * each of these settings, and the move ends with a label such as "[settings 1.0]".
+ * A point has one value for each setting of a playbook. A move ends with the label of its point,
+ * such as "[softmax 1.0.2]" (playbook/book/book.h), so that later calls know what was tried. If the
+ * kernel file has settings of its own (source/settings.h), their values come first.
  *
  * The replies by role:
  *
@@ -54,7 +51,6 @@ static uint32_t arch_number(const char *arch)
     return str_starts(arch, "sm_") ? (uint32_t)strtoul(arch + 3, NULL, 10) : 90;
 }
 
-/* Lists the points of this playbook that the run has tried, with their times. */
 static void read_tried(const struct playbook *pb, const json_t *facts, struct pb_trial_vec *out)
 {
     const json_t *tried = json_object_get(facts, "tried");
@@ -70,23 +66,20 @@ static void read_tried(const struct playbook *pb, const json_t *facts, struct pb
 
 /* ---- the next proposal ---------------------------------------------------------------------- */
 
-/* A point to try next, and the move that leads to it. */
 struct proposal {
     const struct playbook *pb;
-    /* The kernel file whose settings the author tunes. If it is not NULL, `pb` points to `own`,
-     * which holds the settings of that file. */
+    /* The file whose own settings are tuned, with `pb` = &own; or NULL. */
     const char *source;
     struct source_setting settings[SETTING_MAX];
     struct playbook own;
     struct pb_binding binding;
     struct pb_point point;
-    bool remembered; /* the point comes from memory: earlier runs tried it on similar tasks */
-    char kind[24], move[160]; /* the move ends with the point's label */
+    bool remembered; /* from earlier runs on similar tasks */
+    char kind[24], move[160];
 };
 
-/* Writes x->kind and x->move. The move goes from the point `base` to x->point; `base` is NULL for a
- * first kernel. The kind is that of the setting number `changed`, or "algorithm" for a first
- * kernel. */
+/* `base` is the point before the move; NULL for a first kernel. The setting number `changed` gives
+ * the kind. */
 static void describe(struct proposal *x, const struct pb_point *base, uint32_t changed)
 {
     struct strbuf sb = STRBUF_INIT(400), code = STRBUF_INIT(100);
@@ -114,8 +107,7 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
     strbuf_release(&code);
 }
 
-/* Takes the point whose label the advice contains. Returns false if there is none, or if the
- * playbook forbids it. */
+/* Returns false if the advice names no point, or a forbidden one. */
 static bool follow_advice(struct proposal *x, const json_t *facts)
 {
     struct pb_point p;
@@ -126,8 +118,7 @@ static bool follow_advice(struct proposal *x, const json_t *facts)
     return true;
 }
 
-/* Finds the point to start from: the point of the request's candidate if that candidate passes,
- * else the point of the best kernel. */
+/* The point of the candidate to improve if that passes, else the best kernel's. */
 static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_point *out)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
@@ -135,9 +126,8 @@ static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_po
            (best && playbook_uncode(pb, facts_text(best, "move"), out));
 }
 
-/* Reads a point from memory. Settings that the point does not name get the values of `start`.
- * Returns false if the point names a setting or a value that the playbook does not have (any more).
- */
+/* Settings that are not named get the values of `start`. Returns false if the playbook lacks a
+ * setting or a value. */
 static bool read_remembered(const struct playbook *pb, const json_t *settings,
                             const struct pb_point *start, struct pb_point *out)
 {
@@ -157,9 +147,7 @@ static bool read_remembered(const struct playbook *pb, const json_t *settings,
     return named == json_object_size(settings);
 }
 
-/* Reads the points of this playbook that memory holds, as trials: points with times. Memory has
- * gains instead of times, so we take 1 / gain as the time of a trial. Only the ratios of such times
- * mean something. */
+/* Memory has gains instead of times, so a trial's time is 1 / gain: only ratios matter. */
 static void read_hints(const struct playbook *pb, const json_t *facts, const struct pb_point *start,
                        struct pb_trial_vec *out)
 {
@@ -174,9 +162,8 @@ static void read_hints(const struct playbook *pb, const json_t *facts, const str
     }
 }
 
-/* Proposes the best next point of one playbook if *k is 0, the second best if *k is 1, and so on
- * (see playbook_next_hinted()). *known becomes true if the candidate in question or the best kernel
- * comes from this playbook. */
+/* Proposes the playbook's best next point if *k is 0, the second best if *k is 1, and so on. Sets
+ * *known if the candidate to improve or the best kernel comes from this playbook. */
 static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, bool *known)
 {
     struct pb_trial_vec tried = VEC_INIT;
@@ -215,8 +202,7 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
 _Static_assert(SETTING_MAX <= PB_MAX_SETTINGS && SETTING_MAX_VALUES <= PB_MAX_VALUES,
                "a file's settings fit a playbook");
 
-/* Makes a playbook from the settings of a kernel file. Returns false if the file has no
- * settings. */
+/* Returns false if the file has no settings. */
 static bool own_settings(struct proposal *x, const char *source)
 {
     size_t n = source_settings(source, strlen(source), x->settings);
@@ -240,8 +226,7 @@ static bool own_settings(struct proposal *x, const char *source)
     return n > 0;
 }
 
-/* Adds the points of candidates whose source is in the facts, such as the file that the user gave.
- * Their moves have no labels, so we read their points from the sources. */
+/* Adds candidates without a label, such as the user's file. Their points come from the sources. */
 static void add_given(const struct playbook *own, const json_t *facts, struct pb_trial_vec *tried)
 {
     const json_t *all = json_object_get(facts, "tried");
@@ -257,9 +242,8 @@ static void add_given(const struct playbook *own, const json_t *facts, struct pb
     }
 }
 
-/* Proposes other values for the settings that are written in the file of the candidate in question,
- * or of the best kernel. Returns false if that file has no such settings, or if no values are left
- * to try. Files that a playbook wrote have no such settings. */
+/* Tunes the own settings of the candidate to improve, or of the best kernel. Returns false if there
+ * are none, or no values are left to try. */
 static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *k)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
@@ -285,7 +269,7 @@ static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *
 
 /* ---- points from memory ---------------------------------------------------------------------- */
 
-/* How many points from memory the author tries before it goes on from the best kernel. */
+/* Points from memory that the author tries first. */
 enum { REMEMBERED = 3 };
 
 static bool was_tried(const struct playbook *pb, const json_t *facts, const struct pb_point *p)
@@ -316,9 +300,7 @@ static const struct playbook *find_book(const struct playbook_shelf *s, const ch
     return NULL;
 }
 
-/* Proposes the points that did best in earlier runs on similar tasks, as far as they fit this task.
- * A run takes at most REMEMBERED points from memory. Points from memory that the run has already
- * tried count towards this limit. */
+/* Proposes the points that did best on similar tasks. Tried ones count towards REMEMBERED. */
 static bool propose_remembered(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
                                struct proposal *x, uint32_t *k)
 {
@@ -343,7 +325,7 @@ static bool propose_remembered(const struct playbook_shelf *s, const json_t *fac
             if (!was_tried(pb, facts, &x->point) && (*k)-- == 0) {
                 bool known = base_of(pb, facts, &base);
                 x->remembered = true;
-                uint32_t first = 0; /* the first setting that differs */
+                uint32_t first = 0; /* setting that differs */
                 while (known && first + 1 < pb->nsettings && x->point.at[first] == base.at[first])
                     first++;
                 describe(x, known ? &base : NULL, first);
@@ -358,8 +340,7 @@ static bool propose_remembered(const struct playbook_shelf *s, const json_t *fac
 
 /* ---- the next proposal of any kind ----------------------------------------------------------- */
 
-/* Call it while no kernel has passed. If the kernels of a playbook failed, proposes the starting
- * point of a later playbook that was not tried yet. */
+/* For a run in which no kernel has passed: if a playbook failed, goes on with the next one. */
 static bool propose_other_start(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
                                 struct proposal *x)
 {
@@ -387,10 +368,9 @@ static bool propose_other_start(const struct playbook_shelf *s, const json_t *fa
     return false;
 }
 
-/* Proposes the next point. Values of the kernel's own settings come first, then points from memory,
- * then points of the best kernel's playbook, then points of the other playbooks that fit. Returns
- * false if there is no next point. Then *fits says whether any playbook fits the task; if none
- * does, `why` says why. */
+/* Looks for the next point in this order: the kernel's own settings, memory, the best kernel's
+ * playbook, other playbooks. Returns false if none is left. Then *fits says whether any playbook
+ * fits the task; if none does, `why` says why. */
 static bool propose(const struct playbook_shelf *s, const json_t *facts, struct proposal *x,
                     bool *fits, struct strbuf *why)
 {
@@ -403,7 +383,7 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
         return true;
     if (!json_object_get(facts, "best") && k == 0 && propose_other_start(s, facts, arch, x))
         return true;
-    /* Rounds 2 and 3 are for playbooks whose `last` is set, and only if no other playbook fits. */
+    /* Rounds 2 and 3 are for playbooks with `last`, if no other fits. */
     for (int round = 0; round < 4; round++)
         vec_each (struct playbook, pb, &s->books) {
             struct strbuf no = STRBUF_INIT(200);
@@ -423,8 +403,8 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
             templates += !pb->last;
             struct pb_point p;
             bool of_best = base_of(pb, facts, &p), any_best = json_object_get(facts, "best");
-            /* Rounds 0 and 2 try the best kernel's playbook, or all playbooks in order if there is
-             * no best kernel yet. Rounds 1 and 3 try the other playbooks. */
+            /* Even rounds try the best kernel's playbook, or all if there is no best kernel. Odd
+             * rounds try the others. */
             bool now = round % 2 == 0 ? of_best || !any_best : !of_best;
             if (now && propose_from(x, facts, &k, &known))
                 return true;
@@ -485,9 +465,8 @@ static int reply_file(struct author_call *c, const struct proposal *x, struct er
     return rc;
 }
 
-/* Writes a line "ANCHOR FIRST-LAST: ..." for each span of lines in which the two texts differ. Both
- * texts have the same number of lines. The launch plan, which ends with the first comment, needs no
- * anchor. */
+/* Writes "ANCHOR FIRST-LAST: ..." for each span of lines in which the texts differ. Both have
+ * equally many lines. The launch plan, in the first comment, needs no anchor. */
 static void add_anchors(const char *before, const char *after, struct strbuf *out)
 {
     const char *plan_end = strstr(before, "*/");
@@ -526,8 +505,7 @@ static int reply_plan(struct author_call *c, const struct proposal *x, struct er
     return rc;
 }
 
-/* Proposes shapes with each axis one larger than in a known shape. Every second shape also shifts
- * all addresses by one element. */
+/* Every second shape also shifts all addresses by one element. */
 static void reply_tests(struct author_call *c)
 {
     const json_t *task = json_object_get(c->facts, "task");

@@ -1,5 +1,5 @@
-/* remote.c - sends the requests of an HTTP author, retries them and continues replies that were cut
- * off (remote.h). */
+/* remote.c - sends the requests of an HTTP author, retries them and continues cut-off replies
+ * (remote.h). */
 #include "author/remote.h"
 
 #include <ctype.h>
@@ -15,11 +15,10 @@
 #include "sys/http.h"
 #include "sys/json.h"
 
-#define MAX_EMPTY 2        /* how many empty answers of a call are retried */
-#define MAX_ADAPT 6        /* how often a call may change or drop a parameter */
-#define MAX_WITHOUT_CODE 2 /* how often to ask for the rest of a reply that holds no code yet */
+#define MAX_EMPTY 2        /* empty answers that are retried */
+#define MAX_ADAPT 6        /* changes of parameters in a call */
+#define MAX_WITHOUT_CODE 2 /* continuations of a reply without code */
 
-/* An HTTP author. */
 struct remote {
     const struct remote_protocol *p;
     struct http *http;
@@ -31,19 +30,18 @@ struct remote {
     unsigned queued; /* calls that wait for their turn */
 };
 
-/* A call, which may take several requests. */
 struct remote_call {
     struct http_transfer *t; /* the request under way, or NULL */
-    size_t seen;             /* how many bytes of the answer's body were parsed */
+    size_t seen;             /* parsed bytes of the body */
     struct sse sse;
     struct remote_answer answer;
     bool streaming;     /* the answer is an event stream */
-    uint64_t resume_ns; /* when the pause ends; 0 = no pause */
-    uint32_t failures;  /* failures in a row */
-    uint32_t empties;   /* empty answers so far */
-    uint32_t adapted;   /* how often a parameter was changed or dropped */
+    uint64_t resume_ns; /* end of the pause, or 0 */
+    uint32_t failures;  /* in a row */
+    uint32_t empties;
+    uint32_t adapted;
     struct turn turn;
-    uint64_t prompt_bound; /* tokens of the next prompt, at most; 0 = not counted yet */
+    uint64_t prompt_bound; /* most tokens of the next prompt; 0: not counted yet */
     bool queued;           /* counted in remote.queued */
 };
 
@@ -205,8 +203,8 @@ static uint64_t next_random(struct remote *r)
     return r->rng;
 }
 
-/* Pauses before the next request of the call, or ends the call if it failed too often. `asked` is
- * how many seconds the server asks to wait; -1 if it does not say. */
+/* Pauses before the next request, or ends the call after too many failures. `asked` is the pause in
+ * seconds that the server asks for, or -1. */
 static void pause_and_retry(struct author_call *c, const char *why, double asked)
 {
     struct remote *r = c->author->priv;
@@ -238,8 +236,7 @@ static void pause_and_retry(struct author_call *c, const char *why, double asked
     rc->resume_ns = now_ns() + pause;
 }
 
-/* Called when the server is overloaded. Makes all processes that use the server wait, so that not
- * each of them must get the same error before it waits. */
+/* The server is overloaded. Makes all processes wait, before each gets the error. */
 static void share_pause(struct author_call *c, double asked)
 {
     struct remote *r = c->author->priv;
@@ -272,8 +269,6 @@ static void set_queued(struct author_call *c, bool queued)
     rc->queued = queued;
 }
 
-/* The most tokens that the next prompt can have. The prompt includes the part of the reply that has
- * come so far. */
 static uint64_t bound_prompt(const struct author_call *c)
 {
     const char *const parts[] = {c->stable, c->turn, c->reply.text.buf};
@@ -294,8 +289,7 @@ static struct turn_used tokens_of(const struct author_reply *r)
                               .out = r->out_tokens};
 }
 
-/* Ends the turn and reports the tokens that this answer used. `before` holds the tokens that the
- * call had used before this answer. */
+/* Ends the turn. `before` holds the call's tokens before this answer. */
 static void give_turn_back(struct author_call *c, const struct turn_used *before)
 {
     struct remote_call *rc = c->priv;
@@ -310,8 +304,7 @@ static void give_turn_back(struct author_call *c, const struct turn_used *before
 
 /* ---- judging an answer ---------------------------------------------------------------------- */
 
-/* Appends the continuation, but leaves out text that it repeats, and a code fence that it opens
- * again. */
+/* Leaves out repeated text, and a code fence that is opened again. */
 static void append_continuation(struct strbuf *text, const char *more, size_t n)
 {
     size_t most = MIN(MIN(text->len, n), 2000);
@@ -335,14 +328,14 @@ static void append_continuation(struct strbuf *text, const char *more, size_t n)
     strbuf_add(text, more, n);
 }
 
-/* Replaces NUL characters, which a model may write. To C functions a NUL would end the text. */
+/* A NUL would end the text in C. */
 static void replace_nul(struct strbuf *text)
 {
     for (char *p = text->buf; (p = memchr(p, '\0', text->len - (size_t)(p - text->buf)));)
         *p = '?';
 }
 
-/* Adds the tokens of this answer to the call, and its text to the reply if keep_text. */
+/* Adds the answer's tokens, and if keep_text, its text. */
 static void take_answer(struct author_call *c, bool keep_text)
 {
     struct remote_call *rc = c->priv;
@@ -373,7 +366,7 @@ static void take_answer(struct author_call *c, bool keep_text)
     }
 }
 
-/* Asks for the rest of a reply that was cut off, or ends the call if that happened too often. */
+/* Ends the call if the reply was cut off too often. */
 static void continue_reply(struct author_call *c, const char *why)
 {
     struct remote_call *rc = c->priv;
@@ -401,9 +394,8 @@ static bool names(const char *text, const char *word)
     return strcasestr(text, word) != NULL;
 }
 
-/* Finds the model's own limit in a message such as "max_tokens is too large: 32000. This model
- * supports at most 16384 ...". The limit is the largest number below `asked`. Returns 0 if the
- * message is about something else. */
+/* Finds the model's limit in a message such as "max_tokens is too large: 32000. This model supports
+ * at most 16384 ...": the largest number below `asked`. Returns 0 if there is none. */
 static uint32_t token_limit_in(const char *m, uint32_t asked)
 {
     uint32_t most = 0;
@@ -437,8 +429,8 @@ static bool same_quirks(const struct remote_quirks *a, const struct remote_quirk
            a->no_cache_control == b->no_cache_control && a->no_system == b->no_system;
 }
 
-/* If an HTTP 400 or 422 says that one parameter was refused, changes or drops that parameter for
- * later requests, and adds a note to the reply. Returns false if it changes nothing. */
+/* If the error message names a parameter, changes or drops it for later requests. Returns false if
+ * it changes nothing. */
 static bool adapt(struct author_call *c)
 {
     struct remote *r = c->author->priv;
@@ -479,7 +471,6 @@ static bool is_quota(const struct remote_answer *a)
            names(a->error_text, "exceeded your current quota");
 }
 
-/* Decides what to do after an answer with another HTTP status than 200. */
 static void judge_status(struct author_call *c, int status)
 {
     struct remote *r = c->author->priv;
@@ -517,8 +508,7 @@ static void judge_status(struct author_call *c, int status)
     }
 }
 
-/* Decides what to do after an error inside a stream. Keeps the text that came before the error, if
- * no part of that text is missing. */
+/* An error inside a stream. Keeps the text before it, unless a part is missing. */
 static void judge_error_event(struct author_call *c)
 {
     struct remote *r = c->author->priv;
@@ -543,7 +533,6 @@ static void judge_error_event(struct author_call *c)
         pause_and_retry(c, why, -1);
 }
 
-/* Decides what to do after an answer without text. */
 static void judge_empty(struct author_call *c, const char *why)
 {
     struct remote_call *rc = c->priv;
@@ -563,8 +552,7 @@ static void too_big(struct author_call *c)
                 AUTHOR_MAX_REPLY);
 }
 
-/* Called after the answer's text was added to the reply. Ends the call if the reply is complete,
- * else asks for the rest. */
+/* Ends the call, or asks for the rest. */
 static void judge_text(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
@@ -581,7 +569,7 @@ static void judge_text(struct author_call *c)
         continue_reply(c, http_outcome_text(rc->t));
 }
 
-/* Decides what to do after an answer with status 200, once its events were read. */
+/* Status 200, and the events were read. */
 static void judge_stream(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
@@ -598,7 +586,7 @@ static void judge_stream(struct author_call *c)
         take_answer(c, false);
         author_fail(c, ERR_LIMIT, "the model refused to answer (content filter or refusal)");
     } else if (damaged) {
-        /* A piece of the text may be missing, so we keep none of it. */
+        /* A piece may be missing, so we keep no text. */
         take_answer(c, false);
         snprintf(why, sizeof why, "%u events of the stream could not be read", damaged);
         pause_and_retry(c, why, -1);
@@ -619,7 +607,7 @@ static void judge_stream(struct author_call *c)
     }
 }
 
-/* Decides what to do after an answer with status 200 that is not an event stream. */
+/* Status 200, but not an event stream. */
 static void judge_plain(struct author_call *c)
 {
     struct remote *r = c->author->priv;
@@ -645,12 +633,11 @@ static void judge_plain(struct author_call *c)
     pause_and_retry(c, why, -1);
 }
 
-/* Takes the error message from the body. Most servers send {"error": {...}}, servers made with
- * FastAPI send {"detail": "..."}, and others send {"message": "..."}. */
+/* Servers send {"error": {...}}, {"message": "..."} or, with FastAPI, {"detail": "..."}. */
 static void set_error_of_body(struct remote_answer *a, const json_t *j)
 {
     const json_t *e = json_object_get(j, "error"), *detail = json_object_get(j, "detail");
-    if (json_is_array(detail)) /* FastAPI lists what is wrong with a request's fields */
+    if (json_is_array(detail)) /* one entry for each wrong field */
         detail = json_object_get(json_array_get(detail, 0), "msg");
     if (e || detail)
         remote_set_error(a, e ? e : detail);
@@ -695,7 +682,7 @@ static void judge_answer(struct author_call *c)
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* Sends the next request if its turn has come. Returns -1 if it cannot be sent. */
+/* Returns -1 if the request cannot be sent. */
 static int try_send(struct author_call *c, struct err *err)
 {
     struct remote *r = c->author->priv;
@@ -741,7 +728,6 @@ int remote_start(struct author_call *c, struct err *err)
     return try_send(c, err);
 }
 
-/* Passes the bytes that have arrived on to the parser of events. */
 static void feed(struct author_call *c)
 {
     struct remote_call *rc = c->priv;

@@ -8,8 +8,7 @@
  *                   └──── PAUSE <──────┤ a parameter this model refuses .. again without it
  *                                      └ key, model, quota, refusal ...... fail, saying what to do
  *
- * struct remote_protocol says how to build a request and how to read one event. A protocol never
- * retries; remote.c does.
+ * struct remote_protocol builds requests and reads events; only remote.c retries.
  */
 #ifndef AUTHOR_REMOTE_H
 #define AUTHOR_REMOTE_H
@@ -21,22 +20,19 @@
 #include "author/author.h"
 #include "base/strbuf.h"
 
-/* Parameters that the server refused or limited. The author's later requests leave them out or
- * change them. */
+/* How later requests must differ, because the server refused or limited a parameter. */
 struct remote_quirks {
-    bool legacy_max_tokens; /* openai: send max_tokens, not max_completion_tokens */
-    uint32_t most_tokens;   /* the model's cap on one reply; 0 = not known */
+    bool legacy_max_tokens; /* openai: max_tokens instead of max_completion_tokens */
+    uint32_t most_tokens;   /* the model's cap on one reply; 0 if not known */
     bool no_max_tokens;
     bool no_temperature;
     bool no_stream_options;
     bool no_cache_control;
-    /* Send no system message. The stable part of the prompt (author.h) goes into the user's
-     * message. */
+    /* The stable part of the prompt (author.h) goes into the user's message. */
     bool no_system;
 };
 
-/* The content of one answer. An event sets the token counts and never adds to them, so a repeated
- * event changes nothing. */
+/* One answer. Events set token counts and never add to them, so a repeated event is harmless. */
 struct remote_answer {
     struct strbuf text;
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
@@ -46,19 +42,17 @@ struct remote_answer {
     bool error;
     char error_type[64];
     char error_text[320];
-    uint32_t malformed; /* how many events broke the protocol */
+    uint32_t malformed; /* events that broke the protocol */
 };
 
 struct remote_protocol {
-    /* `key_env` and `base_env` are the environment variables for the key and for the server's
-     * address. `default_base` is the address if base_env is not set. `path` is added to the
-     * address. */
+    /* Environment variables of the key and of the server's address, the default address, and the
+     * path after the address. */
     const char *key_env, *base_env, *default_base, *path;
-    bool legacy_elsewhere; /* send max_tokens to all servers except default_base */
-    /* Writes at most 4 HTTP headers. One of them holds the key. */
+    bool legacy_elsewhere; /* legacy_max_tokens for all servers except default_base */
+    /* Writes at most 4 HTTP headers, one with the key. */
     void (*headers)(const char *key, char *const lines[4], size_t line_size);
-    /* Makes the body of a request. `partial` is the reply so far, which was cut off; NULL if there
-     * is none. */
+    /* `partial` is the reply so far, which was cut off, or NULL. */
     json_t *(*body)(const struct author_call *c, const struct remote_quirks *q,
                     const char *partial);
     void (*event)(struct remote_answer *a, const char *event, const json_t *j);
@@ -79,12 +73,11 @@ void remote_end(struct author_call *c);
     "Your reply was cut off. Go on exactly where it stopped, repeating nothing and adding " \
     "no remark."
 
-/* Helpers for protocols. remote_add_message replaces the bytes of `text` that are not UTF-8. */
+/* Replaces bytes of `text` that are not UTF-8. */
 void remote_add_message(json_t *messages, const char *role, const char *text);
-/* How many tokens a reply may have: the number that the call asks for, or the model's own limit if
- * that is lower. */
+/* The most tokens of a reply: what the call asks for, or the model's cap if that is lower. */
 uint32_t remote_max_tokens(const struct author_call *c, const struct remote_quirks *q);
-/* These accept a NULL object. */
+/* The object may be NULL. */
 const char *remote_str(const json_t *obj, const char *key); /* "" if absent or not a string */
 bool remote_uint(const json_t *obj, const char *key, uint64_t *out);
 void remote_set_error(struct remote_answer *a, const json_t *error_object);

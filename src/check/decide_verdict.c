@@ -1,5 +1,4 @@
-/* decide_verdict.c - the rules that turn the facts of a job into a verdict. See
- * decide_verdict.h. */
+/* decide_verdict.c - the rules that turn the facts of a job into a verdict (decide_verdict.h). */
 #include "check/decide_verdict.h"
 
 #include <math.h>
@@ -40,8 +39,7 @@ static bool hidden(const struct check_input *in, uint32_t c)
     return in->cases[c].role == ROLE_HELDOUT;
 }
 
-/* Replaces each number in a text about a held-out shape by '#'. Authors must not know held-out
- * shapes, and indices and counts would reveal them. Names that contain digits stay. */
+/* Replaces numbers by '#', because they would reveal a held-out shape. Names keep their digits. */
 static const char *without_numbers(struct verdict *v, const char *text)
 {
     char *out = arena_strdup(&v->arena, text ? text : ""), *w = out;
@@ -61,8 +59,7 @@ static const char *without_numbers(struct verdict *v, const char *text)
     return out;
 }
 
-/* Returns a text such as "smoke:0 (M=4 N=7)", or only the case's name if it has no shape. A
- * held-out shape is not named. */
+/* Such as "smoke:0 (M=4 N=7)". Does not name a held-out shape. */
 static const char *where(struct verdict *v, const struct check_input *in, uint32_t c)
 {
     const struct check_case *k = &in->cases[c];
@@ -77,27 +74,23 @@ static const char *where(struct verdict *v, const struct check_input *in, uint32
 
 struct call_ctx {
     const struct check_input *in;
-    uint32_t c, k; /* the index of the case, and of the call in it */
+    uint32_t c, k;
     const struct result_call *r;
     const struct job_case *jc;
     const struct result_case *rc;
-    bool first_ok; /* the case's first verified call was right */
+    bool first_ok; /* the first verified call was right */
     struct verdict_workload *w;
 };
 
-/* The error budget of an output (job_buffer.budget) limits its rms error. It applies if at least
- * BUDGET_MIN_ELEMS elements were compared, because fewer elements say nothing about the precision.
- * A sample of blocks gets BUDGET_OF_SAMPLE times the budget, because its elements may come from a
- * few rows with similar errors. */
+/* job_buffer.budget limits an output's rms error. Fewer than BUDGET_MIN_ELEMS elements say nothing
+ * about the precision. A sample of blocks may lie in a few rows with similar errors, so its budget
+ * is BUDGET_OF_SAMPLE times as large. */
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
-/* result_call.most_written is a generous estimate of the share of an output that all blocks
- * together write. If it is below this limit, we conclude that the kernel leaves a part of the
- * output unwritten. The limit is below 1 because of the poison, the pattern that fills the output
- * before a call. An element that holds the poison after the call looks unwritten. A right element
- * of one byte equals the poison by chance once in 256 times. If all blocks ran, the estimate is
- * more exact, and the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is then uncertain only
- * because we look at some pieces (of 1024 bytes) of the output, not at all of it. */
+/* most_written is a generous estimate of the share of an output that all blocks together write.
+ * Below this limit, the kernel leaves a part unwritten. An element counts as unwritten if it holds
+ * the poison, a pattern that we write before the call. The limit is below 1 because one right byte
+ * in 256 equals the poison by chance. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
@@ -113,8 +106,8 @@ static const char *what_is_wrong(const struct call_ctx *x, const struct result_c
     return enough && !(cmp->rms_ratio <= allowed) ? "budget" : NULL;
 }
 
-/* True if the next call, with the same data in a fresh module, was wrong too. Then neither an
- * earlier call nor a clock causes the error; the call's data alone does. */
+/* True if the same data in a fresh module was wrong too. Then no earlier call and no clock causes
+ * the error. */
 static bool wrong_when_fresh(const struct call_ctx *x)
 {
     if (x->k + 1 >= x->rc->ncalls)
@@ -143,15 +136,13 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
         return V_MISMATCH;
     case FIND_INPUT:
         return V_CHEAT;
-    default: /* FIND_UNINIT, FIND_RACE, FIND_BARRIER, FIND_ASYNC, FIND_OTHER. The callers handle
-              * FIND_UNSUPPORTED and FIND_NOTE, which do not lower the verdict. */
+    default: /* callers handle FIND_UNSUPPORTED and FIND_NOTE */
         return V_UNSAFE;
     }
 }
 
-/* True if the sanitizer had a finding that can make the result of this call depend on the order of
- * threads. The sanitizer does not watch calls that run only a sample of blocks. So if this is such
- * a call, a finding in another case counts too. */
+/* True if the sanitizer found a reason why the result may depend on the order of threads. It does
+ * not watch calls with a sample of blocks. For these, findings of all cases count. */
 static bool has_cause(const struct call_ctx *x)
 {
     const struct check_input *in = x->in;
@@ -165,8 +156,7 @@ static bool has_cause(const struct call_ctx *x)
     return false;
 }
 
-/* Appends the text about the wrong output to the summary, which already names the sanitizer's
- * finding. The finding comes first, because it is the cause that the author must repair. */
+/* The summary keeps the finding first, because the author must repair that. */
 static void add_consequence(struct verdict *v, const struct call_ctx *x, const char *story)
 {
     static const char lead[] = "; so the result is wrong on ";
@@ -175,9 +165,8 @@ static void add_consequence(struct verdict *v, const struct call_ctx *x, const c
             arena_printf(&v->arena, "%s%s%s: %s", v->summary, lead, where(v, x->in, x->c), story);
 }
 
-/* Chooses the detector for a wrong output by the kind of call: timed, with one changed input
- * element, or after earlier calls. An output over the error budget keeps the detector `budget`,
- * because a low precision shows in every kind of call. */
+/* Chooses the detector by the kind of call. `budget` stays, because a low precision shows in every
+ * kind. */
 static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
                         const struct result_compare *cmp, const char *story)
 {
@@ -227,7 +216,6 @@ static void note_workload(struct call_ctx *x, struct verdict *v, const struct re
     }
 }
 
-/* Writes an element number as an index: "[3, 17]". */
 static void add_index(struct strbuf *sb, const struct job_buffer *b, uint64_t elem)
 {
     int64_t idx[8] = {0};
@@ -282,7 +270,6 @@ static const char *tell_unwritten(struct verdict *v, const struct call_ctx *x,
                         cmp->pattern ? cmp->pattern : "");
 }
 
-/* Returns true if the output was right. */
 static bool check_compare(struct verdict *v, struct call_ctx *x, const struct result_compare *cmp)
 {
     const struct job_buffer *b = &x->jc->buffers[cmp->buffer];
@@ -306,8 +293,8 @@ static bool check_compare(struct verdict *v, struct call_ctx *x, const struct re
     return false;
 }
 
-/* Returns false if the truth of a whole output was computed, but a call compared fewer elements
- * than the output has. Then the task's reference leaves some elements undefined. */
+/* Returns false if the reference leaves some elements undefined. Then a call compares fewer
+ * elements than the output has, although the truth of all was computed. */
 static bool all_is_defined(const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
@@ -329,7 +316,7 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
     const struct check_input *in = x->in;
     const struct result_call *r = x->r;
     if (r->status != RESULT_OK)
-        return; /* check_status() reports a call that failed */
+        return; /* check_status() reports it */
     const char *damage = hidden(in, x->c) ? without_numbers(v, r->damage)
                          : r->damage      ? r->damage
                                           : "";
@@ -373,11 +360,11 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
 #define TELL_UNVERIFIED \
     "the output was not verified, since blocks that were not run may contribute to it"
 
-/* A verdict states the probability that Hone finds an error that affects TOLD_SHARE of the blocks
- * or rows. If Hone verified only a sample, the verdict states at most NEVER_CERTAIN percent. */
+/* Verdicts state the probability of finding an error in TOLD_SHARE of the blocks or rows; for a
+ * sample, at most NEVER_CERTAIN percent. */
 static const double TOLD_SHARE = 0.01, NEVER_CERTAIN = 99.9999;
 
-/* Returns a text such as "12.3" or "99.999". Never rounds up to 100. */
+/* Never rounds up to 100. */
 static const char *percent(struct verdict *v, double pct)
 {
     for (int digits = 0; digits < 6; digits++) {
@@ -388,10 +375,7 @@ static const char *percent(struct verdict *v, double pct)
     return arena_printf(&v->arena, "%.2g", pct);
 }
 
-/* If only a part of the call's results was compared with the truth, records in w how large that
- * part was. Also records the probability that this part shows an error that affects 1% of the
- * blocks or rows.
- */
+/* Records how much was compared, and the probability that an error is found (TOLD_SHARE). */
 static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
                       const struct result_call *r, uint64_t seed)
 {
@@ -432,10 +416,8 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
     }
 }
 
-/* Notes how much of the workload's output the call compared with the truth, which the oracle (the
- * compiled reference) computes. An oracle may leave elements undefined, and these are not compared.
- * So a call counts as verified whole if the whole truth was computed, even if fewer elements were
- * compared. */
+/* A reference may leave elements undefined, and these are not compared. So a call counts as whole
+ * if the truth of all elements was computed. */
 static void note_verified(struct verdict_workload *w, const struct job_case *jc,
                           const struct result_call *r)
 {
@@ -453,7 +435,6 @@ static void note_verified(struct verdict_workload *w, const struct job_case *jc,
     w->verified_pct = MAX(w->verified_pct, pct);
 }
 
-/* Judges the calls of a case, and fills its workload in the verdict. */
 static void check_case(struct verdict *v, const struct check_input *in, uint32_t c,
                        struct verdict_workload *w)
 {
@@ -494,8 +475,7 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
 
 /* ---- the whole job ---- */
 
-/* Returns the kind of verdict that follows from how the job run ended. V_UNJUDGED means that Hone
- * or the machine ended it. */
+/* V_UNJUDGED: Hone or the machine ended the run. */
 static enum verdict_kind kind_of_status(enum result_status status)
 {
     static const enum verdict_kind kinds[] = {
@@ -527,8 +507,7 @@ static void check_status(struct verdict *v, const struct check_input *in)
                 story);
 }
 
-/* For a job run that Hone or the machine ended early. If Hone saw a mistake of the candidate before
- * that end, the mistake decides the verdict. Otherwise the candidate is unjudged. */
+/* Hone or the machine ended the run. A candidate without a mistake so far is unjudged. */
 static void check_early_end(struct verdict *v, const struct check_input *in)
 {
     const char *why = in->result->message;
@@ -548,15 +527,14 @@ static void check_early_end(struct verdict *v, const struct check_input *in)
     v->summary = arena_strdup(&v->arena, why);
 }
 
-/* Returns the plan's name for the kernel of a finding. */
+/* The plan's name for the kernel. */
 static const char *kernel_label(const struct check_input *in, const struct result_finding *f)
 {
     const struct job_case *c = &in->job->cases[f->case_index];
     return c->nprograms ? job_kernel_label(c->programs, f->kernel) : f->kernel;
 }
 
-/* Returns whether the verdict already has this finding: the same kind at the same line of the same
- * kernel. If it has and `count` is true, adds f->count to the count of that finding. */
+/* Whether the verdict has a finding of this kind, kernel and line. If `count`, counts it there. */
 static bool found_before(struct verdict *v, const struct check_input *in,
                          const struct result_finding *f, bool count)
 {
@@ -568,7 +546,6 @@ static bool found_before(struct verdict *v, const struct check_input *in,
     return false;
 }
 
-/* Returns "at line 7 of", or "in" if the line is not known. */
 static const char *line_of(struct verdict *v, uint32_t line)
 {
     return line ? arena_printf(&v->arena, "at line %u of", line) : "in";
@@ -601,8 +578,7 @@ static void check_finding(struct verdict *v, const struct check_input *in,
                     hidden(in, c) ? "" : f->text);
 }
 
-/* Adds a note to the warnings, once for each kernel and line. Notes of held-out shapes are left
- * out: they are not needed for a repair, and their numbers would reveal the shape. */
+/* Warns once for each kernel and line. Skips held-out shapes: numbers would reveal them. */
 static void check_note(struct verdict *v, const struct check_input *in, uint32_t i)
 {
     const struct result_finding *f = &in->result->findings[i];
@@ -633,8 +609,7 @@ void check_findings(struct verdict *v, const struct check_input *in)
         }
 }
 
-/* Tests the task's data: if an output of zeros would pass, the data cannot show errors, and we
- * warn. */
+/* Warns if zeros would pass: then the task's data cannot show errors. */
 static void check_probes(struct verdict *v, const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases; c++) {
@@ -652,8 +627,7 @@ static void check_probes(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* A kernel that prints a little gets a warning. A kernel whose printed text fills the buffer is
- * rejected, because endless output could harm the machine or the times. */
+/* Endless output could harm the machine or the times. */
 static void check_printf(struct verdict *v, const struct check_input *in)
 {
     size_t n = in->result->printf_text ? strlen(in->result->printf_text) : 0;
@@ -666,8 +640,7 @@ static void check_printf(struct verdict *v, const struct check_input *in)
             arena_strdup(&v->arena, "the kernel prints; its times include the printing");
 }
 
-/* Looks for calls that should have been verified but were not compared, because their outputs did
- * not fit into memory. If there is one, a candidate that would pass is unjudged. */
+/* A candidate that would pass is unjudged if an output did not fit into memory. */
 static void check_unverified(struct verdict *v, const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
@@ -694,8 +667,7 @@ static void check_unverified(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* True if a checked case launches the kernel, or if the job has no checked cases because it only
- * measures times. */
+/* True also if the job has no checked cases. */
 static bool launched_where_checked(const struct check_input *in, const char *kernel)
 {
     bool any = false;
@@ -711,7 +683,6 @@ static bool launched_where_checked(const struct check_input *in, const char *ker
     return !any;
 }
 
-/* True if the candidate ran on a sample of blocks and none of their results was compared. */
 static bool ran_unverified(const struct result_case *rc)
 {
     bool sampled = false;
@@ -726,8 +697,8 @@ static bool ran_unverified(const struct result_case *rc)
     return sampled;
 }
 
-/* Warns about timed results that were not verified. Does not lower the verdict: on the emulator not
- * every timed call can be verified, and honest plans may have kernels for large shapes only. */
+/* Only warns: the emulator cannot verify every timed call, and honest plans may have kernels for
+ * large shapes only. */
 static void check_timed_results(struct verdict *v, const struct check_input *in)
 {
     uint32_t n = 0, first = 0;

@@ -17,8 +17,7 @@
 
 /* ---- where things are ------------------------------------------------------------------------ */
 
-/* Returns the folder of the data set, which is "set" for "set/definitions/norm/x.json". NULL if the
- * path has no folder definitions/. */
+/* Returns "set" for "set/definitions/norm/x.json"; NULL if the path has no folder definitions/. */
 static char *root_of(const char *path)
 {
     static const char folder[] = "definitions/";
@@ -31,7 +30,6 @@ static char *root_of(const char *path)
     return at == path ? xstrdup(".") : xstrndup(path, (size_t)(at - path - 1));
 }
 
-/* Finds a file by its name in a folder and the folders inside it. */
 static char *find_file(const char *dir, const char *name, unsigned depth)
 {
     struct name_vec names = VEC_INIT;
@@ -205,8 +203,8 @@ const struct definition_workload *definition_largest(const struct definition *d)
     return found;
 }
 
-/* Reads a scalar that the command line gives, such as "eps=1e-5". Returns 1 if `given` has the
- * scalar, 0 if not, -1 if its value is not a number. */
+/* `given` has texts such as "eps=1e-5". Returns 1 if it has the scalar, 0 if not, -1 if the value
+ * is not a number. */
 static int given_scalar(const char *name, const char *const *given, size_t n, double *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -220,7 +218,7 @@ static int given_scalar(const char *name, const char *const *given, size_t n, do
     return 0;
 }
 
-/* Sets *out to the value of a scalar in a workload. Returns false if the workload gives none. */
+/* Returns false if the workload gives no value. */
 static bool scalar_in(const struct definition_workload *w, const char *name, double *out)
 {
     const json_t *v = json_object_get(json_object_get(w->inputs, name), "value");
@@ -240,7 +238,7 @@ static void note(json_t *notes, const char *fmt, ...)
     strbuf_release(&text);
 }
 
-/* Drops the workloads in which the scalar has another value, unless that would leave none. */
+/* Drops the workloads with another value, unless that would leave none. */
 static void keep_workloads_with(struct definition *d, const char *name, double value, json_t *notes)
 {
     size_t n = d->workloads.n, kept = 0;
@@ -286,18 +284,17 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-#define MOST_READ (UINT64_C(1) << 22) /* the most elements of one tensor that are looked at */
+#define MOST_READ (UINT64_C(1) << 22) /* elements of a tensor that we look at */
 
-/* The files of all workloads tell us this about one input. */
+/* What the files of all workloads say about one input. */
 struct input_facts {
-    /* These describe the finite elements that were looked at. `squares` is the sum of their
-     * squares. */
+    /* Of the finite elements that we looked at; `squares` is the sum of their squares. */
     double least, most, sum, squares;
-    uint64_t n;   /* how many finite elements were looked at */
-    bool is_csr;  /* the input holds row pointers in every workload: see is_row_pointers() */
-    bool is_perm; /* in every workload, each number below the input's length occurs once */
-    size_t total; /* only if is_csr: the axis whose size is the last element */
-    /* Bit a is set if, in every workload, all elements are less than the size of axis a. */
+    uint64_t n;   /* number of these elements */
+    bool is_csr;  /* row pointers in every workload (is_row_pointers()) */
+    bool is_perm; /* a permutation of 0 to length - 1 in every workload */
+    size_t total; /* if is_csr: the axis whose size is the last element */
+    /* Bit a: in every workload, all elements are less than the size of axis a. */
     uint64_t below;
 };
 
@@ -315,8 +312,7 @@ static bool is_permutation(const struct safetensor *t, size_t size)
     return good;
 }
 
-/* Row pointers begin with 0 and never fall. Their last element is the size of a variable axis. Sets
- * *axis to the number of that axis. */
+/* Row pointers begin with 0, never fall, and end with the size of a variable axis; sets *axis. */
 static bool is_row_pointers(const struct definition *d, const struct definition_workload *w,
                             const struct safetensor *t, size_t size, size_t *axis)
 {
@@ -362,7 +358,7 @@ static void look_at(const struct definition *d, const struct definition_workload
     f->total = axis;
 }
 
-/* Whether the path stays within the data set. */
+/* The path must stay within the data set. */
 static bool path_is_inside(const char *path)
 {
     return *path && *path != '/' && !str_eq(path, "..") && !str_starts(path, "../") &&
@@ -385,7 +381,7 @@ static int look_at_file(const struct definition *d, const struct definition_work
     int rc = safetensors_open(&s, full, err);
     free(full);
     if (rc < 0 && err)
-        err->kind = ERR_INPUT; /* if the file is missing, the data set is wrong */
+        err->kind = ERR_INPUT; /* a missing file is an error of the data set */
     if (rc < 0)
         return err_prefix(err, "input '%s'", x->name);
     rc = safetensors_find(&s, key, &t, err);
@@ -406,9 +402,8 @@ static int look_at_file(const struct definition *d, const struct definition_work
     return rc;
 }
 
-/* Returns the `init` of an input that no workload has in a file. Floats are normally distributed.
- * Integers have both signs: they are not indices, because FlashInfer-Bench gives indices in files.
- */
+/* For an input that no workload has in a file. Integers have both signs: they are not indices,
+ * which FlashInfer-Bench gives in files. */
 static json_t *random_init(enum dtype t)
 {
     if (t == DT_BOOL)
@@ -419,9 +414,8 @@ static json_t *random_init(enum dtype t)
     return json_pack("{s:s, s:f, s:f}", "dist", "normal", "mean", 0.0, "std", 1.0);
 }
 
-/* Returns the variable axis that the integers seem to index. All integers must be below its size,
- * and it must be the first dimension of a float input. Of several such axes, returns the one with
- * the least size. Returns NULL if there is none. */
+/* Returns the variable axis that the integers seem to index, or NULL. All integers are below its
+ * size, and it is the first dimension of a float input. Of several, returns the smallest. */
 static const char *indexed_axis(const struct definition *d, const struct input_facts *f)
 {
     const struct definition_workload *w = definition_largest(d);
@@ -458,7 +452,7 @@ static json_t *init_like(const struct definition *d, const struct input_facts *f
     }
     if (!dtype_is_float(t))
         return json_pack("{s:s, s:f, s:f}", "dist", "int", "min", f->least, "max", f->most);
-    if (span == 0) /* with a constant input, a kernel that ignores the input would pass */
+    if (span == 0) /* constant data would let a kernel pass that ignores it */
         return json_pack("{s:s, s:f, s:f}", "dist", "uniform", "min", f->least - 0.25, "max",
                          f->least + 0.25);
     if (f->n < 16 || fabs(std * sqrt(12) / span - 1) < 0.12)

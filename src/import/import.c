@@ -17,15 +17,14 @@
 #include "torch/task.h"
 
 #define MAX_TRACES 4
-#define MAX_SHAPES 3       /* prove_tolerance() uses at most this many shapes */
-#define MAX_FLOPS 20000000 /* limit on the flops of these shapes, except the first */
-/* If the model of rounding errors allows errors that are too large, Hone chooses other sizes. Every
- * variance is then taken over at least 16 elements, and if that is not enough, over at least 64. */
+#define MAX_SHAPES 3       /* shapes in prove_tolerance() */
+#define MAX_FLOPS 20000000 /* of a shape after the first */
+/* If the tolerance is too loose, Hone chooses sizes with more elements in each variance: first the
+ * least, then the most. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
-/* Makes the task's name from the file, or from the member of the file that is imported. The file
- * "path/12_Gemm.py" gives "12_Gemm"; the member "swiglu" of "ops.py" gives "swiglu". Characters
- * that a task's name may not have become '_'. */
+/* "path/12_Gemm.py" gives "12_Gemm"; the member "swiglu" of "ops.py" gives "swiglu". Forbidden
+ * characters become '_'. */
 static char *name_of(const char *file, const char *member)
 {
     const char *base = strrchr(file, '/');
@@ -53,9 +52,8 @@ static int write_files(const char *dir, const struct import_files *f, struct err
     return rc;
 }
 
-/* Runs the task's graph with random rounding, at the first shape and at up to two more that take
- * little time. The errors must be within the tolerance, and the largest error must not be far below
- * it. */
+/* Runs the graph with random rounding, at the first shape and at up to two cheap ones. The errors
+ * must be within the tolerance, and not far below it. */
 static int prove_tolerance(const struct task *t, const char *oracle_so, struct import_report *r,
                            struct err *err)
 {
@@ -93,9 +91,9 @@ static int prove_tolerance(const struct task *t, const char *oracle_so, struct i
     return rc;
 }
 
-/* Checks the task as `hone task check` does. If with_torch is true, also compares the oracle (the
- * compiled reference) with PyTorch. Then checks the tolerance. `so` is the path of the oracle's
- * shared object. prove() builds the object if it is not there yet. */
+/* Checks the task as `hone task check` does, then its tolerance. If with_torch, also compares its
+ * oracle (the compiled reference) with PyTorch. Builds the oracle's shared object `so` if it is
+ * missing. */
 static int prove(struct importer *im, const char *dir, const char *so, bool with_torch,
                  struct import_report *r, struct err *err)
 {
@@ -140,7 +138,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether the message names the axis. With `divided`, only a name beside a division sign counts. */
+/* With `divided`, only a name beside a division sign counts. */
 static bool names(const char *message, const char *axis, bool divided)
 {
     size_t len = axis ? strlen(axis) : 0;
@@ -151,9 +149,9 @@ static bool names(const char *message, const char *axis, bool divided)
     return false;
 }
 
-/* Adds to `fixed` the axes that an error message names beside a division sign. A size that Hone
- * cannot follow nearly always has a division. If there are no such axes, adds all axes that the
- * message names. Returns false if it adds no axis. */
+/* Adds to `fixed` the axes that the error message names beside a division sign, because divisions
+ * are what Hone usually cannot follow. If there are none, adds all axes in the message. Returns
+ * false if there are none either. */
 static bool fix_named(const json_t *found, const char *message, json_t *fixed)
 {
     const json_t *axes = json_object_get(json_object_get(found, "graph"), "axes");
@@ -168,9 +166,8 @@ static bool fix_named(const json_t *found, const char *message, json_t *fixed)
     return json_array_size(fixed) > before;
 }
 
-/* Traces the module and writes its task. Hone's rules may be unable to follow a size: for example,
- * they cannot prove that a reshape keeps the number of elements. Then Hone makes the axes of this
- * size constant, and traces the module again. */
+/* If Hone cannot follow a size, for example through a reshape, it makes the axes of this size
+ * constant and traces again. */
 static json_t *trace_and_write(const struct trace_request *rq, const char *name,
                                const struct import_choice *how, struct import_files *f,
                                struct err *err)
@@ -194,8 +191,7 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
     return found;
 }
 
-/* Changes *how after a failed proof, as write_and_prove() says. Returns false if there is nothing
- * to change. */
+/* Returns false if nothing is left to change. */
 static bool change_choice(const struct importer *im, const struct import_files *f,
                           const struct import_report *r, struct import_choice *how)
 {
@@ -210,8 +206,7 @@ static bool change_choice(const struct importer *im, const struct import_files *
     return true;
 }
 
-/* Returns the path of the shared object of this reference.c. Tasks that differ only in their
- * workloads have the same object. The caller frees the path. */
+/* Tasks with equal references share the object. The caller frees the path. */
 static char *object_path(const char *dir, const struct strbuf *reference)
 {
     char hash[HASH_HEX];
@@ -220,11 +215,9 @@ static char *object_path(const char *dir, const struct strbuf *reference)
 }
 
 /* Writes and proves the task. If that fails, makes one of these changes and tries again:
- *  1. If PyTorch refuses a shape, Hone chooses no sizes of 1, because batch statistics of one value
- *     are an error.
- *  2. If the model of rounding errors is too loose, Hone chooses sizes with more elements in each
- *     variance.
- *  3. If a wrong answer would pass, Hone marks the task as "degenerate". */
+ *  1. PyTorch refuses a shape: no sizes of 1, because batch statistics of one value are an error.
+ *  2. The tolerance is too loose: more elements in each variance.
+ *  3. A wrong answer would pass: the task is marked as "degenerate". */
 static int write_and_prove(struct importer *im, const struct trace_request *rq, const json_t *found,
                            struct import_files *f, struct import_report *r, struct err *err)
 {
@@ -247,8 +240,7 @@ static int write_and_prove(struct importer *im, const struct trace_request *rq, 
     return rc;
 }
 
-/* Adds a note to the report and frees its text. Copies the list of notes first, because r->notes
- * may be the list of the trace's answer. */
+/* Frees the text. Copies the list, because the trace's answer may own it. */
 static void add_note(struct import_report *r, char *text)
 {
     json_t *notes = r->notes ? json_copy(r->notes) : json_array();
@@ -258,11 +250,9 @@ static void add_note(struct import_report *r, char *text)
     r->notes = notes;
 }
 
-/* Refuses to write over a task that somebody else made. Hone may replace only a task that it
- * imported from the same file before. It recognises such a task by the description. But a task that
- * was imported from a definition (definition.h) may keep its reference in Python and the
- * definition's own description. Hone recognises that task by its tolerance, which a definition does
- * not have. */
+/* Hone may replace only a task that it imported from the same file, as the description shows. A
+ * task from a definition (definition.h) may have its own description and a reference in Python.
+ * Hone knows it by its tolerance, which a definition lacks. */
 static int check_folder(const char *dir, const struct trace_request *rq, bool *replaces,
                         struct err *err)
 {

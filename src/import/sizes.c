@@ -1,4 +1,4 @@
-/* sizes.c - draws shapes that satisfy the graph's conditions, and keeps the best. See sizes.h. */
+/* sizes.c - draws shapes that satisfy the graph's conditions, and keeps the best (sizes.h). */
 #include "import/sizes.h"
 
 #include <math.h>
@@ -11,28 +11,25 @@
 #include "task/task.h"
 
 #define TRIALS 6000
-/* The most that a shape may cost (struct size_point), and the most elements that one of its tensors
- * may have. */
-#define SMOKE_COST 3e6   /* Hone's GPU emulator runs such a shape in well under a second */
-#define CHECK_COST 1.5e8 /* the oracle runs such a shape in about a second */
+/* Limits on a shape's cost and on its largest tensor. */
+#define SMOKE_COST 3e6   /* the emulator runs it in well under a second */
+#define CHECK_COST 1.5e8 /* the reference runs it in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
-/* By how much the score of merit() falls if a norm or softmax is taken over one element. That is
- * more than good sizes can add. */
+/* merit() subtracts this for a constant result; good sizes can add less. */
 #define CONSTANT_COSTS 50
-/* A deep network may compute a variance in every layer, for example in batch norms. If DEEP or more
- * layers do so, Hone chooses sizes at which each variance has at least DEEP_STATISTICS elements.
- * With fewer elements, such a network has never had a useful tolerance. */
+/* If at least DEEP variances follow each other, each must have this many elements. With fewer, such
+ * a network never had a useful tolerance. */
 enum { DEEP = 8, DEEP_STATISTICS = 16 };
-#define MAX_SHRINKS 100 /* a step shrinks sizes by a fifth; 100 steps leave 2e-10 of a size */
+#define MAX_SHRINKS 100 /* each by a fifth: 2e-10 of a size is left */
 
-/* Sizes at which kernels often go wrong, and small ones that are cheap to run. */
+/* Sizes at which kernels often go wrong, and cheap ones. */
 static const int64_t likely[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  12,
                                  13,  15,  16,  17,  20,  24,  28,  31,  32,  33,  36,
                                  40,  48,  56,  63,  64,  65,  72,  80,  96,  97,  100,
                                  112, 127, 128, 129, 130, 160, 192, 224, 255, 256, 257};
 
-/* The number of elements that a variance is taken over, and the least that this number may be. */
+/* A variance's number of elements, and its lower limit. */
 struct least_size {
     const struct dim *n;
     int64_t least;
@@ -40,24 +37,23 @@ struct least_size {
 
 struct search {
     struct graph *g;
-    size_t n; /* the number of axes */
+    size_t n; /* axes */
     const int64_t *original;
     struct size_limits limits;
-    /* For each axis: its size is a multiple of `multiple`, and at least `least`. */
+    /* Of each axis: the step between sizes, and the least size. */
     int64_t *multiple, *least;
     VEC(struct expr *) guards;
-    VEC(const struct dim *) positive; /* sizes to check, because they could be below 1 */
+    VEC(const struct dim *) positive; /* sizes that could be below 1 */
     VEC(const struct dim *) flops;
-    VEC(const struct value *) values; /* the values that an output needs */
+    VEC(const struct value *) values; /* values that an output needs */
     VEC(struct least_size) statistics;
-    /* How many elements each variance, layer_norm and softmax combines. */
+    /* Numbers of elements that a variance, layer_norm or softmax combines. */
     VEC(const struct dim *) lengths;
 };
 
 /* ---- what a shape must satisfy --------------------------------------------------------------- */
 
-/* Whether the size is a sum of products, without a division, remainder, subtraction or minimum.
- * Then it is at least 1, because every axis is at least 1. */
+/* A sum of products is at least 1, because every axis is. */
 static bool always_positive(const struct dim *d)
 {
     return d->is_number ? d->value >= 1 : !strpbrk(d->text, "-/%") && !strstr(d->text, "min");
@@ -103,7 +99,6 @@ static double elements(const struct dim *const *shape, uint32_t rank, const int6
     return n;
 }
 
-/* Returns the number of elements of the largest input or output. */
 static double largest_tensor(const struct search *s, const int64_t *axes)
 {
     double most = 0;
@@ -128,10 +123,9 @@ static double cost_of(const struct search *s, const int64_t *axes)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Returns the least step by which axis i can change alone. For example, it is 8 if the number of
- * channels must be a multiple of 8. Tries the steps 1 to 8 and all divisors of the original value
- * that are at most 4096. A step fits if its next smaller multiples, at most four, are all allowed.
- * Returns the original value if no step fits. */
+/* Returns the least step by which axis i can change alone, such as 8 for channels. Tries 1 to 8 and
+ * the divisors of the original up to 4096. A step fits if its next smaller multiples, at most four,
+ * are allowed. Returns the original if none fits. */
 static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], best = keep;
@@ -153,7 +147,7 @@ static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
     return best;
 }
 
-/* Returns the least multiple of the step that fits while the other axes keep their values. */
+/* The least multiple of the step that fits beside the other axes. */
 static int64_t find_least(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], m = s->multiple[i], v = m;
@@ -179,9 +173,8 @@ static int64_t draw_size(const struct search *s, size_t i, struct rng *r)
     return MIN(v, top);
 }
 
-/* Returns a score that says how well a shape shows errors of kernels. Odd sizes and sizes above 8
- * raise the score; sizes of 1 lower it. A norm or softmax of one element lowers it most: its result
- * is a constant, which hides all errors before it. */
+/* Scores how well a shape shows errors. Odd sizes and sizes above 8 are good, sizes of 1 are bad.
+ * Worst is a norm or softmax of one element: its constant result hides all errors before it. */
 static double merit(const struct search *s, const int64_t *axes)
 {
     double sum = 0;
@@ -203,12 +196,11 @@ static bool is_among(const struct size_points *p, const int64_t *axes, size_t n)
 }
 
 struct wish {
-    /* The most that a shape may cost, and the most elements of its largest input or output. */
+    /* Upper limits; `most_elems` is for the largest input or output. */
     double most_cost, most_elems;
-    double least_cost; /* shapes that cost less are worse, but allowed */
+    double least_cost; /* cheaper shapes are worse, but allowed */
 };
 
-/* Draws shapes and adds the best one; returns false if none fits. */
 static bool add_best(struct size_choice *c, struct size_points *out, const struct search *s,
                      struct wish w, uint32_t stream)
 {
@@ -233,8 +225,7 @@ static bool add_best(struct size_choice *c, struct size_points *out, const struc
     return best != NULL;
 }
 
-/* Lets only one axis vary: the one whose growth costs least. This is for a task whose least sizes
- * already cost too much. */
+/* Even the least sizes cost too much. So only the cheapest axis varies. */
 static void widen_cheapest(const struct search *s, struct size_range *out)
 {
     struct arena a = ARENA_INIT;
@@ -254,9 +245,8 @@ static void widen_cheapest(const struct search *s, struct size_range *out)
     arena_release(&a);
 }
 
-/* Chooses the ranges of sizes from which Hone draws held-out shapes, which test kernels in secret.
- * The ranges go from the least sizes up to sizes whose cost is within a limit. To find the upper
- * sizes, it shrinks all original sizes in the same ratio, but none below its least size. */
+/* Chooses the ranges for held-out shapes, which test kernels in secret. To find the upper ends,
+ * shrinks all original sizes in one ratio until they are cheap, but none below its least size. */
 static void choose_heldout(struct size_choice *c, const struct search *s)
 {
     struct size_range *out = arena_alloc(&c->arena, (s->n + 1) * sizeof *out);
@@ -298,7 +288,7 @@ static int read_guards(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* Notes that a shape at which d is 1 shows few errors. */
+/* Notes a length: a shape at which d is 1 shows few errors. */
 static void note_length(struct search *s, const struct dim *d)
 {
     int64_t original = 0;
@@ -310,8 +300,8 @@ static void note_length(struct search *s, const struct dim *d)
     *vec_push(&s->lengths) = d;
 }
 
-/* Returns how many elements v combines if v is a variance, a standard deviation or a layer_norm. If
- * `softmaxes` is true, does the same for a softmax. Returns NULL if v is something else. */
+/* Returns how many elements v combines if it is a variance or a layer_norm, or with `softmaxes` a
+ * softmax; else NULL. */
 static const struct dim *elements_along(struct graph *g, const struct value *v, bool softmaxes)
 {
     const struct value *x = v->args[0];
@@ -350,8 +340,7 @@ static void read_values(struct search *s, struct size_choice *c)
                                                   (long long)MIN(s->limits.floor, s->original[i]));
 }
 
-/* Returns the largest number of variances on one path through the graph. Counts only variances
- * whose number of elements depends on the sizes. */
+/* The most variances on one path through the graph, except those of fixed length. */
 static uint32_t stacked_variances(struct search *s, struct size_choice *c)
 {
     uint32_t *depth = arena_alloc(&c->arena, (s->g->values.n + 1) * sizeof *depth), most = 0;
@@ -367,10 +356,8 @@ static uint32_t stacked_variances(struct search *s, struct size_choice *c)
     return most;
 }
 
-/* Requires that every variance is taken over at least limits.statistics elements. If the original
- * shape has fewer, every other shape must have at least as many as the original. A variance of two
- * or three elements amplifies errors so much that a network of such layers has no useful
- * tolerance. */
+/* Every variance needs limits.statistics elements, or as many as in the original. A variance of two
+ * or three elements amplifies errors too much for a useful tolerance. */
 static void note_statistics(struct search *s, struct size_choice *c)
 {
     if (s->limits.statistics < DEEP_STATISTICS && stacked_variances(s, c) >= DEEP)
@@ -406,9 +393,8 @@ static int find_steps(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* Returns the shape with the least size of each axis. If these sizes do not fit together, shrinks
- * the axes one after the other, each as far as the sizes of the other axes allow. Does this in
- * several orders, and returns the cheapest shape. */
+/* If the least sizes do not fit together, shrinks one axis after the other, in several orders, and
+ * returns the cheapest shape. */
 static int64_t *least_together(struct size_choice *c, const struct search *s)
 {
     int64_t *best = arena_alloc(&c->arena, (s->n + 1) * sizeof *best);
@@ -463,9 +449,8 @@ int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original
         note_statistics(&s, c);
         rc = find_steps(&s, c, err);
     }
-    /* So far each entry of s.least is the least size of an axis while the other axes have their
-     * original sizes. If several axes are that small at once, variances have too few elements. So
-     * we use least sizes that fit together. */
+    /* Each entry of s.least assumes that the other axes have their original sizes. With all least
+     * sizes at once, variances would have too few elements. */
     if (rc == 0 && s.statistics.n)
         s.least = least_together(c, &s);
     if (rc == 0)

@@ -2,27 +2,19 @@
  * recall.c - finds the lessons that may help with a task, and sums them up. memory.h explains
  * points, moves and playbooks.
  *
- * Hone uses only lessons of other tasks of the same class. The weight of a lesson tells how similar
- * its task is to the new task. The weight is lower if the lesson is from another GPU, or if it was
- * imported. It is also lower if its times were measured and those of the new run are modelled, or
- * the reverse. An imported lesson is ignored if the user's own runs left a lesson of the same point
- * or move. So no file from others can change the rank of a point or move that the user's own runs
- * tried.
+ * Only lessons of other tasks of the same class count. A lesson's weight says how similar its task
+ * is. It is lower for another GPU, for imported lessons, and if only one of the two runs has
+ * measured times. An imported lesson is ignored if the user has an own one of the same point or
+ * move.
  *
- * Points. L(r, p) is the logarithm of the gain of point p in run r. A gain below SLOW_GAIN counts
- * as SLOW_GAIN, because the new run wants the best point: one that is 5% slower is as bad as one
- * that is 20% slower. A failure counts as FAILED_GAIN. If r did not try p, L(r, p) is the mean of L
- * over all points that r tried. So the rank of a point does not depend on how many runs tried it.
- * The points with the largest weighted mean of L over the runs come first.
+ * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, it is the
+ * mean over the points that r tried. So a point's rank does not depend on how often it was tried.
+ * Points are ranked by the weighted mean of L over the runs. If the gains of two points agree in
+ * every run that tried both, they differ only in a setting that does not matter. Then the second
+ * point goes to the end.
  *
- * Two points can differ in a setting that does not matter. Then they have the same gain in every
- * run that tried both. Of such points only one keeps its place; the others come after all other
- * points.
- *
- * Lines. All lessons with the same playbook, kind and text of a move make one line. The gain of the
- * line is the geometric mean of the gains in the runs in which the move passed. The score of the
- * line is the weighted sum of the logarithms of the gains in all runs. The lines with the largest
- * score come first.
+ * Lines. All lessons of one move make one line. Its gain is the geometric mean over the runs in
+ * which it passed. Lines are ranked by the weighted sum of the logarithms of all gains.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -36,18 +28,18 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
-/* In the computation of ranks, a failure counts as this gain. So does any smaller gain of a move.
- */
+/* For ranks, the gain of a failure, and the least gain of a move. */
 #define FAILED_GAIN 0.125
-#define SLOW_GAIN 0.95  /* a passing point counts as at least this gain */
-#define SAME_GAIN 0.001 /* gains that differ by less than this share are the same */
-#define RECALL_MAX 4000 /* the most lessons that one recall reads */
-#define HELD_POINT 0.98 /* a point "held" in a run if its gain there was at least this */
-#define HELD_MOVE 1.01  /* a move "held" in a run if its gain there was at least this */
+/* For ranks, a passing point has at least this gain: 20% slower is as bad as 5% slower. */
+#define SLOW_GAIN 0.95
+#define SAME_GAIN 0.001 /* gains that differ by at most this share agree */
+#define RECALL_MAX 4000 /* lessons */
+#define HELD_POINT 0.98 /* the gain from which a point "held" in a run */
+#define HELD_MOVE 1.01  /* the gain from which a move "held" in a run */
 
 struct past_run {
-    const struct lesson_rec *first; /* the first lesson of the run */
-    double weight, sum; /* `sum` adds up the logarithms of the gains of the run's points */
+    const struct lesson_rec *first;
+    double weight, sum; /* `sum`: the logarithms of its points' gains */
     unsigned points;
 };
 
@@ -56,16 +48,15 @@ struct outcome {
     double gain;
 };
 
-/* All lessons of one point or one move. */
 struct summary {
-    const struct lesson_rec *l;   /* the first of them in the store's list */
+    const struct lesson_rec *l;   /* the first in the store's list */
     VEC(struct outcome) outcomes; /* of a point */
-    double score;                 /* the point or move with the largest score comes first */
-    double log_gain;              /* the sum of the logarithms of the gains above 0 */
+    double score;
+    double log_gain; /* sum of the logarithms of gains above 0 */
     unsigned tried, passed, held;
 };
 
-/* The task, the GPU and the kind of times of the new run; then the lessons that we found. */
+/* The new run, and the lessons found for it. */
 struct recall {
     const struct task *task;
     struct task_traits traits;
@@ -105,13 +96,11 @@ static double log_gain(const struct lesson_rec *l)
     return log(MAX(MIN(l->gain, LESSON_MAX_GAIN), FAILED_GAIN));
 }
 
-/* The logarithm of the gain of a point, for its rank. */
 static double point_gain(const struct lesson_rec *l)
 {
     return l->gain > 0 ? MAX(log_gain(l), log(SLOW_GAIN)) : log_gain(l);
 }
 
-/* Returns the summary of the lesson's point or move. Adds a summary if there is none. */
 static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, bool point)
 {
     struct summary *all = point ? r->points.items : r->moves.items;
@@ -125,8 +114,7 @@ static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, 
     return s;
 }
 
-/* Is the lesson imported, and did the user's own runs leave a lesson of the same point or move? The
- * user's own lessons come first in the list. So if there is one, s->l is the user's own. */
+/* Own lessons come first in the list, so s->l is an own one if there is any. */
 static bool is_outranked(const struct summary *s, const struct lesson_rec *l)
 {
     return l->imported && !s->l->imported;
@@ -152,8 +140,7 @@ static void add_lesson(struct recall *r, const struct lesson_rec *l)
     }
 }
 
-/* Computes the scores of all points. Every score starts as if no run had tried the point. Then each
- * lesson replaces the mean of its run by the gain of the point. */
+/* A score starts as if no run had tried the point. Each lesson then replaces its run's mean. */
 static void score_points(struct recall *r, const struct lesson_rec_vec *all)
 {
     double weights = 0, untried = 0;
@@ -188,8 +175,7 @@ static double mean_gain(const struct summary *s)
     return exp(s->log_gain / MAX(s->passed, 1));
 }
 
-/* Did both points have the same gain in every run in which one of them passed and the other was
- * tried, and was there such a run? */
+/* True if a run tried both points, and the gains agree in every such run. */
 static bool same_outcomes(const struct summary *a, const struct summary *b)
 {
     size_t both = 0;
@@ -253,8 +239,8 @@ static const struct pb_setting *find_setting(const struct playbook_shelf *shelf,
     return NULL;
 }
 
-/* Adds the move in words. Returns false if the words must not reach a prompt. That is so for an
- * imported move in free text, and for a setting that no loaded playbook has. */
+/* Returns false for words that must not reach a prompt: imported free text, or a setting that no
+ * loaded playbook has. */
 static bool say_move(const struct lesson_rec *l, const struct playbook_shelf *shelf,
                      struct strbuf *out)
 {
@@ -321,8 +307,8 @@ static json_t *checked_point(const json_t *j)
                      MAX(MIN(tried, MEMORY_MAX), 0));
 }
 
-/* Is the line printable ASCII of at most 400 characters? It must not have a sign that could begin a
- * heading, a fence, a placeholder or a tag in a prompt. */
+/* True for at most 400 printable ASCII characters without those that could begin a heading, a
+ * fence, a placeholder or a tag in a prompt. */
 static bool line_is_plain(const char *s)
 {
     size_t n = strlen(s);

@@ -13,8 +13,7 @@
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
-/* Finds the op with the task's name, else the op with the task's op_type as its name, else the op
- * "*". */
+/* By the task's name, else by its op_type, else the op "*". */
 static const struct pb_op *op_by_names(const struct playbook *pb, const json_t *task)
 {
     const struct pb_op *op = op_called(pb, facts_text(task, "name"));
@@ -22,8 +21,6 @@ static const struct pb_op *op_by_names(const struct playbook *pb, const json_t *
     return op ? op : op_called(pb, "*");
 }
 
-/* Says why no op was found. If the task has a PyTorch expression, lists the forms that the playbook
- * knows. */
 static void say_forms(const struct playbook *pb, bool torch, struct strbuf *why)
 {
     const char *between = ": the task's PyTorch expression is none of ";
@@ -38,10 +35,8 @@ static void say_forms(const struct playbook *pb, bool torch, struct strbuf *why)
     }
 }
 
-/* Finds the op by the task's name or op_type. If the task has an expression, refuses an op that has
- * PyTorch forms. Only match_form() may choose such an op, because it reads the expression. For
- * example, a task named cumsum may compute torch.cumsum(x, dim=0), which is not a cumsum of
- * rows. */
+/* If the task has an expression, only match_form() may choose an op with PyTorch forms: a task
+ * named cumsum may compute torch.cumsum(x, dim=0), which is not a cumsum of rows. */
 static const struct pb_op *op_by_name(const struct playbook *pb, const struct meaning *m,
                                       struct strbuf *why)
 {
@@ -70,7 +65,7 @@ static const struct pb_op *op_by_way(const struct match_way *way, struct match *
     return x->v && !x->why->len ? way->find(x) : NULL;
 }
 
-/* Finds the op that the task computes: by the task's expression, or else by its name. */
+/* By the task's expression, or else by its name. */
 static const struct pb_op *find_op(struct match *x)
 {
     const struct pb_op *op = match_form(x->pb, x->m, &x->seen), *any = op_called(x->pb, "*");
@@ -83,7 +78,7 @@ static const struct pb_op *find_op(struct match *x)
         return op_by_way(way, x);
     op = op_by_name(x->pb, x->m, x->why);
     bool elementwise = way && way->find == match_elementwise;
-    /* Without an expression we do not know how the task combines several inputs into one value. */
+    /* Without an expression we do not know how the task combines several inputs. */
     if (op && way && (op == any || (!elementwise && x->m->inputs > MAX(op->sig->n, 2u) - 1))) {
         strbuf_adds(x->why, elementwise ? "it does not know the operation, and the task has no "
                                           "PyTorch expression"
@@ -93,7 +88,6 @@ static const struct pb_op *find_op(struct match *x)
     return op;
 }
 
-/* Binds the texts and integers of an op. */
 static void bind_texts(struct pb_binding *b, const json_t *texts)
 {
     const char *key;
@@ -130,9 +124,8 @@ static bool bind_meaning(const struct playbook *pb, struct meaning *m, struct pb
 
 /* ---- in place -------------------------------------------------------------------------------- */
 
-/* If the task's only output is also an input, returns a copy of the task in which two tensors
- * replace this tensor: an input and an output, both with its name. The copy is a new reference.
- * Returns NULL for any other task. */
+/* If the task's only output is also an input, returns a copy of the task with two tensors of this
+ * name, an input and an output. Otherwise returns NULL. */
 static json_t *with_update_apart(const json_t *task)
 {
     const json_t *tensors = json_object_get(task, "tensors");
@@ -154,14 +147,12 @@ static json_t *with_update_apart(const json_t *task)
 
 /* ---- any graph ------------------------------------------------------------------------------- */
 
-/* The context of write_part(). */
 struct templates {
     const struct playbook_shelf *shelf;
     uint32_t arch;
 };
 
-/* Writes a kernel file for the task: the starting point of the first playbook that fits and has
- * `part` set. Returns false if there is none. */
+/* Writes the starting point of the first playbook with `part` that fits; false if there is none. */
 static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
 {
     const struct templates *t = ctx;
@@ -183,8 +174,7 @@ static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
     return false;
 }
 
-/* The size d at the task's last timed shape; -1 if there is no timed shape, or d has no value
- * there. */
+/* The size d at the task's last timed shape; -1 if not known. */
 static int64_t at_timed_shape(const struct graph *g, const json_t *task, const struct dim *d)
 {
     const json_t *all = json_object_get(task, "workloads"), *axes = NULL;
@@ -200,9 +190,9 @@ static int64_t at_timed_shape(const struct graph *g, const json_t *task, const s
     return n;
 }
 
-/* May graph_collapse() move sums into products and convolutions? This saves arithmetic, but Hone
- * rejects kernels that do much less arithmetic than the task's `flops`. So sums may move only if
- * the task declares no flops, or if it declares no more flops than the graph has after the move. */
+/* Whether graph_collapse() may move sums into products and convolutions. Hone rejects kernels that
+ * do much less arithmetic than the task's `flops`. So the task must declare none, or at most what
+ * the graph has after the move. */
 static bool may_collapse(struct graph *g, const json_t *task)
 {
     const char *flops = facts_text(task, "flops");
@@ -213,7 +203,6 @@ static bool may_collapse(struct graph *g, const json_t *task)
     return n >= 0 && n <= at_timed_shape(g, task, graph_least_flops(g));
 }
 
-/* Writes kernels from the graph, and binds their texts. */
 static bool bind_graph(struct graph *g, const struct generate_templates *t, struct pb_binding *out,
                        struct strbuf *why)
 {
@@ -236,8 +225,7 @@ static bool bind_graph(struct graph *g, const struct generate_templates *t, stru
     return ok;
 }
 
-/* Binds a playbook whose op has "from": "graph". The graph is the task's `graph`, or that of its
- * PyTorch expression. */
+/* For an op with "from": "graph". The graph is the task's, or that of its expression. */
 static bool bind_any(const struct playbook *pb, const json_t *task, uint32_t arch,
                      struct pb_binding *out, struct strbuf *why)
 {
@@ -267,7 +255,6 @@ static bool bind_any(const struct playbook *pb, const json_t *task, uint32_t arc
     return ok;
 }
 
-/* May the playbook's product or convolution round its operands to TF32? */
 static bool may_use_tf32(const struct playbook *pb, const json_t *task)
 {
     return json_is_true(json_object_get(task, "allow_tf32")) ||

@@ -1,10 +1,9 @@
 /*
- * run.c - does the runs of a study, in several processes.
+ * run.c - does the runs of a study (study.h), in several processes.
  *
- * In the first phase the built-in author works on every task and on its sibling tasks (study.h),
- * and leaves lessons (memory/memory.h). In the second phase every arm works on every task with
- * every seed. An arm is a strategy as it is, without one of its ideas, or with memory; arms with
- * memory use the lessons.
+ * In the first phase the built-in author works on every task and on its sibling tasks, and leaves
+ * lessons (memory/memory.h). In the second phase every arm works on every task with every seed.
+ * Arms with memory use the lessons.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@
 #include "sys/json.h"
 #include "sys/pool.h"
 
-#define STREAM_SIBLINGS 7401 /* recall_siblings() draws from this random stream (base/rng.h) */
+#define STREAM_SIBLINGS 7401 /* the random stream of recall_siblings() (base/rng.h) */
 
 const struct study_arm study_arms[] = {
     {"refine", "refine", NULL, false, false, NULL},
@@ -64,16 +63,14 @@ uint32_t study_seeds(const struct study *s, const struct study_arm *arm)
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* One process of the study. */
 struct worker {
     const struct study *s;
     struct evaluator *e;
     struct judge *judge;
     struct temp_dir dir;
-    uint32_t runs; /* how many runs it has done, for the names of stores */
+    uint32_t runs; /* for the names of stores */
 };
 
-/* Fills in the best time after each candidate of the run. */
 static void take_curve(const struct agent *a, uint32_t budget, struct study_row *row)
 {
     double best = 0;
@@ -90,7 +87,6 @@ static void take_curve(const struct agent *a, uint32_t budget, struct study_row 
     }
 }
 
-/* Does one run in a new store. If row is not NULL, fills in its times. */
 static int open_run(struct worker *w, const struct task *t, const struct run_config *c,
                     struct store *store, struct author *author, struct study_row *row,
                     struct err *err)
@@ -121,7 +117,7 @@ static int open_run(struct worker *w, const struct task *t, const struct run_con
     return rc;
 }
 
-/* Puts the lessons of a file into the store, as if earlier runs with this store had left them. */
+/* Adds a file's lessons as if earlier runs had left them. */
 static int add_lessons(struct store *store, const char *path, struct err *err)
 {
     json_t *j = json_read_file(path, NULL, err);
@@ -146,8 +142,8 @@ static char *lessons_path(const struct study *s, const char *task)
     return xasprintf("%s/lessons/%u/%s.json", s->dir, s->budget, task);
 }
 
-/* Puts the lessons of runs on sibling tasks into the store, and returns what memory_recall() finds
- * there. The seed chooses about three quarters of the sibling tasks, at least one. */
+/* Adds lessons of about three quarters of the sibling tasks, which the seed chooses, and returns
+ * what memory_recall() finds. */
 static char *recall_siblings(struct worker *w, const struct task *t, uint32_t seed,
                              struct store *store, struct err *err)
 {
@@ -166,8 +162,8 @@ static char *recall_siblings(struct worker *w, const struct task *t, uint32_t se
     return rc == 0 ? memory_recall(store, t, "h200", false, NULL, err) : NULL;
 }
 
-/* Runs an arm on a task. The run ends early when its best time is at most `stop_ns`; 0 = never. If
- * `lessons` is not NULL, the run leaves lessons, and they are written to this file. */
+/* The run ends at the time `stop_ns`; 0 means never. It writes its lessons to `lessons`, if not
+ * NULL. */
 static int one_run(struct worker *w, const struct study_arm *arm, const struct task *t,
                    uint32_t seed, double stop_ns, struct study_row *row, FILE *lessons,
                    struct err *err)
@@ -217,7 +213,7 @@ static int one_run(struct worker *w, const struct study_arm *arm, const struct t
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* Adds a row with one write, because other processes of the study add rows too. */
+/* One write per row, because other processes add rows too. */
 static int write_row(const struct study *s, const struct study_arm *arm, const struct task *t,
                      const struct study_row *row, struct err *err)
 {
@@ -257,8 +253,6 @@ static const struct study_arm *arm_named(const char *name)
     return arm;
 }
 
-/* Does a run of the arm `playbook` (the built-in author) on a task, and writes its lessons into a
- * file. */
 static int keep_lessons(struct worker *w, const struct task *t, const char *path,
                         struct study_row *row, struct err *err)
 {
@@ -279,9 +273,7 @@ static int keep_lessons(struct worker *w, const struct task *t, const char *path
     return rc;
 }
 
-/* Does the first phase for one task of the study, or for one sibling that the study made: the
- * built-in author works on it. A run on a task of the study is also the run of the arm `playbook`,
- * so it gets a row. */
+/* The first phase for a task or a sibling. For a task, it is also the run of the arm `playbook`. */
 static int learn_from(struct worker *w, const struct task *t, bool sibling,
                       const struct study_row_vec *rows, struct err *err)
 {
@@ -307,8 +299,8 @@ static int learn(struct worker *w, const struct study_task *t, const struct stud
     return rc;
 }
 
-/* For a run of the built-in author with memory, returns the kernel time at which the run ends: 0.5%
- * above the best time without memory. Returns 0 for all other arms. */
+/* Returns the time at which the built-in author with memory stops: 0.5% above its best time without
+ * memory. Returns 0 for other arms. */
 static double goal_of(const struct study_arm *arm, const char *task,
                       const struct study_row_vec *rows)
 {
@@ -318,7 +310,7 @@ static double goal_of(const struct study_arm *arm, const char *task,
     return 0;
 }
 
-/* Does the second phase for one task and one seed: the missing runs of all arms. */
+/* The second phase for one task and one seed. */
 static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
                    const struct study_row_vec *rows, struct err *err)
 {
@@ -334,8 +326,7 @@ static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
     return rc;
 }
 
-/* A study that was killed may have left the first part of a row at the end of the file. Removes
- * this part, because the next row would continue the same line. */
+/* A killed study may have left half a row at the end. */
 static int drop_half_row(const struct study *s, struct err *err)
 {
     char *path = xasprintf("%s/study.tsv", s->dir);
@@ -353,10 +344,8 @@ static int drop_half_row(const struct study *s, struct err *err)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* Returns the number of pieces into which the work of a phase is divided. A piece is a task in the
- * first phase (0), and a task with a seed in the second phase (1). All tasks with one seed come
- * before the next seed. So a study that is stopped has complete seeds, and two processes seldom
- * judge the same kernel at the same time. */
+/* A piece is a task in phase 0, and a task with a seed in phase 1. One seed comes after the other,
+ * so a stopped study has complete seeds, and processes seldom judge the same kernel at once. */
 static uint32_t pieces_of(const struct study *s, int phase)
 {
     return (uint32_t)s->tasks.n * (phase ? s->seeds : 1);
@@ -382,7 +371,7 @@ struct phase {
     const struct study_row_vec *rows;
 };
 
-/* Runs in a child process. Takes pieces of the work until none is left. Returns the exit status. */
+/* Runs in a child process. Returns its exit status. */
 static int work(struct pool_turn *turn, void *ctx)
 {
     const struct phase *p = ctx;
@@ -390,7 +379,7 @@ static int work(struct pool_turn *turn, void *ctx)
     struct worker w = {.s = p->s, .dir = TEMP_DIR_INIT};
     char *verdicts = xasprintf("%s/verdicts", p->s->dir);
     if (access("/dev/shm", W_OK) == 0)
-        /* The stores of runs make many small synced writes, which are fast in memory. */
+        /* Stores make many small synced writes, which are fast in memory. */
         setenv("TMPDIR", "/dev/shm", 0);
     int rc = temp_dir_make(&w.dir, &err);
     if (rc == 0)

@@ -1,7 +1,6 @@
 /*
- * study.h - compares strategies with each other, and each strategy with versions of itself in which
- * one idea is switched off. All have the same budget of candidates. docs/study.md describes it for
- * users.
+ * study.h - compares strategies, and each strategy with versions of itself in which one idea is
+ * switched off. All get the same budget of candidates (docs/study.md).
  *
  *     struct study s = {.dir = "hone-out/study", .seeds = 20, .budget = 12, .jobs = 2};
  *     study_add_task(&s, "softmax", err);
@@ -9,25 +8,20 @@
  *     study_table(&s, &text, err);           a table with intervals
  *     study_plot(&s, &svg, err);
  *
- * A strategy is the rule by which a run of `hone optimize` decides what to ask its author next. An
- * arm is a strategy in one of three forms: as it is, with one idea switched off, or with memory.
- * Memory is the lessons of earlier runs on sibling tasks (memory/memory.h). Each arm runs on each
- * task with each seed. The author is `noisy`, a simulated author that makes mistakes at random. In
- * two arms the author is the built-in one. The evaluator gives the verdicts, on the emulator with
- * modelled times. A run ends when `budget` candidates are judged, or when the author has nothing
- * left to try. A run of the built-in author with memory also ends when it is as fast as the run
- * without memory. We only count how many candidates it needed until then.
+ * A strategy decides what a run of `hone optimize` asks its author next. An arm is a strategy as it
+ * is, with one idea switched off, or with memory: lessons of runs on sibling tasks
+ * (memory/memory.h). Each arm runs on each task with each seed. The author is `noisy`, which makes
+ * mistakes at random; in two arms it is the built-in author.
  *
- * DIR below is the study's folder. A verdict depends only on the task and the source, so the study
- * keeps verdicts in DIR/verdicts under a hash of both, and evaluates no source twice. It does only
- * the runs that DIR/study.tsv lacks, so a study that was stopped can be continued. A row names its
- * setup: the budget, the author, and for an arm with memory the sibling tasks. Rows with another
- * setup belong to another study, and no table uses them.
+ * A run ends when `budget` candidates are judged, or when the author has nothing left to try. The
+ * built-in author with memory also stops when it is as fast as without memory, because only its
+ * number of candidates counts.
  *
- * The study leaves out the check and held-out shapes of its tasks, and the baselines. The kernels
- * come from playbooks (Hone's kernel templates), which have tests of their own. The shapes that are
- * left show the errors that `noisy` makes. But a passing verdict in a study does not show that a
- * kernel is right.
+ * Only runs that study.tsv lacks are done. A row names its setup, and tables ignore rows with
+ * another setup. Verdicts are kept in verdicts/ under a hash of task and source.
+ *
+ * A passing verdict in a study does not show that a kernel is right: the study runs on the
+ * emulator, without the check and held-out shapes.
  */
 #ifndef STUDY_STUDY_H
 #define STUDY_STUDY_H
@@ -43,44 +37,40 @@
 
 #define STUDY_MAX_BUDGET 64
 #define STUDY_MAX_SEEDS 10000
-/* A run with memory should need at most this share of the candidates that a run without memory
- * needs. */
+/* The goal for memory: this share of the candidates that a run without memory needs. */
 #define STUDY_SHARE 0.6
-#define STUDY_REACHED 1.005 /* a run reaches a goal if its time is at most 0.5% above the goal */
+#define STUDY_REACHED 1.005 /* a time at most 0.5% above a goal reaches it */
 
 struct study_arm {
     const char *name, *strategy;
-    const char *ablate; /* the value for --ablate, such as "restore=off"; NULL if nothing is off */
-    bool memory;        /* the run gets the lessons of runs on sibling tasks */
-    /* The arm changes only the words of prompts, which the author `noisy` does not read. */
+    const char *ablate; /* for --ablate, such as "restore=off"; or NULL */
+    bool memory;        /* with lessons of sibling tasks */
+    /* Changes only words of prompts, which `noisy` does not read. */
     bool words;
     const char *author; /* NULL means the study's author */
 };
 extern const struct study_arm study_arms[]; /* ends with a NULL name */
 
-enum { STUDY_SIBLINGS = 4 }; /* how many siblings the study makes for each task */
+enum { STUDY_SIBLINGS = 4 }; /* made for each task */
 
 struct study_task {
     const char *name;
-    struct task *task; /* without the shapes that the study leaves out */
-    /* Copies of the task in which one axis is shorter at the timed shapes (tasks.c). An entry is
-     * NULL if no axis can be divided, or if the task's constraints forbid it. */
+    struct task *task; /* without the check and held-out shapes */
+    /* Copies with one axis shorter at the timed shapes (tasks.c); NULL if that is not possible. */
     struct task *sibling[STUDY_SIBLINGS];
 };
 
 struct study {
     const char *dir;
     const char *author; /* such as "noisy" */
-    const char *only;   /* the names of the arms to run, with semicolons between; NULL means all */
-    /* How many seeds each arm has, how many candidates a run judges, and how many processes run at
-     * the same time. */
+    const char *only;   /* names of arms, separated by semicolons; NULL means all */
+    /* Seeds of an arm, candidates of a run, processes at the same time. */
     uint32_t seeds, budget, jobs;
     VEC(struct study_task) tasks;
     struct arena arena;
 };
 
-/* One run. best_ns[i] is the best time after i + 1 of its n candidates; 0 while no candidate has
- * passed. */
+/* One run. best_ns[i] is the best time after i + 1 of n candidates; 0 while none has passed. */
 struct study_row {
     const char *arm, *task;
     uint32_t seed, n;
@@ -90,30 +80,26 @@ VEC_DECL(study_row_vec, struct study_row);
 
 VEC_DECL(study_sibling_vec, const struct task *);
 
-/* Adds a task, and the sibling tasks that the study makes from it. */
 int study_add_task(struct study *s, const char *name, struct err *err);
 void study_release(struct study *s);
-/* Does all runs that DIR/study.tsv does not have yet, in `jobs` processes (struct pool). */
+/* Does the missing runs. */
 int study_run(struct study *s, struct err *err);
-/* Reads the rows of DIR/study.tsv that belong to this study. */
+/* Reads the rows with this study's setup. */
 int study_read_rows(const struct study *s, struct study_row_vec *out, struct arena *a,
                     struct err *err);
-/* Writes the setup of a row: everything on which the row depends, except arm, task and seed. */
+/* Writes all that a row depends on, except arm, task and seed. */
 void study_setup(const struct study *s, const struct study_arm *arm, const struct task *t,
                  struct strbuf *out);
-/* Lists the sibling tasks of t: tasks with the same class as t and another name. They come from the
- * tasks of the study and from the copies of these tasks with a shorter axis. */
+/* Lists the study's tasks and copies that have the class of t but another name. */
 void study_siblings(const struct study *s, const struct task *t, struct study_sibling_vec *out);
 bool study_has_arm(const struct study *s, const struct study_arm *arm);
-/* Returns how many seeds the arm has. This is 0 if the study leaves the arm out. It is 1 for the
- * built-in author without memory, because its runs do not depend on the seed. */
+/* Returns 0 for an arm that is left out, and 1 for the built-in author without memory, which does
+ * not depend on the seed. */
 uint32_t study_seeds(const struct study *s, const struct study_arm *arm);
 
-/* Writes the table of arms: how near each arm comes to the best known times, with a 95% interval
- * over seeds. */
+/* How near each arm comes to the best known times, with a 95% interval over seeds. */
 int study_table(const struct study *s, struct strbuf *out, struct err *err);
-/* Writes the table of memory: how many candidates the built-in author needs with and without
- * memory. */
+/* How many candidates the built-in author needs with and without memory. */
 int study_memory_table(const struct study *s, struct strbuf *out, struct err *err);
 int study_plot(const struct study *s, struct strbuf *svg, struct err *err);
 

@@ -1,5 +1,5 @@
-/* table.c - reads the rows of a study, computes the scores of its arms (study.h), and writes its
- * two tables. */
+/* table.c - reads the rows of a study, computes the scores of its arms, and writes its two tables
+ * (study.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "study/scores.h"
 #include "sys/file.h"
 
-#define STREAM_BOOTSTRAP 7501 /* study_mean() draws from this random stream (base/rng.h) */
+#define STREAM_BOOTSTRAP 7501 /* the random stream of study_mean() (base/rng.h) */
 #define RESAMPLES 2000
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -30,8 +30,8 @@ static const struct study_task *find_task(const struct study *s, const char *nam
     return NULL;
 }
 
-/* Splits a line at its tabs. Returns false if the line has another form, or if another study wrote
- * it: one with other tasks, another budget, another author or other sibling tasks. */
+/* Returns false if the line has another form, or if a study with other tasks, budget, author or
+ * sibling tasks wrote it. */
 static bool read_row(const struct study *s, char *line, struct study_row *r)
 {
     char *save = NULL, *arm = strtok_r(line, "\t", &save), *task = strtok_r(NULL, "\t", &save);
@@ -64,8 +64,7 @@ int study_read_rows(const struct study *s, struct study_row_vec *out, struct are
     char *line = rc == 0 ? arena_strdup(a, text.buf) : NULL;
     for (char *end; line && (end = strchr(line, '\n')); line = end + 1) {
         struct study_row r;
-        /* The loop leaves out a last line without '\n', which was cut off when the study was
-         * killed. */
+        /* This skips a last line without '\n', which a killed study left. */
         *end = '\0';
         if (read_row(s, line, &r))
             *vec_push(out) = r;
@@ -77,7 +76,7 @@ int study_read_rows(const struct study *s, struct study_row_vec *out, struct are
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* The place of a row in the index; -1 if the study has no such arm, task or seed. */
+/* Returns -1 if the study has no such arm, task or seed. */
 static ptrdiff_t place_of(const struct study_scores *x, const char *arm, const char *task,
                           uint32_t seed)
 {
@@ -173,13 +172,13 @@ struct study_interval study_mean(const double *v, uint32_t n)
 
 /* ---- the table of arms ----------------------------------------------------------------------- */
 
-/* The scores of an arm, one for each seed. */
+/* An arm's scores, one for each seed. */
 struct arm_scores {
-    double *end;       /* scores at the end of the runs */
-    double *way;       /* for each seed, the mean of the scores after 1, 2, ... candidates */
-    double *more;      /* `end` minus the `end` of the arm refine with the same seed */
-    uint32_t n;        /* the length of `end` and `way` */
-    uint32_t compared; /* the length of `more` */
+    double *end;       /* at the end of the runs */
+    double *way;       /* mean of the scores after 1, 2, ... candidates */
+    double *more;      /* `end` minus that of the arm refine */
+    uint32_t n;        /* length of `end` and `way` */
+    uint32_t compared; /* length of `more` */
 };
 
 static struct arm_scores score_arm(const struct study_scores *x, const struct study_arm *arm)
@@ -223,7 +222,7 @@ static void add_arm(const struct study_scores *x, const struct study_arm *arm, s
     free(a.more);
 }
 
-/* Counts the runs that the study has; *wanted is how many a complete study has. */
+/* *wanted is the number of runs of a complete study. */
 static uint64_t count_runs(const struct study_scores *x, uint64_t *wanted)
 {
     uint64_t n = 0;
@@ -273,8 +272,7 @@ int study_table(const struct study *s, struct strbuf *out, struct err *err)
 
 /* ---- the table of memory --------------------------------------------------------------------- */
 
-/* Returns after how many candidates the run reached `goal` (STUDY_REACHED). If it never did,
- * returns one more than the number of its candidates. */
+/* Returns after how many candidates the run reached `goal`; r->n + 1 if never. */
 static uint32_t candidates_to(const struct study_row *r, double goal)
 {
     for (uint32_t i = 0; i < r->n; i++)
@@ -283,17 +281,16 @@ static uint32_t candidates_to(const struct study_row *r, double goal)
     return r->n + 1;
 }
 
-/* How many candidates the built-in author needs for one task, without and with memory, until it
- * reaches the goal: the best time without memory. */
+/* How many candidates the built-in author needs for one task to reach its best time without
+ * memory. */
 struct memory_row {
-    /* `without`: the candidates without memory. `seeds`: how many seeds have a run with memory.
-     * `never`: how many of these runs did not reach the goal. */
+    /* Candidates without memory; runs with memory; how many of these never reached the goal. */
     uint32_t without, seeds, never;
-    double with;                 /* the candidates with memory: the mean over these runs */
-    struct study_interval share; /* candidates with memory / candidates without */
+    double with;                 /* mean over the runs with memory */
+    struct study_interval share; /* with memory / without */
 };
 
-/* Fills in the row of a task. Returns false if the study has no runs for it yet. */
+/* Returns false if the study has no runs for the task yet. */
 static bool memory_row(const struct study_scores *x, const char *task, struct memory_row *out)
 {
     const struct study_row *base = study_find_row(x, "playbook", task, 1);

@@ -2,9 +2,8 @@
  * limiter.c - grants requests so that all processes together keep to a provider's limits
  * (limiter.h).
  *
- * A limit says how much may be used in one window. A window is usually a minute. The log says how
- * much of each limit was used in each part of the last window: the arrays `used` and `extra` of
- * struct limit.
+ * A limit says how much may be used in one window, usually a minute. A window has PARTS parts. The
+ * log (`used` and `extra` of struct limit) says how much was used in each part.
  */
 #include "author/limits/limiter.h"
 
@@ -27,64 +26,54 @@
 #define SEC_NS 1000000000ull
 
 enum {
-    TICKETS = 256,    /* the most requests of all processes that wait or are under way */
-    PARTS = 32,       /* a window is divided into this many parts */
-    RING = PARTS + 2, /* the log has this many entries, one per part: part p is at p % RING */
-    SALT = 32,        /* bytes of the user's random secret */
-    BURST = 8,        /* a burst of requests may take 1/BURST of a limit */
-    CREDIT = 8,       /* a run that was idle may catch up by this many requests */
-    OLD_DAYS = 30,    /* the age at which unchanged state files are removed */
+    TICKETS = 256, /* requests that wait or are under way, of all processes */
+    PARTS = 32,
+    RING = PARTS + 2, /* parts in the log; part p is at p % RING */
+    SALT = 32,
+    BURST = 8,     /* a burst takes at most 1/BURST of a limit */
+    CREDIT = 8,    /* requests by which an idle run may catch up */
+    OLD_DAYS = 30, /* age at which unchanged state files are removed */
 };
-/* The first of all requests goes alone, and so does the first request after a pause. The other
- * requests wait for its answer, but at most this long. */
+/* How long requests wait for the answer to the only one under way (is_probing()). */
 #define PROBE_NS (5 * SEC_NS)
 
 enum stage { FREE, WAITING, GRANTED, SENT, ANSWERED };
 
-/* One request, from the time when it joins the queue until it ends. */
 struct ticket {
-    uint32_t stage, member; /* `member` is an index in state.members */
-    uint64_t seq;           /* the place in the queue: a lower number is an earlier request */
-    uint64_t sent_ns;       /* when the request was granted; from stage SENT on, when it was sent */
-    uint64_t logged_at;     /* the number of the part in which log_need() added `need` to the log */
-    double need[LIMIT_KINDS]; /* the most that the request may take of each limit */
+    uint32_t stage, member;   /* `member`: index in state.members */
+    uint64_t seq;             /* place in the queue */
+    uint64_t sent_ns;         /* when it was granted, later when it was sent */
+    uint64_t logged_at;       /* the part in which log_need() added it */
+    double need[LIMIT_KINDS]; /* the most that it may take */
 };
 
-/* One limit of the provider, and what counts against it. */
 struct limit {
-    double most; /* the limit for one window; 0 if it is not known */
-    /* How much we may grant immediately. It grows steadily with time and shrinks with each grant,
-     * so that requests are spread over the window. */
+    double most; /* per window; 0 if not known */
+    /* How much we may grant now. It grows with time, to spread requests over the window. */
     double pace;
-    /* A provider may also have a limit for a longer time than a window, for example for a day. If
-     * that limit is used up, we grant nothing before this time. 0 means that it is not used up. */
+    /* When a longer limit, such as a daily one, opens again; 0 if it is open. */
     uint64_t closed_until_ns;
-    double used[RING]; /* what answered requests used, for each part of the window */
-    /* The difference between what the provider counts and `used`. The provider also counts tokens
-     * that it reserved for a reply but that the reply did not need. And it counts requests of other
-     * machines. */
+    double used[RING]; /* by answered requests */
+    /* What the provider counts beyond `used`: tokens that it reserved but that replies did not
+     * need, and requests of other machines. */
     double extra[RING];
 };
 
-/* An author of a process that has the state file open. */
 struct member {
-    int64_t run;   /* the number of its run (limiter_config.run); 0 if this entry is free */
-    double served; /* what the run was charged so far (charge()); a new run starts at state.clock */
+    int64_t run;   /* limiter_config.run; 0 if this entry is free */
+    double served; /* sum of the run's costs (charge()) */
 };
 
-/* The content of the state file. */
 struct state {
-    /* `seq` is the number of the last ticket that joined the queue. `part` is the number of the
-     * current part, counted since time 0. `swept_ns` and `paced_ns` say when sweep() and refill()
-     * last did their work. limiter_pause() sets `pause_until_ns`. */
+    /* `part` is the current part, counted since time 0. `swept_ns` and `paced_ns` are the times of
+     * the last sweep() and refill(). */
     uint64_t seq, part, swept_ns, paced_ns, pause_until_ns;
-    uint32_t learnt; /* an answer has come, so we know the limits that the provider tells */
-    /* After a pause, this is 1 until a request succeeds. Meanwhile we grant one request at a
-     * time. */
+    uint32_t learnt; /* an answer has come */
+    /* A pause ended and no request has succeeded yet: one request goes at a time. */
     uint32_t careful;
-    /* The largest `served` that any run had when one of its requests was granted. */
+    /* The largest `served` that a run had when it was granted a request. New runs start with it. */
     double clock;
-    double longest_output; /* tokens of the longest reply; shrinks by 2% with each shorter reply */
+    double longest_output; /* in tokens; shrinks by 2% with each shorter reply */
     struct limit limits[LIMIT_KINDS];
     struct member members[SHARED_STATE_MEMBERS];
     struct ticket tickets[TICKETS];
@@ -98,8 +87,8 @@ struct limiter {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Reads the user's random secret, or makes it. If two processes make it at the same time, link()
- * fails for the second one, which then reads the secret of the first. */
+/* Makes the user's random secret if there is none. If two processes do so, link() lets the first
+ * win. */
 static int read_salt(const char *dir, unsigned char salt[SALT], struct err *err)
 {
     char *path = xasprintf("%s/salt", dir), *temp = xasprintf("%s/.salt.%d", dir, (int)getpid());
@@ -175,7 +164,7 @@ out:
 
 /* ---- the log of what was used ---------------------------------------------------------------- */
 
-/* Empties the log's entries for the parts that have begun since the last call. */
+/* Empties the entries of the parts that have begun since the last call. */
 static void advance(struct state *s, uint64_t part)
 {
     if (part <= s->part)
@@ -186,7 +175,6 @@ static void advance(struct state *s, uint64_t part)
     s->part = part;
 }
 
-/* Adds up one array of the log, over the current part and all parts of the last window. */
 static double sum_of(const struct state *s, const double log[RING])
 {
     double sum = 0;
@@ -195,7 +183,7 @@ static double sum_of(const struct state *s, const double log[RING])
     return sum;
 }
 
-/* Returns how much of limit k the requests under way may still take. */
+/* What requests under way may still take. */
 static double coming_of(const struct state *s, int k)
 {
     double sum = 0;
@@ -213,8 +201,7 @@ static double counted_of(const struct state *s, int k)
     return sum_of(s, m->used) + sum_of(s, m->extra) + coming_of(s, k);
 }
 
-/* Adds `need` of a request to the log. Leaves out LIMIT_OUTPUT, because the provider counts output
- * tokens only when the model has written them. */
+/* Leaves out LIMIT_OUTPUT: the provider counts output tokens only when they are written. */
 static void log_need(struct state *s, struct ticket *t)
 {
     t->logged_at = s->part;
@@ -228,7 +215,6 @@ static double burst_of(const struct limit *m, enum limit_kind k)
     return MAX(m->most / BURST, k == LIMIT_REQUESTS ? 1 : 0);
 }
 
-/* Increases `pace` of each limit by the share of the window that has passed since the last call. */
 static void refill(struct limiter *l, struct state *s, uint64_t now)
 {
     double windows = now > s->paced_ns ? (double)(now - s->paced_ns) / (double)l->window_ns : 0;
@@ -241,7 +227,6 @@ static void refill(struct limiter *l, struct state *s, uint64_t now)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Frees the tickets of a process that has ended. */
 static void forget_member(struct state *s, unsigned member)
 {
     for (size_t i = 0; i < TICKETS; i++) {
@@ -255,8 +240,7 @@ static void forget_member(struct state *s, unsigned member)
     s->members[member] = (struct member){0};
 }
 
-/* Forgets processes that have died. Looks for them at most once a second, or four times in a window
- * that is shorter than four seconds. */
+/* Looks for dead processes once a second, or four times in a short window. */
 static void sweep(struct limiter *l, struct state *s, uint64_t now)
 {
     if (now < s->swept_ns + MIN(SEC_NS, l->window_ns / 4))
@@ -267,7 +251,6 @@ static void sweep(struct limiter *l, struct state *s, uint64_t now)
             forget_member(s, m);
 }
 
-/* Locks the state and brings it up to date. */
 static struct state *begin(struct limiter *l, uint64_t now)
 {
     struct state *s = shared_state_begin(l->shared);
@@ -279,7 +262,7 @@ static struct state *begin(struct limiter *l, uint64_t now)
 
 /* ---- who is next --------------------------------------------------------------------------- */
 
-/* Returns the cost of a request: the largest share of any limit that it needs. */
+/* The largest share of a limit that the request needs. */
 static double cost_of(const struct state *s, const struct ticket *t)
 {
     double most = 0;
@@ -289,8 +272,7 @@ static double cost_of(const struct state *s, const struct ticket *t)
     return most > 0 ? most : 1e-3;
 }
 
-/* Adds a cost to what a run was charged so far. A process with several authors is one run with
- * several members, so we charge each of them. */
+/* Charges all members of the member's run. */
 static void charge(struct state *s, unsigned member, double cost)
 {
     int64_t run = s->members[member].run;
@@ -299,8 +281,7 @@ static void charge(struct state *s, unsigned member, double cost)
             s->members[m].served += cost;
 }
 
-/* Returns true if ticket a is granted before ticket b. The run that was charged less so far comes
- * first. */
+/* The run that was charged less comes first. */
 static bool is_before(const struct state *s, const struct ticket *a, const struct ticket *b)
 {
     double x = s->members[a->member].served, y = s->members[b->member].served;
@@ -318,9 +299,9 @@ static struct ticket *first_waiting(struct state *s)
     return best;
 }
 
-/* Returns the kind of limit that blocks the ticket, or LIMIT_KINDS if none does. If that limit is
- * closed (closed_until_ns), sets *until to the time when it opens, else to 0. A request that needs
- * more than the whole limit is granted when nothing else counts against the limit. */
+/* Returns the kind of limit that blocks the ticket, or LIMIT_KINDS. Sets *until to the time when a
+ * closed limit opens, else to 0. A request that needs more than a whole limit is granted when
+ * nothing else counts against it. */
 static int blocked_by(const struct state *s, const struct ticket *t, uint64_t now, uint64_t *until)
 {
     for (int k = 0; k < LIMIT_KINDS; k++) {
@@ -334,8 +315,8 @@ static int blocked_by(const struct state *s, const struct ticket *t, uint64_t no
     return LIMIT_KINDS;
 }
 
-/* Returns true if all requests must wait for the answer to one that is under way. They wait as
- * long as the limits are not known, and after a pause until a request succeeds. */
+/* Requests go one by one before the first answer, and after a pause until one succeeds. Returns
+ * true if one is under way, so that the others must wait. */
 static bool is_probing(const struct state *s, uint64_t now)
 {
     if (s->learnt && !s->careful)
@@ -348,7 +329,6 @@ static bool is_probing(const struct state *s, uint64_t now)
     return false;
 }
 
-/* Grants the waiting requests of all processes, in their order, until the next one is blocked. */
 static void schedule(struct state *s, uint64_t now)
 {
     uint64_t until;
@@ -364,7 +344,6 @@ static void schedule(struct state *s, uint64_t now)
     }
 }
 
-/* The texts below complete the sentence "the call waits for ...". */
 static void say_limit(const struct limit *m, int k, struct limiter_wait *why)
 {
     snprintf(why->text, sizeof why->text, "its turn: the provider allows %.0f %s a minute%s",
@@ -438,8 +417,7 @@ int limiter_queue(struct limiter *l, const double need[LIMIT_KINDS])
         *t = (struct ticket){
             .stage = WAITING, .member = shared_state_member(l->shared), .seq = ++s->seq};
         memcpy(t->need, need, sizeof t->need);
-        /* A run that made no requests for a while was charged less than the others. It may catch up
-         * by CREDIT requests, but not by all requests that the others made in the meantime. */
+        /* An idle run was charged less than others. It may catch up by CREDIT requests only. */
         double floor = s->clock - CREDIT * cost_of(s, t) - s->members[t->member].served;
         if (floor > 0)
             charge(s, t->member, floor);
@@ -467,9 +445,8 @@ bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why)
     return granted;
 }
 
-/* The provider says that it has counted only `taken` in all, which is less than we counted. Lowers
- * `extra` in the parts before `end` accordingly. We assume that the provider counted `taken` in the
- * latest parts, because these stay in the window longest. */
+/* The provider counts only `taken`, less than we do. Lowers `extra` in the parts before `end`,
+ * oldest first, because the latest parts stay in the window longest. */
 static void trim_extra(const struct state *s, struct limit *m, double taken, uint64_t end)
 {
     uint64_t first = s->part > PARTS ? s->part - PARTS : 0;
@@ -482,9 +459,8 @@ static void trim_extra(const struct state *s, struct limit *m, double taken, uin
     }
 }
 
-/* Compares our own count of limit k with the provider's number, and corrects `extra`. The number
- * came with the answer to a request that was sent in the part `sent_part`. It includes everything
- * that we logged before that part, but says nothing about later parts. */
+/* Corrects `extra` by the provider's numbers. The request was sent in the part `sent_part`, so the
+ * numbers say nothing about later parts. */
 static void take_told(struct state *s, int k, const struct limit_told *told, uint64_t sent_part,
                       uint64_t now, uint64_t window_ns)
 {
@@ -524,7 +500,7 @@ void limiter_answered(struct limiter *l, int ticket, bool ok,
     shared_state_end(l->shared, true);
 }
 
-/* In the log, replaces `need` of an answered request by what the request really used. */
+/* In the log, replaces `need` by what was really used. */
 static void settle(struct state *s, const struct ticket *t, const double used[LIMIT_KINDS])
 {
     for (int k = LIMIT_TOKENS; k < LIMIT_KINDS; k++) {
@@ -546,7 +522,7 @@ void limiter_end(struct limiter *l, int ticket, const double used[LIMIT_KINDS])
     uint64_t now = l->now();
     struct state *s = begin(l, now);
     struct ticket *t = &s->tickets[ticket];
-    if (t->stage == SENT) /* no headers came, but the provider may have counted the request */
+    if (t->stage == SENT) /* the provider may have counted the request */
         log_need(s, t);
     if (t->stage == ANSWERED && used)
         settle(s, t, used);

@@ -1,7 +1,6 @@
 /*
- * limiter.h - decides when requests may be sent. A provider's limits apply to one model and one
- * key. All processes of a user that use this model and key share the limits and keep to them
- * together.
+ * limiter.h - decides when requests may be sent, so that all processes of a user together keep to a
+ * provider's limits for one model and one key.
  *
  *     struct limiter *l = limiter_open(&(struct limiter_config){.provider = url, .model = m,
  *                                                               .key = key});
@@ -13,29 +12,21 @@
  *
  * A ticket:   WAITING ──> GRANTED ──> SENT ──> ANSWERED ──> freed by limiter_end
  *
- * Which requests are granted:
- *  - We learn limits only from the headers of answers. As long as no answer has come, only one
- *    request is under way at a time. Otherwise many requests could go over a limit that we do not
- *    know yet. If a provider tells no limits, requests are not held back.
- *  - Requests never take more than the limit in any minute. That suits providers that count by the
- *    minute on the clock, over the last sixty seconds, or by a bucket that fills steadily. Until a
- *    request ends, we count its prompt and its longest possible reply. Some providers count the
- *    longest possible reply even after the request has ended. So we do that too, until a later
- *    answer says that more is left than we think.
- *  - Each answer says how much is left. If that is less than we think, other machines use the key
- *    too, and we count what they took.
- *  - Requests are spread over the minute. A burst of several requests takes at most about an eighth
- *    of a limit; a single request may take more. Otherwise runs with many calls would use up the
- *    limit while a run that makes one call at a time waits for its answer.
- *  - Among the waiting runs the one that got least so far is next. A run is a process, or all
- *    processes with the same limiter_config.run.
- *  - After an answer such as 429, the caller calls limiter_pause(). No request is sent until the
- *    pause is over. Then one request is sent at a time, until an answer is good.
+ * The rules:
+ *  - Limits come from the headers of answers. Until the first answer, one request goes at a time.
+ *    If a provider tells no limits, nothing is held back.
+ *  - Requests never take more than a limit in any 60 seconds. Each counts with its prompt and its
+ *    longest possible reply, as some providers count. If an answer says that more is left, we count
+ *    less.
+ *  - If an answer says that less is left, other machines use the key too, and we count more.
+ *  - A burst takes at most about 1/8 of a limit. Otherwise runs with many calls would starve a run
+ *    that makes one call at a time.
+ *  - The waiting run that got least so far is next.
+ *  - After limiter_pause(), one request goes at a time until one succeeds.
  *
- * The state is in an owner-only file in the cache directory (sys/shared_state.h). Its name is a
- * hash of a random secret of the user, the address, the model and the key. The file does not hold
- * the key. Tickets of a process that died are taken back within a second. If the file cannot be
- * used, the limiter works for this process alone and logs a warning.
+ * The state is in an owner-only file in the cache directory (sys/shared_state.h), without the key.
+ * Tickets of a dead process are freed within a second. If the file cannot be used, the limiter
+ * warns and works for this process alone.
  */
 #ifndef AUTHOR_LIMITS_LIMITER_H
 #define AUTHOR_LIMITS_LIMITER_H
@@ -50,38 +41,35 @@ struct limiter;
 
 struct limiter_config {
     const char *provider, *model, *key;
-    uint64_t window_ns;    /* the "minute" of the provider; 0 = 60 s */
-    uint64_t (*now)(void); /* NULL = now_ns */
-    int64_t run; /* callers with the same number share their turns; 0 means the process's id */
+    uint64_t window_ns;    /* the provider's "minute"; 0 means 60 s */
+    uint64_t (*now)(void); /* NULL means now_ns */
+    int64_t run; /* callers with equal numbers share their turns; 0 means the process id */
 };
 
 struct limiter_wait {
-    /* The request is not granted before now_ns() reaches this time. 0 if the time is not known. */
+    /* The request waits at least until this now_ns(); 0 if not known. */
     uint64_t until_ns;
-    char text[200]; /* what the call waits for, as the end of a sentence */
+    char text[200]; /* ends the sentence "the call waits for ..." */
 };
 
 struct limiter *limiter_open(const struct limiter_config *cfg);
 void limiter_close(struct limiter *l);
 
-/* Joins the queue with the amounts that the request may take. Returns the ticket, or -1 if the
- * queue is full: try again later. */
+/* `need` is the most that the request may take. Returns a ticket, or -1 if the queue is full: try
+ * again later. */
 int limiter_queue(struct limiter *l, const double need[LIMIT_KINDS]);
-/* Returns true once, when the request may be sent; send it immediately. `why` may be NULL. */
+/* Returns true once: send the request immediately. `why` may be NULL. */
 bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why);
-/* Call it when the headers have come. `ok` says whether the provider accepted the request. */
+/* Call it when the headers have come. `ok`: the provider accepted the request. */
 void limiter_answered(struct limiter *l, int ticket, bool ok,
                       const struct limit_told told[LIMIT_KINDS]);
-/* Gives the ticket back, with the amounts that the request used in the end; NULL if they are not
- * known. Accepts a ticket in any state. */
+/* Frees a ticket in any state. `used` is NULL if not known. */
 void limiter_end(struct limiter *l, int ticket, const double used[LIMIT_KINDS]);
-/* From now on nobody sends for pause_ns, in any process. Then one request goes at a time until an
- * answer is good. */
+/* No process sends for pause_ns. Call it after an answer such as 429. */
 void limiter_pause(struct limiter *l, uint64_t pause_ns);
 
-/* Returns how many output tokens to expect of a reply whose cap is `most`, for need[LIMIT_OUTPUT].
- * Providers count output tokens as the model writes them. So we expect twice the longest recent
- * reply, and not the cap, which replies seldom reach. */
+/* Returns need[LIMIT_OUTPUT]: at most `most` tokens, and at most twice the longest recent reply.
+ * Providers count output tokens only as they are written. */
 double limiter_expected_output(struct limiter *l, double most);
 
 #endif

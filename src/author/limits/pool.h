@@ -11,13 +11,12 @@
  *     }
  *
  * Before a call is sent, it reserves the cost of its prompt and its longest reply. When it ends, it
- * pays only for what it used. So the spent and the reserved tokens together never exceed the limit,
- * and neither does their price. If less is left than the longest reply needs, and no other call can
- * give anything back, the reply is limited to what is left. Reservations of a process that died are
- * given back.
+ * pays for what it used. So spent and reserved amounts together never exceed the limit. If less is
+ * left than the longest reply needs, and no call can give anything back, the reply is limited to
+ * what is left. Reservations of dead processes are given back.
  *
- * A campaign keeps its pool in a file that its processes share (sys/shared_state.h). A run that
- * does not belong to a campaign has a pool in memory.
+ * The processes of a campaign share a pool in a file (sys/shared_state.h). Other runs have a pool
+ * in memory.
  */
 #ifndef AUTHOR_LIMITS_POOL_H
 #define AUTHOR_LIMITS_POOL_H
@@ -27,7 +26,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* A reply is never limited to fewer tokens than this, because a kernel would not fit. */
+/* The least limit of a reply, in tokens: a kernel would not fit into less. */
 #define POOL_LEAST_REPLY 2048
 
 struct budget_pool;
@@ -38,18 +37,17 @@ struct pool_sum {
 };
 
 struct pool_wish {
-    uint64_t prompt;            /* upper bound on the tokens of the prompt */
-    uint64_t out;               /* tokens of the longest reply; budget_pool_reserve may lower it */
-    double prompt_usd, out_usd; /* the price of one token of the prompt, and of the reply */
+    uint64_t prompt; /* most tokens of the prompt */
+    uint64_t out;    /* tokens of the longest reply; budget_pool_reserve() may lower it */
+    double prompt_usd, out_usd; /* price of one token */
 };
 
 enum pool_answer { POOL_YES, POOL_WAIT, POOL_OVER };
 
-/* Creates the pool. A limit of 0 means no limit. `spent` is what was spent before. If `path` is
- * NULL, the pool is for this process alone. */
+/* A limit of 0 means no limit. `spent` was spent before. If `path` is NULL, the pool is for this
+ * process alone. */
 int budget_pool_open(struct budget_pool **out, const char *path, const struct pool_sum *limit,
                      const struct pool_sum *spent, struct err *err);
-/* Opens a pool that another process created. */
 int budget_pool_join(struct budget_pool **out, const char *path, struct err *err);
 void budget_pool_close(struct budget_pool *p);
 
@@ -59,7 +57,6 @@ void budget_pool_settle(struct budget_pool *p, int ticket, const struct pool_sum
 /* Counts what was spent without a reservation. */
 void budget_pool_charge(struct budget_pool *p, const struct pool_sum *used);
 
-/* Sets *spent to what all ended calls used, and *reserved to what calls under way have reserved. */
 void budget_pool_read(struct budget_pool *p, struct pool_sum *spent, struct pool_sum *reserved);
 
 #endif

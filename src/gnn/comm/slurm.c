@@ -1,17 +1,15 @@
 /*
- * slurm.c - connects ranks that srun started, on one machine or on several, through TCP, without
- * MPI. The environment says which rank this process is: SLURM_PROCID of SLURM_STEP_NUM_TASKS.
+ * slurm.c - connects ranks that srun started, on one or several machines, through TCP. This process
+ * is rank SLURM_PROCID of SLURM_STEP_NUM_TASKS.
  *
  * 1. Every rank listens on a free port. Rank 0 writes its addresses and a secret into the file
- *    .hone-gnn-JOB.STEP.RESTARTS in the working directory, which all machines of the job share.
- * 2. The other ranks read the file, connect to rank 0 and send their own addresses. Rank 0 removes
- *    the file and sends every rank the addresses of all.
- * 3. Each rank r > 0 connects to the ranks 1 to r - 1. Then any two ranks are connected.
+ *    .hone-gnn-JOB.STEP.RESTARTS in the working directory, which all machines share.
+ * 2. The other ranks read it, connect to rank 0 and send their own addresses. Rank 0 removes the
+ *    file and sends every rank all addresses.
+ * 3. Each rank r > 0 connects to the ranks 1 to r - 1.
  *
- * A connection counts only if its first message has the secret. If the first message does not come
- * within CONNECT_NS, we close the connection; other connections do not wait for it. After the first
- * message, the data has no headers, because every rank knows how many bytes each call moves. If a
- * rank ends, its connections close, and the other ranks stop with an error.
+ * The first message of a connection holds the secret. Later data has no headers, because every rank
+ * knows how many bytes a call moves. If a rank ends, the others stop with an error.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,34 +34,32 @@
 #include "sys/interrupt.h"
 
 #define SECOND UINT64_C(1000000000)
-#define MEET_NS (120 * SECOND) /* how long a rank waits for all ranks to appear */
-/* how long a rank waits for an address to accept a connection, and for a first message to be sent
- * or received */
+#define MEET_NS (120 * SECOND) /* the longest wait for all ranks */
+/* The longest wait for a connection, and for its first message. */
 #define CONNECT_NS (5 * SECOND)
 enum {
     SECRET = 32,                    /* characters */
-    MAX_ADDRESSES = 400,            /* bytes of the text with the addresses of a rank */
-    MAX_GUESTS = 2 * COMM_MAX_RANKS /* connections that may wait for their first message */
+    MAX_ADDRESSES = 400,            /* bytes of a rank's addresses as text */
+    MAX_GUESTS = 2 * COMM_MAX_RANKS /* connections that wait for their first message */
 };
 
 /* The first message of a connection. */
 struct hello {
     char secret[SECRET];
     uint32_t rank;
-    char where[MAX_ADDRESSES]; /* "MACHINE PORT ADDRESS..."; MACHINE is the kernel's boot id */
+    char where[MAX_ADDRESSES]; /* "BOOT-ID PORT ADDRESS..." */
 };
 
 struct slurm_comm {
     struct comm base;
-    int *fd; /* the connection to each rank; -1 = this rank, or not connected yet */
+    int *fd; /* to each rank; -1: this rank, or not connected yet */
     struct hello own;
     int listener;
-    float *parts;      /* for scatter(): the chunks that this rank received, one of each rank */
-    size_t part_reals; /* how many floats `parts` has room for */
-    struct transfer *out, *in; /* what to send to each rank, and what to receive from it */
+    float *parts;              /* received chunks for scatter(), one of each rank */
+    size_t part_reals;         /* capacity of `parts` in floats */
+    struct transfer *out, *in; /* for each rank */
 };
 
-/* The bytes that still have to move to or from a rank. */
 struct transfer {
     char *at;
     size_t left;
@@ -82,7 +78,6 @@ static int rank_ended(int rank, int code, struct err *err)
                    code ? strerror(code) : "");
 }
 
-/* Sends or receives as much as is possible without waiting. */
 static int move_some(struct transfer *t, int fd, bool out, int rank, struct err *err)
 {
     while (t->left) {
@@ -102,8 +97,8 @@ static int move_some(struct transfer *t, int fd, bool out, int rank, struct err 
     return 0;
 }
 
-/* Sends c->out[r] to each rank r and fills c->in[r], all at the same time, so that no two ranks
- * wait for each other for ever. */
+/* Sends c->out[r] to each rank r and receives c->in[r], all at once, so that no two ranks wait for
+ * each other for ever. */
 static int exchange(struct slurm_comm *c, struct err *err)
 {
     struct pollfd *p = xcalloc((size_t)c->base.ranks, sizeof *p);
@@ -202,8 +197,7 @@ static void machine_id(char out[64])
     strbuf_release(&text);
 }
 
-/* Listens on a free port: for IPv6 and IPv4 addresses, or for IPv4 alone if the machine has no
- * IPv6. */
+/* For IPv6 and IPv4, or IPv4 alone if there is no IPv6. */
 static int open_listener(struct slurm_comm *s, unsigned *port, struct err *err)
 {
     struct sockaddr_in6 six = {.sin6_family = AF_INET6};
@@ -232,7 +226,7 @@ static int open_listener(struct slurm_comm *s, unsigned *port, struct err *err)
     return 0;
 }
 
-/* Writes "MACHINE PORT ADDRESS..." with the addresses that other machines can reach. */
+/* Lists the addresses that other machines can reach, in the form of struct hello. */
 static int describe(char out[MAX_ADDRESSES], unsigned port, struct err *err)
 {
     char machine[64], text[NI_MAXHOST];
@@ -260,7 +254,7 @@ static int describe(char out[MAX_ADDRESSES], unsigned port, struct err *err)
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-/* Connections notice within about 90 seconds that the other machine is gone. */
+/* The connection notices within about 90 s that the other machine is gone. */
 static void set_options(int fd)
 {
     int one = 1, idle = 30, every = 10, probes = 6, most_ms = 90000;
@@ -272,7 +266,7 @@ static void set_options(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms, sizeof most_ms);
 }
 
-/* Waits for a descriptor. Returns false at the time `until`, or after Ctrl-C. */
+/* Returns false at `until`, or after Ctrl-C. */
 static bool wait_fd(int fd, short events, uint64_t until)
 {
     while (!interrupted() && now_ns() < until) {
@@ -283,7 +277,6 @@ static bool wait_fd(int fd, short events, uint64_t until)
     return false;
 }
 
-/* Moves a whole message. Returns false if the other side ends or is too late. */
 static bool move_all(int fd, void *data, size_t n, bool out, uint64_t until)
 {
     struct transfer t = bytes(data, n);
@@ -312,7 +305,7 @@ static int connect_address(const char *address, const char *port)
     return ok ? fd : -1;
 }
 
-/* Connects to a rank and says who we are. Returns -1 if none of its addresses answers. */
+/* Returns -1 if no address answers. */
 static int connect_rank(struct slurm_comm *s, const char *where)
 {
     char text[MAX_ADDRESSES], machine[64], *at = text, *word;
@@ -337,8 +330,7 @@ static int connect_rank(struct slurm_comm *s, const char *where)
     return fd;
 }
 
-/* A connection whose first message has not come completely. `left` is the rest of the message, and
- * `until_ns` is the time when we give up. */
+/* A connection whose first message is not complete. */
 struct guest {
     int fd;
     struct hello hello;
@@ -347,9 +339,8 @@ struct guest {
 };
 VEC_DECL(guests, struct guest);
 
-/* Takes a guest whose first message is complete. Keeps the connection if the guest knows the secret
- * and its rank is greater than `own`, otherwise closes it. Returns true if it keeps the connection,
- * and the guest's rank was not connected before. */
+/* Closes a connection with a wrong secret or a rank up to `own`. Otherwise keeps it, and returns
+ * true if that rank was not connected before. */
 static bool take_guest(struct slurm_comm *s, const struct guest *g, int own,
                        char (*where)[MAX_ADDRESSES])
 {
@@ -371,7 +362,7 @@ static bool take_guest(struct slurm_comm *s, const struct guest *g, int own,
     return missing;
 }
 
-/* Reads what the guests have sent. Returns how many ranks are newly connected. */
+/* Returns how many ranks are newly connected. */
 static int hear_guests(struct slurm_comm *s, struct guests *guests, int own,
                        char (*where)[MAX_ADDRESSES])
 {
@@ -393,7 +384,6 @@ static int hear_guests(struct slurm_comm *s, struct guests *guests, int own,
     return found;
 }
 
-/* Waits a moment for a connection or for a message of a guest. */
 static void await_guests(const struct slurm_comm *s, const struct guests *guests)
 {
     struct pollfd *p = xcalloc(guests->n + 1, sizeof *p);
@@ -404,8 +394,8 @@ static void await_guests(const struct slurm_comm *s, const struct guests *guests
     free(p);
 }
 
-/* Accepts connections until every rank greater than `own` is connected. Writes the
- * addresses of these ranks to `where`, if it is not NULL. */
+/* Accepts connections until every rank above `own` is connected. Writes their addresses to `where`,
+ * which may be NULL. */
 static int accept_ranks(struct slurm_comm *s, int own, char (*where)[MAX_ADDRESSES], uint64_t until,
                         struct err *err)
 {
@@ -482,7 +472,7 @@ static int meet_as_first(struct slurm_comm *s, const char *path, uint64_t until,
     return rc;
 }
 
-/* Reads the file of rank 0. A file of another user does not count. */
+/* Ignores a file of another user. */
 static bool read_meeting_file(struct slurm_comm *s, const char *path, char where[MAX_ADDRESSES])
 {
     struct strbuf text = STRBUF_INIT(1000);
@@ -498,8 +488,7 @@ static bool read_meeting_file(struct slurm_comm *s, const char *path, char where
     return ok;
 }
 
-/* Gets the addresses of all ranks from rank 0. The file may be left over from an earlier rank 0
- * that was killed, so we try again until rank 0 answers. */
+/* The file may be left over from an earlier rank 0, so this tries until rank 0 answers. */
 static int find_first(struct slurm_comm *s, const char *path, char (*where)[MAX_ADDRESSES],
                       uint64_t until, struct err *err)
 {
@@ -543,8 +532,7 @@ static int meet_first(struct slurm_comm *s, const char *path, uint64_t until, st
 
 bool comm_slurm_wanted(void)
 {
-    /* Only a step of srun has SLURM_STEP_NUM_TASKS. A script of sbatch has SLURM_PROCID and
-     * SLURM_NTASKS too. */
+    /* A script of sbatch has SLURM_PROCID too, but not SLURM_STEP_NUM_TASKS. */
     return getenv("SLURM_PROCID") && comm_env_number("SLURM_STEP_NUM_TASKS") > 1;
 }
 
