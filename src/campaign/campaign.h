@@ -6,15 +6,10 @@
  *     struct campaign_run r = {.store = store, .campaign = id, .jobs = 2, ...};
  *     campaign_run(&r, err);         0 = all done, 1 = stopped (r.stop says why), -1 = an error
  *
- * The process that calls campaign_run() decides which task is next. It starts
- *
- *     hone bench --work CAMPAIGN:NUMBER
- *
- * for each task. The started process imports the task if necessary, and begins or resumes the run
- * of the task. Before the first step of the run, it records in the store which run the task has. So
- * a campaign that was killed at any instant can go on: it leaves alone the tasks that are done, and
- * resumes a task that has a run. No recorded step is done again. When the process that called
- * campaign_run() dies, its children die with it (sys/proc.h).
+ * For each task, campaign_run() starts `hone bench --work CAMPAIGN:NUMBER`. This process imports
+ * the task if necessary, and begins or resumes its run. Before the run's first step, it records in
+ * the store which run the task has. So a campaign that was killed can go on, and no recorded step
+ * is done again. When the process of campaign_run() dies, its children die too (sys/proc.h).
  */
 #ifndef CAMPAIGN_CAMPAIGN_H
 #define CAMPAIGN_CAMPAIGN_H
@@ -31,18 +26,17 @@
 
 enum { CAMPAIGN_MAX_JOBS = 64 };
 
-/* The options that all runs of a campaign share. The store keeps them. */
+/* The options that all runs of a campaign share. */
 struct campaign_config {
     const char *strategy, *author, *dialect;
     const char *device, *on, *gpu, *arch, *compiler; /* "" means the default */
-    /* The GPU on which the campaign began, such as "NVIDIA H200"; "" if it is not known. */
-    const char *gpu_model;
-    const char *out; /* the folder for the results of the tasks; "" means hone-out/CAMPAIGN */
+    const char *gpu_model; /* GPU on which the campaign began, such as "NVIDIA H200"; or "" */
+    const char *out;       /* folder for the results; "" means hone-out/CAMPAIGN */
     uint64_t steps, proposals, seed; /* 0 means the default */
-    uint64_t jobs;                   /* how many tasks run at the same time */
+    uint64_t jobs;                   /* tasks that run at the same time */
     bool smoke, baselines;           /* as in struct run_config (agent/config.h) */
     unsigned torch_variants;         /* as in struct run_config */
-    struct budget budget;            /* the budget of the whole campaign; wall_ns is not used */
+    struct budget budget;            /* of the whole campaign; wall_ns is not used */
 };
 
 char *campaign_config_text(const struct campaign_config *c); /* the caller frees it */
@@ -51,8 +45,8 @@ int campaign_config_read(struct campaign_config *c, const char *text, struct are
 
 struct known_times;
 
-/* Creates a campaign with an entry for each item. The campaign's name begins with `word`. If
- * `known` is not NULL, it gives the entries their known times of PyTorch (known_times.h). */
+/* Creates a campaign with an entry for each item. Its name begins with `word`. `known`, or NULL,
+ * gives known times of PyTorch (known_times.h). */
 int campaign_create(struct store *s, const char *word, const struct suite_item_vec *items,
                     const struct known_times *known, const struct campaign_config *c, int64_t *id,
                     struct err *err);
@@ -60,7 +54,7 @@ int campaign_create(struct store *s, const char *word, const struct suite_item_v
 struct campaign_watch {
     void (*started)(void *ctx, const struct entry_rec *e);
     void (*ended)(void *ctx, const struct entry_rec *e);
-    /* Called a few times a second. To stop the campaign, it returns -1 and says why in
+    /* Called a few times a second. To stop the campaign, returns -1 and says why in
      * campaign_run.stop. */
     int (*tick)(void *ctx, unsigned running, unsigned waiting);
     void *ctx;
@@ -70,20 +64,16 @@ struct campaign_run {
     struct store *store;
     const char *store_path, *out_dir;
     int64_t campaign;
-    const char *name, *hone; /* the campaign's name, and the version of this program */
+    const char *name, *hone; /* the campaign's name; the version of this program */
     uint64_t jobs;
     struct budget budget;
-    uint64_t until_ns; /* stop when now_ns() reaches this time; 0 means never */
-    bool import_only;  /* only import the tasks, and start no run */
-    bool retry;        /* try failed tasks again */
-    bool more_budget;  /* continue tasks that ended because a budget was used up */
-    /* Further options for the child processes. The list ends with NULL; no list (NULL) is
-     * allowed. */
-    const char *const *extra;
+    uint64_t until_ns;        /* stop at this now_ns(); 0 means never */
+    bool import_only;         /* start no run */
+    bool retry;               /* try failed tasks again */
+    bool more_budget;         /* continue tasks that ended for lack of budget */
+    const char *const *extra; /* options for the children, ended by NULL; or NULL */
     struct campaign_watch watch;
-    /* campaign_run() writes here why the campaign stopped before its end. The caller releases
-     * it. */
-    struct strbuf stop;
+    struct strbuf stop; /* why the campaign stopped early; the caller releases it */
 };
 
 int campaign_run(struct campaign_run *r, struct err *err);

@@ -1,5 +1,5 @@
 /* drive.c - campaign_run(): chooses the next task, starts its process, and records how the process
- * ended. An entry is one task of a campaign, as the store keeps it. */
+ * ended. An entry is one task of a campaign in the store. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,49 +14,44 @@
 #include "sys/proc.h"
 #include "sys/term.h"
 
-/* How long a child may take to end after SIGTERM. A child is `hone` too, and ends within ten
- * seconds (sys/interrupt.h). */
+/* How long a child may take to end after SIGTERM. It is `hone` too, and ends within ten seconds. */
 #define STOP_NS (12 * SEC)
-/* A child process of a campaign that was killed may still hold its run. We wait at most this long
- * for its end. */
+/* How long to wait for a child that a killed campaign left behind. */
 #define LOCK_NS (30 * SEC)
 
 #define NO_PASS "no kernel passes"
 
-/* The state of an entry whose run had ended because a budget was used up. The campaign's budget has
- * grown, so the run goes on. The state exists only in the memory of this process. In the store the
- * entry is "stopped". So if this process is killed, the next one goes on with the entry too. */
+/* The state of an entry whose run ended for lack of budget and goes on, because the budget has
+ * grown. The store says "stopped" meanwhile. So if this process is killed, the next one goes on
+ * with it too. */
 #define REOPENED "reopened"
 
-/* A running task. */
 struct job {
     struct child_process child;
-    struct arena mem; /* holds argv and the entry */
+    struct arena mem;
     struct entry_rec entry;
     struct str_vec argv;
     struct budget share; /* how much the run may spend in all; 0 = no limit */
-    /* `used`: this element of drive.jobs has a task. `ended`: the task's process has ended. */
+    /* used: this element has a task. ended: its process has ended. */
     bool used, ended;
     bool reopened; /* see REOPENED */
 };
 
-/* One call of campaign_run(). */
 struct drive {
     struct campaign_run *r;
     struct loop *loop;
     struct arena mem;
-    struct entry_rec_vec entries; /* the entries that are not done yet, in the order of work */
-    size_t next;                  /* the first entry that was not started yet */
+    struct entry_rec_vec entries; /* not done yet, in the order of work */
+    size_t next;                  /* the first that was not started yet */
     struct job jobs[CAMPAIGN_MAX_JOBS];
-    struct temp_dir pool_dir; /* holds the pool: see open_pool() */
-    char *pool_path;          /* NULL = no budget of tokens or money */
-    char *program;            /* the path of this program, which the children execute */
-    bool stopping;            /* the children were told to stop */
+    struct temp_dir pool_dir; /* see open_pool() */
+    char *pool_path;          /* NULL without a budget of tokens or money */
+    char *program;            /* path of this program, for the children */
+    bool stopping;
 };
 
 /* ---- what is left to do ---------------------------------------------------------------------- */
 
-/* Is nothing left to do for the entry? */
 static bool is_over(const struct entry_rec *e, const struct campaign_run *r)
 {
     if (r->import_only && *e->task_sha)
@@ -64,9 +59,8 @@ static bool is_over(const struct entry_rec *e, const struct campaign_run *r)
     return str_eq(e->state, "done") || (str_eq(e->state, "failed") && !r->retry);
 }
 
-/* Corrects the state of an entry, because a campaign may have been killed before it recorded that
- * the entry's run had ended. If the run ended because a budget was used up, and the budget has
- * grown since, reopens the entry. */
+/* Corrects the state of an entry if the campaign was killed before it recorded the end of the run.
+ * Reopens an entry if the budget has grown (REOPENED). */
 static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
 {
     struct run_rec run;
@@ -91,15 +85,12 @@ static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
                              run.best < 0 ? NO_PASS : "", err);
 }
 
-/* Returns the turn of an entry: 0 if its run has begun, 1 if not, 2 if the entry is reopened.
- * Entries with a lower turn are started first. */
+/* Entries with a lower turn start first: 0 if the run has begun, 1 if not, 2 if reopened. */
 static int turn_of(const struct entry_rec *e)
 {
     return str_eq(e->state, REOPENED) ? 2 : e->run < 0;
 }
 
-/* Lists the entries to work on. Tasks that have begun come first, so that a campaign that is
- * resumed finishes them. */
 static int list_entries(struct drive *d, struct err *err)
 {
     struct entry_rec_vec all = VEC_INIT;
@@ -114,7 +105,7 @@ static int list_entries(struct drive *d, struct err *err)
     return rc;
 }
 
-/* Called when no budget is left: closes the reopened entries that were not started. */
+/* When no budget is left: closes the reopened entries that were not started. */
 static int close_reopened(struct drive *d, struct err *err)
 {
     int rc = 0;
@@ -157,7 +148,7 @@ static int spent_by_run(struct drive *d, int64_t run, struct amounts *out, struc
     return rc;
 }
 
-/* Sums up how much all runs have spent. A running task counts with its whole share. */
+/* What all runs have spent. A running task counts with its whole share. */
 static int committed(struct drive *d, struct amounts *out, struct err *err)
 {
     struct arena a = ARENA_INIT;
@@ -184,16 +175,15 @@ static int committed(struct drive *d, struct amounts *out, struct err *err)
     return rc;
 }
 
-/* Returns how much a task's run may spend in all: the amount that it has spent (`own`), and an
- * equal share of the rest. `tasks` tasks share the rest. Returns 0 if nothing is left. */
+/* Returns what a run may spend in all: what it has spent (`own`), and an equal share of the rest
+ * for each of `tasks` tasks. 0 if nothing is left. */
 static double share_of(double limit, double used, double own, size_t tasks)
 {
     double left = limit - used;
     return left > 0 ? own + left / (double)tasks : 0;
 }
 
-/* Sets how much the task's run may spend in all. Returns 0, 1 if a budget is used up, or -1 on an
- * error. */
+/* Returns 0, 1 if a budget is used up, or -1 on an error. */
 static int set_share(struct drive *d, struct job *j, struct err *err)
 {
     const struct budget *b = &d->r->budget;
@@ -212,9 +202,8 @@ static int set_share(struct drive *d, struct job *j, struct err *err)
            (b->steps && j->share.steps < 1);
 }
 
-/* Creates the pool, the file in which the author calls of all tasks reserve tokens and money. The
- * pool starts with the amounts that earlier executions of `hone bench` spent, which the store
- * knows. */
+/* Creates the pool, a file in which the author calls of all tasks reserve tokens and money. It
+ * starts with what the campaign has spent before. */
 static int open_pool(struct drive *d, struct err *err)
 {
     const struct budget *b = &d->r->budget;
@@ -280,8 +269,6 @@ static void release_job(struct job *j)
     *j = (struct job){.used = false};
 }
 
-/* Waits until no process holds the run. A campaign that was killed may have left a process that is
- * just ending. */
 static void wait_for_lock(struct drive *d, int64_t run)
 {
     uint64_t until = now_ns() + LOCK_NS;
@@ -290,8 +277,7 @@ static void wait_for_lock(struct drive *d, int64_t run)
             return;
 }
 
-/* Starts the next task. Returns 0, 1 if no more tasks can be started because a budget is used up,
- * or -1 on an error. */
+/* Returns 0, 1 if a budget is used up, or -1 on an error. */
 static int start_next(struct drive *d, struct err *err)
 {
     struct job *j = d->jobs;
@@ -338,7 +324,7 @@ static int start_next(struct drive *d, struct err *err)
 
 /* ---- ending ---------------------------------------------------------------------------------- */
 
-/* The last lines that the process printed, without "hone: ", as one line. */
+/* The last lines that the process printed to stderr, as one line without "hone: ". */
 static void last_words(const struct job *j, struct strbuf *out)
 {
     enum { MAX_WORDS = 600 };
@@ -357,8 +343,7 @@ static void last_words(const struct job *j, struct strbuf *out)
     free(words);
 }
 
-/* Must a new run begin in place of the entry's run? Yes, if another version of Hone began the run
- * and this version cannot resume it, for example because the built-in author has changed. */
+/* Returns true if another version of Hone began the run and this version cannot resume it. */
 static bool must_begin_again(const struct drive *d, const struct job *j)
 {
     return j->entry.run >= 0 && *j->entry.hone && !str_eq(j->entry.hone, d->r->hone) &&
@@ -371,10 +356,9 @@ static int set_state(struct drive *d, const struct job *j, const char *state, co
     return store_entry_state(d->r->store, d->r->campaign, j->entry.index, state, reason, err);
 }
 
-/* Did the process do its work? If it had only to import the task, there must be a task; otherwise
- * the run must have ended. Returns 1 for yes, 0 for no, -1 for an error. If no kernel passes, `why`
- * says why. The exit status alone does not tell: it is 1 if no kernel passes, and also if the task
- * cannot be loaded. */
+/* Has the process imported the task, or ended its run? Returns 1 for yes, 0 for no, -1 on an error.
+ * If no kernel passes, `why` says why. The exit status does not tell: 1 means that no kernel
+ * passes, or that the task cannot be loaded. */
 static int carried_out(struct drive *d, const struct job *j, struct strbuf *why, struct err *err)
 {
     struct arena a = ARENA_INIT;
@@ -397,12 +381,11 @@ static int carried_out(struct drive *d, const struct job *j, struct strbuf *why,
     return rc;
 }
 
-/* Removes the run from the entry, and adds the entry to the end of the list. */
 static int begin_again(struct drive *d, const struct job *j, struct err *err)
 {
     vec_each (struct entry_rec, e, &d->entries)
         if (e->index == j->entry.index) {
-            struct entry_rec again = *e; /* a copy, because vec_push may move the items */
+            struct entry_rec again = *e; /* vec_push may move the items */
             *vec_push(&d->entries) = again;
             break;
         }
@@ -411,7 +394,6 @@ static int begin_again(struct drive *d, const struct job *j, struct err *err)
     return set_state(d, j, "waiting", "", err);
 }
 
-/* Sets the state of an entry from the way in which its process ended. */
 static int record_end(struct drive *d, struct job *j, struct err *err)
 {
     const struct child_process *c = &j->child;
@@ -424,7 +406,7 @@ static int record_end(struct drive *d, struct job *j, struct err *err)
     } else if (rc == 0 && (d->stopping || (exited && c->code == INTERRUPT_EXIT))) {
         rc = set_state(d, j, "stopped", d->r->stop.buf, err);
     } else if (rc == 0 && must_begin_again(d, j)) {
-        /* A reopened entry has a result, which a new run would replace. */
+        /* A new run would replace the result of a reopened entry. */
         rc = j->reopened ? set_state(d, j, "done", "this version cannot resume its run", err)
                          : begin_again(d, j, err);
     } else if (rc == 0) {
@@ -438,7 +420,6 @@ static int record_end(struct drive *d, struct job *j, struct err *err)
     return rc;
 }
 
-/* Records the ends of all processes that have ended. */
 static int reap(struct drive *d, struct err *err)
 {
     int rc = 0;
@@ -468,8 +449,8 @@ static void stop_all(struct drive *d)
             child_terminate(&d->jobs[i].child);
 }
 
-/* Ends the tasks that still run when work() has returned, for example after Ctrl-C. Ctrl-C
- * reaches the children too. Those that still live are killed. */
+/* Ends the tasks that still run, for example after Ctrl-C, which reaches the children too. Kills
+ * those that still live. */
 static int give_up(struct drive *d, struct err *err)
 {
     int rc = 0;
@@ -483,8 +464,8 @@ static int give_up(struct drive *d, struct err *err)
     return rc;
 }
 
-/* Works on the entries. Returns 0 if it worked on all of them, 1 if it stopped before (r->stop says
- * why), or -1 on an error. */
+/* Returns 0 if all entries were worked on, 1 if it stopped before (r->stop says why), -1 on an
+ * error. */
 static int work(struct drive *d, struct err *err)
 {
     struct campaign_run *r = d->r;
@@ -498,7 +479,7 @@ static int work(struct drive *d, struct err *err)
         while (rc == 0 && !d->stopping && !r->stop.len && d->next < d->entries.n &&
                running(d) < jobs)
             rc = start_next(d, err);
-        if (rc == 1) /* a budget is used up; the running tasks go on to their ends */
+        if (rc == 1) /* a budget is used up; the running tasks go on */
             rc = 0;
         unsigned n = running(d);
         if (rc < 0 || !n)

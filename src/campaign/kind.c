@@ -5,8 +5,7 @@
 #include "graph/cost.h"
 #include "torch/task.h"
 
-/* The kinds of work, from the heaviest to the lightest. As a rule, a task has the heaviest kind
- * that occurs in its graph. */
+/* From the heaviest to the lightest. As a rule, a task has the heaviest kind in its graph. */
 enum kind {
     K_ATTENTION,
     K_CONVOLUTION,
@@ -24,7 +23,7 @@ enum kind {
     KINDS
 };
 
-/* The name of a kind, and its name if the graph is a chain of operations (graph/cost.h). */
+/* Names of a kind: alone, and in a chain of operations (graph/cost.h). */
 static const char *const names[KINDS][2] = {
     [K_ATTENTION] = {"attention", "attention chain"},
     [K_CONVOLUTION] = {"convolution", "convolution chain"},
@@ -41,8 +40,8 @@ static const char *const names[KINDS][2] = {
     [K_ELEMENTWISE] = {"elementwise", "elementwise"},
 };
 
-/* Is v made of windows of a tensor? Views and paddings may follow the windows, but nothing else.
- * Then a reduction of v is a pooling. */
+/* Is v made of windows of a tensor, with only views and paddings after them? A reduction of v is
+ * then a pooling. */
 static bool takes_windows(const struct value *v)
 {
     while (v && v->nargs && op_row(v->op)->kind == OPK_VIEW && v->op != OP_CAT) {
@@ -61,24 +60,22 @@ static bool is_leaf(const struct value *v)
 /* Facts about the values of a graph, by their ids. */
 struct facts {
     const uint32_t *uses;
-    /* The value is linear in the result of a product or convolution. This result, the value itself
-     * and all values between them are used only once. */
+    /* The value is linear in the result of a product or convolution. Each value from this result to
+     * the value itself is used only once. */
     bool *linear;
-    bool *heavy; /* the value depends on a product or convolution */
+    bool *heavy; /* depends on a product or convolution */
 };
 
-/* Whether the fact holds for v. Returns false if v is NULL, which stands for an absent operand. */
+/* Returns false for NULL, an absent operand. */
 static bool holds(const bool *fact, const struct value *v)
 {
     return v && fact[v->id];
 }
 
-/* Sets the facts of v. The result of a matrix product or a convolution is `linear`. Views, casts
- * and sums of a linear value are linear too. So is a linear value times a factor that depends on no
- * product or convolution. If v is `linear`, a sum of v can be moved into the product, which then
- * has less work. That is not possible if something else needs the whole result of the product, as
- * in a batch norm. Then v is not `linear`. Arguments have smaller ids than v, so their facts are
- * known. */
+/* Sets the facts of v from those of its arguments, which have smaller ids. Views, casts and sums
+ * keep a value `linear`, and so do factors that depend on no product or convolution. A sum of a
+ * `linear` value can move into the product, which then has less work. This fails if something else
+ * needs the product's whole result, as in a batch norm; then `uses` is above 1. */
 static void find_facts(const struct value *v, struct facts *f)
 {
     enum op_kind k = op_row(v->op)->kind;
@@ -155,7 +152,7 @@ void work_kind_of_graph(const struct graph *g, struct work_kind *out)
     /* A task that moves elements and computes with them is elementwise. */
     if (first == K_MOVEMENT && n[K_ELEMENTWISE])
         first = K_ELEMENTWISE;
-    if (first == K_REDUCTION && class == CLASS_NORM) /* a norm that is written with sums */
+    if (first == K_REDUCTION && class == CLASS_NORM) /* a norm written with sums */
         first = K_NORM;
     bool chain = class == CLASS_CHAIN || (first <= K_GATHER && n[K_POOLING]);
     out->name = names[first][chain];

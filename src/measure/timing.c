@@ -13,7 +13,7 @@ struct series {
     double *ns;
     size_t n;
     bool is_model;
-    double lo_ns, hi_ns; /* if is_model: the interval in which we expect the measured time */
+    double lo_ns, hi_ns; /* if is_model: where we expect the measured time */
 };
 
 static struct series collect(const struct result_case *rc, uint32_t program)
@@ -37,7 +37,6 @@ static bool measured(const struct measure_input *in)
     return in->ceilings && in->ceilings->dram_gbps > 0;
 }
 
-/* Returns the size of all outputs together, in bytes. */
 static double written(const struct job_case *jc)
 {
     double sum = 0;
@@ -48,12 +47,10 @@ static double written(const struct job_case *jc)
 }
 
 /*
- * A ceiling is the highest rate of the memory or of arithmetic. Returns, in percent, how close a
- * kernel that takes `ns` and moves `bytes` comes to a ceiling. There is a percentage for memory and
- * one for arithmetic; the larger one counts, and *limit names its ceiling. The ceilings are those
- * measured on the device. If none were measured, they are those of the data sheet. If the task does
- * not allow TF32, the ceiling for float32 products is the rate of the CUDA cores or a third of the
- * TF32 rate, whichever is higher.
+ * A ceiling is the highest rate of memory or of arithmetic. Returns which percentage of a ceiling
+ * the kernel reaches. The larger of the two percentages counts; *limit names its ceiling. Ceilings
+ * are measured, or else come from the data sheet. For float32 products without TF32, the ceiling is
+ * the rate of the CUDA cores or a third of the TF32 rate, whichever is higher.
  */
 static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double bytes,
                            double ns, const char **limit)
@@ -76,9 +73,8 @@ static double roofline_pct(const struct measure_input *in, const struct job_case
     return ns > 0 ? 100 * least / ns : 0;
 }
 
-/* Like roofline_pct(), but does not count the written bytes if all bytes fit into the L2. Written
- * bytes may then reach DRAM only after the kernel's end, so the kernel's time need not include
- * them. */
+/* Like roofline_pct(), but if all bytes fit into the L2, does not count written bytes. They may
+ * reach DRAM after the kernel's end. */
 static double sure_roofline_pct(const struct measure_input *in, const struct job_case *jc,
                                 double ns)
 {
@@ -130,11 +126,9 @@ static struct verdict_time *time_program(struct verdict *v, const struct measure
     t->limit = limit;
     const struct torch_variant *variant = torch_variant_find(t->who);
     if (variant && variant->unjudged)
-        t->roofline_pct =
-            0; /* the ceiling is that of the task's precision, which it need not keep */
+        t->roofline_pct = 0; /* ceilings are for the task's precision, which it need not keep */
     if (p && cand->n && s->n < 3) {
-        /* This baseline is so slow that it has fewer than 3 calls. We compare them with all calls
-         * of the candidate, without pairs. */
+        /* This baseline is too slow for pairs. */
         struct stats ours = stats_summary(cand->ns, cand->n, in->job->seed);
         t->ratio = ours.median > 0 ? sum.median / ours.median : 0;
         t->ratio_lo = ours.hi > 0 ? sum.median / ours.hi : 0;
@@ -203,9 +197,8 @@ void measure_times(struct verdict *v, const struct measure_input *in)
     v->speedup = nratio ? exp(log_ratio / nratio) : 0;
 }
 
-/* The floor is the least time that any kernel for the task needs (gpu.h). A modelled time may be
- * too low, so before we compare it with the floor, we multiply the floor by this factor. A kernel
- * that leaves out work is far below even this lower floor. */
+/* A modelled time may be too low, so we multiply the floor by this. A kernel that leaves out work
+ * is far below even that. */
 static const double model_slack = 0.8;
 
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns)
@@ -213,12 +206,12 @@ int measure_below_floor(const struct measure_input *in, double *got_ns, double *
     for (uint32_t c = 0; c < in->result->ncases; c++) {
         const struct job_case *jc = &in->job->cases[c];
         if (!str_starts(jc->name, "time:"))
-            continue; /* smoke cases are timed too (eval/cases.c), but too briefly for this test */
+            continue; /* smoke cases are timed too briefly (eval/cases.c) */
         struct series s = collect(&in->result->cases[c], 0);
         double median = s.n ? stats_median(s.ns, s.n) : 0;
         free(s.ns);
         double bytes = jc->min_bytes, late = written(jc);
-        if (jc->timing.warm_l2) /* then the L2 may hold inputs when the kernel begins */
+        if (jc->timing.warm_l2) /* the L2 may hold inputs when the kernel begins */
             late = bytes = fmax(0, bytes - in->job->gpu.l2_bytes);
         double floor = gpu_floor_ns(&in->job->gpu, jc->flops, bytes, late, in->operand);
         if (s.is_model)
@@ -243,16 +236,14 @@ static double counter_sum(const struct measure_input *in, uint32_t c, const char
     return sum;
 }
 
-/* Returns an upper bound on the arithmetic that the counted instructions did. Counts each
- * instruction as a multiply-add, and each instruction on halves as a packed multiply-add. */
+/* An upper bound: each instruction counts as a multiply-add, on halves as a packed one. */
 static double arithmetic_done(const struct measure_input *in, uint32_t c)
 {
     return counter_sum(in, c, "tensor_ops") + 4 * counter_sum(in, c, "inst_half") +
            2 * (counter_sum(in, c, "inst_fp32") + counter_sum(in, c, "inst_fp64"));
 }
 
-/* True if all of the candidate's calls of the case ran to their end. The counters of a call that
- * was cut off miss a part of its work. */
+/* The counters of a call that was cut off miss a part of its work. */
 static bool all_calls_ended(const struct measure_input *in, uint32_t c)
 {
     const struct result_case *rc = &in->result->cases[c];
@@ -285,10 +276,7 @@ int measure_tensor_use(const struct measure_input *in, struct tensor_use *out)
     return out->share < in->least_arithmetic ? worst : -1;
 }
 
-/* A kernel must touch, at least once, every byte that the task reads or writes, and must do most of
- * the task's arithmetic. `enough` is below 1, because the byte count is an estimate from a sample
- * of blocks. The count may also be too large: a cache line counts whole, even if the kernel touches
- * only a part of it. */
+/* `enough` is below 1, because the byte count is an estimate from a sample of blocks. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic)
 {
     static const double enough = 0.75;

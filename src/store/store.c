@@ -14,12 +14,11 @@
 #include "sys/file.h"
 #include "sys/hash.h"
 
-enum { BUSY_MS = 30000 }; /* how long to wait for another process */
+enum { BUSY_MS = 30000 }; /* wait for another process at most this long */
 
 _Static_assert(ARRAY_LEN(schema_steps) == STORE_SCHEMA, "one step per schema version");
 
-/* Reads the file's schema version. Accepts only an empty file or a database that has a table of
- * runs. */
+/* Reads the schema version. Fails if the file is neither empty nor a store. */
 static int read_schema(struct store *s, struct err *err)
 {
     int64_t v = 0, entries = 0, runs = 0;
@@ -50,8 +49,8 @@ static int read_schema(struct store *s, struct err *err)
     return 0;
 }
 
-/* Calls `what` in a transaction that the statement `begin` opens, so that `what` sees one state of
- * the file. After "BEGIN IMMEDIATE", other processes cannot migrate the store meanwhile. */
+/* Calls `what` in a transaction, so that it sees one state of the file. `begin` is "BEGIN", or
+ * "BEGIN IMMEDIATE" to keep other processes from migrating the store meanwhile. */
 static int in_transaction(struct store *s, const char *begin,
                           int (*what)(struct store *, struct err *), struct err *err)
 {
@@ -76,9 +75,9 @@ static int migrate(struct store *s, struct err *err)
     return 0;
 }
 
-/* Opens a store read-only. Even to read, SQLite wants to create a log file beside the store.
- * `may_log` tells whether it may. If it may not and there is no log file yet, we assume that no
- * process writes to the store. Then we tell SQLite that the file is immutable. */
+/* Even to read, SQLite wants to create a log file beside the store; `may_log` tells whether it may.
+ * If it may not and there is no log file, we assume that no process writes to the store. Then we
+ * tell SQLite that the file is immutable. */
 static int open_to_read(struct store *s, bool may_log)
 {
     struct strbuf uri = STRBUF_INIT(4 * strlen(s->path) + 64);
@@ -99,8 +98,7 @@ static int open_db(struct store *s, const char *dir, bool *writable)
     bool exists = true;
     *writable = access(dir, W_OK) == 0;
     if (access(s->path, W_OK) < 0) {
-        /* We look only once whether the file exists: another process may be creating it, so a
-         * second look could give another answer. */
+        /* We look only once whether the file exists, because another process may be creating it. */
         exists = errno != ENOENT;
         *writable &= !exists;
     }
@@ -110,8 +108,8 @@ static int open_db(struct store *s, const char *dir, bool *writable)
                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 }
 
-/* If several processes create a store at the same time, SQLite returns SQLITE_BUSY at this step
- * without the usual wait. So we try again until BUSY_MS have passed. */
+/* If several processes create a store at once, SQLite returns SQLITE_BUSY here without waiting. So
+ * we wait ourselves. */
 static int use_wal(struct store *s, struct err *err)
 {
     for (uint64_t begun = now_ns(); now_ns() - begun < 1000000ull * BUSY_MS; usleep(10000)) {
@@ -124,8 +122,7 @@ static int use_wal(struct store *s, struct err *err)
     return err_set(err, ERR_SYSTEM, "store '%s': %s", s->path, sqlite3_errmsg(s->db));
 }
 
-/* Returns a store that is not yet open, and sets *dir to the directory of its file. The caller
- * frees *dir. */
+/* *dir becomes the directory of the file. The caller frees it. */
 static struct store *new_store(const char *path, char **dir)
 {
     struct store *s = xcalloc(1, sizeof *s);
@@ -154,7 +151,7 @@ int store_open(struct store **out, const char *path, struct err *err)
         goto fail;
     }
     sqlite3_busy_timeout(s->db, BUSY_MS);
-    /* We make sure that the file is a store before we change anything in it. */
+    /* Before we change anything, we make sure that the file is a store. */
     if (sql_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON", err) < 0 ||
         in_transaction(s, "BEGIN", read_schema, err) < 0 || (writable && use_wal(s, err) < 0) ||
         sql_exec(s, "PRAGMA synchronous = FULL", err) < 0 ||
@@ -300,8 +297,7 @@ int store_check(struct store *s, struct err *err)
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
-/* Returns the task's short name: "softmax" for "softmax", "path/to/softmax/" and
- * "path/to/softmax/task.json". */
+/* Returns "softmax" for "softmax", "path/to/softmax/" and "path/to/softmax/task.json". */
 static const char *task_word(const char *task, size_t *len)
 {
     size_t end = strlen(task);
@@ -444,7 +440,7 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
             strbuf_addf(&names, "%s%s", found > 1 ? ", " : "", r.name);
         snprintf(number, sizeof number, "%lld", (long long)out->id);
         if (str_eq(out->name, which) || str_eq(number, which))
-            found = 1; /* an exact name or number is preferred to a part of a name */
+            found = 1; /* an exact name or number wins */
     }
     int rc = sql_end(&q);
     if (rc == 0 && !found)
@@ -525,9 +521,8 @@ int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t b
     return sql_write(&q);
 }
 
-/* All runs and campaigns share one lock file. A process that works on run number k locks byte k of
- * the file, until it calls store_run_unlock() or ends. For campaign number k it locks byte
- * CAMPAIGN_LOCKS + k. */
+/* All runs and campaigns share one lock file. To work on run k, a process locks byte k; for
+ * campaign k, byte CAMPAIGN_LOCKS + k. */
 #define CAMPAIGN_LOCKS (INT64_C(1) << 48)
 
 static int lock_byte(struct store *s, int64_t at, const char *what, struct err *err)
@@ -588,16 +583,15 @@ const char *store_run_state(struct store *s, const struct run_rec *r)
 
 /* ---- removing a run ------------------------------------------------------------------------- */
 
-/* Whether another process works on any run or campaign. The lock of this process does not count,
- * because Linux does not report locks of the same open file. */
+/* Linux does not report locks of the same open file, so the lock of this process does not count. */
 static bool any_run_is_locked(struct store *s)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
     return fcntl(s->lock_fd, F_OFD_GETLK, &all) < 0 || all.l_type != F_UNLCK;
 }
 
-/* Removes the run's rows from every table. The caller has switched foreign keys off, so SQLite
- * itself does not remove the rows that belong to the run. */
+/* The caller has switched foreign keys off, so SQLite does not delete the run's rows in other
+ * tables. */
 static int remove_records(struct store *s, int64_t run, struct err *err)
 {
     static const char *const deletes[] = {
@@ -628,7 +622,6 @@ static int remove_unused_blobs(struct store *s, struct err *err)
     return sql_write(&q);
 }
 
-/* Fails if a campaign has the run as the result of one of its entries. */
 static int check_no_campaign(struct store *s, int64_t run, struct err *err)
 {
     struct arena mem = ARENA_INIT;
@@ -651,8 +644,7 @@ int store_run_remove(struct store *s, int64_t run, struct err *err)
     if (check_no_campaign(s, run, err) < 0 || store_run_lock(s, run, err) < 0)
         return -1;
     bool alone = !any_run_is_locked(s);
-    /* With foreign keys on, SQLite would search all tables that name blobs, for each blob that it
-     * deletes. */
+    /* With foreign keys on, SQLite would search all tables for each blob that it deletes. */
     int rc = sql_exec(s, "PRAGMA foreign_keys = OFF", err);
     if (rc == 0 && (rc = sql_exec(s, "BEGIN IMMEDIATE", err)) == 0) {
         rc = remove_records(s, run, err);

@@ -1,11 +1,10 @@
 /*
- * decode.c - turns parsed instructions into executable ones. Makes operand codes and constants, and
- * has the opcode table.
+ * decode.c - turns parsed instructions into executable ones: operand codes, constants, the opcode
+ * table.
  *
- * If no decode function knows an instruction, its exec function is exec_unsupported. If a warp
- * reaches such an instruction, exec_unsupported ends the launch and reports the instruction's text
- * and source line. So an unknown instruction never gives a wrong result. If an instruction is
- * malformed, the first launch of the kernel fails with RESULT_LOAD_FAILED.
+ * An instruction that no decode function knows gets exec_unsupported. If a warp reaches it, the
+ * launch ends with an error that names it. If an instruction is malformed, the kernel's first
+ * launch fails with RESULT_LOAD_FAILED.
  */
 #include <stdarg.h>
 
@@ -73,9 +72,8 @@ static uint64_t const_at(const struct code *c, uint32_t off, uint32_t bits)
     return v;
 }
 
-/* Doubles the hash table of constants, which uses open addressing. An entry is 0 if it is empty,
- * else (offset | class) + 1. The offset of the constant in the pool is a multiple of 4; class 0, 1
- * or 2 means 16, 32 or 64 bits. */
+/* Doubles the hash table of constants. An entry is 0 if empty, else (offset | class) + 1. The
+ * offset in the pool is a multiple of 4. Class 0, 1 or 2 means 16, 32 or 64 bits. */
 static void const_rehash(struct code *c)
 {
     uint32_t cap = c->const_hash_cap ? c->const_hash_cap * 2 : 256;
@@ -96,8 +94,7 @@ static void const_rehash(struct code *c)
     c->const_hash_cap = cap;
 }
 
-/* Returns the operand code of a constant of 16, 32 or 64 bits. The constant pool holds it 32 times,
- * once for each lane. */
+/* Returns the operand code of a constant of 16, 32 or 64 bits. */
 static uint32_t dec_const(struct decoder *d, uint64_t value, uint32_t bits)
 {
     struct code *c = d->code;
@@ -244,7 +241,6 @@ static int special_src(struct decoder *d, const struct ptx_insn *p, const struct
     return dec_unsupported(d, p);
 }
 
-/* Sets *out to the bits of an immediate, read as a value of type t. */
 static int imm_bits(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                     enum ptx_type t, uint64_t *out)
 {
@@ -285,8 +281,7 @@ static int imm_bits(struct decoder *d, const struct ptx_insn *p, const struct pt
     return 0;
 }
 
-/* Decodes a variable's address as an operand. The address is an offset in the window of the
- * variable's space. */
+/* Decodes a variable's address: its offset in the window of its space. */
 static int symbol_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                       uint32_t bits, uint32_t *out)
 {
@@ -394,7 +389,7 @@ int dec_addr(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd 
     if (vs == SP_LOCAL || (vs == SP_PARAM && !o->var->is_kernel_param)) {
         *off += (int64_t)addr;
         *base = dec_const(d, 0, 64);
-        *base_bits = 0; /* relative to the frame: lane_addrs() adds the frame's base */
+        *base_bits = 0; /* lane_addrs() adds the frame's base */
         return 0;
     }
     *base = dec_const(d, addr, 64);
@@ -435,8 +430,8 @@ static const struct decode_entry *const tables[] = {
     decode_warp_ops, decode_call_ops, decode_tensor_ops, decode_async_ops,
 };
 
-/* Returns whether an operand selects a part of a register (a.b1, a.h0). Only video instructions
- * have such operands. */
+/* Returns whether an operand selects a part of a register (a.b1, a.h0), as in video
+ * instructions. */
 static bool has_part(const struct ptx_opnd *o, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -483,8 +478,7 @@ static int decode_guarded(struct decoder *d, const struct ptx_insn *p, struct in
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-/* Places a function's parameters, results, .param variables and .local variables. Each lane has its
- * own copy of this memory. */
+/* Places parameters, results, .param variables and .local variables in each lane's memory. */
 static int place_locals(struct code_func *cf, struct err *err)
 {
     struct ptx_func *f = cf->src;
@@ -515,8 +509,7 @@ static int place_locals(struct code_func *cf, struct err *err)
     return 0;
 }
 
-/* Finds the narrowest access of the function to shared memory, and to global memory, in bytes. An
- * access of more than 4 bytes counts as 4. */
+/* Accesses of more than 4 bytes count as 4. */
 static void access_minimum(struct code_func *cf)
 {
     cf->smem_bytes_min = cf->gmem_bytes_min = 4;
@@ -587,9 +580,8 @@ static bool calls_pointer(const struct ptx_insn *p)
     return false;
 }
 
-/* Decodes the kernel, all functions that it names, and all functions that these name in turn. If a
- * call goes through a pointer, decodes all functions of the module, because the pointer may come
- * from a variable. */
+/* If a call goes through a pointer, decodes all functions, because the pointer may come from a
+ * variable. */
 enum result_status code_prepare(struct code *c, struct code_func *entry, struct err *err)
 {
     if (entry->decoded)

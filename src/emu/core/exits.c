@@ -2,20 +2,17 @@
  * exits.c - distinguishes threads that returned early from threads that went past a barrier, or a
  * warp-wide instruction, without executing it.
  *
- * From sm_70 on, barriers and warp-wide instructions wait only for threads that have not exited. So
- * a kernel may let warps return before a barrier. But threads must not go around the barrier and do
- * the work after it. This is a mistake, though the kernel need not hang: these threads return in
- * the end. When the barrier completes, the threads that returned early and the threads that went
- * around it have all exited. To tell the two kinds apart, we keep for each lane where it exited and
- * where it last met other threads. From these two places flow_went_past() decides. So the answer
- * does not depend on the order in which the emulator runs warps.
+ * From sm_70 on, these instructions wait only for threads that have not exited, so threads may
+ * return before a barrier. But they must not go around it and do the work after it. When the
+ * barrier completes, threads of both kinds have exited. So we keep for each lane where it exited
+ * and where it last met other threads, and flow_went_past() decides. The answer does not depend on
+ * the order in which the emulator runs warps.
  *
- * Two groups of threads may also wait at two different barrier instructions. If instruction B comes
- * after instruction A, and no loop leads from B back to A, then the group that waits at B has gone
- * around A (exits_beyond).
+ * Threads may also wait at two different barrier instructions. If B comes after A, and no loop
+ * leads back to A, then the threads at B went around A (exits_beyond).
  *
- * We record places only in the kernel's own code, not in functions that it calls. A lane that
- * exited or met others inside such a function counts as having returned early.
+ * We record places only in the kernel's own code. A lane that exited or met others in a called
+ * function counts as having returned early.
  */
 #include "base/util.h"
 #include "emu/core/flow.h"
@@ -23,8 +20,8 @@
 
 #define AT_START 0u
 #define IN_CALL UINT32_MAX
-#define NO_EXIT 0u /* a value of the parameter `exit`: the thread has not exited */
-/* A place is AT_START, IN_CALL, or the number of an instruction of the kernel plus one. */
+#define NO_EXIT 0u /* as `exit`: the thread has not exited */
+/* A place is AT_START, IN_CALL, or 1 + the number of an instruction of the kernel. */
 
 static uint32_t place_of(const struct warp *w, const struct insn *pc)
 {
@@ -75,7 +72,7 @@ static bool analyse(struct launch *l, uint32_t since, uint32_t at, uint32_t exit
     return past;
 }
 
-/* Returns the result of analyse(), and keeps it in launch->past for the next time. */
+/* Keeps answers of analyse() in launch->past. */
 static bool went_past(struct launch *l, uint32_t since, uint32_t at, uint32_t exit)
 {
     struct went_past *free_slot = NULL;

@@ -2,12 +2,11 @@
  * flow.c - basic blocks, edges and ranks of one PTX function.
  *
  * Ranks are a topological order of the graph without back edges. A depth-first walk finds the back
- * edges, and each back edge belongs to a loop. To find the blocks of each loop, we begin with the
- * innermost loops and collapse each loop into its header. Then we give the ranks one by one. A
- * block is ready when all its predecessors have ranks; back edges do not count. While a loop is not
- * finished, the next rank goes to a ready block of the innermost such loop. Otherwise it goes to
- * any ready block. In an irreducible graph that loop may have no ready block. Then we take the
- * first block without a rank.
+ * edges. Then we find the blocks of each loop, innermost loops first, and collapse each loop into
+ * its header. A block is ready for a rank when its predecessors have ranks, except over back edges.
+ * The next rank goes to a ready block of the innermost unfinished loop, or to any ready block if no
+ * loop is unfinished. In an irreducible graph that loop may have no ready block. Then the next
+ * rank goes to the first block without one.
  */
 #include "emu/core/flow.h"
 
@@ -24,7 +23,6 @@ static bool falls_through(const struct ptx_insn *in)
     return in->guard || str_eq(in->op, "call") || !ends_block(in);
 }
 
-/* Sets *out to the branch targets of an instruction and returns how many there are. */
 static uint32_t targets_of(const struct ptx_insn *in, const uint32_t **out)
 {
     if (str_eq(in->op, "bra") && in->nops == 1 && in->ops[0].kind == PO_LABEL) {
@@ -53,7 +51,7 @@ static void find_blocks(struct flow *g, const struct ptx_func *f, struct arena *
         if (ends_block(in))
             leader[i + 1] = 1;
     }
-    leader[n] = 1; /* the implicit return at the end is a block of its own */
+    leader[n] = 1; /* the implicit return at the end */
     for (uint32_t i = 0; i <= n; i++)
         g->n += leader[i];
     g->blocks = arena_alloc(a, sizeof *g->blocks * g->n);
@@ -109,11 +107,11 @@ static void find_edges(struct flow *g, const struct ptx_func *f, struct arena *a
 
 struct loops {
     uint32_t *order;    /* reverse postorder number; NONE = unreachable */
-    uint32_t *by_order; /* the block with each number */
+    uint32_t *by_order; /* the inverse of `order` */
     uint32_t nreach;
-    uint32_t *loop;   /* header of the innermost loop around each block, or NONE */
-    uint32_t *parent; /* parent[h]: header of the loop around the loop with header h */
-    uint32_t *size;   /* size[h]: blocks in the loop with header h, inner loops included */
+    uint32_t *loop;   /* header of the innermost loop around a block, or NONE */
+    uint32_t *parent; /* by header: header of the next outer loop */
+    uint32_t *size;   /* by header: blocks in the loop, with inner loops */
 };
 
 static void number_blocks(struct flow *g, struct loops *lp)
@@ -245,7 +243,7 @@ static void rank_blocks(struct flow *g, struct loops *lp)
         }
         if (pick != NONE) {
             ready[pick] = ready[--nready];
-        } else { /* irreducible: take the first block that has no rank */
+        } else { /* irreducible */
             for (uint32_t i = 0; i < lp->nreach && best == NONE; i++)
                 if (!done[lp->by_order[i]])
                     best = lp->by_order[i];
@@ -306,8 +304,8 @@ int flow_build(struct flow *g, const struct ptx_func *f, struct arena *a, struct
 
 /* ---- paths ---------------------------------------------------------------------------------- */
 
-/* Sets to[b] for every block b that a path from block `from` reaches. If `forward`, paths do not
- * use back edges. No path goes through block `avoid`. */
+/* Sets to[b] for each block b on a path from `from`. If `forward`, paths use no back edges. No path
+ * goes through block `avoid`. */
 static void reach(const struct flow *g, uint32_t from, bool forward, uint32_t avoid, uint8_t *to)
 {
     uint32_t *work = xcalloc(g->n + 1, 4), n = 0;
@@ -329,8 +327,7 @@ static void reach(const struct flow *g, uint32_t from, bool forward, uint32_t av
     free(work);
 }
 
-/* Looks at the instructions of block b whose numbers are in [from, end). Returns whether one of
- * them is not a branch, a return or a move. */
+/* Returns whether an instruction of block b in [from, end) is not a branch, a return or a move. */
 static bool does_work(const struct flow_block *b, const struct ptx_func *f, uint32_t from,
                       uint32_t end)
 {

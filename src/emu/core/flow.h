@@ -16,30 +16,27 @@ struct flow_block {
 struct flow {
     struct flow_block *blocks;
     uint32_t n;
-    uint32_t *block_of; /* the block of each instruction */
+    uint32_t *block_of; /* by instruction */
 };
 
-/* Finds basic blocks, edges and ranks. Ranks order the blocks. If there is an edge from block a to
- * block b that is no back edge, b has the higher rank. The blocks after a loop have higher ranks
- * than the loop's blocks. The lanes of a warp that have diverged are in different blocks. The
- * emulator lets those in the block of least rank run first, so lanes meet again as early as they
+/* Finds basic blocks, edges and ranks. An edge leads to a block of higher rank, unless it is a
+ * back edge. The blocks after a loop have higher ranks than the loop. When lanes have diverged,
+ * the emulator first runs those in the block of least rank, so lanes meet again as early as they
  * can. */
 int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, struct err *err);
 
 /* Returns whether a thread that exited at instruction `exit` went past instruction `at` without
- * executing it. `since` is the last instruction of the same kind as `at` (enum exits_kind) that
- * the thread executed. It is FLOW_START if there is none. The answer is true in two cases:
- *   - `at` comes after `since`, and the thread has done work behind `at`. For this, some basic
- * block behind `at` must lie on every path from the start of the function to `exit`, and must have
- *     an instruction other than branches, returns and moves.
- *   - `since` comes after `at`, and no loop leads from `since` back to `at`.
- * The answer is false for a thread that returned before `at`. It is also false for a thread that
- * executed `at` in a loop and then left the loop. */
+ * executing it. `since` is the last instruction that the thread executed of the same kind as `at`
+ * (enum exits_kind), or FLOW_START. The answer is true in two cases:
+ * - `at` comes after `since`, and the thread has done work behind `at`: on every path to `exit`
+ *   lies a block behind `at` with an instruction that is not a branch, a return or a move.
+ * - `since` comes after `at`, and no loop leads from `since` back to `at`.
+ * So it is false for a thread that returned before `at`, or that executed `at` in a loop and then
+ * left the loop. */
 #define FLOW_START UINT32_MAX
 bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t since, uint32_t at,
                     uint32_t exit);
-/* Returns whether instruction `since` comes after `at`, and no loop leads from `since` back to
- * `at`. */
+/* Returns whether the second of these cases holds. */
 bool flow_is_beyond(const struct flow *g, uint32_t since, uint32_t at);
 
 #endif

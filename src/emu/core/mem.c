@@ -1,13 +1,10 @@
 /*
  * mem.c - translates addresses to host memory and checks bounds, alignment and the sanitizer's
- * rules. Every access of a kernel goes through here.
+ * rules.
  *
- * mem_lanes() is the fast way: it looks at a whole warp's addresses at once. If these addresses are
- * all in one object (such as one buffer of global memory, or the block's shared memory), it finds a
- * base such that lane i's bytes are at base + addr[i] + i * stride. The stride is 0 except in local
- * memory, where each lane has its own bytes. mem_at() is the careful way: it looks at one lane at a
- * time, and reports findings and faults. mem_lanes() itself reports only one mistake: that two
- * lanes of a store write different values to one shared address.
+ * Every access of a kernel goes through here. mem_lanes() is fast: it looks at a whole warp's
+ * addresses at once. It reports only one mistake: two lanes of a store that write different values
+ * to one shared address. mem_at() looks at one lane, and reports all findings and faults.
  */
 #include "emu/core/mem.h"
 
@@ -48,7 +45,7 @@ static const char *verb(uint32_t access)
     return access & MEM_ATOMIC ? "atomic" : access & MEM_WRITE ? "write" : "read";
 }
 
-/* Writes the name of the element with this index, for example "y[3, 17]". */
+/* Writes an element's name, for example "y[3, 17]". */
 static void name_index(const struct alloc *a, int64_t index, char *buf, size_t n)
 {
     size_t k = (size_t)snprintf(buf, n, "%s[", a->name);
@@ -112,7 +109,7 @@ void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, c
 
 /* ---- memory that is filled when touched ----------------------------------------------------- */
 
-/* For a buffer that is filled in pieces of 1024 bytes: fills the pieces that overlap [from, to). */
+/* Fills the pieces of the buffer (1024 bytes each) that overlap [from, to). */
 static void touch(const struct alloc *a, uint64_t from, uint64_t to)
 {
     from = MAX(from, a->addr);
@@ -127,9 +124,8 @@ static void set_flag(bool *flag)
         __atomic_store_n(flag, true, __ATOMIC_RELAXED);
 }
 
-/* Notes an access of some active lanes in a sampled call. The cluster's trace (struct
- * cluster_trace) keeps the addresses of TRACE_PLACES stores to outputs; each store is equally
- * likely to be among them. */
+/* Notes an access in a sampled call. Each store to an output is equally likely to be in the
+ * cluster's trace (struct cluster_trace). */
 static void trace_access(const struct warp *w, struct alloc *a, const uint64_t *addr,
                          uint32_t lanes, uint64_t bytes, uint32_t access)
 {
@@ -154,8 +150,7 @@ static void trace_access(const struct warp *w, struct alloc *a, const uint64_t *
     c->trace->addr[at] = addr[lane] - (addr[lane] - a->addr) % a->elem_bytes;
 }
 
-/* Fills the pieces of the buffer that the lanes access. If the lanes are close together, also fills
- * the pieces between them. */
+/* If the lanes are close together, also fills the pieces between them. */
 static void touch_lanes(const struct warp *w, const struct alloc *a, const uint64_t *addr,
                         uint64_t lo, uint64_t hi, uint32_t n)
 {
@@ -198,9 +193,8 @@ static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return mem_host(m, addr);
 }
 
-/* Reports an access to the shared memory of another block, b, if b may not have started yet or may
- * have ended already. At such a time b's shared memory does not exist. Only a barrier of the
- * cluster guarantees that b has started and has not ended. */
+/* Reports an access to the shared memory of another block, b, if b may not have started or has
+ * ended. Only a cluster barrier rules this out. */
 static void check_neighbour(struct warp *w, const struct insn *pc, uint32_t lane,
                             const struct block *b, const char *what)
 {
@@ -238,8 +232,7 @@ static void *shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return b->smem + off;
 }
 
-/* Returns the end of this frame's local memory. If alloca added memory, this is local_top.
- * Otherwise the bytes that only round the size up do not count. */
+/* Bytes that only round the size up do not count, unless alloca added memory. */
 static uint32_t local_end(const struct warp *w)
 {
     const struct frame *f = w->frame;
@@ -344,7 +337,6 @@ void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t add
 
 /* ---- a warp --------------------------------------------------------------------------------- */
 
-/* Finds the least and greatest address of the active lanes, and the OR of all their addresses. */
 static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t *lo, uint64_t *hi,
                            uint64_t *bits)
 {
@@ -368,8 +360,7 @@ static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t 
     *bits = o;
 }
 
-/* Returns whether all of [lo, hi + n) lies in one object of this space. If so, *out says where the
- * object is in host memory. */
+/* Returns whether [lo, hi + n) lies in one object of this space, and sets *out. */
 static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp,
                         const uint64_t *addr, uint64_t lo, uint64_t hi, uint32_t n, uint32_t access,
                         struct lanes *out)
@@ -444,7 +435,7 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
         } else {
             uint64_t limit = sp == SP_SHARED ? w->block->smem_bytes : UINT32_MAX;
             if ((lo & WIN_MASK) != (hi & WIN_MASK) || (hi & ~WIN_MASK) + n > limit)
-                return false; /* mem_at() decides: the addresses may be in another block's memory */
+                return false; /* maybe another block's memory; mem_at() decides */
             win = lo & WIN_MASK;
             for (uint32_t i = 0; i < WARP; i++)
                 addr[i] &= ~WIN_MASK;

@@ -6,56 +6,51 @@
 
 #include "emu/core/machine.h"
 
-/* Where the bytes of a warp's access are in host memory. The bytes of lane i begin at base +
- * addr[i] + i*stride, where addr[] is the array that the caller gave to mem_lanes(). */
+/* The host memory of a warp's access. The bytes of lane i begin at base + addr[i] + i*stride.
+ * addr[] is the argument of mem_lanes(). */
 struct lanes {
     uint8_t *base;
     uint64_t stride;
     enum ptx_space sp;
-    uint64_t lo, hi; /* the warp touches addresses in [lo, hi) */
+    uint64_t lo, hi; /* the accessed addresses are in [lo, hi) */
 };
 
-/* A host thread holds this lock while it moves 16 bytes or more as a whole (strong accesses,
- * atomics). */
+/* A host thread holds it while a strong access or an atomic moves 16 bytes or more. */
 extern pthread_mutex_t mem_wide_lock;
 
-/* The value of insn.o[4] in ld.nc. No store may change the data that ld.nc reads, so this load may
- * move before stores. */
+/* insn.o[4] of ld.nc. No store may change its data, so this load may move before stores. */
 #define LD_CONST OPND_NUMBER(1)
-/* merge_shared.c merges accesses to shared memory into wider ones. MERGED() is the value of
- * insn.o[4] in each part of a merged access. `bytes` is the size of the whole merged access, and
- * `first` says whether this part is its first. */
+/* insn.o[4] of a part of a merged access to shared memory (merge_shared.c). `bytes` is the size of
+ * the merged access; `first` marks its first part. */
 #define MERGED(bytes, first) OPND_NUMBER((bytes) | ((first) ? 0x100u : 0))
 #define MERGED_BYTES(code) ((code)&0xff)
 #define MERGED_FIRST(code) ((code) >> 8 & 1)
 
-/* Further access flags, in addition to the MEM_ flags of core.h. */
+/* Further flags beside enum mem_access. */
 #define ACCESS_ACQUIRE 64u
 #define ACCESS_RELEASE 128u
 
 /* Returns the space that the modifiers name, or SP_GENERIC if they name none. */
 enum ptx_space mem_space(const struct ptx_insn *p);
 
-/* Finds the host memory of a whole warp's access and writes it to *out. Returns false if the active
- * lanes are not all in one object (such as one buffer), or if something must be reported. The
- * caller then calls mem_at() for each lane. After mem_lanes() has returned true, addr[] holds no
- * generic addresses any more: they have become offsets in their space. */
+/* Finds the host memory of a whole warp's access. Returns false if the active lanes are not all in
+ * one object, such as a buffer, or if something must be reported. Then call mem_at() for each lane.
+ * If it returns true, generic addresses in addr[] have become offsets in their space. */
 bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_t *addr, uint32_t n,
                uint32_t access, struct lanes *out);
 
-/* Describes an address: writes a text to buf, sets *object to the name of the nearest allocation
- * and *index to the index of the element in it. */
+/* Writes a text about an address to buf. *object becomes the name of the nearest allocation, *index
+ * the index of the element in it. */
 void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, const char **object,
                   int64_t *index);
 
-/* Like emu_fault(), but the finding also names the object that was accessed. */
+/* Like emu_fault(), but the finding names the accessed object. */
 int emu_fault_at(struct warp *w, const struct insn *pc, int lane, enum result_status st,
                  enum finding_kind kind, const char *object, int64_t index, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
 
-/* With these functions the sanitizer checks an access. san_global() and san_shared() check a whole
- * warp and return false when there may be something to report. The caller then calls san_lane() for
- * each lane, which reports. */
+/* The sanitizer's checks. san_global() and san_shared() check a whole warp. If they return false,
+ * there may be something to report. Then call san_lane() for each lane. */
 bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const uint64_t *addr,
                 uint64_t lo, uint64_t hi, uint32_t n, uint32_t access);
 bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uint32_t n,
@@ -63,14 +58,11 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
 void san_lane(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp,
               uint64_t addr, uint32_t n, uint32_t access);
 
-/* Tells the sanitizer about a strong access of the active lanes, because it may order other
- * accesses (a release or an acquire). If the strong access writes, call san_order() before the
- * access, with release = true. If it reads, call san_order() after the access, with release =
- * false. */
+/* A strong access of the active lanes may order other accesses. If it writes, call san_order()
+ * before it with release = true. If it reads, call san_order() after it with release = false. */
 void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
                uint32_t access, bool release);
 
-/* Computes the effective addresses of all lanes. */
 static inline void lane_addrs(const struct warp *w, const struct insn *in, uint32_t code,
                               uint32_t bits, uint64_t *addr)
 {
@@ -88,7 +80,6 @@ static inline void lane_addrs(const struct warp *w, const struct insn *in, uint3
     }
 }
 
-/* Counts an access, when counters are on. */
 void count_access(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
                   uint32_t n, uint32_t access);
 

@@ -1,6 +1,6 @@
 /*
- * numeric.h - scalar arithmetic the way the hardware does it: canonical NaNs, flushing of
- * denormals, saturation, min and max.
+ * numeric.h - scalar arithmetic as the hardware does it: canonical NaNs, flushing of denormals,
+ * saturation, min and max.
  */
 #ifndef EMU_CORE_NUMERIC_H
 #define EMU_CORE_NUMERIC_H
@@ -37,26 +37,24 @@ static inline double float64(uint64_t u)
     return f;
 }
 
-/* Replaces every NaN by 0x7fffffff, the only NaN that single-precision instructions return. */
+/* 0x7fffffff is the only NaN that single-precision instructions return. */
 static inline float canon32(float f)
 {
     return f != f ? float32(0x7fffffffu) : f;
 }
-/* Flushes a denormal to a zero of the same sign. */
+/* Flushes a denormal to a zero of its sign. */
 static inline float ftz32(float f)
 {
     uint32_t u = bits32(f);
     return (u & 0x7f800000u) == 0 ? float32(u & 0x80000000u) : f;
 }
-/* Makes a NaN quiet. */
 static inline double quiet64(double f)
 {
     return float64(bits64(f) | 0x0008000000000000ull);
 }
-/* Returns the result r of a double-precision operation. If r is a NaN, returns instead the NaN that
- * the hardware gives. That is the first NaN among the operands, made quiet. If no operand is a NaN,
- * the hardware gives a NaN with the sign set. Callers pass the operands in the order in which the
- * hardware looks at them: b, a for sums and products; b, c, a for fma; a, b for quotients. */
+/* Returns r, the result of a double-precision operation. If r is a NaN, returns the hardware's NaN:
+ * the first NaN operand, made quiet, or else a NaN with the sign set. The hardware's order of
+ * operands is b, a for sums and products; b, c, a for fma; a, b for quotients. */
 static inline double nan64(double r, double first, double second, double third)
 {
     if (r == r)
@@ -66,8 +64,7 @@ static inline double nan64(double r, double first, double second, double third)
            : third != third   ? quiet64(third)
                               : float64(0xfff8000000000000ull);
 }
-/* Flushes r to zero if the exact result is denormal and r is normal only because it was rounded
- * up. */
+/* Flushes r to zero if the exact result is denormal and only rounding made r normal. */
 static inline float ftz_tiny32(float r, double exact)
 {
     return fabsf(r) == 0x1p-126f && fabs(exact) < 0x1p-126 ? copysignf(0.0f, r) : r;
@@ -82,8 +79,7 @@ static inline double sat64(double f)
     return f > 0.0 ? (f < 1.0 ? f : 1.0) : 0.0;
 }
 
-/* In the minimum and the maximum, -0 is less than +0. If one operand is a NaN, the result is the
- * other operand. */
+/* -0 is less than +0. If one operand is a NaN, the result is the other one. */
 static inline float min32(float a, float b)
 {
     if (a != a)
@@ -91,7 +87,7 @@ static inline float min32(float a, float b)
     if (b != b)
         return a;
     if (a == b)
-        return float32(bits32(a) | bits32(b)); /* -0 equals +0, but has the sign bit */
+        return float32(bits32(a) | bits32(b)); /* -0 has the sign bit */
     return a < b ? a : b;
 }
 static inline float max32(float a, float b)
@@ -125,8 +121,8 @@ static inline double max64(double a, double b)
     return a > b ? a : b;
 }
 
-/* These convert between float and half precision (half) or bfloat16 (brain). They are branch-free
- * so that loops vectorise. NaNs become canonical. */
+/* Conversions of half precision (half) and bfloat16 (brain), branch-free so that loops vectorise.
+ * NaNs become canonical. */
 static inline float half32(uint16_t h)
 {
     uint32_t m = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
@@ -138,7 +134,7 @@ static inline float half32(uint16_t h)
 static inline uint16_t half_of32(float x)
 {
     uint32_t u = bits32(x), sign = u >> 16 & 0x8000, a = u & 0x7fffffffu;
-    /* denormal results: adding 0.5 aligns the mantissa so that the host's addition rounds it */
+    /* for denormal results: adding 0.5 lets the host's addition round the mantissa */
     uint32_t sub = bits32(float32(a) + 0.5f) - 0x3f000000u;
     uint32_t nor = (a + 0xc8000fffu + (a >> 13 & 1)) >> 13;
     uint32_t r = a > 0x7f800000u    ? 0x7fffu
@@ -158,24 +154,22 @@ static inline uint16_t brain_of32(float x)
                                                       : (u + 0x7fffu + (u >> 16 & 1)) >> 16);
 }
 
-/* TMA writes this NaN where a box reaches outside its tensor, if the tensor map asks for NaN.
- * The result of fma.oob is 0 if a factor is this NaN. */
+/* If a tensor map asks for NaN, TMA writes this one outside the tensor. fma.oob returns 0 if a
+ * factor is this NaN. */
 #define OOB_NAN 0x7ff7
 
-/* How fp_round() rounds. RM_RN and RM_RNA round to nearest: RM_RN rounds ties to even, RM_RNA away
- * from zero. */
+/* RM_RN rounds to nearest, ties to even; RM_RNA to nearest, ties away from zero. */
 enum round_mode { RM_RN, RM_RZ, RM_DOWN, RM_UP, RM_RNA };
 struct fp_format {
-    /* number of explicit mantissa bits; least and greatest exponent of normal numbers */
+    /* explicit mantissa bits; least and greatest exponent of normal numbers */
     int mant, emin, emax;
 };
-/* Rounds m * 2^e (m has up to 64 bits) to a binary format. `neg` says whether the number is
- * negative. Returns the bits without a sign. */
+/* Rounds m * 2^e, negative if `neg`, to a binary format. Returns the bits without a sign. */
 uint64_t fp_round(const struct fp_format *f, bool neg, uint64_t m, int e, enum round_mode mode);
 
 /* ---- decode helpers shared by the arithmetic files ------------------------------------------ */
 
-/* Decodes the destination with type dt and every other operand with type st, into in->o[]. */
+/* Decodes the destination with type dt and all other operands with type st. */
 int dec_operands(struct decoder *d, const struct ptx_insn *p, struct insn *in, enum ptx_type dt,
                  enum ptx_type st);
 int decode_setp(struct decoder *d, const struct ptx_insn *p, struct insn *in);

@@ -2,17 +2,16 @@
  * regs.c - gives every register of a function a place in the frame.
  *
  * Registers that are never live at the same time share a place, so that a warp's frame stays in the
- * host's cache. A write changes only the active lanes. So a place may hold one register in some
- * lanes and another register in other lanes. Therefore ordinary liveness on the control flow graph
- * is right even when lanes are at different instructions. If we do not know whether an instruction
- * reads or writes an operand, we assume that it does both.
+ * host's cache. Liveness on the control flow graph is right even for diverged lanes: a write
+ * changes only the active lanes, so a place may hold different registers in different lanes. If we
+ * do not know whether an instruction reads or writes an operand, we assume both.
  */
 #include "base/util.h"
 #include "emu/core/flow.h"
 #include "emu/core/machine.h"
 
-/* If the bit sets of solve() would take more bytes than this, no register that is live in several
- * basic blocks shares its place. */
+/* If solve() needs larger bit sets, registers that are live in several basic blocks share no
+ * place. */
 #define MAX_BITSET_BYTES (96ull << 20)
 
 /* Returns whether the instruction writes its first operand and reads the others. */
@@ -34,15 +33,13 @@ static bool defines_first(const struct ptx_insn *in)
     return false;
 }
 
-/* When a register is live. */
 struct live {
-    uint32_t start, end; /* closed interval of instruction numbers */
-    /* its number among the registers that are live in several basic blocks, or UINT32_MAX */
-    uint32_t gid;
-    /* The basic block that uses the register. NO_BLOCK if none does so far. MANY_BLOCKS if several
-     * do, or if the value may come from an earlier iteration of a loop. */
+    uint32_t start, end; /* first and last instruction at which it is live */
+    uint32_t gid; /* its bit in struct pass, if it is live in several blocks; else UINT32_MAX */
+    /* The basic block that uses it, or NO_BLOCK. MANY_BLOCKS if several do, or if the value may
+     * come from an earlier iteration of a loop. */
     uint32_t block;
-    bool pinned; /* the register shares its place with no other register */
+    bool pinned; /* shares its place with no other register */
 };
 #define NO_BLOCK UINT32_MAX
 #define MANY_BLOCKS (UINT32_MAX - 1)
@@ -74,7 +71,6 @@ static void visit_insn(const struct ptx_insn *in, visit_fn fn, void *ctx)
         fn(ctx, in->guard, true, false);
 }
 
-/* Looks for an instruction that reads a register. */
 struct reg_search {
     const struct ptx_var *var;
     bool read;
@@ -93,7 +89,7 @@ bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p)
     if (!dst || dst->kind == PO_SINK)
         return false;
     if (dst->kind != PO_REG)
-        return true; /* several registers, or an operand of a kind that we do not know */
+        return true; /* several registers, or an unknown kind of operand */
     struct reg_search s = {dst->var, false};
     for (size_t i = 0; i < f->insns.n && !s.read; i++)
         if (&f->insns.items[i] != p)
@@ -103,11 +99,11 @@ bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p)
 
 struct pass {
     struct live *lives;
-    uint32_t at, block; /* the instruction that is visited, and its basic block */
-    /* Sets of registers, with one bit for each gid. gen: the registers that the block reads before
-     * it writes them. kill: the registers that it writes. */
+    uint32_t at, block; /* the visited instruction, and its basic block */
+    /* Sets of registers, one bit per gid: those that the block reads before it writes them, and
+     * those that it writes. */
     uint64_t *gen, *kill;
-    bool pin; /* true if the instruction's registers must not share their places */
+    bool pin; /* the instruction's registers must not share their places */
 };
 
 static void note_blocks(void *ctx, struct ptx_var *v, bool use, bool def)
@@ -122,8 +118,7 @@ static void note_blocks(void *ctx, struct ptx_var *v, bool use, bool def)
         l->start = p->at;
     l->end = p->at;
     l->pinned |= p->pin;
-    /* The block reads the register before it writes it, so the value may come from the previous
-     * iteration of a loop. */
+    /* The value may come from the previous iteration of a loop. */
     if (use && l->start == p->at)
         l->block = MANY_BLOCKS;
     (void)def;
@@ -154,7 +149,7 @@ static void extend(struct live *l, uint32_t at)
     l->end = MAX(l->end, at);
 }
 
-/* Finds live intervals of the registers used in several blocks, from liveness at block borders. */
+/* Finds live intervals of registers that several blocks use. */
 static void solve(const struct flow *g, const struct ptx_func *f, struct live *lives,
                   struct live **global, uint32_t nglobal)
 {
@@ -277,8 +272,7 @@ static void assign(struct reg_plan *plan, const struct ptx_func *f, struct live 
         if (lives[r].start != UINT32_MAX)
             order[order_n++] = (struct by_start){lives[r].start, r};
     qsort(order, order_n, sizeof *order, cmp_start);
-    /* The places of predicates have 4 bytes. They come first, so that the places of all other
-     * registers (64 bytes and more) are aligned to 64 bytes. */
+    /* Places of predicates (4 bytes) come first, so that all others are aligned to 64 bytes. */
     for (int preds = 1; preds >= 0; preds--) {
         nheap = 0;
         for (uint32_t k = 0; k < order_n; k++) {

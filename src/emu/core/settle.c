@@ -1,44 +1,40 @@
 /*
  * settle.c - runs a launch so that its outcome does not depend on the order of host threads.
  *
- * The canonical run of a launch uses one host thread. It takes the clusters in order, and the seed
- * alone decides how warps take turns. The results, findings and faults of the canonical run are
- * those of the launch.
+ * The canonical run uses one host thread, which takes the clusters in order. Its results, findings
+ * and faults are those of the launch. Several host threads are faster. They give the same outcome
+ * if no block touches memory that another block writes in this launch. So with the sanitizer:
  *
- * Several host threads are faster, and they give the same outcome if no block touches memory that
- * another block writes in the same launch. So with the sanitizer:
+ * 1. If a snapshot of the memory would be too large, we do only the canonical run, once. Otherwise
+ *    we take a snapshot.
+ * 2. If results can depend on the order of blocks even without a race (order_matters()), we do the
+ *    canonical run.
+ * 3. Otherwise several host threads run the launch. The sanitizer sees every conflict between two
+ *    blocks, whichever comes first (sanitizer/global.c). The first conflict, finding or fault ends
+ *    this run. Then we restore the memory and do the canonical run.
+ * 4. If the canonical run finds races, we restore the memory and repeat it. This time the sanitizer
+ *    follows the cells that are part of a race (sanitizer/suspects.h).
  *
- * 1. If a snapshot of the memory would be too large, we do only the canonical run, and it is never
- *    repeated. Otherwise we take a snapshot.
- * 2. If results can depend on the order of blocks even without a race (see order_matters()), we do
- *    the canonical run at once.
- * 3. Otherwise several host threads run the launch. The sanitizer notes who reads and who writes
- *    each cell of 1, 2 or 4 bytes, under a lock (sanitizer/global.c). It sees every conflict
- *    between two blocks, whichever block comes first. The first conflict, finding or fault ends
- *    this run. Then we restore the memory from the snapshot and do the canonical run.
- * 4. If the canonical run finds races, we restore the memory and repeat the run. The second time
- *    the sanitizer knows which cells are part of a race, and follows them (sanitizer/suspects.c).
- *
- * Without the sanitizer nobody looks for conflicts. The launch then runs once, with one host thread
- * if the order of blocks matters, else with several.
+ * Without the sanitizer, the launch runs once: with one host thread if the order of blocks matters,
+ * else with several.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* If a snapshot would have more bytes than this, we take none (step 1 above). */
+/* The most bytes of a snapshot. */
 #define SNAPSHOT_MOST (UINT64_C(512) << 20)
 
 /* ---- what a launch may change --------------------------------------------------------------- */
 
 struct saved_alloc {
     struct alloc *a;
-    struct alloc was;      /* a copy of *a from before the launch */
-    uint8_t *bytes, *init; /* the contents, and the bits of emu_mem.init; NULL for an input */
+    struct alloc was;      /* *a before the launch */
+    uint8_t *bytes, *init; /* contents, and bits of emu_mem.init; NULL for an input */
 };
 
 struct snapshot {
     struct saved_alloc *allocs;
-    size_t n, nfindings, printed; /* printed: bytes of the printf text */
+    size_t n, nfindings, printed; /* printed: length of the printf text */
     struct result_finding *findings;
     uint32_t unwritten_lines[ARRAY_LEN(((struct emu *)0)->unwritten_lines)];
     uint64_t heap_used;
@@ -140,8 +136,8 @@ static void snapshot_release(struct snapshot *s)
 
 /* ---- whether the order of blocks matters ---------------------------------------------------- */
 
-/* Returns whether p is a `red` instruction (an atomic that returns nothing) whose order does not
- * matter: several of them leave the same value in memory, whatever their order. */
+/* Returns whether p is a `red` (an atomic without a result) that leaves the same value in memory in
+ * any order. */
 static bool commutes(const struct ptx_insn *p)
 {
     enum ptx_type t = ptx_last_type(p);
@@ -172,9 +168,7 @@ static bool insn_depends_on_order(const struct code_func *f, const struct insn *
     }
 }
 
-/* Returns whether a block's results may depend on when other blocks run, even without a race. The
- * reason may be a cooperative launch, the heap, printed lines, atomics, bulk reductions or strong
- * accesses. */
+/* Returns whether a block's results may depend on when other blocks run, even without a race. */
 static bool order_matters(const struct launch *l)
 {
     const struct code *c = l->code;
@@ -197,7 +191,6 @@ static bool fits_snapshot(const struct emu_mem *m)
     return n <= SNAPSHOT_MOST;
 }
 
-/* Puts the launch back to the state before launch_run(). */
 static void rewind_launch(struct launch *l, const struct snapshot *s)
 {
     snapshot_restore(s, l);

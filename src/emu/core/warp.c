@@ -3,18 +3,16 @@
  *
  * Invariants:
  *  1. The masks of a warp's fragments are disjoint and their union is w->live.
- *  2. Only the fragment w->cur runs. Its pc is a local variable of run(), which writes it back to
- *     the fragment when it stops.
- *  3. If a warp has only one fragment, run() does not stop at the borders of basic blocks. If it
- *     has several, run() stops at each border, picks the next fragment (pick_fragment) and merges
- *     into it all fragments with the same pc and frame.
+ *  2. Only fragment w->cur runs. Its pc is a local variable of run(), written back when it stops.
+ *  3. If a warp has several fragments, run() stops at each border of a basic block. It picks the
+ *     next fragment and merges into it all fragments with the same pc and frame.
  *  4. A fragment that has arrived at a barrier does not merge until the barrier lets it go.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-/* If a warp jumps after more than SPIN_STRONG strong loads and atomics (warp.strong counts them),
- * it may be waiting for another lane, warp or block. So we end its slice, its turn to run. */
+/* A jump after more than SPIN_STRONG strong loads and atomics may belong to a loop that waits for
+ * another lane, warp or block. So it ends the warp's slice. */
 #define SPIN_STRONG 2u
 #define likely(x) __builtin_expect(!!(x), 1)
 
@@ -40,8 +38,7 @@ static void drop_fragment(struct warp *w, uint32_t i)
         w->cur = i;
 }
 
-/* Merges all fragments at the same place as fragment i into fragment i. Returns whether there were
- * any. */
+/* Merges all fragments at the same place into fragment i. Returns whether there were any. */
 static bool merge_into(struct warp *w, uint32_t i)
 {
     bool merged = false;
@@ -68,9 +65,8 @@ static bool merge_into(struct warp *w, uint32_t i)
     return merged;
 }
 
-/* Returns the fragment to run next, among those that do not wait. If `fair`, it is the fragment
- * that ran longest ago. Otherwise it is the fragment in the deepest call. If several are equally
- * deep, it is the one of least rank (flow.h). */
+/* Returns a fragment that does not wait. If `fair`, it is the one that ran longest ago. Otherwise
+ * it is the one in the deepest call; among equally deep ones, that of least rank (flow.h). */
 static int pick_fragment(struct warp *w, bool fair)
 {
     int best = -1;
@@ -178,9 +174,8 @@ void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_
         memset(w->local + (size_t)__builtin_ctz(lanes) * l->local_bytes + from, l->blank, n);
 }
 
-/* Fills the registers, so that an unwritten register does not hold the right value by chance. In
- * the first call, an unwritten register reads as NaN (a float) or -1 (an integer). In a repeated
- * call it reads as another value. */
+/* An unwritten register must not hold the right value by chance. It reads as NaN or -1 in the first
+ * call, and as another value in a repeated call. */
 void frame_poison(struct frame *fr, const struct launch *l)
 {
     memset(fr->regs, l->blank, fr->func->frame_bytes);
@@ -231,7 +226,7 @@ int warp_return(struct warp *w, uint32_t lanes)
     return EX_JUMP;
 }
 
-/* Frees the frames of calls that are still open when a launch ends early. */
+/* Frees the frames of open calls when a launch ends early. */
 void warp_release(struct warp *w)
 {
     for (uint32_t i = 0; i < w->nfrags; i++) {
@@ -249,8 +244,8 @@ void warp_release(struct warp *w)
 
 /* ---- the loop ------------------------------------------------------------------------------- */
 
-/* Call it when only some of the warp's lanes have reached an aligned instruction. Returns the lanes
- * that execute it, or 0 to wait for the others. */
+/* Only some lanes have reached an aligned instruction. Returns the lanes that execute it, or 0 to
+ * wait. */
 static uint32_t converge(struct warp *w, const struct insn *pc)
 {
     w->frags[w->cur].pc = pc;
@@ -267,8 +262,8 @@ static uint32_t converge(struct warp *w, const struct insn *pc)
     return w->mask;
 }
 
-/* Call it while warp_sched.c looks for a repeating state. Notes whether the cluster reads or writes
- * memory that other clusters can reach. */
+/* For warp_sched.c's search for a repeating state: notes accesses to memory that other clusters can
+ * reach. */
 static void note_outside_access(struct warp *w, const struct insn *pc)
 {
     struct cluster *c = w->block->cluster;
@@ -296,7 +291,7 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
     const uint32_t start = budget;
     for (uint32_t k = 0; k < w->nfrags; k++)
         w->frags[k].waiting = 0;
-    const bool fair = w->unfair; /* this slice goes to the fragment that ran longest ago */
+    const bool fair = w->unfair; /* run the fragment that ran longest ago */
     int i = pick_fragment(w, fair);
     w->unfair = false;
     const struct insn *pc = enter(w, (uint32_t)i);
@@ -379,7 +374,7 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
                 continue;
             }
             goto wait;
-        case EX_ARRIVED: /* we count the instruction later, when the warp leaves the barrier */
+        case EX_ARRIVED: /* counted when the warp leaves the barrier */
             if (count)
                 uncount_insn(w, pc, m);
             w->frags[w->cur].pc = pc;

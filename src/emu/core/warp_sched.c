@@ -2,15 +2,14 @@
  * warp_sched.c - runs a launch: hands clusters of blocks to host threads, lets the warps of a
  * cluster take turns, finds deadlocks, and stops a launch that runs past its limits.
  *
- * Each host thread takes the next cluster from a shared counter and runs it to its end. A cluster
- * that runs a long time without finishing may be waiting for another block (a grid barrier,
- * decoupled look-back). The thread then takes one more cluster and alternates between its clusters.
- * All threads together hold at most about as many clusters as would be resident on the GPU. In a
- * cooperative launch they may hold all clusters.
+ * A host thread takes one cluster after the other and runs it to its end. A cluster that runs long
+ * may be waiting for another block. Then the thread takes one more cluster and alternates between
+ * its clusters. All threads together hold about as many clusters as are resident on the GPU, or all
+ * clusters of a cooperative launch.
  *
  * The warps of a cluster run in rounds. In a round, each warp runs one slice: some thousand
- * instructions, or fewer if it must wait. The order of the warps and the length of a slice depend
- * on the seed and the cluster, not on the number of host threads.
+ * instructions, or fewer if it must wait. Order and length of slices depend only on the seed and
+ * the cluster.
  */
 #include <sys/mman.h>
 #include <time.h>
@@ -18,21 +17,18 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-#define SLICE 4000u       /* a slice has about this many warp instructions */
+#define SLICE 4000u       /* warp instructions in a slice, on average */
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
-#define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
-#define STUCK_ROUNDS 64u  /* rounds in which no warp can go on, before we report a deadlock */
-/* As STUCK_ROUNDS, but for warps that wait in a loop. When no warp of the cluster can go on, each
- * wait returns false, and the waiting warp goes round its loop once more. See polls_in_vain(). */
+#define SHORT_TURN 20000u /* the same if it holds several clusters */
+#define STUCK_ROUNDS 64u  /* rounds in which no warp can go on before we report a deadlock */
+/* As STUCK_ROUNDS, but for warps that wait in a loop: see polls_in_vain(). */
 #define STUCK_POLLS 4096u
 #define ALONE 20000u            /* warp instructions before the first thread starts the others */
 #define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */
 #define LOOK_EVERY_NS 20000000u /* time between two reads of the CPU clock */
-/* For cycles_for_ever(): a cluster runs PROBE_EVERY warp instructions between two searches for a
- * cycle. A search compares the cluster's state after each of at most PROBE_ROUNDS rounds with an
- * earlier state. */
-#define PROBE_EVERY 400000u
-#define PROBE_ROUNDS 8u
+/* For cycles_for_ever(). */
+#define PROBE_EVERY 400000u /* warp instructions between two searches for a cycle */
+#define PROBE_ROUNDS 8u     /* most rounds of a search */
 
 static uint64_t mix(uint64_t x)
 {
@@ -45,7 +41,6 @@ static uint64_t mix(uint64_t x)
 
 /* ---- blocks and warps ----------------------------------------------------------------------- */
 
-/* Returns a large range of zeros. Only the pages that are touched use memory. */
 static char *map_zero(size_t n)
 {
     void *p =
@@ -63,7 +58,6 @@ static void *alloc64(size_t n)
     return p;
 }
 
-/* Sets the special registers that are the same in every block of a launch. */
 static void warp_constants(struct warp *w, const struct launch *l)
 {
     uint32_t(*s)[WARP] = (uint32_t(*)[WARP])(void *)w->base[2];
@@ -214,8 +208,8 @@ static void block_start(struct block *b, uint32_t cluster_linear)
     b->steps = 0;
     b->started = true;
     b->nrunning = b->nwarps;
-    /* We fill shared memory with bytes that read as NaN (floats) or -1 (integers). Otherwise a
-     * wrong kernel could be right by chance, because it reads what an earlier block left. */
+    /* Unwritten shared memory reads as NaN or -1. What an earlier block left there could make a
+     * wrong kernel right by chance. */
     memset(b->smem, 0, SMEM_BASE);
     memset(b->smem + SMEM_BASE, 0xff, b->smem_bytes - SMEM_BASE);
     if (b->cluster->ws->counts)
@@ -271,12 +265,12 @@ static void cluster_start(struct cluster *c, uint32_t linear)
     }
 }
 
-/* Neighbouring warps of a block that are stuck at the same instruction. */
+/* Neighbouring warps that are stuck at the same instruction. */
 struct stuck_warps {
     const struct block *b;
     const struct ptx_insn *at;
-    uint32_t first, last; /* numbers of the first and the last of these warps */
-    uint32_t thread;      /* number of the first thread */
+    uint32_t first, last;
+    uint32_t thread; /* number of their first thread */
     int threads;
 };
 
@@ -293,7 +287,6 @@ static void say_stuck(const struct stuck_warps *g, struct strbuf *sb)
     strbuf_adds(sb, g->at ? g->at->text : "?");
 }
 
-/* Lists where the threads of a stuck cluster are. */
 static void describe_stuck(struct cluster *c, struct strbuf *sb)
 {
     enum { MAX_SHOWN = 12 };
@@ -343,14 +336,14 @@ static int deadlock(struct cluster *c, const char *why)
             for (uint32_t k = 0; k < w->nfrags && w->live; k++)
                 if (!first ||
                     (!first->regs_wanted && first->frags[at].waiting && !w->frags[k].waiting)) {
-                    /* report lanes that spin rather than lanes that wait for them */
+                    /* prefer lanes that spin to lanes that wait for them */
                     first = w;
                     at = k;
                 }
         }
     describe_stuck(c, &sb);
-    /* A block of a sample may wait for blocks outside the sample, or run long because it does their
-     * work too. Neither is a hang of the kernel. */
+    /* A block of a sample may wait for blocks outside the sample, or do their work too. That is no
+     * hang of the kernel. */
     static const char advice[] =
         "; the kernel's blocks run long, or wait for blocks outside the sample. A GPU can time the "
         "kernel. Here, try a longer --call-limit, or --skip-time, which judges it without a time";
@@ -366,9 +359,9 @@ static int deadlock(struct cluster *c, const char *why)
     return -1;
 }
 
-/* Returns true if waits have returned false many times and nothing changed that could let them
- * succeed. That means: shared memory stayed the same, and no warp made a strong access. (A strong
- * access could have seen a write of another block.) */
+/* Call it when no warp can go on. Waits then return false, and warps that wait in a loop go round
+ * it once more. Returns true after many such rounds, if shared memory stayed the same and no warp
+ * made a strong access, which could have seen a write of another block. */
 static bool polls_in_vain(struct cluster *c)
 {
     if (++c->polls % (STUCK_POLLS / 16))
@@ -389,11 +382,12 @@ static bool polls_in_vain(struct cluster *c)
 
 /* ---- clusters that repeat their state ------------------------------------------------------- */
 
-/* A cluster cycles if its registers and memory return to an earlier state and it wrote no memory
- * outside the cluster in between. If it also read no memory outside the cluster, it repeats this
- * cycle for ever. If it did read such memory, another cluster may end the cycle. Then we report a
- * deadlock only if three things are true: every running cluster cycles; no further cluster can
- * start; and each cluster has completed one more cycle since the last of them began to cycle. */
+/* A cluster cycles if its registers and memory return to an earlier state, and it wrote no memory
+ * outside the cluster in between. If it also read none, it cycles for ever. If it did read some,
+ * another cluster may end the cycle. Then it is a deadlock only if three things are true:
+ * - every running cluster cycles;
+ * - no further cluster can start;
+ * - each cluster has completed one more cycle since the last of them began to cycle. */
 
 static uint64_t hash_bytes8(uint64_t h, const void *p, size_t n)
 {
@@ -447,8 +441,8 @@ static void probe_result(struct cluster *c, bool cycles)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* Call it when a host thread takes a cluster (by = 1) or gives one up (by = -1). c is the cluster,
- * or NULL if it has not started. */
+/* `by` is 1 if a host thread takes a cluster, -1 if it gives one up. c is NULL if the cluster never
+ * started. */
 static void held_changed(struct launch *l, int by, const struct cluster *c)
 {
     pthread_mutex_lock(&l->emu->lock);
@@ -470,7 +464,7 @@ static bool all_clusters_cycle(struct cluster *c)
     return r;
 }
 
-/* Call it after a round of all warps. Returns true if the cluster will never end. */
+/* Call it after each round. Returns true if the cluster will never end. */
 static bool cycles_for_ever(struct cluster *c, uint64_t steps)
 {
     c->probe.steps += steps;
@@ -502,8 +496,8 @@ static bool cycles_for_ever(struct cluster *c, uint64_t steps)
     return false;
 }
 
-/* Returns the CPU time of this host thread. We limit the CPU time of the host threads, not the wall
- * time, because a verdict must not depend on what else the machine does. */
+/* We limit CPU time, not wall time, because a verdict must not depend on what else the machine
+ * does. */
 static uint64_t thread_cpu_ns(void)
 {
     struct timespec t;
@@ -526,8 +520,8 @@ static bool time_is_over(struct worker_state *ws)
     return __atomic_load_n(&l->cpu_ns, __ATOMIC_RELAXED) > l->cpu_limit_ns;
 }
 
-/* Runs warps of a cluster for about `turn` instructions. Returns 1 if the cluster has finished, 0
- * if it needs another turn, -1 if the launch stops. */
+/* Runs a cluster for about `turn` warp instructions. Returns 1 if it has finished, 0 if it needs
+ * another turn, -1 if the launch stops. */
 static int cluster_run(struct cluster *c, uint64_t turn)
 {
     struct launch *l = c->launch;
@@ -600,9 +594,9 @@ static int cluster_run(struct cluster *c, uint64_t turn)
 
 /* ---- host threads --------------------------------------------------------------------------- */
 
-/* A repeated call reverses the order within each group of 64 consecutive clusters. A GPU might use
- * such an order too. Results that depend on the order of blocks then differ from those of the first
- * call. Returns the cluster to run at place i, if the launch has n clusters. */
+/* Returns the cluster to run at place i of n in a repeated call, which reverses each group of 64
+ * clusters. A GPU might use this order too. Results that depend on the order of blocks then differ
+ * between the calls. */
 static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
 {
     enum { WAVE = 64 };
@@ -610,8 +604,7 @@ static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
     return first + (last - i);
 }
 
-/* Takes the next cluster of the wave. *place is its place in `order`, *linear its number in the
- * grid. */
+/* *place: its place in `order`. *linear: its number in the grid. */
 static bool take_cluster(struct worker_state *ws, uint32_t *place, uint32_t *linear)
 {
     struct launch *l = ws->l;
@@ -636,17 +629,14 @@ static bool over_limit(struct worker_state *ws, struct cluster *c)
     bool steps_over = l->max_steps && total > l->max_steps;
     if (!steps_over && !time_is_over(ws))
         return false;
-    /* After a fault in a run with several host threads, settle.c repeats the run. But this run has
-     * reached a limit, and a second run would take as long again. So over_limit makes the result of
-     * this run final. */
+    /* settle.c repeats a run with several host threads that had a fault. But a repetition would
+     * reach the limit too, and take as long. So over_limit makes this result final. */
     __atomic_store_n(&l->over_limit, 1, __ATOMIC_RELAXED);
     if (!l->extra)
         deadlock(c, steps_over ? PAST_STEPS : PAST_TIME);
     return true;
 }
 
-/* Returns how many instructions a cluster may run in one turn. The turn is shorter if the launch
- * has a small limit of instructions. */
 static uint64_t turn_length(const struct launch *l, uint32_t held)
 {
     uint64_t turn = held == 1 ? TURN : SHORT_TURN;
@@ -675,8 +665,8 @@ static void *worker_main(void *arg)
     bool more = true;
     while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE)) {
         if (more && (n == 0 || (at == 0 && n < l->resident && !l->alone))) {
-            /* We count the cluster as held before we take it. Otherwise another thread could see
-             * that no cluster is left to take, but not yet see that we hold the last one. */
+            /* We count the cluster before we take it. Otherwise another thread could see that no
+             * cluster is left, but not that we hold the last one. */
             held_changed(l, 1, NULL);
             if (!(more = take_cluster(ws, &place, &linear))) {
                 held_changed(l, -1, NULL);
@@ -720,7 +710,6 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* Runs a wave: the clusters at places [nran, end) of `order`. */
 static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
 {
     uint32_t work = end - l->nran;
@@ -738,9 +727,8 @@ static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
     for (uint32_t i = 0; i < nthreads; i++)
         ws[i] = (struct worker_state){.l = l, .index = i};
     ws[0].counts = l->count ? count_alloc(l) : NULL;
-    /* Many launches are so small that they take less time than it takes to start a thread and give
-     * it memory for a block. So the first thread begins alone, unless all blocks of the launch must
-     * run at once. */
+    /* Many launches take less time than starting a thread takes. So the first thread begins alone,
+     * unless all blocks must run at once. */
     struct crew crew = {worker_main, ws, t, nthreads, 1};
     ws[0].crew = &crew;
     if (l->cooperative)
@@ -775,8 +763,8 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
     if (l->sanitize)
         san_launch_begin(l);
     if (l->nsample > SAMPLE_LEAST && l->alone && l->count) {
-        /* The cost of the first clusters shows how many more the limit of host work allows. We do
-         * not limit time here, because then the sample would depend on how busy this machine is. */
+        /* The cost of the first clusters shows how many the limit allows. We limit host work, not
+         * time, so that the sample does not depend on how busy this machine is. */
         run_wave(l, nthreads, SAMPLE_LEAST);
         double each = MAX(count_cost(l) / SAMPLE_LEAST, 1.0), most = SAMPLE_COST;
         if (l->emu->job->limits.call_ns)

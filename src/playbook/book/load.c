@@ -1,6 +1,5 @@
-/* load.c - reads playbooks into a shelf, the list of all playbooks. Checks playbook.json. Keeps the
- * text of kernel.cu as it is: expand.c checks the placeholders when it replaces them. An op is an
- * operation that a playbook can do. */
+/* load.c - reads playbooks into a shelf, the list of all playbooks, and checks each playbook.json.
+ * expand.c checks the templates. An op is an operation that a playbook can do. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,6 @@
 
 enum { MAX_TEMPLATE = 256 << 10 }; /* bytes */
 
-/* A playbook.json that is being loaded. */
 struct loading {
     struct playbook *pb;
     struct arena *mem;
@@ -22,8 +20,7 @@ struct loading {
     struct err *err;
 };
 
-/* Sets an error with the line and column of the entry that the JSON pointer ("/ops/sum") names.
- * Returns -1. */
+/* Sets an error at the place of a JSON pointer such as "/ops/sum". Returns -1. */
 static int bad(const struct loading *l, const char *pointer, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 static int bad(const struct loading *l, const char *pointer, const char *fmt, ...)
@@ -51,7 +48,7 @@ static bool is_name(const char *s)
     return n > 0 && n < 48 && !s[n] && !(s[0] >= '0' && s[0] <= '9');
 }
 
-/* Refuses unknown keys. Otherwise a misspelt key would silently mean the default. */
+/* Refuses unknown keys, because a misspelt key would silently mean the default. */
 static int only_keys(const struct loading *l, const json_t *j, const char *pointer,
                      const char *const *keys)
 {
@@ -187,9 +184,8 @@ static int load_tensor(const struct loading *l, const json_t *j, const char *lis
     return t->like ? 0 : load_dtypes(l, dtype, at, &t->dtypes);
 }
 
-/* Loads the keys "tensors" and "scalars" of j, which is the playbook or one of its ops. If an op
- * lacks one of these keys, it has the playbook's tensors or scalars. They are in `from`, which is
- * NULL while the playbook itself is loaded. If j has neither key, *out is `from`. */
+/* Loads "tensors" and "scalars" of j, the playbook or an op. An op without one of these keys takes
+ * it from the playbook's signature `from`. For the playbook itself, `from` is NULL. */
 static int load_signature(const struct loading *l, const json_t *j, const char *pointer,
                           const struct pb_signature *from, const struct pb_signature **out)
 {
@@ -230,9 +226,8 @@ static int load_signature(const struct loading *l, const json_t *j, const char *
     return 0;
 }
 
-/* Adds the ops of playbooks/parts/NAME.json to `own`, the ops of the playbook; NAME is the value of
- * "share". If the file and the playbook have an op of the same name, the result has the keys of
- * both ops. If both ops have a key, the playbook's value stays. */
+/* Adds the ops of the file that "share" names to `own`, the playbook's ops. If both have an op, the
+ * keys of both count; where both have a key, the playbook's value counts. */
 static int add_shared_ops(const struct loading *l, json_t *own)
 {
     const json_t *share = json_object_get(l->pb->root, "share");
@@ -260,7 +255,6 @@ static int add_shared_ops(const struct loading *l, json_t *own)
     return ops ? 0 : -1;
 }
 
-/* Checks that a key of an op, if the op has it, is a list of texts. */
 static int check_texts(const struct loading *l, const json_t *op, const char *at, const char *key)
 {
     const json_t *list = json_object_get(op, key);
@@ -270,7 +264,7 @@ static int check_texts(const struct loading *l, const json_t *op, const char *at
     return ok ? 0 : bad(l, at, "\"%s\" must be a list of texts", key);
 }
 
-/* Adds an op under each of its names. For example, "sum|reduce_sum" gives an op two names. */
+/* Adds an op under each of its names, such as "sum|reduce_sum". */
 static void add_op(const struct loading *l, const char *names, struct pb_op op)
 {
     for (size_t n; *names; names += n + (names[n] == '|')) {
@@ -311,7 +305,6 @@ static int load_ops(const struct loading *l)
     return 0;
 }
 
-/* Parses the requirements: expressions over the settings and "elem". */
 static int load_require(const struct loading *l, const json_t *list)
 {
     const char *names[PB_MAX_SETTINGS + 1];
@@ -334,7 +327,7 @@ static int load_require(const struct loading *l, const json_t *list)
     return 0;
 }
 
-/* Checks that the requirements allow a starting point for elements of 4 bytes. */
+/* Checks that a starting point is allowed, for elements of 4 bytes. */
 static int check_start(const struct loading *l)
 {
     struct pb_binding b = PB_BINDING_INIT;
@@ -391,7 +384,6 @@ static void book_release(struct playbook *pb)
     vec_release(&pb->require);
 }
 
-/* Adds a playbook to the shelf, or replaces the one of the same name. */
 static int add_book(struct playbook_shelf *s, const char *name, const char *file, const char *text,
                     size_t len, const char *template, struct err *err)
 {
@@ -458,7 +450,7 @@ static int add_folder(struct playbook_shelf *s, const char *dir, const char *nam
     return rc;
 }
 
-/* The order of the shelf, which book.h describes. */
+/* The order of playbook_shelf.books. */
 static int by_demand(const void *x, const void *y)
 {
     const struct playbook *a = x, *b = y;

@@ -1,5 +1,5 @@
-/* settings.c - chooses values for the settings of a playbook. A point has one value for each
- * setting. This file chooses the point to begin with, and the points to try next. */
+/* settings.c - chooses the point to begin with, and the points to try next. A point has one value
+ * for each setting of a playbook. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,7 @@
 #include "base/util.h"
 #include "playbook/book/book.h"
 
-/* Suppose that two points differ in one setting. If the slower point takes more than DOMINATED
- * times as long as the faster one, the slower point's value of this setting is clearly slower. */
+/* A point is clearly slower than another if it takes more than DOMINATED times as long. */
 #define DOMINATED 1.05
 
 int playbook_stage(const char *name)
@@ -32,8 +31,8 @@ bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
         if (expr_eval(*x, &(struct expr_env){.values = values}, &v, NULL) < 0 || !v)
             return false;
     }
-    /* load.c checks starting values with a binding that has no texts. Then the playbook's condition
-     * `fits` cannot be computed. */
+    /* load.c checks starting values with a binding without texts. Then `fits` cannot be
+     * computed. */
     return !b->texts.n || playbook_fits(pb, b, p);
 }
 
@@ -99,8 +98,8 @@ static const struct pb_trial *find(const struct playbook *pb, const struct pb_tr
     return NULL;
 }
 
-/* Are there two tried points that differ only in setting s, where value v was clearly slower than
- * value `to`? A point that failed counts as slower. */
+/* Did two tried points differ only in setting s, and was the one with value v clearly slower than
+ * the one with value `to`? A point that failed counts as slower. */
 static bool lost(const struct playbook *pb, const struct pb_trial_vec *tried, uint32_t s, uint8_t v,
                  uint8_t to)
 {
@@ -116,8 +115,7 @@ static bool lost(const struct playbook *pb, const struct pb_trial_vec *tried, ui
     return false;
 }
 
-/* A value is dominated if it lost to the value of `base`, or if a value between the two lost to the
- * value of `base`. */
+/* Did value v, or a value between it and base's value, lose to base's value? */
 static bool dominated(const struct playbook *pb, const struct pb_trial_vec *tried,
                       const struct pb_point *base, uint32_t s, uint8_t v)
 {
@@ -128,7 +126,7 @@ static bool dominated(const struct playbook *pb, const struct pb_trial_vec *trie
     return false;
 }
 
-/* The order in which to try settings: those of the given stage, then those of the other stages. */
+/* Settings of the given stage come first. */
 static uint32_t order_settings(const struct playbook *pb, int stage, uint32_t *out)
 {
     uint32_t n = 0;
@@ -143,21 +141,18 @@ static uint32_t order_settings(const struct playbook *pb, int stage, uint32_t *o
     return n;
 }
 
-/* One call of playbook_next_hinted(). */
 struct search {
     const struct playbook *pb;
     const struct pb_binding *b;
     const struct pb_trial_vec *tried;
     const struct pb_point *base;
     const struct pb_trial_vec *hints;
-    uint32_t order[PB_MAX_SETTINGS], n; /* the settings in the order in which to try them */
-    uint32_t skip;                      /* how many points to pass over before one is taken */
-    /* If true, take only points with a value that is dominated in the hints. If false, take only
-     * the other points. */
-    bool postponed;
+    uint32_t order[PB_MAX_SETTINGS], n; /* settings in the order in which to try them */
+    uint32_t skip;                      /* suitable points to pass over */
+    bool postponed; /* true: take only points that the hints put last; false: only the others */
 };
 
-/* Do the hints show that one of the point's values is dominated by the value of `base`? */
+/* Do the hints show that one of the point's values is dominated? */
 static bool is_postponed(const struct search *x, const struct pb_point *p)
 {
     for (uint32_t s = 0; s < x->pb->nsettings; s++)
@@ -166,17 +161,15 @@ static bool is_postponed(const struct search *x, const struct pb_point *p)
     return false;
 }
 
-/* Should the search take point p? If p is suitable but must be passed over, makes `skip` smaller by
- * 1. */
+/* Takes p if it is suitable and no point is left to pass over. */
 static bool take(struct search *x, const struct pb_point *p)
 {
     return playbook_allows(x->pb, x->b, p) && !find(x->pb, x->tried, p) &&
            is_postponed(x, p) == x->postponed && x->skip-- == 0;
 }
 
-/* Starting from p, tries the values of setting order[i], those nearest to base's value first. With
- * each value, also changes `more` settings that come later in the order. Returns true if a point
- * was taken. */
+/* Tries the values of setting order[i] in p, those nearest to base's value first. With each value,
+ * also changes `more` later settings. Returns true if a point was taken. */
 static bool move_setting(struct search *x, const struct pb_point *p, uint32_t i, uint32_t more,
                          struct pb_point *out)
 {
