@@ -1,8 +1,7 @@
 /*
  * compile.c - drives a compile: scan the source, look in the cache, ask the service, keep the
- * result. It also decides which precompiled header a compile uses. The usual one holds CuTe. A
- * family header holds the template instances of one kernel, the parent, and speeds up the compiles
- * of its edited versions (family.h).
+ * result. It also chooses the precompiled header: the usual one with CuTe, or the family header of
+ * the parent (family.h).
  */
 #include "compile/compile.h"
 
@@ -35,21 +34,19 @@
 #include "sys/toolchain.h"
 
 #define SEC 1000000000ull
-/* The size of NVRTC's heap, in bytes of address space. A compile with a usual precompiled header
- * gets HEADER_HEAP, and one with a family header gets FAMILY_HEAP. If a compile needs more, Hone
- * tries it again without the header. */
+/* NVRTC's heap, in bytes of address space. A compile that needs more runs again without a
+ * precompiled header. */
 #define HEADER_HEAP ((uint64_t)2 << 30)
 #define FAMILY_HEAP ((uint64_t)4 << 30)
-/* For a compile that takes less time than this, a family header is not worth its cost. */
+/* A faster compile is not worth a family header. */
 #define FAMILY_MIN_NS (4 * SEC)
 /* A part of every cache key. Raise the number when the meaning of an entry changes. */
 #define KEY_VERSION "hone-compile 6"
 
-/* A family header that was requested (family.h). */
 struct family {
-    char parent[HASH_HEX];  /* compile_key() of the parent */
-    char pch[PCH_PATH_MAX]; /* the path of the header */
-    char *prelude;          /* the header's source text */
+    char parent[HASH_HEX]; /* compile_key() of the parent */
+    char pch[PCH_PATH_MAX];
+    char *prelude; /* source text of the header */
     struct family_record record;
     struct arena arena;
     enum { FAMILY_BUILDING, FAMILY_READY, FAMILY_USELESS } state;
@@ -71,8 +68,8 @@ struct compiler {
 
 struct compile_ticket {
     struct compiler *compiler;
-    int fd;       /* if at_once, a descriptor that is readable already; else -1 */
-    bool at_once; /* compile_start() knew the result: it was cached, or the source was rejected */
+    int fd;               /* if at_once, a readable descriptor; else -1 */
+    bool at_once;         /* the result was cached, or the source was rejected */
     struct compiled done; /* valid if at_once */
     struct client_job job;
     struct arena arena;
@@ -80,17 +77,16 @@ struct compile_ticket {
     const char *name, *arch;
     const char **kernels;
     size_t nkernels;
-    bool resent;           /* the service died, and the job was sent to a new service */
-    struct family *family; /* the compile uses this family's header; NULL = none */
-    /* A record of this compile, from which its family header can be built later. If record.source
-     * is NULL, the record is not kept. */
+    bool resent;           /* the service died, and a new one got the job */
+    struct family *family; /* family whose header this compile uses, or NULL */
+    /* The record from which a family header of this compile can be built. Not kept if record.source
+     * is NULL. */
     struct family_record record;
 };
 
 /* ---- opening ---------------------------------------------------------------------------------*/
 
-/* Hashes a file's size and time instead of its bytes, because that is fast. We assume that another
- * version of the file has another size or time. */
+/* Size and time are a fast substitute for the bytes of a file. */
 static void hash_stat(struct hash *h, const char *dir, const char *name)
 {
     char path[4096];
@@ -109,7 +105,6 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* Hashes size and time of every file in a folder of headers, in a fixed order. */
 static void hash_tree(struct hash *h, const char *dir)
 {
     char *roots[] = {xstrdup(dir), NULL};
@@ -181,7 +176,7 @@ int compiler_open(struct compiler **out, const struct compiler_config *cfg, stru
         c->cfg.child_bytes = (uint64_t)6 << 30;
     if (!c->cfg.jobs)
         c->cfg.jobs = (unsigned)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1L);
-    /* Without a cache directory Hone still works, but slowly. */
+    /* Hone works without a cache, but slowly. */
     struct err cache_err = ERR_INIT;
     c->have_cache = cache_open(&c->cache, cfg->cache_dir, &cache_err) == 0;
     if (!c->have_cache)
@@ -266,8 +261,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
     if (c->nvcc) {
         add_option(o, "--expt-relaxed-constexpr");
     } else {
-        add_option(o, "--device-int128"); /* because nvcc allows __int128 without an option */
-        /* CuTe needs this option, and so do lambdas that become function pointers. */
+        add_option(o, "--device-int128");
+        /* for CuTe, and for lambdas that become function pointers */
         add_option(o, "-default-device");
     }
     if (!c->nvcc && !rq->trusted)
@@ -281,9 +276,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
         add_option(o, "%s", *x);
 }
 
-/* Collects the headers that a source can include by their file names. If NVRTC compiles, these are
- * the shims (shim.h). Hone's own code (rq->trusted) also gets the headers among the embedded
- * assets. */
+/* Collects the headers that a source can include by name: for NVRTC the shims (shim.h), for trusted
+ * code Hone's embedded headers. */
 static void find_headers(const struct compiler *c, const struct compile_request *rq,
                          struct compile_job_request *job, struct arena *a)
 {
@@ -328,9 +322,9 @@ static void find_roots(const struct compiler *c, struct compile_job_request *job
     job->dir = *c->tc.cuda_include ? c->tc.cuda_include : "/proc/self/fdinfo";
 }
 
-/* Writes to `out` the path of the precompiled header for this prelude (the header's source text)
- * and these options. The header need not exist yet. `kind` is "" or PCH_FAMILY. Leaves `out` as it
- * is if no header can be kept on disk. */
+/* Writes to `out` the path of the precompiled header for this source text and these options. The
+ * file need not exist. `kind` is "" or PCH_FAMILY. Leaves `out` as it is if no header can be kept
+ * on disk. */
 static void find_pch(struct compiler *c, const struct option_list *o, const char *kind,
                      const char *prelude, char out[PCH_PATH_MAX])
 {
@@ -340,20 +334,19 @@ static void find_pch(struct compiler *c, const struct option_list *o, const char
         return;
     struct hash *h = hash_new();
     hash_str(h, c->identity);
-    hash_stat(h, program, ""); /* because a header works only in the program that built it */
+    hash_stat(h, program, ""); /* a header works only in the program that built it */
     for (size_t i = 0; i < o->v.n; i++)
         hash_str(h, o->v.items[i]);
     hash_str(h, prelude);
     hash_finish(h, key);
     int n = snprintf(out, PCH_PATH_MAX, "%s/pch/%s%.24s.pch", c->cache.dir, kind, key);
     if (n >= PCH_PATH_MAX)
-        *out = '\0'; /* the path is too long, so this compile uses no header */
+        *out = '\0';
 }
 
 /* ---- families --------------------------------------------------------------------------------*/
 
-/* The cache keeps the family record of a compile under a key of its own. Makes that key from the
- * key of the compile. */
+/* The cache key of a compile's family record. */
 static void record_key(const char *key, char out[HASH_HEX])
 {
     struct hash *h = hash_new();
@@ -370,7 +363,7 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     struct strbuf sb = STRBUF_INIT(4 << 20);
     char key[HASH_HEX];
     t->record.cpu_ns = out->cpu_ns;
-    if (t->family) /* the record must hold the time without a family header, which is longer */
+    if (t->family) /* the record holds the time without a family header */
         t->record.cpu_ns = MAX(t->record.cpu_ns, t->family->record.cpu_ns);
     record_key(t->key, key);
     family_record_write(&t->record, &sb);
@@ -378,8 +371,8 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     strbuf_release(&sb);
 }
 
-/* Reads the parent's record and starts to build its header. If that is not possible (no usable
- * record, too small a cache), the state is FAMILY_USELESS. */
+/* Starts to build the header from the parent's record. If that is not possible, the state is
+ * FAMILY_USELESS. */
 static struct family *family_new(struct compiler *c, const char *parent,
                                  struct compile_job_request *job, const struct option_list *o)
 {
@@ -390,7 +383,7 @@ static struct family *family_new(struct compiler *c, const char *parent,
     snprintf(f->parent, sizeof f->parent, "%s", parent);
     f->state = FAMILY_USELESS;
     record_key(parent, key);
-    if (c->cache.max_bytes < FAMILY_HEAP) /* the cache is too small to keep the header */
+    if (c->cache.max_bytes < FAMILY_HEAP)
         goto out;
     if (!cache_get(&c->cache, key, &sb) ||
         family_record_read(sb.buf, sb.len, &f->record, &f->arena) < 0 ||
@@ -433,8 +426,7 @@ static void family_poll(struct compiler *c, struct family *f)
     client_job_release(&f->job);
 }
 
-/* Finds the parent's family. The first call for a parent also asks the service to build the family
- * header. */
+/* Finds the parent's family. The first call starts to build its header. */
 static struct family *family_of(struct compiler *c, const char *parent,
                                 struct compile_job_request *job, const struct option_list *o)
 {
@@ -534,9 +526,8 @@ static int submit(struct compile_ticket *t, const struct compile_request *rq,
         spec.pch_if_ready = true;
         job.prelude = f->prelude;
     } else if (f && f->record.source) {
-        /* The parent's compile is slow, but its family header is not ready or does not fit. We use
-         * no header at all, because for the slowest kernels the usual header costs more than it
-         * saves (docs/compile.md has figures). */
+        /* The parent compiles slowly, but its family header is not ready or does not fit. For the
+         * slowest kernels, the usual header costs more than it saves (docs/compile.md). */
         spec.pch[0] = '\0';
     }
     rc = client_submit(&c->client, &spec, &job, &t->job, err);
@@ -614,7 +605,7 @@ int compile_check_arch(const char *arch, struct err *err)
     unsigned long number = digits && digits <= 3 ? strtoul(arch + 3, NULL, 10) : 0;
     static const unsigned long known[] = {75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
     bool suffix = !*end || (number >= 90 && strchr("af", *end) && !end[1]);
-    /* a number above the known ones may be a GPU that only a later compiler knows */
+    /* perhaps a GPU that only a later compiler knows */
     bool exists = number > known[ARRAY_LEN(known) - 1] && number <= 200;
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         exists |= number == known[i];
@@ -671,7 +662,7 @@ void compile_cancel(struct compile_ticket *t)
 
 /* ---- finishing -------------------------------------------------------------------------------*/
 
-/* Fills `out`. Returns true if the result depends only on the request, so that it may be cached. */
+/* Returns whether the result depends only on the request, so that it may be cached. */
 static bool take_reply(struct compile_ticket *t, const struct compile_job_reply *reply,
                        const struct compile_job_result *r, struct compiled *out)
 {
@@ -710,7 +701,7 @@ static bool take_reply(struct compile_ticket *t, const struct compile_job_reply 
     }
 }
 
-/* Waits for the reply. If the service died, sends the job to a new one. */
+/* If the service died, sends the job to a new one. */
 static int wait_reply(struct compile_ticket *t, struct compile_job_reply *reply, struct err *err)
 {
     for (;;) {

@@ -1,6 +1,5 @@
 /*
- * compile_service.c - the process that runs compilers. It queues jobs in slots, forks a child for
- * each, watches their deadlines, and replies when they end. compile_service.h has the invariants.
+ * compile_service.c - the process that runs compilers. compile_service.h has the invariants.
  */
 #include "compile/compile_service.h"
 
@@ -22,19 +21,18 @@
 #include "base/util.h"
 #include "sys/memory.h"
 
-/* The limit on a child's elapsed time is WALL_FACTOR times the limit on its processor time. If
- * there is too little memory for a compile, the service looks again every LOOK_AGAIN_MS. */
+/* The limit on elapsed time is WALL_FACTOR times that on processor time. While memory is short, the
+ * service looks again every LOOK_AGAIN_MS. */
 enum { MAX_SLOTS = 128, MAX_PCHS = 32, WALL_FACTOR = 4, LOOK_AGAIN_MS = 200 };
-/* We always expect a compile to need at least this much memory (see sv.child_bytes). */
 #define LEAST_CHILD_BYTES (UINT64_C(512) << 20)
-/* Exit codes of a compile child. */
+/* exit codes of a child */
 enum {
     CHILD_OK = 0,
     CHILD_BAD_REQUEST = 11,
     CHILD_PCH_UNUSED = 12,
     CHILD_NO_MEMORY = 13,
     CHILD_CRASHED = 14,
-    CHILD_PCH_FULL = 15 /* NVRTC's heap was too small for a precompiled header */
+    CHILD_PCH_FULL = 15 /* NVRTC's heap was too small for the header */
 };
 
 enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING };
@@ -43,21 +41,19 @@ struct slot {
     enum slot_state state;
     struct compile_job_spec spec;
     int request_fd, result_fd, reply_fd;
-    uint64_t seq; /* the number of the job in the order of arrival; the lowest starts first */
+    uint64_t seq; /* the lowest number starts first */
     pid_t pid;
     uint64_t start_ns, deadline_ns;
-    uint64_t cpu_ns;  /* processor time of the child, after its end */
-    bool building;    /* the child builds the header pchs[pch_index] */
-    bool timed_out;   /* the service killed the child at its deadline */
-    bool without_pch; /* this is the second try, after a crash with a precompiled header */
-    /* This is the second try. The first one failed because NVRTC's heap was too small for the
-     * header. The header itself is not damaged. */
+    uint64_t cpu_ns;
+    bool building; /* the child builds pchs[pch_index] */
+    bool timed_out;
+    bool without_pch; /* second try, after a crash with a header */
+    /* Second try, after NVRTC's heap was too small for the header, which is not damaged. */
     bool pch_full;
-    /* This is the second try. Some process other than the service killed the first child with
-     * SIGKILL. */
+    /* Second try, after another process killed the first child. */
     bool killed;
-    int pch_index;  /* the index in `pchs` of the header that the child uses or builds, or -1 */
-    int pch_failed; /* the index of the header with which the first try crashed, or -1 */
+    int pch_index;  /* header that the child uses or builds, or -1 */
+    int pch_failed; /* header with which the first try crashed, or -1 */
 };
 
 enum pch_state { PCH_UNKNOWN, PCH_BUILDING, PCH_READY, PCH_BAD };
@@ -67,18 +63,17 @@ struct pch {
     enum pch_state state;
 };
 
-/* Static, so that the service allocates nothing while it runs (invariant 1 in
- * compile_service.h). */
+/* Static, so that the service allocates nothing (invariant 1). */
 static struct {
     struct slot slots[MAX_SLOTS];
     struct pch pchs[MAX_PCHS];
     size_t npchs;
-    unsigned jobs, running; /* how many compiles may run at the same time, and how many do now */
-    /* The memory that we expect a compile to need. A compile that needs more raises this number to
-     * its need; each compile that needs less lowers it a little. */
+    unsigned jobs, running; /* the most compiles at the same time, and those that run now */
+    /* Expected memory of a compile. A larger compile raises it to its need, a smaller one lowers it
+     * a little. */
     uint64_t child_bytes;
-    bool short_of_memory; /* a compile waits until there is memory for it */
-    unsigned background;  /* 1 while a COMPILE_JOB_PCH runs; `running` does not count such jobs */
+    bool short_of_memory;
+    unsigned background; /* 1 while a COMPILE_JOB_PCH runs, which `running` does not count */
     uint64_t seq;
     int signal_fd;
     sigset_t old_mask;
@@ -106,7 +101,7 @@ static void child_setup(const struct slot *s, pid_t parent)
         dup2(null, fd);
     limit(RLIMIT_CORE, 0);
     if (s->spec.kind == COMPILE_JOB_PCH && nice(5) < 0)
-        errno = 0; /* nice() failed, so the child builds at normal priority */
+        errno = 0; /* then the child runs at normal priority */
     limit(RLIMIT_CPU, s->spec.limit_ns / 1000000000u + 1);
 #ifdef __SANITIZE_ADDRESS__
     /* No limit, because AddressSanitizer reserves terabytes of addresses. */
@@ -164,7 +159,7 @@ static int child_work(struct slot *s, const void *data, size_t len)
     if (s->building) {
         char dir[PCH_PATH_MAX];
         dir_of(s->spec.pch, dir, sizeof dir);
-        setenv("TMPDIR", dir, 1); /* the compiler writes a temporary file beside the PCH */
+        setenv("TMPDIR", dir, 1);
         sandbox_enter(rq.roots, rq.nroots, (const char *[]){dir}, 1);
         return nvrtc_build_pch(&rq, &s->spec) == 0 ? CHILD_OK : CHILD_BAD_REQUEST;
     }
@@ -183,7 +178,7 @@ static int child_work(struct slot *s, const void *data, size_t len)
         nvrtc_compile(&rq, &s->spec, &res, &a);
     }
     if (res.code == COMPILE_JOB_TOOL_KILLED)
-        raise(SIGKILL); /* some process killed nvcc, so end_compile() shall try the job again */
+        raise(SIGKILL); /* another process killed nvcc; end_compile() tries again */
     struct strbuf out = STRBUF_INIT((size_t)1 << 30);
     compile_job_result_write(&res, &out);
     if (!write_all(s->result_fd, out.buf, out.len))
@@ -200,8 +195,8 @@ static int child_work(struct slot *s, const void *data, size_t len)
 static int child_main(struct slot *s, pid_t parent)
 {
     child_setup(s, parent);
-    /* Allocations of less than 32 MB come from the heap below the program break, and cause no new
-     * memory mapping. Then the addresses of mappings do not depend on the source. */
+    /* Allocations below 32 MB cause no new mapping. So the addresses of mappings do not depend on
+     * the source. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_ARENA_MAX, 1);
     size_t len;
@@ -254,23 +249,22 @@ static int slot_start(struct slot *s)
 {
     pid_t self = getpid();
     s->start_ns = now_ns();
-    /* limit_ns limits processor time, so that no candidate fails because the machine is busy. The
-     * deadline also ends a child that sleeps or gets no processor. */
+    /* limit_ns limits processor time, so that no candidate fails because the machine is busy. This
+     * deadline ends a child that sleeps. */
     s->deadline_ns = s->start_ns + s->spec.limit_ns * WALL_FACTOR;
     pid_t pid = fork();
     if (pid == 0)
         _exit(child_main(s, self));
     if (pid < 0)
         return -1;
-    setpgid(pid, pid); /* the child calls it too, because either process may run first */
+    setpgid(pid, pid); /* either process may run first */
     s->pid = pid;
     s->state = SLOT_RUNNING;
     *counter_of(s) += 1;
     return 0;
 }
 
-/* Returns true if the slot may start now. Also decides which precompiled header the slot uses or
- * builds. */
+/* Returns whether the slot may start now. Chooses the header that it uses or builds. */
 static bool slot_ready(struct slot *s)
 {
     s->building = false;
@@ -279,8 +273,7 @@ static bool slot_ready(struct slot *s)
         return true;
     int i = pch_find(s->spec.pch);
     struct pch *p = i < 0 ? NULL : &sv.pchs[i];
-    /* Sets the header's time to now, so that cache_prune() keeps it. If the file is gone, the
-     * header must be built again. */
+    /* Renews the header's time for cache_prune(). A missing file must be built again. */
     if (p && p->state == PCH_READY && utimensat(AT_FDCWD, p->path, NULL, 0) < 0 && errno == ENOENT)
         p->state = PCH_UNKNOWN;
     if (p && p->state == PCH_UNKNOWN)
@@ -300,9 +293,8 @@ static bool slot_ready(struct slot *s)
     return true;
 }
 
-/* Returns whether there is memory for one more compile. The available memory must suffice for this
- * compile and for all that the running compiles will probably still allocate. If no compile runs,
- * one may always start. */
+/* Returns whether memory suffices for one more compile, and for the growth of the running ones. If
+ * none runs, one may always start. */
 static bool has_memory(void)
 {
     uint64_t need = sv.child_bytes, available = sv.running ? memory_available() : 0;
@@ -312,8 +304,8 @@ static bool has_memory(void)
     return !available || need <= available;
 }
 
-/* Returns the oldest job that may start now, or NULL if none may start. A job that builds a header
- * can come before older jobs. */
+/* Returns the oldest job that may start now, or NULL. A job that builds a header may overtake
+ * others. */
 static struct slot *next_slot(void)
 {
     struct slot *next = NULL;
@@ -330,7 +322,7 @@ static struct slot *next_slot(void)
             continue;
         next = s;
         if (s->building)
-            break; /* slot_ready() marked its header as being built, so this slot must start */
+            break; /* its header is PCH_BUILDING, so it must start */
     }
     return next;
 }
@@ -403,8 +395,7 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
     struct pch *p = used >= 0 ? &sv.pchs[used] : NULL;
     bool unused = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_PCH_UNUSED;
     if (end == COMPILE_JOB_CRASHED && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-        /* The service did not kill this child, and no compiler kills itself with SIGKILL. So the
-         * candidate is not at fault. */
+        /* No compiler kills itself with SIGKILL, so the candidate is not at fault. */
         if (s->killed) {
             slot_reply(s, COMPILE_JOB_LOST, status);
         } else {
@@ -422,8 +413,8 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
         return;
     }
     if (p && end == COMPILE_JOB_DONE && (unused || (s->without_pch && !s->pch_full))) {
-        /* The header was built at another address or is damaged. This service no longer uses it;
-         * the next service builds a new one. */
+        /* The header was built at another address or is damaged. The next service builds a new
+         * one. */
         p->state = PCH_BAD;
         pch_discard(p->path);
     }
@@ -442,7 +433,7 @@ static void reap(void)
             struct slot *s = &sv.slots[i];
             if (s->state != SLOT_RUNNING || s->pid != pid)
                 continue;
-            kill(-pid, SIGKILL); /* end processes that the child started */
+            kill(-pid, SIGKILL);
             *counter_of(s) -= 1;
             if (s->building)
                 end_build(s, status);
@@ -471,8 +462,7 @@ static void check_deadlines(void)
     }
 }
 
-/* Ends a job that the client gave up. If the job's child builds a header, the child goes on,
- * because other jobs need the header. */
+/* Ends a job. But a child that builds a header goes on, because other jobs need the header. */
 static void cancel(struct slot *s)
 {
     if (s->state == SLOT_QUEUED)
@@ -483,8 +473,7 @@ static void cancel(struct slot *s)
 
 /* ---- the loop --------------------------------------------------------------------------------*/
 
-/* Takes one request from the control socket. Returns false if the client has closed the socket, or
- * has sent something that is not a request. */
+/* Takes one request. Returns false if the client closed the socket, or sent something else. */
 static bool receive(int control)
 {
     struct compile_job_spec spec;
@@ -532,7 +521,7 @@ static int wait_ms(void)
             next = MIN(next, sv.slots[i].deadline_ns);
     if (next == UINT64_MAX)
         return -1;
-    if (sv.short_of_memory) /* look again soon, because other processes may free memory */
+    if (sv.short_of_memory)
         next = MIN(next, now + LOOK_AGAIN_MS * UINT64_C(1000000));
     return next <= now ? 0 : (int)MIN((next - now) / 1000000 + 1, 60000u);
 }

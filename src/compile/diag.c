@@ -1,6 +1,5 @@
 /*
- * diag.c - reads the log of NVRTC or nvcc line by line into diagnostics, and prints diagnostics as
- * text.
+ * diag.c - reads the log of NVRTC or nvcc into diagnostics, and prints diagnostics as text.
  */
 #include "compile/diag.h"
 
@@ -11,17 +10,16 @@
 #include "compile/trailer.h"
 
 enum {
-    MESSAGE_MAX = 400, /* bytes of one message */
+    MESSAGE_MAX = 400,
     FRAME_MAX = 160,
     DIAGS_MAX = 64,
-    /* At most this many errors of one source line are kept, because the first usually causes the
-     * others. */
+    /* the first error of a line usually causes the rest */
     PER_LINE_MAX = 2,
     FRAMES_MAX = 8
 };
 
 /*
- * The state while we read the log of NVRTC or nvcc. The log looks like this:
+ * State while we read a log, which looks like this:
  *
  *     FILE(LINE): error: MESSAGE
  *         the source line
@@ -29,15 +27,15 @@ enum {
  *               detected during:
  *                 instantiation of "..." at line 414
  *                 instantiation of "..." at line 7 of kernel.cu
+ *     ptxas ... error   : MESSAGE
  *
- * "at line N" without a file means the file that the log named last. A line with an error of ptxas
- * looks like this: "ptxas ... error   : MESSAGE".
+ * "at line N" without a file means the file that the log named last.
  */
 struct parser {
     const char *name;
     struct diag_vec *out;
     struct arena *a;
-    struct diag *cur;        /* the diagnostic being read */
+    struct diag *cur;
     char *file;              /* the file that the log named last */
     unsigned header_line;    /* place of the error, if it is in a header */
     const char *header_file; /* NULL = the error is in the candidate */
@@ -57,9 +55,8 @@ static const char *short_path(const char *path, struct arena *a)
     return arena_strdup(a, slash ? slash + 1 : path);
 }
 
-/* Copies a message without the parts that do not help a reader: "cute::", "cutlass::", template
- * arguments that nest more than two deep, and everything from " [with " on. Cuts the copy to `max`
- * bytes. */
+/* Copies a message without "cute::", "cutlass::", template arguments more than two deep, and
+ * everything from " [with " on. Cuts the copy to `max` bytes. */
 static char *squeeze(const char *s, size_t n, size_t max, struct arena *a)
 {
     struct strbuf sb = STRBUF_INIT(max);
@@ -104,8 +101,8 @@ static void frame_add(struct diag *d, uint32_t line, const char *text)
     f->text = text;
 }
 
-/* Ends the diagnostic being read. Finds its place in the candidate. Drops the diagnostic if it
- * repeats an earlier one, or if its line already has PER_LINE_MAX errors. */
+/* Finds the diagnostic's place in the candidate. Drops it if it repeats an earlier one, or if its
+ * line already has PER_LINE_MAX errors. */
 static void finish(struct parser *p)
 {
     struct diag *d = p->cur;
@@ -120,8 +117,8 @@ static void finish(struct parser *p)
         d->file = p->name;
     }
     if (p->header_file && str_starts(p->header_file, TRAILER_FILE)) {
-        /* The trailer (trailer.h) redeclares each kernel, under the file name "hone-trailer:gemm"
-         * for the kernel gemm. So an error in this file means that the redeclaration failed. */
+        /* The trailer (trailer.h) redeclares each kernel, in the file "hone-trailer:NAME". An error
+         * there means that this failed. */
         const char *colon = strchr(p->header_file, ':');
         d->file = p->name;
         d->line = 0;
@@ -192,8 +189,7 @@ static bool read_head(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* Reads "FILE:LINE:COLUMN: [fatal ]error: MESSAGE", from the host compiler that preprocesses for
- * nvcc. */
+/* Reads "FILE:LINE:COLUMN: [fatal ]error: MESSAGE", from nvcc's host compiler. */
 static bool read_host(struct parser *p, const char *s, size_t n)
 {
     static const char *const marks[] = {": error: ", ": fatal error: "};
@@ -217,8 +213,6 @@ static bool read_host(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* Reads a line of ptxas that reports an error but no source line. ptxas reports errors of linking
- * too. */
 static bool read_ptxas(struct parser *p, const char *s, size_t n)
 {
     if (n < 5 || strncmp(s, "ptxas", 5) != 0)
@@ -230,15 +224,14 @@ static bool read_ptxas(struct parser *p, const char *s, size_t n)
         return true;
     m += 10;
     if (p->out->n && memmem(m, n - (size_t)(m - s), "aborted due to errors", 21))
-        return true; /* ignored, because the errors themselves are in the log */
+        return true; /* the errors themselves are in the log */
     begin(p, "", 0, 0, DIAG_ERROR, m, n - (size_t)(m - s));
     if (p->cur)
         p->cur->message = arena_printf(p->a, "ptxas: %s", p->cur->message);
     return true;
 }
 
-/* Reads errors that name no line. For example, the compiler notices a missing brace only at the end
- * of the source. */
+/* Reads errors that name no line, such as a missing brace at the end of the source. */
 static bool read_placeless(struct parser *p, const char *s, size_t n)
 {
     static const char *const heads[] = {
@@ -254,8 +247,8 @@ static bool read_placeless(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* Reads the note 'FILE(LINE): note #3196-D: to match this "{"'. An error at the end of the source
- * gets the place of this note. */
+/* Reads 'FILE(LINE): note #3196-D: to match this "{"', and takes it as the place of an error at the
+ * end. */
 static bool read_match(struct parser *p, const char *s, size_t n)
 {
     const char *note = memmem(s, n, "): note ", 8), *match = memmem(s, n, "to match this ", 14);
@@ -314,7 +307,7 @@ static void read_line(struct parser *p, const char *s, size_t n)
         read_frame(p, s, n);
     } else if (n && !p->snippet) {
         p->snippet = true;
-        /* A static_assert without a message shows its condition only in the source line. */
+        /* A static_assert without a message shows its condition only here. */
         if (p->header_file && str_eq(p->cur->message, "static assertion failed"))
             p->cur->message =
                 arena_printf(p->a, "static assertion failed: %s", squeeze(s, n, FRAME_MAX, p->a));
@@ -327,8 +320,7 @@ static void read_line(struct parser *p, const char *s, size_t n)
     }
 }
 
-/* Drops errors without a place. Hone appends text to the source. If the source leaves a brace open,
- * the compiler reports errors in that text, and they say nothing new. */
+/* If the source leaves a brace open, errors without a place come from the trailer. */
 static void drop_placeless(struct diag_vec *v)
 {
     size_t kept = 0;

@@ -14,7 +14,7 @@
 struct scanner {
     struct token_reader r;
     bool trusted;
-    bool line_start; /* there were only blanks and comments so far on this line */
+    bool line_start; /* only blanks and comments so far on this line */
     int if_depth;
     bool defined_macro; /* a #define or #undef was seen */
     struct source_scan *out;
@@ -67,7 +67,6 @@ static bool header_allowed(const char *h)
     return true;
 }
 
-/* Reads a header name after #include or in __has_include( ): <x> or "x". */
 static bool lex_header(struct scanner *s, char *out, size_t cap)
 {
     token_skip_blanks(&s->r);
@@ -125,9 +124,9 @@ static bool in_list(const char *word, const char *const *list)
     return false;
 }
 
-/* These pragmas stay, because they change the code. */
+/* These pragmas change the code. */
 static const char *const pragma_kept[] = {"unroll", "nounroll", NULL};
-/* These pragmas are rejected, because they have effects beyond the candidate's own code. */
+/* These have effects beyond the candidate's own code. */
 static const char *const pragma_bad[] = {
     "push_macro",       "pop_macro", "poison",  "system_header", "dependency", "include_alias",
     "redefine_extname", "weak",      "comment", "hdrstop",       "no_pch",     "line",
@@ -212,7 +211,7 @@ static void on_directive(struct scanner *s, size_t at)
     else if (!s->trusted && (t.kind != TOK_WORD || in_list(t.text, never)))
         reject_at(s, at, "forbidden directive", "#%s is not allowed", t.text);
     else if (str_eq(t.text, "error") || str_eq(t.text, "warning")) {
-        skip_rest_of_line(s); /* the rest is free text, in which quotes need not match */
+        skip_rest_of_line(s); /* free text, in which quotes need not match */
         return;
     }
     if (t.kind == TOK_WORD && (str_eq(t.text, "define") || str_eq(t.text, "undef")))
@@ -228,15 +227,14 @@ static void on_directive(struct scanner *s, size_t at)
 /* ---- kernels ---------------------------------------------------------------------------------*/
 
 /*
- * Finds extern "C" __global__ functions, marked one by one or in an extern "C" { } block. compile.c
- * uses these names only if no plan (plan/plan.h) names the kernels. A wrong guess is harmless,
- * because the trailer (trailer.h) does not compile for a name that is not a kernel.
+ * Finds extern "C" __global__ functions. compile.c uses them only if no plan (plan/plan.h) names
+ * the kernels. A wrong guess is harmless: the trailer (trailer.h) does not compile for it.
  */
 struct kernel_finder {
-    bool extern_c;     /* extern "C" was seen in this declaration */
-    int block_depth;   /* the value of `depth` before `extern "C" {`; -1 outside of such a block */
-    int depth, parens; /* how many braces and how many parentheses are open */
-    enum { KF_IDLE, KF_EXTERN, KF_GLOBAL } state; /* which keyword the declaration had last */
+    bool extern_c;   /* this declaration has extern "C" */
+    int block_depth; /* `depth` before `extern "C" {`; -1 outside of such a block */
+    int depth, parens;
+    enum { KF_IDLE, KF_EXTERN, KF_GLOBAL } state; /* the declaration's last keyword */
     char word[256];                               /* the last word after __global__ */
 };
 
@@ -290,9 +288,8 @@ static void find_kernel(struct scanner *s, struct kernel_finder *k, const struct
 
 /* ---- the whole source ------------------------------------------------------------------------ */
 
-/* True for a character that controls a terminal or reverses the direction of text. Also true for a
- * byte that an old terminal would take for a control character. Letters of other alphabets are
- * harmless in comments. */
+/* Returns whether a character controls a terminal or reverses the direction of text, or may be
+ * taken for a control character by an old terminal. */
 static bool is_hostile(const struct scanner *s, size_t i)
 {
     const char *p = s->r.src + i;
@@ -307,7 +304,7 @@ static bool is_hostile(const struct scanner *s, size_t i)
     return c < 0xa0 && !inside;
 }
 
-/* Hone shows source lines to people and models. They must see exactly what the compiler reads. */
+/* People and models who read the source must see exactly what the compiler reads. */
 static void check_bytes(struct scanner *s)
 {
     for (size_t i = 0; i < s->r.len; i++) {
@@ -356,7 +353,7 @@ static void scan_tokens(struct scanner *s)
             s->r.in_directive = true;
             on_directive(s, t.start);
             s->r.in_directive = false;
-            continue; /* the newline was consumed, so the next token starts a line */
+            continue; /* the next token starts a line */
         }
         s->line_start = t.kind == TOK_NEWLINE;
         if (t.kind == TOK_WORD && !s->trusted)

@@ -3,18 +3,17 @@
  * Hone judges. It makes the compiler write the signatures of the candidate's kernels into the PTX,
  * as tables of numbers.
  *
- * The candidate shares a translation unit with the trailer, and an enemy may have written it.
+ * An enemy may have written the candidate, which shares a translation unit with the trailer.
  * Invariants:
  *  1. Every name that the trailer defines at namespace scope contains a nonce, a random number. So
- *     the candidate can neither define nor specialise such a name.
+ *     the candidate can neither define nor specialise it.
  *  2. The trailer first #undefs every keyword and builtin that it uses, so that no macro can change
- *     it. scan.h rejects the pragmas that would survive an #undef.
+ *     it. scan.h rejects pragmas that would survive an #undef.
  *  3. The trailer redeclares each kernel as extern "C" __global__ with the type decltype(::kernel).
- *     If the name is not such a kernel, the redeclaration does not compile.
- *     A kernel whose name is not a plain identifier (softmax<float, 4>, space::scale) is not
- *     extern "C". For it the trailer defines a pointer to the kernel, which also makes the compiler
- *     instantiate a template. The PTX gives the pointer's value: the name of the entry. The trailer
- *     #undefs every word of such a name, so that no macro can add text to the trailer.
+ *     For any other name, that does not compile.
+ *     A kernel with a name such as softmax<float, 4> or space::scale is not extern "C". The trailer
+ *     defines a pointer to it, which also instantiates a template. In the PTX, the pointer's value
+ *     is the name of the entry. The trailer #undefs every word of the name.
  *  4. trailer_read() finds exactly one table per kernel in the PTX and compares it with the .param
  *     list of the kernel's .entry. If they differ, Hone rejects the candidate.
  */
@@ -31,7 +30,6 @@
 /* Writes 32 hex digits from the system's random source to `out`. */
 int trailer_nonce(char out[33], struct err *err);
 
-/* Appends the trailer to the source in sb. */
 void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernels, size_t n);
 
 /* Fills sigs from the PTX. Returns -1 with the reason if a table is missing, appears twice or

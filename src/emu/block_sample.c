@@ -1,6 +1,5 @@
 /*
- * block_sample.c - decides whether a launch may run only a part of its blocks, chooses these
- * blocks, and finds out what they wrote. See block_sample.h.
+ * block_sample.c - chooses the blocks of a sampled launch that run, and finds out what they wrote.
  */
 #include "emu/block_sample.h"
 
@@ -13,8 +12,6 @@
 
 _Static_assert(DEVICE_PIECE == LAZY_PIECE, "block_sample_written() returns pieces of lazy memory");
 
-/* Returns whether the instruction may depend on other blocks: it may wait for them, or add to their
- * results. */
 static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
 {
     const struct ptx_insn *p = &f->src->insns.items[in->src];
@@ -30,10 +27,8 @@ static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
     }
 }
 
-/* Returns whether a block may wait for other blocks, or act on values that come from them. If so,
- * a sample must consist of the first blocks of the grid. An atomic whose result nobody reads
- * does not count, because it gives the block no value. But the memory that such an atomic changes
- * may still depend on other blocks; atomics_meet() checks that. */
+/* Returns whether a block may wait for other blocks, or use their values. Then a sample must be the
+ * first blocks of the grid. An atomic whose result nobody reads gives the block no value. */
 static bool may_wait_for_blocks(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
@@ -49,8 +44,6 @@ static bool may_wait_for_blocks(const struct code *c)
     return false;
 }
 
-/* Returns whether atomics changed an output, or changed memory that some block read. If so, the
- * results of a block may depend on the atomics of other blocks. */
 static bool atomics_meet(const struct emu_mem *m)
 {
     for (size_t i = 0; i < m->n; i++) {
@@ -62,19 +55,19 @@ static bool atomics_meet(const struct emu_mem *m)
     return false;
 }
 
-/* The whole of a device function counts as a loop, since a loop may call the function. */
+/* A loop may call a device function, so all of the function counts as a loop. */
 bool block_sample_polls(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
         const struct code_func *f = &c->funcs[i];
         if (!f->decoded)
             continue;
-        /* instructions with an index below `loop` may be in a loop */
+        /* instructions below index `loop` may be in a loop */
         uint32_t loop = f->src->is_entry ? 0 : f->n;
         for (uint32_t k = f->n; k-- > 0;) {
             const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
             if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
-                loop = k; /* to be safe, code before the loop counts as part of it */
+                loop = k; /* code before the loop counts too, to be safe */
             if (k < loop && depends_on_blocks(f, &f->insns[k]))
                 return true;
         }
@@ -84,8 +77,7 @@ bool block_sample_polls(const struct code *c)
 
 /* ---- what the blocks wrote ------------------------------------------------------------------ */
 
-/* In a sampled call, a buffer is divided into pieces of LAZY_PIECE (1024) bytes. A piece gets its
- * fill value (data, poison or zeros) when somebody first accesses it. */
+/* In a sampled call, a piece gets its fill value (data, poison or zeros) at its first access. */
 
 static inline bool differs(const uint8_t *a, const uint8_t *b, uint32_t size)
 {
@@ -95,8 +87,7 @@ static inline bool differs(const uint8_t *a, const uint8_t *b, uint32_t size)
     return x != y;
 }
 
-/* Compares the elements of `was` and `is`. If an element differs, sets its bit in out->written.
- * Returns whether any element differs. The compiler inlines this for each size. */
+/* Returns whether any element differs. Inlined for each size. */
 static inline bool mark_written(const uint8_t *was, const uint8_t *is, uint32_t size,
                                 struct device_piece *out)
 {
@@ -109,8 +100,7 @@ static inline bool mark_written(const uint8_t *was, const uint8_t *is, uint32_t 
     return any;
 }
 
-/* Finds the elements of a piece that no longer hold their fill value. Returns false if there are
- * none. */
+/* Finds the elements of piece k that lost their fill value. Returns false if there are none. */
 static bool compare_piece(const struct alloc *a, uint64_t k, struct device_piece *out)
 {
     uint8_t was[LAZY_PIECE];
@@ -141,9 +131,8 @@ static uint32_t count_written(const struct device_piece *p)
     return n;
 }
 
-/* Looks at up to TRIES filled pieces, drawn at random. If the kernel wrote to a piece, and `out` is
- * not NULL and has fewer than `max` pieces, appends the piece to `out`. Sets a->share to an
- * estimate of the share of the buffer's elements that the kernel wrote. */
+/* Looks at up to TRIES random filled pieces. Appends up to `max` pieces with written elements to
+ * `out`, unless `out` is NULL. Sets a->share, the estimated share of written elements. */
 static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct piece_vec *out)
 {
     enum { TRIES = 768 };
@@ -167,15 +156,14 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
             *vec_push(out) = piece;
     }
     free(pieces);
-    /* A written element of one byte equals its fill value by chance, once in 256 times. We take
-     * such an element for unwritten. */
+    /* One written byte in 256 equals its fill value by chance. It counts as unwritten. */
     double seen = a->elem_bytes == 1 ? 255.0 / 256 : 1;
     double elems = (double)(a->end - a->addr) / a->elem_bytes;
     a->share = (struct written_share){.known = true};
     if (!i || written <= 0)
         return;
     double mean = written / (double)i * (double)n / elems / seen;
-    double rest = 1 - (double)i / (double)n; /* the share of pieces that we did not look at */
+    double rest = 1 - (double)i / (double)n; /* share of pieces not looked at */
     double error = sqrt(MAX(squares * (double)i / (written * written) - 1, 0) / (double)i * rest);
     a->share.mean = mean;
     a->share.most = mean * (1 + 4 * error);
@@ -186,45 +174,34 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
 /*
  * A sampled launch runs in up to three steps.
  *
- * 1. It runs a sample of the clusters and counts their work for the cost model. These clusters are
- *    the counted sample. The first rule that applies decides which clusters they are:
- *    - In a cooperative launch all clusters run.
- *    - If the code has a loop in which a block may depend on other blocks, and there are at most
- *      two clusters for each SM, all clusters run. Such blocks may divide the work among themselves
- *      at run time, so a sample of them would do the work of all.
- *    - If the grid has at most 2 * SAMPLE_CLUSTERS clusters, the sample is all of them.
- *    - If blocks may wait for earlier blocks, the sample is the first SAMPLE_CLUSTERS clusters.
- *    - Otherwise we split the grid into SAMPLE_CLUSTERS equal parts and draw one cluster from each.
- *      So a block cannot know whether it is in the sample.
- *    If blocks do not depend on each other and the clusters are long, fewer of them run
- *    (SAMPLE_COST in machine.h).
- * 2. If the worker will verify the call, more clusters run; their work is not counted. If the
- *    limit on host work allows it, all other clusters run. If not, we split the grid into parts
- *    again and run one cluster of each part, and the clusters at the grid's edges. If blocks depend
- *    on each other, either all other clusters run or none.
- * 3. From what the clusters wrote, we estimate whether the whole grid would write every output
- *    fully. If the estimate says no, we make sure: all clusters run, or as many as a higher limit
- *    allows.
+ * 1. block_sample_choose() chooses the counted sample, the clusters that run for the cost model. It
+ *    draws them at random, so that a block cannot know whether it is in the sample. If blocks may
+ *    wait for earlier blocks, it takes the first clusters of the grid. If block_sample_polls() is
+ *    true and each SM gets at most two clusters, all run: blocks may divide the work at run time,
+ *    and a sample of them would do all of it. If blocks are independent and clusters take long,
+ *    fewer run (SAMPLE_COST in machine.h).
+ * 2. If the call is verified, all other clusters run, uncounted. If that is too much work, only
+ *    some random ones and those at the grid's edges run. If blocks depend on each other, all run or
+ *    none.
+ * 3. If the whole grid seems to leave a part of an output unwritten, more clusters run, up to a
+ *    higher limit.
  *
- * The limits are on host work, in units of count_cost(). So the choice depends on the seed, the
- * kernel and the limits of the call, but not on the speed of this machine.
+ * The limits count host work in units of count_cost(), so the choice does not depend on this
+ * machine's speed.
  */
-/* If step 2 cannot run all clusters, it stops when VERIFY_CLUSTERS clusters have run. This number
- * includes the counted sample, but not the clusters at the edges. If 1% of the blocks are bad, a
- * sample of 500 blocks holds a bad block with a probability of 99.3%. */
+/* Most clusters of step 2 if not all can run, including the counted sample. If 1% of the blocks are
+ * bad, 500 blocks contain a bad one with a probability of 99.3%. */
 #define VERIFY_CLUSTERS 500u
-/* VERIFY_COST (block_sample.h) limits the host work of step 2. For a heavy kernel the limit is
- * higher: half the work of the counted sample, but at most VERIFY_COST_MOST. */
+/* The limit of step 2 is VERIFY_COST. For a heavy kernel it is half the work of the counted sample,
+ * up to VERIFY_COST_MOST. */
 #define VERIFY_COST_MOST 6e7
-#define WHOLE_COST 2e8 /* limit of step 2, if it must run all blocks or none */
+#define WHOLE_COST 2e8 /* limit of step 2, if all clusters must run or none */
 #define DOUBT_COST 4e8 /* limit of step 3 */
-/* Step 3 is needed if all blocks together seem to write less than this share of an output. But if
- * some block wrote nothing at all, the limit is the whole output: a single such block among 500 may
- * be the only sign of a kernel that leaves out 1% of its blocks. */
+/* Step 3 is needed if the grid seems to write less than this share of an output. If some block
+ * wrote nothing, the share must be 1: such a block may be the only sign of a kernel that leaves out
+ * 1% of its blocks. */
 #define DOUBT_SHARE 0.995
 
-/* Drops the estimates of alloc.share. Call it when more blocks run, because their stores make the
- * estimates wrong. */
 static void forget_shares(const struct emu_mem *m)
 {
     for (size_t i = 0; i < m->n; i++)
@@ -262,7 +239,7 @@ static int by_number(const void *pa, const void *pb)
     return a < b ? -1 : a > b;
 }
 
-/* Sorts the clusters and drops repetitions. Returns how many are left. */
+/* Returns how many clusters are left without duplicates. */
 static uint32_t sort_clusters(uint32_t *v, uint32_t n)
 {
     uint32_t m = 0;
@@ -273,8 +250,8 @@ static uint32_t sort_clusters(uint32_t *v, uint32_t n)
     return m;
 }
 
-/* Writes 27 clusters to v: those at the corners of the grid, one on each edge, one on each side,
- * and one inside. In a small grid some of them are the same. Returns 27. */
+/* Writes 27 clusters to v: the corners of the grid, one cluster on each edge, one on each side, and
+ * one inside. A small grid gives duplicates. Returns 27. */
 static uint32_t clusters_at_edges(const struct launch *run, uint64_t *rng, uint32_t *v)
 {
     uint32_t dim[3], at[3][3], n = 0;
@@ -290,8 +267,8 @@ static uint32_t clusters_at_edges(const struct launch *run, uint64_t *rng, uint3
     return n;
 }
 
-/* Appends to run->order those clusters of `more` that have not run. Frees `more`. Returns how many
- * clusters are in the order now. */
+/* Appends those clusters of `more` to run->order that have not run. Frees `more`. Returns the new
+ * length. */
 static uint32_t append_clusters(struct launch *run, uint32_t *more, uint32_t n)
 {
     uint32_t had = run->nran, end = had, *ran = xmalloc((had + 1) * sizeof *ran);
@@ -312,7 +289,6 @@ static uint32_t append_clusters(struct launch *run, uint32_t *more, uint32_t n)
     return end;
 }
 
-/* Runs the clusters that have not run yet. */
 static enum result_status run_rest(struct launch *run, struct err *err)
 {
     uint32_t *all = xmalloc((size_t)run->nclusters * sizeof *all);
@@ -322,8 +298,8 @@ static enum result_status run_rest(struct launch *run, struct err *err)
     return launch_run_more(run, run->emu->nthreads, end, err);
 }
 
-/* Splits the grid into n parts and runs one random cluster of each. Then, unless they have run
- * already, runs the clusters at the edges. */
+/* Runs one random cluster from each of n parts of the grid. The first call also runs the clusters
+ * at the edges. */
 static enum result_status run_some(struct launch *run, uint32_t n, struct err *err)
 {
     uint64_t rng = run->seed + 77 * run->emu->launches_of_call + run->nran;
@@ -344,10 +320,8 @@ static enum result_status run_some(struct launch *run, uint32_t n, struct err *e
     return launch_run_more(run, run->emu->nthreads, run->chosen_end, err);
 }
 
-/* Statistics of the bytes that clusters stored. The first four numbers cover only the clusters that
- * were drawn at random: `n` is their number, and `idle` says how many of them stored nothing. With
- * x as the number of bytes that a cluster stored, `sum` is the sum of x over these clusters, and
- * `squares` is the sum of x * x. `all` is the sum of x over all clusters that ran. */
+/* Statistics of x, the bytes that a cluster stored. Only `all` includes the clusters at the edges,
+ * because they were not drawn at random. */
 struct stored {
     double n, idle, sum, squares, all;
 };
@@ -369,17 +343,14 @@ static struct stored stored_by(const struct launch *run)
     return s;
 }
 
-/* If all clusters ran, they would store some factor times the bytes that were stored so far.
- * Estimates this factor. */
+/* Estimates how many times more bytes all clusters would store than those that ran. */
 static double scale_of_sample(const struct launch *run, const struct stored *s)
 {
     return s->all > 0 ? run->nclusters * (s->sum / s->n) / s->all : 1;
 }
 
-/* Returns an upper bound for the factor that scale_of_sample() estimates: the estimate, plus four
- * standard errors, plus the stores of four clusters. The four clusters allow for a kind of block
- * that the sample misses, such as a persistent block with one tile more than the others. The bound
- * is infinite if too few clusters of the sample stored anything. */
+/* Returns an upper bound for scale_of_sample(). It allows four standard errors, and four clusters
+ * for rare blocks that the sample misses. It is infinite if too few clusters stored anything. */
 static double bound_of_sample(const struct launch *run, const struct stored *s)
 {
     enum { ENOUGH = 16 };
@@ -389,10 +360,9 @@ static double bound_of_sample(const struct launch *run, const struct stored *s)
     return scale_of_sample(run, s) * (1 + 4 * error + 4 / s->n);
 }
 
-/* Returns whether the whole grid would probably leave a part of an output unwritten. Judges by the
- * clusters that ran. If the kernel updates its outputs in place, a written element may keep its
- * value, so we cannot count written elements. Then we look for clusters that stored nothing
- * instead. */
+/* Returns whether the whole grid probably leaves a part of an output unwritten. If the kernel
+ * updates its outputs in place, we cannot see written elements, and look for clusters that stored
+ * nothing. */
 static bool leaves_something_out(const struct launch *run)
 {
     const struct emu_mem *m = &run->emu->mem;
@@ -411,7 +381,6 @@ static bool leaves_something_out(const struct launch *run)
     return !any && s.idle > 0;
 }
 
-/* Does steps 2 and 3. */
 enum result_status block_sample_run_more(struct launch *run, struct err *err)
 {
     struct emu *e = run->emu;
@@ -422,10 +391,9 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
     enum result_status st = RESULT_OK;
     uint64_t limit = e->job->limits.call_ns;
     if (e->ran_in_part || run->nran >= run->nclusters)
-        /* all blocks ran; or an earlier launch ran in part, so nothing can be verified */
+        /* all blocks ran, or an earlier launch ran in part and nothing can be verified */
         return RESULT_OK;
-    /* WHOLE_COST and `most` limit host work. This limit on time only stops a block that runs for
-     * ever. */
+    /* This limit only stops a block that never ends. */
     run->cpu_limit_ns = limit ? run->cpu_ns + DEVICE_VERIFY_LIMITS * limit : 0;
     if (rest <= (whole ? WHOLE_COST : most))
         st = run_rest(run, err);
@@ -466,9 +434,6 @@ void block_sample_note(struct launch *run)
 
 /* ---- what the call returns ------------------------------------------------------------------ */
 
-/* Returns true if the results of the blocks that ran do not depend on the blocks that did not run.
- * That is so if all blocks ran. It is also so if only one launch ran in part, its blocks do not
- * depend on each other, and the launches after it stored nothing. */
 static bool sample_is_independent(const struct emu *e)
 {
     return !e->ran_in_part || (e->ran_in_part == 1 && e->in_part_alone && !e->stored_after);
@@ -486,10 +451,8 @@ static struct device_piece *find_piece(const struct piece_vec *v, uint64_t elem,
     return v->n ? bsearch(&key, v->items, v->n, sizeof key, by_first) : NULL;
 }
 
-/* A cluster's trace holds the addresses of elements that the cluster wrote, its places. Appends to
- * `out` the places that are in this buffer, and the pieces that contain them, at most `max` pieces.
- * The clusters come in random order. We take the first place of every cluster before the second
- * place of any. */
+/* Appends the places in this buffer that the traces name, and up to `max` pieces that contain them.
+ * Clusters come in random order, first with their first places, then with their second. */
 static void pieces_of_clusters(const struct emu *e, const struct alloc *a, uint64_t seed,
                                uint32_t max, struct device_written *out)
 {
@@ -520,7 +483,6 @@ static void pieces_of_clusters(const struct emu *e, const struct alloc *a, uint6
     free(turn);
 }
 
-/* Drops places whose element still holds its fill value. */
 static void drop_unwritten(struct device_written *out, uint32_t per)
 {
     size_t n = 0;
@@ -538,11 +500,10 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
                           struct device_written *out)
 {
     out->most = INFINITY;
-    /* A write to an input is wrong no matter which blocks ran. */
+    /* A write to an input is wrong, whichever blocks ran. */
     if (!a->lazy || (a->role == JOB_INPUT ? !a->stored : !sample_is_independent(e)))
         return;
-    /* The call copied values into this buffer. The elements of blocks that did not run still hold
-     * the copied values, which look as if a block had written them. */
+    /* Where blocks did not run, copied values look like written ones. */
     if (a->copied && e->ran_in_part)
         return;
     if (a->role != JOB_INPUT)
@@ -555,7 +516,6 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
     if (a->share.mean > 0 || !e->ran_in_part)
         out->most = a->share.most * (e->ran_in_part ? e->in_part_scale : 1);
     else if (a->lazy->patches.n && e->blocks_ran)
-        /* If the whole grid wrote a larger share of the buffer than this, we would almost surely
-         * have seen a written element. */
+        /* If the grid wrote a larger share than this, we would almost surely have seen it. */
         out->most = 5.0 / (double)e->blocks_ran;
 }

@@ -1,8 +1,8 @@
 /*
  * device_emu.c - the emulator as a device: implements the device vtable.
  *
- * launch() runs a launch to its end. So sync() has nothing to wait for, and only looks for
- * unwritten outputs. Limits, seed, number of threads and the emulated GPU come from the job.
+ * launch() runs a launch to its end. So sync() only looks for unwritten outputs. Limits, seed,
+ * number of threads and the emulated GPU come from the job.
  */
 #include "emu/device_emu.h"
 
@@ -35,9 +35,8 @@ static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct 
     return a;
 }
 
-/* Returns the host memory of a buffer. In a sampled call (one that runs only a sample of its
- * blocks; see block_sample.h), first fills the pieces (1024 bytes each) of [addr, addr + n) that
- * are not filled yet. */
+/* Returns the host memory of a buffer. In a sampled call (block_sample.h), first fills [addr, addr
+ * + n). */
 static uint8_t *bytes_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
 {
     struct alloc *a = buffer_at(e, addr, n, err);
@@ -50,8 +49,7 @@ static int op_alloc(struct device *d, const struct device_alloc *spec, uint64_t 
                     struct err *err)
 {
     struct emu *e = emu_of(d);
-    /* A call that is not sampled runs all blocks, so it uses a small shape. The tensors take only
-     * megabytes then, and no kernel needs more than `enough` bytes of workspace. */
+    /* A call that is not sampled has a small shape, so no kernel needs more workspace than this. */
     const uint64_t enough = UINT64_C(2) << 30;
     if (spec->role == JOB_WORKSPACE && spec->bytes > enough && !e->sampling)
         return err_set(err, ERR_LIMIT,
@@ -94,7 +92,7 @@ static int op_read(struct device *d, void *dst, uint64_t addr, uint64_t n, struc
     return 0;
 }
 
-/* A part of a buffer's elements, which one host thread fills. */
+/* The elements that one host thread fills. */
 struct part {
     const struct job_buffer *b;
     uint8_t *dst;
@@ -163,9 +161,8 @@ static int op_fill_gen(struct device *d, uint64_t addr, const struct job_buffer 
     return 0;
 }
 
-/* In a sampled call, most blocks that would write a workspace do not run. So a later launch reads
- * fill values there. We use zeros, not random bits: random bits may be NaN, and a kernel that meets
- * NaN may take a slow path that it never takes when all blocks run. */
+/* In a sampled call, a launch may read workspace that no block wrote, and finds zeros. Random bits
+ * may be NaN, with which a kernel may take a slow path that it normally never takes. */
 static int op_poison(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                      struct err *err)
 {
@@ -312,9 +309,8 @@ static int op_globals_intact(struct device *d, struct device_module *m, bool *ok
                              const char **which, struct err *err)
 {
     const struct emu *e = emu_of(d);
-    /* A kernel may count with atomics, and one of its blocks resets the counter. If this block did
-     * not run, the counter has changed without a mistake of the kernel. So we do not check the
-     * variables if atomics changed them and some blocks did not run. */
+    /* A kernel may count with atomics, and one block resets the counter. If this block did not run,
+     * the changed counter is no mistake. */
     *ok = true;
     if (e->sampling && e->ran_in_part && m->code->globals && m->code->globals->atomics)
         return 0;
@@ -336,8 +332,8 @@ static enum result_status refuse(struct err *err, const struct job_launch *l, co
     return RESULT_PLAN;
 }
 
-/* Refuses a launch that does not fit on a GPU: a block that needs too many registers, or a
- * cooperative grid whose blocks do not all fit at once. */
+/* Refuses a block with too many registers, and a cooperative grid that does not fit on the GPU at
+ * once. */
 static enum result_status check_room(const struct job_launch *l, const struct launch *run,
                                      struct err *err)
 {
@@ -362,7 +358,6 @@ static enum result_status check_room(const struct job_launch *l, const struct la
     return RESULT_OK;
 }
 
-/* Refuses a grid, block, cluster or amount of shared memory that the hardware does not allow. */
 static enum result_status check_shape(const struct emu *e, const struct job_launch *l,
                                       const struct code_func *f, struct launch *out,
                                       struct err *err)
@@ -440,9 +435,8 @@ static enum result_status fill_params(struct launch *out, const struct job_launc
     return RESULT_OK;
 }
 
-/* The sanitizer tracks memory in cells (see sanitizer/state.h). This sets the size of a cell of
- * shared memory to the code's narrowest access to shared memory, but to at most 4 bytes. It sets
- * the size of a cell of global memory in the same way. */
+/* The sanitizer tracks memory in cells (sanitizer/state.h). A cell is as wide as the code's
+ * narrowest access, at most 4 bytes. */
 static void access_sizes(const struct code *c, struct launch *run)
 {
     uint32_t smem = 4, gmem = 4;
@@ -528,8 +522,7 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
 
 /* ---- memset and copy ------------------------------------------------------------------------ */
 
-/* Counts a memset or a copy. If an earlier launch of the call ran only a part of its blocks, the
- * bytes that the memset or copy wrote cannot be verified. */
+/* After a launch that ran only a part of its blocks, the written bytes cannot be verified. */
 static void note_transfer(struct emu *e, const char *name, uint64_t read, uint64_t written)
 {
     e->stored_after |= e->sampling && e->ran_in_part;
@@ -638,8 +631,7 @@ static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t m
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Returns whether the sanitizer knows that a read of unwritten memory on this line has another
- * reason than a race. */
+/* Returns whether a read of unwritten memory on this line has another reason than a race. */
 static bool stands_alone(const struct emu *e, uint32_t line)
 {
     for (size_t i = 0; line && i < ARRAY_LEN(e->unwritten_lines); i++)
@@ -648,8 +640,8 @@ static bool stands_alone(const struct emu *e, uint32_t line)
     return false;
 }
 
-/* Returns whether a finding of a race covers this read of unwritten memory. If so, we report only
- * the race, because it says more. */
+/* Returns whether a race explains this read of unwritten memory. The race says more, so we report
+ * only the race. */
 static bool reported_as_race(const struct emu *e, const struct result_finding *u)
 {
     char line[32];

@@ -47,7 +47,7 @@ VALUE_BUILDER(build_dot)
     return p ? make_op(b, OP_SUM, &p, NO_MORE) : NULL;
 }
 
-/* Computes alpha * (mat1 @ mat2) + beta * input, for addmm and baddbmm. */
+/* alpha * (mat1 @ mat2) + beta * input, for addmm and baddbmm. */
 VALUE_BUILDER(build_addmm)
 {
     const struct value *a = need_value(b, &arg[0], "input"), *p = build_matmul(b, op, arg + 1);
@@ -77,7 +77,7 @@ VALUE_BUILDER(build_linear)
 
 enum { MAX_LABELS = 16 };
 
-/* The labels of one operand of einsum, or some of them. */
+/* Labels of one operand of einsum. */
 struct labels {
     char s[MAX_LABELS + 1];
     size_t n;
@@ -103,8 +103,7 @@ static bool add_label(struct build *b, struct labels *l, char c)
     return true;
 }
 
-/* Returns the labels of `of`, in their order, that satisfy two conditions: p has the label exactly
- * if in_p is true, and q has it exactly if in_q is true. */
+/* Returns the labels of `of` that p has exactly if in_p is true, and q exactly if in_q is true. */
 static struct labels choose(const struct labels *of, const struct labels *p, bool in_p,
                             const struct labels *q, bool in_q)
 {
@@ -134,7 +133,7 @@ static const struct value *in_order(struct build *b, const struct value *v,
     return v ? permute_to(b, v, axes) : NULL;
 }
 
-/* Sums v over the labels that `keep` lacks. *l becomes the labels that remain. */
+/* Sums v over the labels that `keep` lacks, and removes them from *l. */
 static const struct value *sum_others(struct build *b, const struct value *v, struct labels *l,
                                       const struct labels *keep)
 {
@@ -154,7 +153,7 @@ static const struct value *sum_others(struct build *b, const struct value *v, st
     return make_op(b, OP_SUM, &v, "dim", &dim, NO_MORE);
 }
 
-/* Writes the sizes of some labels of v to `out`. Returns how many there are. */
+/* Returns how many sizes it wrote. */
 static size_t label_sizes(const struct value *v, const struct labels *has,
                           const struct labels *some, const struct dim **out)
 {
@@ -163,7 +162,6 @@ static size_t label_sizes(const struct value *v, const struct labels *has,
     return some->n;
 }
 
-/* Checks that the two operands give the same size to each label that they share. */
 static bool same_labels(struct build *b, const struct value *a, const struct labels *la,
                         const struct value *c, const struct labels *lc)
 {
@@ -178,10 +176,8 @@ static bool same_labels(struct build *b, const struct value *a, const struct lab
     return true;
 }
 
-/* Contracts the operands a and c with a matmul. There are four lists of labels. Labels in `batch`
- * occur in both operands and in the result. Labels in m occur in a and in the result. Labels in n
- * occur in c and in the result. Labels in k occur in both operands, but not in the result; the
- * product is summed over them. */
+/* Contracts a and c with a matmul. Labels: `batch` are in both operands and the result, m in a and
+ * the result, n in c and the result, and k in both operands only. The product is summed over k. */
 static const struct value *contracted(struct build *b, const struct value *a, struct labels la,
                                       const struct value *c, struct labels lc,
                                       const struct labels *out)
@@ -267,7 +263,7 @@ const struct value *build_einsum(struct build *b, const char *spec, const struct
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* Reads one number for all axes, or a tuple with one number for each axis. */
+/* Reads one number for all axes, or a tuple. */
 static bool each_axis(struct build *b, const struct object *o, const char *name, size_t axes,
                       const struct object **out)
 {
@@ -295,8 +291,7 @@ static bool spatial(struct build *b, const struct object *o, const char *name, s
     return true;
 }
 
-/* Finds the padding before and after each spatial axis. If padding='same' needs an odd number of
- * elements, the extra element comes after. */
+/* If padding='same' needs an odd number of elements, the extra one comes after. */
 static bool padding_of(struct build *b, const struct object *o, size_t axes, const struct value *w,
                        const struct attr *dilation, const struct attr *stride,
                        const struct dim **before, const struct dim **after)

@@ -4,8 +4,7 @@
 #include "base/util.h"
 #include "torch/build.h"
 
-/* A split makes at most MAX_PIECES pieces. A size may contain names, as N/2 does. at_most() tries
- * SAMPLES sets of small values for the names, and LARGE_SAMPLES sets of large ones. */
+/* at_most() tries SAMPLES sets of small values and LARGE_SAMPLES sets of large ones. */
 enum { MAX_PIECES = 32, SAMPLES = 48, LARGE_SAMPLES = 31 };
 
 static struct dim_pool *pool(struct build *b)
@@ -62,7 +61,7 @@ VALUE_BUILDER(build_reshape)
     return reshape_to(b, a, d, n);
 }
 
-/* Merges the axes number `from` to `to`, both included, into one. */
+/* Merges the axes `from` to `to`, both included. */
 static const struct value *merged(struct build *b, const struct value *a, int64_t from, int64_t to)
 {
     const struct dim *d[GRAPH_MAX_RANK] = {NULL};
@@ -106,8 +105,7 @@ VALUE_BUILDER(build_unflatten)
     return reshape_to(b, a, all, k);
 }
 
-/* Removes axes whose size is the number 1: those of them that are named, or all if none is
- * named. */
+/* Removes the named axes of size 1, or all of them if none is named. */
 VALUE_BUILDER(build_squeeze)
 {
     const struct value *a = need_tensor(b, &arg[0], "input");
@@ -262,8 +260,8 @@ VALUE_BUILDER(build_flip)
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
 
-/* Returns whether low <= high for all values of the names in these two sizes, if each value is at
- * least 1. This function only tries many values, so the answer "yes" is not proven. */
+/* Returns whether low <= high for all values of their names from 1 on. It tries many values, so
+ * "yes" is not proven. */
 static bool at_most(struct build *b, const struct dim *low, const struct dim *high)
 {
     low = low->fixed ? low->fixed : low;
@@ -284,16 +282,15 @@ static bool at_most(struct build *b, const struct dim *low, const struct dim *hi
             values[i] = MAX(values[i], 1);
         }
         bool known = dim_eval(low, values, &l) && dim_eval(high, values, &h);
-        /* The last rounds may overflow, because their values are large. */
+        /* large values may overflow */
         if (known ? l > h : round < SAMPLES)
             return false;
     }
     return true;
 }
 
-/* Returns a bound of a slice as Python reads it; `otherwise` if `o` is None. A bound that is always
- * negative counts from the end; if it could come before the first element, max(0, ...) clamps it.
- * If any other bound could be larger than `size`, min(..., size) clamps it. */
+/* Returns a bound of a slice as Python reads it, or `otherwise` for None. A bound that is always
+ * negative counts from the end, and is clamped to 0. Any other bound is clamped to `size`. */
 static const struct dim *bound(struct build *b, const struct object *o, const struct dim *size,
                                const struct dim *otherwise)
 {
@@ -329,7 +326,7 @@ static const struct value *sliced(struct build *b, const struct value *a, uint32
     return slice_of(b, a, axis, from, n, step);
 }
 
-/* Makes a slice of one element, at index `at`. A negative index counts from the end. */
+/* A negative index counts from the end. */
 static const struct value *one_of(struct build *b, const struct value *a, uint32_t axis,
                                   const struct dim *at)
 {
@@ -383,7 +380,6 @@ VALUE_BUILDER(build_select)
     return without_axis(b, one_of(b, a, (uint32_t)axis, at), (uint32_t)axis);
 }
 
-/* Splits the axis into pieces of the given sizes, one after the other. */
 static bool pieces(struct build *b, const struct value *a, uint32_t axis,
                    const struct dim *const *sizes, size_t n, struct object *out)
 {
@@ -401,7 +397,7 @@ static bool pieces(struct build *b, const struct value *a, uint32_t axis,
     return true;
 }
 
-/* Splits the axis into pieces of one size; the last piece may be smaller. */
+/* The last piece may be smaller. */
 static bool equal_pieces(struct build *b, const struct value *a, uint32_t axis,
                          const struct dim *each, struct object *out)
 {
@@ -424,7 +420,6 @@ static bool equal_pieces(struct build *b, const struct value *a, uint32_t axis,
     return pieces(b, a, axis, sizes, n, out);
 }
 
-/* Returns the tensor to split, and sets *axis. */
 static const struct value *to_split(struct build *b, const struct object *input,
                                     const struct object *dim, int64_t *axis)
 {
@@ -547,13 +542,12 @@ const struct value *index_source(const struct value *v)
     return v;
 }
 
-/* The state while x[index] is read. */
 struct indexing {
     const struct value *x;
-    uint32_t axis;                               /* the next axis of x that the index names */
-    const struct dim *shape[2 * GRAPH_MAX_RANK]; /* the shape of the result so far */
+    uint32_t axis;                               /* next axis of x that the index names */
+    const struct dim *shape[2 * GRAPH_MAX_RANK]; /* of the result so far */
     size_t n;
-    bool gathered; /* a tensor of integers has indexed an axis already */
+    bool gathered; /* a tensor of integers has indexed an axis */
 };
 
 static bool keep_axis(struct build *b, struct indexing *i)
@@ -564,7 +558,7 @@ static bool keep_axis(struct build *b, struct indexing *i)
     return true;
 }
 
-/* Indexes an axis with a tensor of integers. The tensor's axes replace that axis. */
+/* Indexes an axis with a tensor of integers, whose axes replace that axis. */
 static bool gather(struct build *b, struct indexing *i, const struct value *index)
 {
     if (i->gathered)

@@ -1,6 +1,5 @@
 /*
- * check.c - checks a task's PyTorch expression: reads it into a graph, and compares the results of
- * the graph, PyTorch and the oracle with each other.
+ * check.c - checks a task's PyTorch expression: compares its graph, PyTorch and the oracle.
  */
 #include "torch/check.h"
 
@@ -22,19 +21,18 @@
 #include "torch/python.h"
 #include "torch/task.h"
 
-#define ANSWER_NS (60 * SEC) /* the CPU time that an answer of Python may take */
-#define START_NS (120 * SEC) /* the same for the first answer, because PyTorch starts slowly */
-#define DRAWS 2              /* how many shapes of each held-out workload are checked */
-#define MAX_FLOPS 500000000  /* we check shapes with more flops only if they are smoke shapes */
+#define ANSWER_NS (60 * SEC) /* CPU time that an answer of Python may take */
+#define START_NS (120 * SEC) /* the first answer; PyTorch starts slowly */
+#define DRAWS 2              /* checked shapes of each held-out workload */
+#define MAX_FLOPS 500000000  /* larger shapes are checked only if they are smoke shapes */
 
-/* If a value is computed in double in two ways, the results may differ by at most this factor times
- * the value's magnitude. */
+/* How far two results in double may differ, relative to the value's magnitude. */
 static const double SAME = 1e-9;
-/* PyTorch rounds after every operation. So if a person wrote the tolerance and PyTorch computes in
- * the task's own dtypes, the error may be up to this many times the tolerance. */
+/* Allowed error in units of the tolerance, if a person wrote it and PyTorch computes in the
+ * task's own dtypes. PyTorch rounds after every operation, and the tolerance may assume fewer
+ * roundings. */
 static const double NARROW_SLACK = 64;
-/* If Hone derived the tolerance and PyTorch computes in double, the error may be at most this
- * fraction of the tolerance. */
+/* Allowed error in units of the tolerance, if Hone derived it and PyTorch computes in double. */
 static const double DERIVED_SLACK = 1e-3;
 
 struct expression_check {
@@ -70,8 +68,8 @@ static void compare_references(const struct expression_check *e, const struct or
         }
 }
 
-/* Compares two references at one workload: the task's own, and `so`, the reference of `copy`. Both
- * tasks have the same shapes. */
+/* Compares the task's own reference with `so`, the reference of `copy`. Both have the same
+ * shapes. */
 static int compare_at(const struct expression_check *e, const struct task *copy, const char *so,
                       const struct task_workload *w, struct err *err)
 {
@@ -138,17 +136,17 @@ static void start_python(struct torch_check *c)
             python_ask(c->python, json_pack("{s:s, s:s, s:n}", "op", "open", "source", "0", "gpu"),
                        START_NS, &err);
     if (!c->version) {
-        free(c->why_not); /* the reason from an earlier start */
+        free(c->why_not);
         c->why_not = xstrdup(err.msg);
     }
-    /* We keep a python3 without PyTorch, because it can still check the syntax. */
+    /* A python3 without PyTorch can still check the syntax. */
     if (!c->version && err.kind != ERR_INPUT) {
         python_stop(c->python);
         c->python = NULL;
     }
 }
 
-/* Stops the process if it did not answer a request, because it is useless then. */
+/* Stops a process that did not answer. */
 static void lose_python(struct torch_check *c, const struct err *err)
 {
     if (err->kind == ERR_INPUT)
@@ -203,7 +201,7 @@ static char *buffer_path(const struct expression_check *e, size_t i, bool is_out
     return xasprintf("%s/%s%zu", e->dir, is_output ? "out" : "in", i);
 }
 
-/* A tensor that is updated in place has one file: the call reads it, then writes it. */
+/* A tensor that is updated in place has one file for both directions. */
 static json_t *call_request(const struct expression_check *e, const struct oracle_trial *x,
                             bool wide, struct err *err)
 {
@@ -231,8 +229,6 @@ static int call(const struct expression_check *e, const struct oracle_trial *x, 
     return request ? tell(e, request, err) : -1;
 }
 
-/* Divides the difference by the element or by the output's rms, whichever is larger. Notes the
- * largest such ratio. */
 static void note_difference(struct torch_check *c, double got, double want, double rms)
 {
     double d = fabs(got - want) / fmax(rms, fabs(want));
@@ -248,11 +244,8 @@ static double rms_of(const double *v, uint64_t n)
     return n ? sqrt(sum / (double)n) : 0;
 }
 
-/* Returns the largest error that PyTorch's result may have, in units of the tolerance. `wide` says
- * that PyTorch computed in double. A tolerance in sigmas is one that Hone derived. In the task's
- * own dtypes PyTorch's error must be within it, and in double far below it. A tolerance that a
- * person wrote may assume fewer roundings than PyTorch makes in the task's own dtypes. So in these
- * dtypes the error may be up to NARROW_SLACK times such a tolerance. */
+/* Returns the allowed error in units of the tolerance. `wide`: PyTorch computed in double.
+ * Tolerances in sigmas are those that Hone derived. */
 static double slack_of(const struct task_tensor *t, bool wide)
 {
     if (t->sigmas > 0)
@@ -260,7 +253,6 @@ static double slack_of(const struct task_tensor *t, bool wide)
     return wide ? 1 : NARROW_SLACK;
 }
 
-/* Compares the outputs that PyTorch's most recent call wrote with the outputs of the oracle. */
 static int compare_outputs(const struct expression_check *e, const struct oracle_trial *x,
                            bool wide, const char *where, struct err *err)
 {
@@ -304,9 +296,8 @@ static bool is_missing_kernel(const struct err *err)
     return strstr(err->msg, "not implemented for") || strstr(err->msg, "NotImplementedError");
 }
 
-/* Runs the expression in double and compares the result with the oracle's. Then runs it in the
- * task's own dtypes, as the baseline does, because PyTorch must accept these dtypes too. Compares
- * the second result only if the task is imported, or if the expression did not run in double. */
+/* Runs the expression in double, then in the task's own dtypes. Compares the second result only if
+ * the task is imported, or if the expression did not run in double. */
 static int run_at(const struct expression_check *e, const struct shape *s, const char *where,
                   struct err *err)
 {
@@ -333,8 +324,6 @@ static int run_at(const struct expression_check *e, const struct shape *s, const
     return rc;
 }
 
-/* Runs the expression at one shape. A shape that takes long is left out, unless it is a smoke
- * shape. */
 static int run_workload(const struct expression_check *e, const struct task_workload *w,
                         uint64_t seed)
 {
@@ -372,8 +361,7 @@ static void run_pytorch(const struct expression_check *e)
 
 /* ---- the expression -------------------------------------------------------------------------- */
 
-/* Asks Python about a text that Hone cannot parse. Python knows more syntax than Hone, and a text
- * may also be a module that defines run(). */
+/* Asks Python about a text that Hone cannot parse. It may be a module that defines run(). */
 static bool is_python(const struct expression_check *e)
 {
     struct err err = ERR_INIT;
@@ -382,7 +370,7 @@ static bool is_python(const struct expression_check *e)
            tell(e, json_pack("{s:s, s:s}", "op", "syntax", "source", e->t->torch_src), &err) == 0;
 }
 
-/* Reads the graph. If the result is true, the caller releases the graph. */
+/* If the result is true, the caller releases the graph. */
 static bool read_graph(const struct expression_check *e, struct graph *g)
 {
     struct arena a = ARENA_INIT;
@@ -405,9 +393,8 @@ static bool read_graph(const struct expression_check *e, struct graph *g)
     return ok;
 }
 
-/* True for an imported task if PyTorch runs. Hone wrote the reference of such a task from the
- * task's graph. So a comparison of this reference with PyTorch proves more than a comparison with a
- * second reference from the same graph. */
+/* Hone wrote the reference of an imported task from its graph. A second reference from the same
+ * graph would prove less than PyTorch. */
 static bool is_proven_by_torch(const struct expression_check *e)
 {
     if (!e->t->graph_json)
@@ -416,7 +403,6 @@ static bool is_proven_by_torch(const struct expression_check *e)
     return e->c->version != NULL;
 }
 
-/* Adds a note if the task declares far less or far more work than the graph has. */
 static void compare_cost(const struct expression_check *e, const struct shape *s,
                          const struct expr *declared, const struct dim *counted, const char *key,
                          double factor, const int64_t *axes)
@@ -433,8 +419,7 @@ static void compare_cost(const struct expression_check *e, const struct shape *s
     arena_release(&a);
 }
 
-/* Compares the declared "flops" and "bytes" with the graph's own, at the first timed shape. People
- * count flops in different ways, so only a large difference is worth a note. */
+/* People count flops in different ways, so only a large difference gives a note. */
 static void check_cost(const struct expression_check *e, struct graph *g)
 {
     struct arena a = ARENA_INIT;
@@ -505,7 +490,7 @@ void torch_check_task(struct torch_check *c, const struct task *t, struct task_c
 
 /* ---- a reference in Python ------------------------------------------------------------------- */
 
-/* Reads the outputs that PyTorch's most recent call wrote, and makes them the right answer in x. */
+/* Makes the outputs of PyTorch's last call the right answer in x. */
 static int take_outputs(const struct expression_check *e, struct oracle_trial *x, struct err *err)
 {
     int rc = 0;

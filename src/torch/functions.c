@@ -1,6 +1,5 @@
 /*
- * functions.c - the table of PyTorch's functions, and how the arguments of a call find their
- * parameters.
+ * functions.c - the table of PyTorch's functions, and how arguments find their parameters.
  */
 #include "torch/functions.h"
 
@@ -11,13 +10,15 @@
 
 enum { BOTH = IN_TORCH | IN_METHODS };
 
-/* These macros make rows of the table. ELEMENTWISE, UNARY and BINARY are for functions that are
- * exactly one operation, with the same operands in the same order. VALUE is for other functions
- * that return a tensor, and OBJECT for functions that may return a tuple. VIEW is for functions
- * whose result may share memory with the input. VIEW_OF is for views that also accept separate
- * integers, as in x.permute(0, 2, 1), and PIECES for views that return a tuple. METHOD and QUESTION
- * are for functions that are only methods; a QUESTION does not return a tensor. LINALG is for
- * functions of torch.linalg. */
+/* Rows of the table:
+ *    ELEMENTWISE, UNARY, BINARY  exactly one operation, with the same operands
+ *    VALUE                       returns a tensor
+ *    OBJECT                      may return a tuple
+ *    VIEW                        the result may share memory with the input
+ *    VIEW_OF                     a view that also accepts separate integers: x.permute(0, 2, 1)
+ *    PIECES                      a view that returns a tuple
+ *    METHOD, QUESTION            only methods; a QUESTION does not return a tensor
+ *    LINALG                      in torch.linalg */
 #define ELEMENTWISE(names, takes, op)                                 \
     {                                                                 \
         names, takes, op, build_elementwise, NULL, BOTH, false, false \
@@ -293,7 +294,6 @@ static const struct function functions[] = {
     QUESTION("numel nelement", "input", build_numel),
 };
 
-/* Whether the word is one of those in the list, which blanks separate. */
 static bool is_listed(const char *list, const char *word)
 {
     size_t n = strlen(word);
@@ -318,8 +318,8 @@ const struct function *function_find(const char *name, enum function_scope scope
 
 struct param {
     char name[40];
-    const char *value; /* its default as text; NULL if it has none */
-    size_t len;        /* the length of that text */
+    const char *value; /* default as text; NULL = none */
+    size_t len;
 };
 
 static size_t read_params(const char *s, struct param *out)
@@ -337,7 +337,6 @@ static size_t read_params(const char *s, struct param *out)
     return n;
 }
 
-/* Reads a default: None, True, False, 'text' or a number. */
 static struct object default_of(struct build *b, const struct param *p)
 {
     const char *s = arena_strndup(b->mem, p->value, p->len);
@@ -350,7 +349,7 @@ static struct object default_of(struct build *b, const struct param *p)
     return strpbrk(s, ".e") ? obj_float(strtod(s, NULL)) : obj_number(b, strtoll(s, NULL, 10));
 }
 
-/* Whether the key is the parameter's name, or an alias that PyTorch accepts for it. */
+/* Returns whether the key is the parameter's name, or an alias of it in PyTorch. */
 static bool is_key(const struct param *p, const char *key)
 {
     static const char *const same[][2] = {{"dim", "axis"},
@@ -378,8 +377,8 @@ static bool is_key(const struct param *p, const char *key)
     return false;
 }
 
-/* If all arguments from number `from` on are integers without a key, as in x.permute(0, 2, 1),
- * makes one tuple of them. Returns how many arguments there are then. */
+/* Makes one tuple of the arguments from `from` on, if all are integers without a key, as in
+ * x.permute(0, 2, 1). Returns the new number of arguments. */
 static size_t gather_integers(struct build *b, struct argument *args, size_t n, size_t from)
 {
     struct object all[TORCH_MAX_PARAMS + GRAPH_MAX_RANK];

@@ -1,11 +1,11 @@
 /*
- * object.h - the Python objects that occur while Hone reads an expression (tensors, numbers, sizes,
- * tuples, dtypes and so on), and functions with which the builders use them.
+ * object.h - the Python objects that occur while Hone reads an expression, and functions that use
+ * them.
  *
- * A number that is known when the expression is read is OBJ_BOOL, OBJ_INT or OBJ_FLOAT; Hone
- * computes with it by Python's rules. OBJ_INT is a size as in graph/dim.h: an integer, or an
- * expression over the task's axes such as N/2. So Hone can read x.shape[1] // 2 before the axes
- * have values. A number that is known only when a kernel is called is OBJ_VALUE, like every tensor.
+ * Hone computes with known numbers (OBJ_BOOL, OBJ_INT, OBJ_FLOAT) by Python's rules. OBJ_INT is a
+ * size as in graph/dim.h: an integer or an expression over the task's axes, such as N/2. So Hone
+ * can read x.shape[1] // 2 before the axes have values. A number that is known only when a kernel
+ * is called is OBJ_VALUE, like every tensor.
  *
  * Every function that fails says why in build.err. evaluate.c adds the column.
  */
@@ -20,8 +20,7 @@
 #include "base/err.h"
 #include "graph/graph.h"
 
-/* The kinds of objects. Each comment names the members of struct object that an object of this kind
- * uses. */
+/* The comments name the members of struct object that each kind uses. */
 enum object_kind {
     OBJ_NONE,   /* Python's None */
     OBJ_BOOL,   /* yes */
@@ -30,14 +29,13 @@ enum object_kind {
     OBJ_VALUE,  /* value */
     OBJ_TEXT,   /* text */
     OBJ_DTYPE,  /* dtype */
-    OBJ_FINFO,  /* dtype; this is the result of torch.finfo() */
-    OBJ_DEVICE, /* no member; it is a device or a memory layout, which changes no value */
-    /* `items` and `n`. `pair` is true for a pair such as the result of max(): values and their
-     * indices. */
+    OBJ_FINFO,  /* dtype; result of torch.finfo() */
+    OBJ_DEVICE, /* none; a device or a memory layout, which changes no value */
+    /* items, n; pair = values and their indices, as max() gives them */
     OBJ_TUPLE,
-    OBJ_SLICE,   /* `items`, for the slice items[0]:items[1]:items[2] */
-    OBJ_DOTS,    /* no member; it stands for the three dots "..." in an index */
-    OBJ_MISSING, /* `text`, which names a result that graphs cannot express */
+    OBJ_SLICE,   /* items, for items[0]:items[1]:items[2] */
+    OBJ_DOTS,    /* none; the dots "..." in an index */
+    OBJ_MISSING, /* text: names a result that graphs cannot express */
     OBJ_COUNT
 };
 
@@ -53,24 +51,21 @@ struct object {
     size_t n;
 };
 
-/* The graph that is being built from an expression. */
+/* The graph being built from an expression. */
 struct build {
     struct graph *g;
-    struct arena *mem; /* holds the objects */
-    struct err err;    /* why Hone cannot read the expression; empty if there is no reason */
+    struct arena *mem;
+    struct err err; /* why Hone refuses the expression; empty = it does not */
 };
 
-/* Hone refuses an expression that it cannot read. This function stores the reason in b->err. If
- * there is a reason already, keeps the old one. */
+/* Sets b->err, unless it is set already. */
 void give_reason(struct build *b, enum err_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Stores the reason. The result is false (refuse) or NULL (refuse_value), so that a function can
- * say `return refuse(b, "...");`. refused() and refused_value() are inline, so that compilers and
- * analysers see this result. */
+/* Set b->err and give false or NULL. refused() is inline, so that compilers and analysers see this
+ * result. */
 #define refuse(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused())
 #define refuse_value(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused_value())
-/* lacks() and lacks_value() do the same for an expression that may be right in PyTorch, but that
- * Hone does not support. */
+/* The same for an expression that may be right in PyTorch, but that Hone does not support. */
 #define lacks(b, ...) (give_reason(b, ERR_UNSUPPORTED, __VA_ARGS__), refused())
 #define lacks_value(b, ...) (give_reason(b, ERR_UNSUPPORTED, __VA_ARGS__), refused_value())
 static inline bool refused(void)
@@ -91,27 +86,25 @@ struct object obj_number(struct build *b, int64_t v);
 struct object obj_float(double v);
 struct object obj_tuple(struct build *b, const struct object *items, size_t n);
 struct object obj_shape(struct build *b, const struct value *v);
-/* Makes an object from a value. A number or size that is already known becomes OBJ_INT or
- * OBJ_FLOAT. Returns false if v is NULL. */
+/* Makes an object from a value. A known number or size becomes OBJ_INT or OBJ_FLOAT. Returns false
+ * if v is NULL. */
 bool obj_set(struct build *b, const struct value *v, struct object *out);
 
 /* ---- what an object is ----------------------------------------------------------------------- */
 
-/* Returns a text that says what o is, such as "a tuple". */
+/* Such as "a tuple". */
 const char *obj_what(const struct object *o);
 bool obj_is_none(const struct object *o);
 bool obj_is_text(const struct object *o, const char *text);
-/* Returns true if o is a known number with the value v. */
 bool obj_is(const struct object *o, double v);
-/* obj_real() sets *out to the value of a known number, obj_whole() to that of a known integer. Both
- * return false for any other object. */
+/* Set *out to the value of a known number or integer. Return false for any other object. */
 bool obj_real(const struct object *o, double *out);
 bool obj_whole(const struct object *o, int64_t *out);
 
 /* ---- what a parameter asks for --------------------------------------------------------------- */
 
-/* Each of these functions reads the argument `o` for the parameter `name` of a PyTorch function. If
- * the argument is not of the right kind, it stores the reason and returns NULL or false. */
+/* Each function reads the argument `o` for the parameter `name`. For a wrong kind of argument, it
+ * sets b->err and returns NULL or false. */
 const struct value *need_value(struct build *b, const struct object *o, const char *name);
 const struct value *need_tensor(struct build *b, const struct object *o, const char *name);
 const struct dim *need_dim(struct build *b, const struct object *o, const char *name);
@@ -119,10 +112,10 @@ bool need_whole(struct build *b, const struct object *o, const char *name, int64
 bool need_bool(struct build *b, const struct object *o, const char *name, bool *out);
 bool need_dtype(struct build *b, const struct object *o, const char *name, enum dtype *out);
 /* Reads an axis of a tensor with `rank` axes. A negative axis counts from the end; *out counts from
- * 0. As in PyTorch, a tensor without axes accepts the axes 0 and -1. */
+ * 0. A tensor without axes accepts 0 and -1. */
 bool need_axis(struct build *b, const struct object *o, uint32_t rank, int64_t *out);
-/* Reads one axis or a tuple of axes. For None, for an empty tuple and for a tensor without axes,
- * *out becomes ATTR_NONE, which means all axes. */
+/* Reads one axis or a tuple of axes. *out is ATTR_NONE (all axes) for None, an empty tuple, or a
+ * tensor without axes. */
 bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct attr *out);
 /* Reads one size or a tuple of at most GRAPH_MAX_RANK sizes. */
 bool need_dims(struct build *b, const struct object *o, const char *name, const struct dim **out,
@@ -130,20 +123,19 @@ bool need_dims(struct build *b, const struct object *o, const char *name, const 
 
 /* ---- short ways to operations ---------------------------------------------------------------- */
 
-/* These functions add an operation with one, two or three operands to the graph. If an operand is
- * NULL, the result is NULL, so nested calls need only one test at the end. */
+/* Add an operation to the graph. If an operand is NULL, so is the result, and nested calls need
+ * only one test. */
 const struct value *op1(struct build *b, enum graph_op op, const struct value *a);
 const struct value *op2(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c);
 const struct value *op3(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c, const struct value *d);
-/* Adds an operation with attributes. After `args` come pairs of a name and a pointer to a struct
- * attr, and then NO_MORE: make_op(b, OP_SUM, args, "dim", &d, NO_MORE). */
+/* Adds an operation with attributes: make_op(b, OP_SUM, args, "dim", &d, NO_MORE), where d is a
+ * struct attr. */
 #define NO_MORE ((const char *)NULL)
 const struct value *make_op(struct build *b, enum graph_op op, const struct value *const *args,
                             ...);
-/* These functions return `a` itself if nothing changes. If `a` is itself a reshape, reshape_to()
- * makes one reshape of both; permute_to() does the same with permutes. */
+/* Return `a` itself if nothing changes. Successive reshapes become one, and so do permutes. */
 const struct value *cast_to(struct build *b, const struct value *a, enum dtype t);
 const struct value *reshape_to(struct build *b, const struct value *a, const struct dim *const *d,
                                size_t n);

@@ -4,19 +4,18 @@
  *     cc -std=gnu17 -D_GNU_SOURCE -shared -fPIC -iquote src -o DIR/libcuda.so.1 t/fake/libcuda.c
  *     LD_LIBRARY_PATH=DIR FAKE_CUDA_LOG=calls PROGRAM
  *
- * Device memory is host memory, and work is done when it is queued. Kernels do nothing, except for
+ * Device memory is host memory, and work is done when it is queued. Kernels do nothing, except
  * `add_one(uint32_t *x, uint32_t n)`, which adds 1 to each element. A module is PTX text with the
  * kernel's name in it, or any ELF file, which has every kernel and no variable.
  *
  *   FAKE_CUDA_LOG=FILE          each call becomes a line of FILE
- *   FAKE_CUDA_FAIL=NAME:CODE    every call of the function NAME returns the error CODE
- *   FAKE_CUDA_LOST=NAME:N:CODE  the context is lost: the N-th call of NAME returns CODE, and so
- *                               do all later calls of every function
- *   FAKE_CUDA_BUSY=N            the first N queries of each event say that it is not ready
+ *   FAKE_CUDA_FAIL=NAME:CODE    every call of NAME returns the error CODE
+ *   FAKE_CUDA_LOST=NAME:N:CODE  from the N-th call of NAME on, every function returns CODE
+ *   FAKE_CUDA_BUSY=N            the first N queries of each event say "not ready"
  *   FAKE_CUDA_GPUS=N            there are N GPUs; GPU 1 has the PCI address 0000:01:00.0
  *   FAKE_CUDA_NAME=NAME         the model of the GPUs; "Fake GPU" without it
  *   FAKE_CUDA_OTHER=NAME        the model of all GPUs but the first
- *   -DWITHOUT_TENSOR_MAPS       builds a driver that is too old: no cuTensorMapEncodeTiled
+ *   -DWITHOUT_TENSOR_MAPS       builds an old driver, without cuTensorMapEncodeTiled
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -34,7 +33,7 @@ struct cu_function_st {
     char name[64];
 };
 struct cu_module_st {
-    char *text; /* NULL: ELF */
+    char *text; /* NULL = ELF */
     unsigned nfn;
     struct cu_function_st fn[64];
 };
@@ -45,7 +44,7 @@ struct cu_event_st {
     int asked;
 };
 
-/* The error of FAKE_CUDA_LOST if the context is lost before or in this call, else 0. */
+/* Returns the error of FAKE_CUDA_LOST if the context is lost, else 0. */
 static int lost(const char *name, size_t n)
 {
     static int code, calls;
@@ -59,7 +58,7 @@ static int lost(const char *name, size_t n)
     return code;
 }
 
-/* Writes the call down; returns the error that it must end with, or 0. The format begins with the
+/* Logs the call. Returns the error that it must end with, or 0. The format begins with the
  * function's name. */
 __attribute__((format(printf, 1, 2))) static int enter(const char *fmt, ...)
 {
@@ -79,7 +78,7 @@ __attribute__((format(printf, 1, 2))) static int enter(const char *fmt, ...)
     return lost(fmt, n);
 }
 
-/* A driver function: the body runs if the call must not fail. */
+/* Defines a driver function. */
 #define FAKE(name, params, fmt, args, body)   \
     EXPORT cu_result name params;             \
     EXPORT cu_result name params              \
@@ -182,7 +181,7 @@ FAKE(cuMemcpyDtoHAsync_v2, (void *dst, cu_ptr src, size_t n, cu_stream s), " %zu
      memcpy(dst, host(src), n))
 FAKE(cuMemcpyDtoDAsync_v2, (cu_ptr dst, cu_ptr src, size_t n, cu_stream s), " %zu", (n),
      memcpy(host(dst), host(src), n))
-/* Large buffers are fresh pages of zeros already: to clear them would only cost time. */
+/* Large buffers are fresh pages of zeros, and clearing them would cost time. */
 static void set(cu_ptr p, unsigned char v, size_t n)
 {
     if (v || n < 64u << 20)
@@ -198,8 +197,8 @@ FAKE(cuMemsetD32Async, (cu_ptr p, unsigned v, size_t n, cu_stream s), " %u %zu",
 FAKE(cuIpcGetMemHandle, (struct cu_ipc_handle * h, cu_ptr p), "", (), memset(h, 0, sizeof *h);
      memcpy(h, &p, sizeof p))
 
-/* Memory without an address is a file without a name. Mapping it works as on a GPU: who touches an
- * address that is only reserved dies. */
+/* Memory without an address is a file without a name. As on a GPU, an access to an address that is
+ * only reserved is fatal. */
 static int new_file(uint64_t *h, size_t n)
 {
     int fd = memfd_create("memory", MFD_CLOEXEC);

@@ -3,17 +3,15 @@
  *
  *     fidelity [--gpu | --against RECORD] [--save RECORD] [--quiet] [--seed N] [--ptx DIR] FILE...
  *
- * A FILE is NAME.case beside NAME.ptx (fidelity_case.c) or NAME.ops (fidelity_ops.c; its PTX goes
- * into DIR, or into a directory that is removed).
+ * A FILE is NAME.case beside NAME.ptx (fidelity_case.c), or NAME.ops (fidelity_ops.c), whose PTX
+ * goes into DIR or a temporary directory.
  *
- * Every case must run on the emulator with the sanitizer, find nothing and write all of its
- * outputs. With --gpu the outputs are compared with the GPU's (libcuda is loaded at run time), with
- * --against with what a GPU wrote before (fidelity_record.c), and tables are printed: a line for
- * each case, then a line for each file. --save keeps what the GPU wrote. Exit 0: all agree.
+ * Every case must run on the emulator without findings of the sanitizer. --gpu compares the outputs
+ * with the GPU's, --against with a record of a GPU (fidelity_record.c). --save writes a record.
+ * Exit 0: all agree.
  *
- * A fault or a hang spoils the CUDA context of its process. So cases run in a child, which reports
- * each over a pipe; one that dies or is silent for too long costs the case it was at, and the next
- * child goes on after it.
+ * A fault or a hang spoils the CUDA context of its process. So cases run in a child. If it dies or
+ * is silent for too long, its current case fails, and the next child goes on after it.
  */
 #include <math.h>
 #include <poll.h>
@@ -51,7 +49,7 @@ char *slurp(const char *path)
 
 /* ---- the emulator ---------------------------------------------------------------------------- */
 
-/* The device has no operation for these: jobs know tiles only. */
+/* The device's operation only makes maps of tiles, because jobs know no others. */
 static void to_im2col(struct map *m)
 {
     struct tensormap t;
@@ -148,13 +146,12 @@ out:
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* The answer of a child for one case. */
 struct report {
     int index;
     uint64_t n, equal, bad;
-    double worst; /* difference, in units of the bound's own: 1 = at the bound */
+    double worst; /* in units of the allowed difference */
     double ulps;
-    bool spoilt;  /* the CUDA context is gone */
+    bool spoilt;
     bool unknown; /* not in the record */
     char why[512];
 };
@@ -172,7 +169,7 @@ static double ulp_of(enum dtype t, double v)
     return dtype_is_float(t) ? ldexp(1, MAX(e - 1, least) - dtype_mantissa_bits(t)) : 1;
 }
 
-/* The difference allowed at a value; -1: none at all. */
+/* The allowed difference; -1 = none. */
 static double allowed(const struct buffer *b, double v)
 {
     if (str_eq(b->rule, "abs"))
@@ -227,7 +224,6 @@ static void compare_one(const struct test *t, const struct buffer *b, uint64_t i
     add_operands(t, i, r);
 }
 
-/* As far as the record knows what the GPU wrote. */
 static void compare_record(const struct record *rec, const char *file, struct test *t,
                            uint64_t inputs, struct report *r)
 {
@@ -341,7 +337,7 @@ _Noreturn static void child(const struct suite *s, int from, const struct option
     _exit(0);
 }
 
-/* One report, or false: the child is gone or silent. */
+/* Returns false if the child is gone or silent. */
 static bool next_report(int fd, int timeout_ms, struct report *r)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -357,7 +353,7 @@ static bool next_report(int fd, int timeout_ms, struct report *r)
     return true;
 }
 
-/* Fills reports[from..] as far as one child gets; returns the next case to run. */
+/* Runs cases in one child. Returns the next case to run. */
 static int run_child(const struct suite *s, int from, const struct options *o,
                      struct report *reports)
 {

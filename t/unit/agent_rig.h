@@ -37,13 +37,13 @@
 
 /* ---- a scripted author ---------------------------------------------------------------------- */
 
-/* Returns the reply, which the caller frees. NULL = the call fails, but a resumed run can make it
- * again. */
+/* Returns the reply, which the caller frees. NULL = the call fails, but a resumed run can repeat
+ * it. */
 typedef char *(*script_fn)(const struct author_call *c);
 
 static script_fn script;
 static unsigned asked;
-static struct strbuf prompts; /* everything any author was ever shown */
+static struct strbuf prompts; /* all prompts of all authors */
 
 static inline int s_open(struct author *a, const char *arg, struct err *err)
 {
@@ -100,7 +100,7 @@ static inline char *file_reply(const char *move, const char *judge)
                      move, judge);
 }
 
-/* An edit of the "// judge:" line of the file that the prompt is about. */
+/* Edits the "// judge:" line of the file in the prompt. */
 static inline char *edit_reply(const struct author_call *c, const char *move, const char *judge)
 {
     const char *file =
@@ -119,22 +119,22 @@ struct fake {
         uint64_t ticket;
         char *source;
         enum eval_baselines baselines;
-        bool again; /* this order is a confirmation */
+        bool again;
     })
     queue;
     size_t done;
     unsigned judged;
-    unsigned unjudged_first; /* this many verdicts are `unjudged` before the real ones */
-    unsigned prepared;       /* how often the judge was asked to prepare for children of a source */
-    unsigned with_parent;    /* how many orders named the parent's source */
+    unsigned unjudged_first; /* number of `unjudged` verdicts before the real ones */
+    unsigned prepared;       /* calls of f_prepare() with a source */
+    unsigned with_parent;    /* orders with the parent's source */
     /* Times the baselines that an order asks for: naive 200 us, torch 50 us. */
     bool gpu;
-    enum eval_depth depth; /* of the last order */
-    bool model;            /* times are modelled */
-    bool unjudged_again;   /* no confirmation is ever judged */
-    bool cut_again;        /* Ctrl-C comes while a confirmation is being judged */
-    const char *device;    /* the name of the device that judges; NULL = none */
-    char orders[64];       /* the baselines of each order: n none, h here, a all */
+    enum eval_depth depth;
+    bool model;
+    bool unjudged_again; /* confirmations stay unjudged */
+    bool cut_again;      /* Ctrl-C during a confirmation */
+    const char *device;  /* NULL = none */
+    char orders[64];     /* baselines of each order: n none, h here, a all */
 };
 
 static const char *const no_text = "";
@@ -197,7 +197,7 @@ static inline void fill_verdict(struct verdict *v, const char *source, bool agai
                                                            .name = "dram_sectors",
                                                            .unit = "sector",
                                                            .value = 4242};
-        static const char *const hidden[] = {"heldout", ""}; /* "": an older verdict, unknown */
+        static const char *const hidden[] = {"heldout", ""}; /* "": a verdict of an older version */
         for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
             *vec_push(&v->counters) = (struct verdict_counter){.workload = "heldout:0",
                                                                .role = hidden[i],
@@ -288,7 +288,7 @@ static struct temp_dir tmp;
 static struct task *task;
 static struct store *store;
 static unsigned db_number;
-static struct prices *prices; /* NULL = no price is known */
+static struct prices *prices;
 
 static inline void fail_with(const char *what, const struct err *err)
 {
@@ -346,7 +346,6 @@ struct outcome {
     uint64_t recorded;
 };
 
-/* Begins or resumes a run in the current store. */
 static inline struct outcome carry_on(const struct run_config *c, int64_t run, struct fake *f)
 {
     struct outcome o = {0};
@@ -428,8 +427,6 @@ static inline bool role_is(const struct author_call *c, const char *role)
     return str_eq(c->role, role);
 }
 
-/* The first kernel takes 100 us, step 1 80, step 2 200 (too slow to be a parent). Step 3 fails and
- * is repaired to 60. Step 4 takes 70. */
 /* For a run with several moves in a reply. */
 static inline char *moves_script(const struct author_call *c)
 {
@@ -462,7 +459,8 @@ static inline char *moves_script(const struct author_call *c)
     free(three);
     return all;
 }
-
+/* 100 us, then 80 us, then 200 us (too slow for a parent). Step 3 fails and is repaired to 60 us.
+ * Step 4 takes 70 us. */
 static inline char *refine_script(const struct author_call *c)
 {
     if (role_is(c, "diagnose"))
@@ -499,7 +497,7 @@ static inline char *steady_script(const struct author_call *c)
     return c->index == 0 ? file_reply("first: x", judge) : edit_reply(c, "tuning: more", judge);
 }
 
-/* Structural changes that never beat the best kernel. The run gives them up after regress_steps. */
+/* Structural changes that never beat the best kernel. */
 static inline char *no_pay_script(const struct author_call *c)
 {
     static const char *const times[] = {"pass 100", "pass 110", "pass 108", "pass 109", "pass 107"};
@@ -554,7 +552,7 @@ static inline char *team_script(const struct author_call *c)
     return edit_reply(c, "vectorize: v", times[MIN(c->index, 3)]);
 }
 
-/* SIGKILL at a write to the store, before or after it. */
+/* SIGKILL before or after write number `at` to the store. */
 struct killer {
     uint64_t at;
     bool after;
@@ -567,7 +565,7 @@ static inline void kill_here(void *ctx, uint64_t n, bool after)
         kill(getpid(), SIGKILL);
 }
 
-/* Runs the configuration in a child process that may die, then opens its store here. */
+/* Runs the configuration in a child process that may die. */
 static inline int run_in_child(const struct run_config *c, struct fake f, struct killer *k,
                                int64_t *id)
 {

@@ -1,6 +1,6 @@
 /*
- * Tests every detector on facts made by hand. A detector accuses if its fact is there, and only
- * then. With the detector switched off, the verdict changes.
+ * Tests every detector on facts made by hand. A detector must accuse if its fact is there, and only
+ * then. Without the detector, the verdict must change.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -29,8 +29,8 @@ struct facts {
     struct check_case info;
 };
 
-/* A case in which all calls are right: a verified call, a call with other data, the same call in a
- * fresh module, a perturbed call, a timed call and one with a sample of blocks. */
+/* All calls are right: a verified call, one with other data, the same in a fresh module, a
+ * perturbed and a timed call. */
 static void good(struct facts *f)
 {
     memset(f, 0, sizeof *f);
@@ -108,7 +108,6 @@ static void honest_candidate_passes(void **state)
     verdict_release(&v);
 }
 
-/* The same rules judge a baseline of the job by its own calls. */
 static void a_baseline_is_judged_by_its_calls(void **state)
 {
     (void)state;
@@ -135,12 +134,11 @@ static void a_baseline_is_judged_by_its_calls(void **state)
     assert_true(check_baseline(&wrong, &in));
     assert_int_equal(wrong.kind, V_MISMATCH);
     verdict_release(&wrong);
-    struct verdict candidate = judge(&f, NULL); /* is not blamed for it */
+    struct verdict candidate = judge(&f, NULL); /* the candidate is not blamed */
     assert_int_equal(candidate.kind, V_PASS);
     verdict_release(&candidate);
 }
 
-/* A workload says how much of its output was compared with the truth. */
 static void a_workload_says_what_was_verified(void **state)
 {
     (void)state;
@@ -171,7 +169,7 @@ static void wrong_outputs(void **state)
     f.cmp[0].max_ratio = 7;
     expect(&f, V_MISMATCH, "compare");
     good(&f);
-    f.cmp[0].max_ratio = NAN; /* a comparison written so that NaN fails */
+    f.cmp[0].max_ratio = NAN; /* the comparison must fail for NaN */
     expect(&f, V_MISMATCH, "compare");
     good(&f);
     f.cmp[0].rms_ratio = 9;
@@ -180,7 +178,7 @@ static void wrong_outputs(void **state)
     f.cmp[0].rms_ratio = NAN;
     expect(&f, V_MISMATCH, "budget");
     good(&f);
-    f.cmp[3].rms_ratio = 9; /* the detector is still `budget` in a perturbed call */
+    f.cmp[3].rms_ratio = 9; /* also in a perturbed call */
     expect(&f, V_MISMATCH, "budget");
     good(&f);
     f.cmp[0].unwritten = 1;
@@ -210,12 +208,11 @@ static void answers_that_depend_on_the_call(void **state)
     }
 }
 
-/* If an output is wrong in a fresh module too, kept state is not the cause, so nobody is
- * accused. */
+/* The output is wrong in a fresh module too, so kept state is not the cause. */
 static void answers_that_depend_on_the_data(void **state)
 {
     (void)state;
-    /* The second time with results that also differ from call to call. */
+    /* the second time, results differ from call to call */
     for (int bits = 0; bits < 2; bits++) {
         struct facts f;
         good(&f);
@@ -229,7 +226,7 @@ static void answers_that_depend_on_the_data(void **state)
     }
 }
 
-/* No accusation either if the output followed the change of the input, but not exactly. */
+/* The output followed the change of the input, but not exactly. That is no cheat. */
 static void answers_that_follow_badly(void **state)
 {
     (void)state;
@@ -367,7 +364,6 @@ static void machine_failures_are_not_the_candidates(void **state)
     }
 }
 
-/* An error that was seen before the run ended early decides, and the verdict names both. */
 static void an_early_end_hides_no_error(void **state)
 {
     (void)state;
@@ -423,7 +419,6 @@ static void heldout_shapes_stay_hidden(void **state)
     verdict_release(&v);
 }
 
-/* For any failure at a held-out shape, the texts of the verdict hold no number of that shape. */
 static void heldout_stories_have_no_numbers(void **state)
 {
     (void)state;
@@ -450,8 +445,7 @@ static void heldout_stories_have_no_numbers(void **state)
     }
 }
 
-/* If a finding occurs at a listed and at a held-out workload, the verdict reports it for the listed
- * one only. */
+/* A finding at a listed and at a held-out workload is reported for the listed one. */
 static void findings_carry_their_workload(void **state)
 {
     (void)state;
@@ -481,7 +475,6 @@ static void findings_carry_their_workload(void **state)
     verdict_release(&v);
 }
 
-/* If outputs were not compared though they should be, the candidate neither passes nor fails. */
 static void unverified_is_unjudged(void **state)
 {
     (void)state;
@@ -495,7 +488,7 @@ static void unverified_is_unjudged(void **state)
     }
     good(&f);
     f.calls[0].ncompares = 0;
-    f.calls[0].inputs_intact = false; /* a cheat that is known still counts */
+    f.calls[0].inputs_intact = false; /* a known cheat still counts */
     expect(&f, V_CHEAT, "input-hash");
     good(&f);
     f.calls[4].ncompares = 0;
@@ -515,7 +508,7 @@ static void weak_data_is_reported(void **state)
     verdict_release(&v);
 }
 
-/* The timed workload is run on a sample of blocks, or in full as on a GPU. */
+/* Returns the number of warnings. */
 static size_t warnings_when(const char *checked, const char *timed, bool sampled, bool verified)
 {
     struct facts f;
@@ -556,7 +549,7 @@ static void unverified_times_are_named(void **state)
     assert_int_equal(warnings_when("k", "fast", false, true), 0);
 }
 
-/* The output of a block sample is judged like any first call, with a larger error budget. */
+/* A block sample has a larger error budget. */
 static void samples_are_judged(void **state)
 {
     (void)state;
@@ -599,7 +592,7 @@ static void samples_are_judged(void **state)
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_PASS);
     verdict_release(&v);
-    f.calls[0].sample.blocks = f.calls[0].sample.ran = 100; /* but not if all blocks ran */
+    f.calls[0].sample.blocks = f.calls[0].sample.ran = 100; /* all blocks ran */
     expect(&f, V_MISMATCH, "unwritten");
     f.calls[0].sample.ran = 99;
     f.calls[0].most_written = 0.97;
@@ -616,8 +609,7 @@ static void samples_are_judged(void **state)
     verdict_release(&v);
 }
 
-/* The headline names the smallest failing shape whose addresses are not moved. One sentence
- * separates failing from passing shapes. */
+/* The summary names the smallest failing shape with aligned addresses. */
 static void the_smallest_plain_shape_is_named(void **state)
 {
     (void)state;

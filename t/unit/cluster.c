@@ -1,20 +1,15 @@
 /*
- * The spool's protocol and the autoscaler on a simulated cluster. Each worker and the submitter is
- * a coroutine that runs the real code of src/spool and src/sched/autoscale.c. Every file operation
- * takes simulated time, so all the others may act between any two operations.
+ * The spool's protocol and the autoscaler on a simulated cluster. Workers and submitters are
+ * coroutines that run the real code. Every file operation takes simulated time, in which other
+ * actors may act.
  *
- * The file system shows old listings, fails at times, and reports renames as failed that it did.
- * Clocks differ by minutes and run at different rates. Workers die, hang and come back, are stopped
- * by a time limit, write into a bundle that others took from them, and answer with a wrong nonce.
- * Some bundles take longer than a lease, and one kills every worker that runs it. Once, the file
- * server stops for longer than a lease, and all who use it wait. Everything follows from the seed.
- * t/torture/protocol_faults.sh plants faults in the protocol, which this test must notice.
+ * Listings are old, operations fail, renames succeed but report failure, clocks differ, and the
+ * file server stops once. Workers die, hang, and write into bundles that they lost. The seed
+ * decides everything.
+ * t/torture/protocol_faults.sh plants faults in the protocol that this test must notice.
  *
  *     build/release/t/cluster                       10 seeds, 1,000 bundles, 30 workers
  *     CLUSTER="SEEDS BUNDLES WORKERS FIRST" build/release/t/cluster
- *
- * FIRST is the first seed (1). t/torture/cluster.sh runs 200 seeds, 100,000 bundles and 1,000
- * workers.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -41,23 +36,22 @@
 #define MS UINT64_C(1000000)
 #define SEC UINT64_C(1000000000)
 #define LEASE (30 * SEC)
-#define STALE (5 * SEC) /* listings are at most so old */
+#define STALE (5 * SEC) /* maximum age of a listing */
 #define POLL SEC
-/* A worker that looks for a bundle may see a listing that is STALE, fail once or twice, and wait
- * for slow operations. */
+/* A worker may see an old listing, fail twice, and wait for slow operations. */
 #define MOST_IDLE (STALE + 6 * SEC)
 enum { STACK = 160 << 10, WINDOW = 512 };
 
 /* ---- the cluster ----------------------------------------------------------------------------- */
 
-struct node { /* a bundle, or a file */
+struct node {
     uint64_t nonce;
-    char *data; /* of a file, or of result.bin */
+    char *data; /* contents of the file or of result.bin */
     int len;
 };
 
 struct entry {
-    uint64_t hash, added_ns, removed_ns; /* removed_ns 0 = it is there */
+    uint64_t hash, added_ns, removed_ns; /* removed_ns 0 = it exists */
     char *name;
     struct node *node;
 };
@@ -65,7 +59,7 @@ struct entry {
 struct folder {
     VEC(struct entry) entries;
     size_t there;
-    uint64_t filled_ns; /* since when it is not empty */
+    uint64_t filled_ns; /* when it last became non-empty */
 };
 
 enum { TMP, WAITING, CLAIMED, DONE, WORKERS, FOLDERS };
@@ -74,23 +68,23 @@ static const char *const folder_names[FOLDERS] = {"tmp", "todo", "claimed", "don
 enum job_state { PENDING, RUNNING, ENDED };
 
 struct actor {
-    struct spool_fs fs; /* its view of the file system */
+    struct spool_fs fs;
     ucontext_t context;
     char *stack;
     uint64_t wake_ns, order;
-    double rate;        /* of its clock */
-    uint64_t offset_ns; /* of its clock */
+    double rate;        /* speed of its clock */
+    uint64_t offset_ns; /* offset of its clock */
     enum job_state state;
     bool worker, dead, stop;
     struct actor *owner; /* the submitter that started this worker */
-    uint64_t idle_ns;    /* since when it looks for a bundle */
-    uint64_t stop_ns;    /* its time limit; 0 = none */
-    struct node *held;   /* what its cached handle leads to */
+    uint64_t idle_ns;    /* when it began to look for a bundle */
+    uint64_t stop_ns;    /* time limit; 0 = none */
+    struct node *held;   /* where its cached handle leads */
     unsigned number;
-    unsigned first, end; /* a submitter: its bundles are first..end-1 */
-    char run[33];        /* a submitter: the name of its run */
-    /* A worker: the claim that its last beat named, and since when its beats name it without a
-     * pause. */
+    unsigned first, end; /* a submitter's bundles: first..end-1 */
+    char run[33];        /* name of a submitter's run */
+    /* A worker's last heartbeat: the claim in it, its time, and since when the heartbeats name this
+     * claim. */
     char says[SPOOL_NAME_MAX];
     uint64_t beat_ns, steady_ns;
     void (*body)(struct actor *a);
@@ -100,27 +94,25 @@ struct sim {
     struct rng rng;
     uint64_t now_ns, order;
     struct folder folders[FOLDERS];
-    VEC(struct actor *) heap; /* by wake_ns */
+    VEC(struct actor *) heap;
     VEC(struct actor *) actors;
     struct actor *running, *submitters[3];
     unsigned nsubmitters;
     ucontext_t scheduler;
     bool over;
-    /* the task */
     unsigned bundles, workers;
     bool faults;
-    uint64_t *nonces; /* by tag */
-    uint8_t *judged;  /* so often each bundle was judged */
-    /* what was seen */
-    uint64_t outage_ns, back_ns; /* the file server stops at the one and goes on at the other */
+    uint64_t *nonces;            /* by tag */
+    uint8_t *judged;             /* how often each bundle was judged */
+    uint64_t outage_ns, back_ns; /* when the file server stops and comes back */
     uint64_t ops, listed, worst_idle_ns;
     unsigned deaths, hangs, lost, kills, wrong;
-    unsigned stolen;    /* bundles that were taken from workers that lived and beat */
-    unsigned abandoned; /* claims of workers that lived and did not know of them */
-    unsigned foreign;   /* bundles that a run removed although they were another's */
-    unsigned finished;  /* results of the run that is not killed */
+    unsigned stolen;    /* bundles taken from healthy workers */
+    unsigned abandoned; /* claims that their healthy workers did not know of */
+    unsigned foreign;   /* bundles removed by another run */
+    unsigned finished;  /* finished bundles of the run that is not killed */
 };
-enum { POISON = 7 }; /* the number of the bundle that kills its workers */
+enum { POISON = 7 }; /* the bundle that kills its workers */
 
 static struct sim *sim;
 
@@ -167,7 +159,7 @@ static struct actor *heap_pop(void)
     }
 }
 
-/* Lets the others act for so long. A worker may hang or die meanwhile. */
+/* Lets other actors act. A worker may hang or die meanwhile. */
 static void sleep_for(struct actor *a, uint64_t ns)
 {
     if (a->dead)
@@ -187,7 +179,7 @@ static void sleep_for(struct actor *a, uint64_t ns)
         a->dead = true;
 }
 
-/* ---- its file system ------------------------------------------------------------------------- */
+/* ---- the file system of the cluster ---------------------------------------------------------- */
 
 static uint64_t hash_of(const char *s)
 {
@@ -197,7 +189,6 @@ static uint64_t hash_of(const char *s)
     return h;
 }
 
-/* Splits "todo/NAME/FILE". The name ends at the second slash. */
 static struct folder *folder_of(const char *path, char name[SPOOL_NAME_MAX], const char **file)
 {
     size_t n = strcspn(path, "/");
@@ -224,7 +215,7 @@ static struct entry *lookup(struct folder *f, const char *name)
 
 static void add_entry(struct folder *f, const char *name, struct node *node)
 {
-    /* Entries that no stale listing can show any more make room. */
+    /* Removes entries that no old listing can show. */
     for (size_t i = 0; i < f->entries.n;) {
         struct entry *e = &f->entries.items[i];
         if (e->removed_ns && e->removed_ns + STALE < sim->now_ns) {
@@ -246,7 +237,7 @@ static void remove_entry(struct folder *f, struct entry *e)
     f->there--;
 }
 
-/* Every operation takes time, mostly little. Returns false if the worker is dead. */
+/* Returns false if the worker is dead. */
 static bool operate(struct spool_fs *fs)
 {
     struct actor *a = (struct actor *)fs;
@@ -265,7 +256,7 @@ static int sim_list(struct spool_fs *fs, const char *dir, struct spool_names *ou
         return -EIO;
     struct folder *f = folder_of(dir, name, &file);
     uint64_t old = chance(0.3) ? rng_below(&sim->rng, STALE) : 0;
-    bool mixed = chance(0.5); /* some names are older than others */
+    bool mixed = chance(0.5);
     for (size_t i = 0; i < f->entries.n; i++) {
         const struct entry *e = &f->entries.items[i];
         uint64_t age = mixed && old ? rng_below(&sim->rng, old) : old;
@@ -294,14 +285,13 @@ static int move_now(const char *from, const char *to)
     return 0;
 }
 
-/* How long a worker has been silent, apart from the time without a file server. */
+/* How long a worker has been silent while the file server ran. */
 static uint64_t silence(const struct actor *a)
 {
     uint64_t ns = sim->now_ns - a->beat_ns, from = MAX(a->beat_ns, sim->outage_ns);
     return sim->now_ns >= sim->back_ns && from < sim->back_ns ? ns - (sim->back_ns - from) : ns;
 }
 
-/* Notes what a worker says in workers/W. */
 static void note_beat(struct actor *a, const char *text, size_t len)
 {
     char claim[SPOOL_NAME_MAX];
@@ -314,7 +304,6 @@ static void note_beat(struct actor *a, const char *text, size_t len)
     a->beat_ns = sim->now_ns;
 }
 
-/* Somebody moves a bundle. Was it theirs to move? */
 static void check_move(const struct actor *mover, const char *from, const char *to)
 {
     struct spool_name n;
@@ -352,7 +341,7 @@ static int sim_move(struct spool_fs *fs, const char *from, const char *to)
     sleep_for(a, MS / 5);
     if (a->dead)
         return -EIO;
-    /* It was done, and the reply was lost: the client asked again. */
+    /* The rename succeeded, but the reply was lost. */
     return rc == 0 && chance(3e-2) ? (chance(0.5) ? -ENOENT : -EIO) : rc;
 }
 
@@ -381,7 +370,7 @@ static int sim_write(struct spool_fs *fs, const char *path, const void *data, si
     if (!operate(fs) || chance(3e-3))
         return -EIO;
     struct entry *e = lookup(folder_of(path, name, &file), name);
-    /* A client with a cached handle writes into the bundle wherever it is now. */
+    /* A cached handle still leads to a moved bundle. */
     struct node *n = e ? e->node : file && a->held && chance(0.5) ? a->held : NULL;
     if (!n)
         return -ENOENT;
@@ -483,7 +472,6 @@ static struct actor *add_actor(void (*body)(struct actor *), uint64_t wake_ns)
     return a;
 }
 
-/* Writes the result of the bundle that the worker holds. */
 static void write_result(struct actor *a, const struct spool_worker *w, uint64_t nonce)
 {
     struct result res = {.status = RESULT_OK,
@@ -501,7 +489,7 @@ static void write_result(struct actor *a, const struct spool_worker *w, uint64_t
     strbuf_release(&sb);
 }
 
-/* A worker looks for a bundle and there is one: how long has that been so? */
+/* Notes how long this worker looked for a bundle while bundles waited. */
 static void note_idle(struct actor *a)
 {
     const struct folder *todo = &sim->folders[WAITING];
@@ -601,7 +589,7 @@ static unsigned in_state(const struct actor *owner, enum job_state s)
     return n;
 }
 
-/* What squeue and sbatch do. */
+/* Plays squeue and sbatch. */
 static void scale(struct actor *a, struct autoscale *scaler, unsigned bundles)
 {
     static const uint64_t starts = 20 * SEC;
@@ -628,7 +616,7 @@ static unsigned unjudged(const struct actor *a)
     return n;
 }
 
-/* Reads the result past all faults. */
+/* Reads the result without simulated faults. */
 static void check_nonce(const struct spool_taken *t)
 {
     char name[SPOOL_NAME_MAX];
@@ -642,8 +630,8 @@ static void check_nonce(const struct spool_taken *t)
     arena_release(&mem);
 }
 
-/* Submits the bundles that the store has no verdict of. A submitter that is killed leaves its
- * bundles in the spool, and one with another name begins. */
+/* Submits the bundles without a verdict. A killed submitter leaves its bundles in the spool, and
+ * another one takes over. */
 static void submitter_body(struct actor *a)
 {
     struct spool_run run;
@@ -698,7 +686,7 @@ static void add_submitter(unsigned first, unsigned end, uint64_t at_ns, bool die
 /* ---- one simulation -------------------------------------------------------------------------- */
 
 struct outcome {
-    double ops, listed; /* per bundle */
+    double ops, listed;
     uint64_t took_ns, worst_idle_ns;
     unsigned deaths, hangs, lost, abandoned, finished;
     double cpu_s;
@@ -827,8 +815,8 @@ static void nothing_is_lost_or_judged_twice(void **state)
     print_message("# %u seeds, %u bundles, %u workers: %u deaths, %u hangs, idle at most %.1f s; "
                   "%u bundles were submitted again, %u claims abandoned\n",
                   seeds, bundles, workers, deaths, hangs, (double)idle / 1e9, lost, abandoned);
-    /* A wrong nonce makes a run submit a bundle again, for 0.2% of them. A worker does not see its
-     * own claim if a reply and a look fail one after the other, for 0.1% of them. */
+    /* A wrong nonce makes a run submit a bundle again (0.2%). A worker abandons a claim if a reply
+     * and the next look fail (0.1%). */
     if (lost > seeds * bundles / 100 || abandoned > seeds * bundles / 100)
         fail_msg("%u of %u bundles were submitted again, %u claims were abandoned", lost,
                  seeds * bundles, abandoned);
@@ -836,7 +824,7 @@ static void nothing_is_lost_or_judged_twice(void **state)
     if (finished > own + lost + own / 100)
         fail_msg("workers finished %u bundles of a run that has %u", finished, own);
     if (bundles >= 1000)
-        assert_true(deaths > seeds && hangs > seeds); /* the faults happen */
+        assert_true(deaths > seeds && hangs > seeds);
 }
 
 static void a_few_bundles_are_judged_too(void **state)
@@ -854,7 +842,6 @@ static void equal_seeds_give_equal_runs(void **state)
     assert_true(a.ops == b.ops && a.listed == b.listed);
 }
 
-/* Prints what a bundle costs in a campaign of so many bundles. */
 static struct outcome cost_among(unsigned n)
 {
     struct outcome o = simulate(1, n, workers, true);
@@ -863,8 +850,7 @@ static struct outcome cost_among(unsigned n)
     return o;
 }
 
-/* Compares 1,000 bundles with as many as CLUSTER says, by factors of ten. The counts of operations
- * and names are exact. The CPU time is that of the protocol and the simulator together. */
+/* The CPU time includes the simulator. */
 static void a_bundle_costs_the_same_among_many(void **state)
 {
     (void)state;
@@ -888,8 +874,7 @@ static void without_faults_all_workers_are_busy(void **state)
     (void)state;
     struct outcome o = simulate(1, 1000, 50, false);
     assert_int_equal(o.lost, 0);
-    /* 1,000 bundles of 5 s on 50 workers take 100 s, after at most 25 s until the first one runs.
-     */
+    /* 1,000 bundles of 5 s on 50 workers take 100 s. The first starts within 25 s. */
     assert_true(o.took_ns < 180 * SEC);
 }
 

@@ -109,7 +109,7 @@ static void results(void **state)
     assert_int_equal(out.sigs.items[0].params[0].elem, DT_F32);
     compiled_release(&out);
 
-    /* names that nvcc knows by itself and that Hone declares for NVRTC */
+    /* names that Hone declares for NVRTC */
     expect_ok("extern \"C\" __global__ void k(unsigned long long *p)\n"
               "{ cudaGridDependencySynchronize(); p[1] = (unsigned __int128)p[0] * p[0] >> 64;\n"
               "  cudaTriggerProgrammaticLaunchCompletion(); }\n",
@@ -164,7 +164,7 @@ static void signatures(void **state)
 
 #define KERNEL "extern \"C\" __global__ void k(float *p) { *p = 1; }\n"
 
-/* A source may damage the trailer, but it must not get a signature that is not its own. */
+/* A source may damage the trailer, but it must not get a false signature. */
 static void forged_trailers(void **state)
 {
     (void)state;
@@ -191,13 +191,13 @@ static void forged_trailers(void **state)
         }
         compiled_release(&out);
     }
-    /* Sources with something left open, which would make the trailer part of the candidate. */
+    /* Something left open would make the trailer part of the candidate. */
     expect_failure(KERNEL "namespace x {", "k", NULL);
     expect_failure(KERNEL "#if 0\n", "k", NULL);
     expect_failure(KERNEL "/*", "k", NULL);
     expect_failure(KERNEL "template <class T>", "k", NULL);
     expect_failure(KERNEL "struct x {", "k", NULL);
-    /* ::k is not the kernel k. */
+    /* ::k is not the kernel k */
     expect_failure("namespace n { extern \"C\" __global__ void k(long p) {} }\n"
                    "__device__ void k(float *p) {}\n",
                    "k", NULL);
@@ -231,7 +231,6 @@ static void hostile_sources(void **state)
     expect_failure("extern \"C\" __global__ void k(int *p) { *p = undefined_name; }\n", NULL, "");
 }
 
-/* A compile that would exceed its small limits is stopped, and its result says that it failed. */
 static void limits(void **state)
 {
     (void)state;
@@ -277,7 +276,6 @@ static void dead_service(void **state)
     compile_named(c, axpy, NULL, &out);
     assert_true(out.ok);
     compiled_release(&out);
-    /* The service may be killed while it is idle and during a compile. */
     for (int during = 0; during < 2; during++) {
         struct compile_ticket *t;
         struct err err = ERR_INIT;
@@ -371,7 +369,7 @@ static void tickets(void **state)
 
 /* ---- a wave of candidates ---- */
 
-/* The numbers of a process's children, or how many there are. */
+/* Returns how many children a process has. first[0] becomes the last of them. */
 static int children_of(pid_t pid, pid_t first[1])
 {
     char path[64];
@@ -385,7 +383,7 @@ static int children_of(pid_t pid, pid_t first[1])
     return n;
 }
 
-/* Compiles N kernels with at most `jobs` at once. Returns how many ran at once at most. */
+/* Returns how many compiles ran at the same time at most. */
 static int most_at_once(unsigned jobs)
 {
     enum { N = 8 };
@@ -401,7 +399,7 @@ static int most_at_once(unsigned jobs)
         assert_int_equal(compile_start(c, &rq, &t[i], &err), 0);
         free(src);
     }
-    /* `cc` has a service too. Ours is the child that began last, and the list is in that order. */
+    /* `cc` has a service too. The list is in order of age, and ours began last. */
     assert_true(children_of(getpid(), &service) > 0);
     while (left) {
         most = MAX(most, children_of(service, &child));
@@ -432,7 +430,6 @@ static void a_wave_compiles_side_by_side(void **state)
     assert_int_equal(most, 3);
 }
 
-/* There is memory for one compile and a half. */
 static void a_wave_stays_within_the_memory(void **state)
 {
     (void)state;
@@ -455,8 +452,7 @@ static void unknown_compiler(void **state)
     assert_int_equal(err.kind, ERR_USAGE);
 }
 
-/* A candidate made from a slow parent is compiled with the parent's family header, once that is
- * built. A small "CuTe" of the test replaces the real one, which takes seconds to precompile. */
+/* A small header replaces CuTe, which takes seconds to precompile. */
 static void families(void **state)
 {
     static const char source[] =
@@ -477,7 +473,8 @@ static void families(void **state)
     struct compile_request rq = {
         .source = parent, .len = strlen(parent), .name = "k.cu", .arch = "sm_90a"};
     compile_key(c, &rq, parent_key);
-    assert_int_equal(compile_prepare(c, parent_key, "sm_90a"), -1); /* nobody compiled it yet */
+    assert_int_equal(compile_prepare(c, parent_key, "sm_90a"), -1); /* the parent was not compiled
+                                                                     * yet */
     compiler_close(c);
 
     c = open_with((struct compiler_config){.family_min_ns = 1});
@@ -507,13 +504,13 @@ static void families(void **state)
     compiled_release(&out);
     compiler_close(c);
 
-    setenv("HONE_CACHE_MAX", "1G", 1); /* too small a cache to keep the header */
+    setenv("HONE_CACHE_MAX", "1G", 1); /* the cache is too small for the header */
     c = open_with((struct compiler_config){.family_min_ns = 1});
     assert_int_equal(compile_prepare(c, parent_key, "sm_90a"), -1);
     compiler_close(c);
     unsetenv("HONE_CACHE_MAX");
 
-    /* With the usual limit, the parent compiles too fast for a family header. */
+    /* With the usual limit, the parent compiles too fast. */
     c = open_with((struct compiler_config){0});
     rq.source = parent;
     rq.parent = NULL;

@@ -1,6 +1,6 @@
 /*
- * References of deep networks: their text stays short, an error that many products share is
- * computed once, and an expensive proof is shortened without becoming a weaker one.
+ * References of deep networks: their text stays short, shared errors are computed once, and a
+ * shortened proof is not a weaker one.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static void read_graph(struct graph *g, const char *text)
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-/* Batch statistics, relu, convolution. */
+/* batch statistics, relu, convolution */
 static const char normalised_conv[] =
     "{\"version\": 1, \"axes\": [\"B\", \"H\", \"W\"],"
     " \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", 8, \"H\", \"W\"]},"
@@ -74,10 +74,10 @@ static void shared_errors_are_computed_once(void **state)
          &err);
     const char *conv = strstr(r.source.buf, "PHASE(reference)");
     assert_non_null(conv);
-    /* Both sources: the mean, and the reciprocal of the deviation. */
+    /* the mean, and the reciprocal of the deviation */
     assert_non_null(strstr(conv, "OFF0_"));
     assert_non_null(strstr(conv, "OFF1_"));
-    /* Before, each product computed the relu of its operand and the relu's error again. */
+    /* the relu is not computed again for each product */
     assert_null(strstr(conv, "hone_secant("));
     assert_null(strstr(conv, "sqrt("));
     graph_reference_release(&r);
@@ -107,7 +107,7 @@ static void add_norm(struct strbuf *sb, int k, const char *x)
                 k, k, k, k, k, x, k, k, k, k);
 }
 
-/* A residual network: the relu before the convolution has the errors of six sources. */
+/* The relu before the convolution has errors of six sources. */
 static void many_sources_are_computed_once(void **state)
 {
     struct strbuf sb = STRBUF_INIT(1 << 20);
@@ -149,7 +149,7 @@ static void many_sources_are_computed_once(void **state)
     strbuf_release(&sb);
 }
 
-/* The steps of an unrolled loop, put together by a chain of cats. */
+/* A chain of cats joins the steps of an unrolled loop. */
 static void unrolled_loops_stay_short(void **state)
 {
     enum { STEPS = 200 };
@@ -184,7 +184,7 @@ static void unrolled_loops_stay_short(void **state)
     strbuf_release(&sb);
 }
 
-/* Each step of an unrolled loop also computes a product, which only the output reads. */
+/* Each step also computes a product that only the output reads. */
 static void products_of_unrolled_loops_are_alike(void **state)
 {
     enum { STEPS = 60 };
@@ -259,7 +259,7 @@ static void dense_networks_stay_short(void **state)
                 " \"shape\": [\"B\", %d, \"H\"], \"value\": \"%%x%d\"}], \"guards\": []}",
                 2 * LAYERS + 2, LAYERS);
     read_graph(&g, sb.buf);
-    for (int tf32 = 0; tf32 < 2; tf32++) { /* TF32: also copies with drawn errors */
+    for (int tf32 = 0; tf32 < 2; tf32++) { /* TF32 adds copies with drawn errors */
         struct reference_mode mode = {.kind = REFERENCE_SIGMA, .tf32_convs = tf32 != 0};
         must(graph_write_reference_as(&g, mode, &r, &err), &err);
         if (r.source.len > 200000 + 120000 * (size_t)tf32)
@@ -270,8 +270,8 @@ static void dense_networks_stay_short(void **state)
     strbuf_release(&sb);
 }
 
-/* Each layer adds its result to a common value, and every sum over this value shares the errors of
- * the first norm. No sum computes the products of the layers again. */
+/* Each layer adds its result to a common value. No sum over this value computes the layers'
+ * products again. */
 static void residual_layers_do_not_nest(void **state)
 {
     enum { LAYERS = 6 };
@@ -315,7 +315,7 @@ static int64_t fewest(const struct size_points *p)
     return least;
 }
 
-/* If the first tolerance is too loose, the import asks for variances of more elements. */
+/* If the first tolerance is too loose, the import asks for more elements. */
 static void variances_get_enough_elements(void **state)
 {
     static const int64_t original[] = {10, 224, 224};
@@ -337,7 +337,6 @@ static void variances_get_enough_elements(void **state)
     graph_release(&g);
 }
 
-/* In a deep network every variance gets 16 elements, although nobody asks for them. */
 static void deep_networks_get_more_elements(void **state)
 {
     static const int64_t original[] = {10, 224, 224};
@@ -375,7 +374,7 @@ static void deep_networks_get_more_elements(void **state)
     }
 }
 
-/* With 256 groups, 256 channels have one channel in each: a softmax along it is 1 whatever x is. */
+/* With one channel in each of 256 groups, a softmax along it would always be 1. */
 static void softmaxes_get_several_elements(void **state)
 {
     static const char grouped[] =
@@ -425,7 +424,7 @@ static void few_runs_still_refuse(void **state)
     assert_int_equal(tolerance_accept(&r, NULL), 0);
 }
 
-/* A task that claims much work, so that its runs count as long. */
+/* This task claims much work, so that its runs count as long. */
 static const char long_task[] =
     "{\"name\": \"t\", \"description\": \"A task of a test.\", \"class\": \"elementwise\","
     "\"axes\": {\"R\": {\"type\": \"var\"}, \"C\": {\"type\": \"var\"}},"
@@ -472,8 +471,7 @@ static int run(struct oracle_trial *x, const struct shape *s, uint64_t seed, con
     return oracle_trial_run(x, so, mode, NULL);
 }
 
-/* Several threads give the same result as one. The results of a long run serve the same run again,
- * and no other. */
+/* Several threads give the same result as one. Stored results serve only the same run. */
 static void long_runs_are_shared(void **state)
 {
     struct temp_dir dir = TEMP_DIR_INIT;
@@ -491,7 +489,7 @@ static void long_runs_are_shared(void **state)
     must(graph_write_reference_as(&g, (struct reference_mode){.kind = REFERENCE_SIGMA}, &ref, &err),
          &err);
     must(generated_task_init(&copy, t, &ref, &a, &err), &err);
-    copy.graph_json = "{}"; /* only Hone's own references are run on several threads */
+    copy.graph_json = "{}"; /* only Hone's own references use several threads */
     must(oracle_build(&copy, so, &err), &err);
     must(shape_resolve(&s, t, &t->workloads.items[0], 1, &a, &err), &err);
     must(shape_resolve(&other, t, &t->workloads.items[1], 1, &a, &err), &err);
@@ -523,7 +521,6 @@ static void long_runs_are_shared(void **state)
     temp_dir_release(&dir);
 }
 
-/* The second attempt at a task with the same reference.c needs no compiler. */
 static void attempts_share_objects(void **state)
 {
     static const char reference[] = "#include \"hone_ref.h\"\n"
@@ -559,7 +556,6 @@ static void attempts_share_objects(void **state)
     temp_dir_release(&dir);
 }
 
-/* A reference in SIGMA mode, and all that it needs to run. */
 struct made {
     struct temp_dir dir;
     struct arena arena;
@@ -593,7 +589,7 @@ static void unmake(struct made *m)
     temp_dir_release(&m->dir);
 }
 
-/* A running statistic behind four TF32 products, on which these hardly depend. */
+/* A running statistic that hardly depends on five TF32 products. */
 static const char running_task[] =
     "{\"name\": \"t\", \"description\": \"A task of a test.\", \"class\": \"elementwise\","
     "\"axes\": {\"R\": {\"type\": \"var\"}, \"C\": {\"type\": \"var\"}},"
@@ -627,15 +623,15 @@ static void last_roundings_count_in_full(void **state)
     assert_int_equal(run(&x, &s, 1, m.so, ORACLE_IN_ORDER), 0);
     size_t z = (size_t)task_tensor_index(m.t, "z");
     for (uint64_t k = 0; k < s.elems[z]; k++) {
-        double once = fabs(x.value[z][k]) * 0x1p-24 / sqrt(3); /* the sigma of one rounding */
+        double once = fabs(x.value[z][k]) * 0x1p-24 / sqrt(3); /* sigma of one rounding */
         assert_true(x.mag[z][k] > 1.4 * once && x.mag[z][k] < 1.5 * once);
     }
     oracle_trial_release(&x);
     unmake(&m);
 }
 
-/* Elements that depend on no product have no drawn errors, so these do not limit their variance. In
- * a dense network such elements are the channels of the input. Here the product counts 0 times. */
+/* Such elements have no drawn errors that could limit their variance. Here the product counts 0
+ * times. */
 static void elements_without_products_keep_their_variance(void **state)
 {
     static const char *const find = "r * 0.9 + (x @ w @ w @ w @ w @ w).mean(0) * 1e-9",
@@ -667,8 +663,8 @@ static void elements_without_products_keep_their_variance(void **state)
     free(text);
 }
 
-/* Each output is one element with one rounding. With one set of data, random rounding gives only
- * two results, and in about half of the outputs both are too near the truth. */
+/* Each output is one element with one rounding. With one set of data, random rounding has only two
+ * results, and both may be too near the truth. */
 static const char single_task[] =
     "{\"name\": \"t\", \"description\": \"A task of a test.\", \"class\": \"elementwise\","
     "\"axes\": {\"R\": {\"type\": \"var\"}},"

@@ -1,7 +1,6 @@
 /*
- * emu_sample.c - calls that run only a sample of the blocks. Data is filled when it is first
- * touched. A call reports what the blocks wrote, if it is certain that no other block contributes
- * to these results.
+ * emu_sample.c - calls that run only a sample of the blocks. A call reports what the blocks wrote,
+ * if no other block can contribute to it.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -62,7 +61,7 @@ static uint64_t allocate(struct sample *s, enum job_buffer_role role, uint64_t o
     return addr;
 }
 
-/* Makes two tensors x and y, or one tensor that is both. */
+/* Makes tensors x and y, or one tensor that is both. */
 static void begin_with(struct sample *s, bool in_place, uint32_t flags)
 {
     *s = (struct sample){0};
@@ -87,7 +86,7 @@ static void launch(struct sample *s, const char *ptx, uint32_t grid)
         fail_msg("%s", s->r.err.msg);
 }
 
-/* Collects what the call reports, and whether it is twice the input. */
+/* Checks that what the call reports is twice the input. */
 static void look(struct sample *s)
 {
     struct job_buffer b = buffer(JOB_INPUT);
@@ -130,7 +129,7 @@ static void written_elements_are_told(void **state)
     }
 }
 
-/* Scattered lanes, each on its own piece; the pieces in between are not filled. */
+/* The pieces between the lanes are not filled. */
 static void lanes_far_apart(void **state)
 {
     (void)state;
@@ -146,8 +145,7 @@ static void lanes_far_apart(void **state)
     end(&s);
 }
 
-/* Instructions that may depend on other blocks: an atomic, a strong load, a reduction. In shared
- * memory they do not. */
+/* These instructions may depend on other blocks, except in shared memory. */
 static void blocks_that_look_at_each_other(void **state)
 {
     (void)state;
@@ -183,14 +181,14 @@ static void launches_that_build_on_each_other(void **state)
     look(&s);
     assert_int_equal(s.w.pieces.n, 0);
     end(&s);
-    begin(&s, false); /* allowed, because both launches run all of their blocks */
+    begin(&s, false); /* both launches run all blocks */
     launch(&s, HEAD "red.global.add.f32 [%rd6], 0f3f800000;\n" TAIL, 90);
     launch(&s, HEAD DOUBLED TAIL, 90);
     look(&s);
     assert_int_equal(s.written, 90 * 32);
     assert_true(fabs(s.w.most - 90.0 * 32 / N) < 1e-6);
     end(&s);
-    /* One launch runs a sample, which is allowed if no later launch stores anything. */
+    /* A launch may run a sample if no later launch stores anything. */
     begin(&s, false);
     launch(&s, HEAD DOUBLED TAIL, 90);
     launch(&s, HEAD DOUBLED TAIL, BLOCKS);
@@ -206,8 +204,7 @@ static void launches_that_build_on_each_other(void **state)
     end(&s);
 }
 
-/* The share that all blocks write is estimated from a sample of 48, with room for four more blocks,
- * and with more room if the blocks are uneven. */
+/* The bound adds four blocks to the sample of 48, and more if blocks are uneven. */
 static void shares(void **state)
 {
     (void)state;
@@ -217,7 +214,7 @@ static void shares(void **state)
     } all[] = {
         {"and.b32 %r4, %r2, 1;\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 ret;\n", 0.541, 0.543},
         {"setp.lt.u32 %p1, %r0, 4;\n@%p1 ret;\n", 0.947, 0.949},
-        /* each block writes all or nothing: the bound stays above the true share */
+        /* each block writes all or nothing, so the bound is loose */
         {"and.b32 %r4, %r1, 1;\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 ret;\n", 0.501, 1.5},
         {"setp.gt.u32 %p1, %r1, 700;\n@%p1 ret;\n", 0.2, INFINITY},
         {"setp.gt.u32 %p1, %r1, 0;\n@%p1 ret;\n", INFINITY, INFINITY},
@@ -234,15 +231,14 @@ static void shares(void **state)
     }
 }
 
-/* Blocks that run long, like those of a persistent kernel: the sample is as large as the budget of
- * work allows, which depends on the limits of the job and not on the clock. */
+/* The sample of long blocks depends on the limits of the job, not on the clock. */
 static void long_blocks(void **state)
 {
     (void)state;
     static const char ptx[] =
         HEAD DOUBLED "mov.u32 %r5, 0;\nL: add.u32 %r5, %r5, 1;\nxor.b32 %r6, %r5, %r2;\n"
                      "setp.lt.u32 %p1, %r5, 300000;\n@%p1 bra L;\n" TAIL;
-    static const uint32_t grids[] = {BLOCKS, 60}; /* 60 all 60 would run if they were short */
+    static const uint32_t grids[] = {BLOCKS, 60}; /* all 60 would run if they were short */
     struct sample s;
     for (size_t i = 0; i < ARRAY_LEN(grids); i++) {
         begin(&s, false);
@@ -254,8 +250,8 @@ static void long_blocks(void **state)
     }
 }
 
-/* A call that is to be verified runs more blocks: all of them if that is cheap. If all run, atomics
- * are no obstacle, and even one missing element in a hundred shows. */
+/* A verified call runs all blocks if that is cheap. Then atomics are allowed, and one missing
+ * element in a hundred is found. */
 static void verified_calls_run_more(void **state)
 {
     (void)state;
@@ -290,9 +286,9 @@ static void verified_calls_run_more(void **state)
     }
 }
 
-/* Blocks that cost more than the budget allows. A sample runs, with the first and the last block,
- * and each block writes somewhere. If some blocks of the sample write nothing, all blocks run. An
- * atomic on memory that is not an output, whose result nobody reads, makes no difference. */
+/* All blocks would cost too much. A part runs, with the first and the last block. If some of them
+ * write nothing, all blocks run. An atomic whose result nobody reads makes no difference, unless it
+ * is on an output. */
 static void verified_calls_run_a_part(void **state)
 {
     (void)state;
@@ -335,7 +331,6 @@ static void verified_calls_run_a_part(void **state)
     }
 }
 
-/* In a sampled call, a workspace that no block has written holds zeros. Else it is poisoned. */
 static void workspaces_hold_zeros(void **state)
 {
     (void)state;
@@ -353,7 +348,6 @@ static void workspaces_hold_zeros(void **state)
     }
 }
 
-/* Only a sampled call uses lazy memory; the next call does not. */
 static void the_next_call_is_whole(void **state)
 {
     (void)state;

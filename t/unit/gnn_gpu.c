@@ -1,5 +1,5 @@
-/* The GPU device of hone-gnn on the emulator: a training step, predictions and products agree with
- * the CPU to rounding, the same call gives the same bits, failures are errors. */
+/* The GPU device of hone-gnn on the emulator: it agrees with the CPU up to rounding, the same call
+ * gives the same bits, failures are errors. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,11 +31,11 @@ static void build(struct gnn_program *p, enum gnn_model_kind kind, int layers, i
         fail_msg("%s", err.msg);
 }
 
-/* The results of some training steps, and of predictions after them. */
+/* Results of two training steps, and of predictions. */
 struct result {
     struct gnn_loss loss[2];
-    float *gradient, *weight; /* the gradient of the first step, the weights after the last */
-    float *running, *logit;   /* the logits of the predictions */
+    float *gradient, *weight; /* gradient of the first step, weights after the last */
+    float *running, *logit;
     int32_t best[64];
 };
 
@@ -100,7 +100,6 @@ static void below(const char *what, const char *model, double value, double limi
                  limit);
 }
 
-/* `half`: the features travel as halves. */
 static void compare(enum gnn_model_kind kind, int layers, int aggregate, bool half)
 {
     struct rig_batch batch;
@@ -126,8 +125,8 @@ static void compare(enum gnn_model_kind kind, int layers, int aggregate, bool ha
         assert_int_equal(emulator.loss[i].correct, cpu.loss[i].correct);
     }
     below("gradient", name, distance(emulator.gradient, cpu.gradient, p.n_weights), 1e-5);
-    /* The gradient of a bias in front of batch norm is 0 apart from rounding, and Adam makes a step
-     * of full size in the direction of the rounding. */
+    /* The gradient of a bias before batch norm is 0 apart from rounding, but Adam makes a full step
+     * in its direction. */
     bool norm = kind == GNN_GIN || kind == GNN_SAGE_RI;
     below("weights", name, distance(emulator.weight, cpu.weight, p.n_weights), norm ? 1e-2 : 1e-4);
     below("logits", name, distance(emulator.logit, cpu.logit, batch.b.n_nodes[0] * CLASSES),
@@ -153,9 +152,8 @@ static void a_step_agrees_with_the_cpu(void **state)
     compare(GNN_SAGE_RI, 2, -1, false);
 }
 
-/* In half precision, all devices round the same operands. A sum in another order can move an
- * operand across the border between two halves, so they agree less closely than in fp32, but much
- * better than with fp32. */
+/* All devices round the same operands, but another order of sums can move an operand to the next
+ * half. So the devices agree less closely than in fp32, but much better than with fp32. */
 static void compare_half(enum gnn_model_kind kind, int layers)
 {
     struct rig_batch batch;
@@ -201,7 +199,7 @@ static void operands_are_rounded_to_the_nearest_half(void **state)
         if (memcmp(&expected, &got, sizeof got) != 0 && !(isnan(expected) && isnan(got)))
             fail_msg("%a becomes %a, not %a", (double)v, (double)got, (double)expected);
     }
-    for (uint32_t h = 0; h < 0x7bff; h++) { /* ties: halfway between two halves */
+    for (uint32_t h = 0; h < 0x7bff; h++) { /* ties, halfway between two halves */
         float low = f16_to_f32((uint16_t)h), high = f16_to_f32((uint16_t)(h + 1));
         float tie = (low + high) / 2;
         assert_true(half_round(tie) == (h % 2 ? high : low));
@@ -299,8 +297,7 @@ struct products {
     float y[ROWS * WIDE], dx[ROWS * DEEP], dw[2 * DEEP * WIDE];
 };
 
-/* Computes the loss of a batch of 1024 seeds, after which the device knows how large gradients are.
- */
+/* After a loss, the device knows how large gradients are. */
 static void begin_backward(struct gnn_device *d)
 {
     enum { SEEDS = 1024 };
@@ -313,8 +310,8 @@ static void begin_backward(struct gnn_device *d)
     assert_int_equal(loss.rows, SEEDS);
 }
 
-/* y = x w + x' w', and from dy the gradients of x (added twice), w and w'. dy has values up to
- * `size`. `huge` is one element of x and of w. */
+/* Computes y = x w + x' w' and its gradients; dx is added twice. dy has values up to `size`, and x
+ * and w have one element `huge`. */
 static void multiply_sized(const char *device, const char *precision, const char *how, float size,
                            float huge, struct products *p)
 {
@@ -372,8 +369,7 @@ static void all_near(const char *what, const float *a, const float *b, int n, do
             fail_msg("%s: element %d is %g, not %g", what, i, (double)a[i], (double)b[i]);
 }
 
-/* Products with WGMMA, through tensor maps of the exported C, give what the CPU gives. In fp32
- * they are not the products with mma.sync: their sums have another order. */
+/* In fp32, WGMMA adds up in another order than mma.sync. */
 static void products_with_wgmma_agree(void **state)
 {
     static struct products cpu, mma, wgmma;
@@ -394,7 +390,6 @@ static void products_with_wgmma_agree(void **state)
     }
 }
 
-/* The three devices differ by at most `tolerance`. */
 static void half_products_near(float size, float huge, double tolerance)
 {
     static struct products cpu, gpu;
@@ -411,7 +406,7 @@ static void products_in_half_precision_agree(void **state)
 {
     static struct products exact, half;
     half_products_near(1e-3f, 1, 3e-5);
-    /* A half cannot be as small as these gradients. With the shift they keep 11 bits. */
+    /* no half is as small as these gradients, but a shift keeps 11 bits */
     half_products_near(1e-8f, 1, 3e-5);
     multiply_sized("cpu", NULL, NULL, 1e-8f, 1, &exact);
     multiply_sized("cpu", "fp16", NULL, 1e-8f, 1, &half);
@@ -422,7 +417,7 @@ static void products_in_half_precision_agree(void **state)
     below("dx in fp16", "product", dx, 1e-3);
     below("dw in fp16", "product", dw, 1e-3);
     assert_true(y > 1e-5 && dx > 1e-5 && dw > 1e-5); /* it is rounded */
-    /* Results with an operand that no half can hold are computed without rounding. */
+    /* results with an operand too large for a half are not rounded */
     half_products_near(1e-3f, 1e6f, 3e-7);
     half_products_near(100, 1, 3e-5);
     multiply_sized("cpu", NULL, NULL, 1e-3f, 1e6f, &exact);

@@ -1,8 +1,7 @@
 /*
- * Several GPUs of one machine. Here the emulator stands for each GPU. A script stands between Hone
- * and hone-worker: it makes GPU 1 10% slower and lets GPU 2 die with its bundle. GPU 3 is busy:
- * first the test itself holds its lock, as another process of Hone would; then
- * t/fake/libnvidia-ml.c says that a process of somebody else uses it.
+ * Several GPUs of one machine, each played by the emulator. A script between Hone and hone-worker
+ * makes GPU 1 10% slower and lets GPU 2 die with its bundle. GPU 3 is busy: the test holds its
+ * lock.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,7 +28,7 @@ static struct temp_dir dir;
 static char *worker; /* the real one */
 static struct task *task;
 static struct strbuf source;
-static struct strbuf said; /* what Hone printed, between begin_to_listen() and end_to_listen() */
+static struct strbuf said; /* what Hone printed */
 
 static int setup(void **state)
 {
@@ -47,7 +46,7 @@ static int setup(void **state)
     free(build);
     if (rc != 0)
         return -1;
-    setenv("LD_LIBRARY_PATH", dir.path, 1); /* of the workers */
+    setenv("LD_LIBRARY_PATH", dir.path, 1); /* for the workers */
     setenv("HONE_WORKER", worker, 1);
     setenv("HONE_GPU_LOCK_DIR", dir.path, 1);
     setenv("HONE_CACHE_DIR", dir.path, 1);
@@ -70,8 +69,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Everything for HONE_WORKER to run instead of the worker: `$gpu` is its number, `$spool` its
- * spool. */
+/* Sets HONE_WORKER to a script that runs `body` before the worker. `$gpu` is the GPU's number. */
 static void use_script(const char *body)
 {
     char *path = xasprintf("%s/worker.sh", dir.path);
@@ -93,7 +91,7 @@ static struct evaluator *open_on(const char *on)
     return e;
 }
 
-/* Submits the kernel `n` times. A comment makes each source another one. */
+/* A comment makes each source different. */
 static void submit(struct evaluator *e, unsigned n)
 {
     static unsigned number;
@@ -108,7 +106,7 @@ static void submit(struct evaluator *e, unsigned n)
     }
 }
 
-/* Waits for `n` verdicts, which all pass, and shows each to `look`. */
+/* Waits for `n` verdicts that pass, and shows each to `look`. */
 static void take(struct evaluator *e, unsigned n, void (*look)(const struct verdict *v))
 {
     struct err err = ERR_INIT;
@@ -128,10 +126,9 @@ static void take(struct evaluator *e, unsigned n, void (*look)(const struct verd
     }
 }
 
-/* The verdicts of four GPUs. */
 static unsigned on_gpu[4];
 static bool ten_percent, died;
-static unsigned comparisons, apart; /* apart: candidate and baseline were timed differently */
+static unsigned comparisons, apart; /* apart: candidate and baseline got different times */
 
 static void look_at_gpu(const struct verdict *v)
 {
@@ -140,7 +137,7 @@ static void look_at_gpu(const struct verdict *v)
     unsigned gpu = (unsigned)strtoul(at + strlen("pretend GPU "), NULL, 10);
     assert_in_range(gpu, 0, 3);
     on_gpu[gpu]++;
-    /* The candidate is the baseline. Both ran on one GPU, so their times are equal there. */
+    /* The candidate is the baseline, so their times on one GPU are equal. */
     vec_each (const struct verdict_time, t, &v->times)
         if (str_eq(t->who, "naive")) {
             comparisons++;
@@ -188,12 +185,11 @@ static void end_to_listen(int was)
     close(was);
 }
 
-/* Judges bundles on four GPUs until both that work have had some; which GPU takes which bundle is
- * chance. The other tests look at what this one notes. */
+/* Judges bundles until both working GPUs have had some. The next tests look at the outcome. */
 static void every_bundle_of_four_gpus_gets_a_verdict(void **state)
 {
     (void)state;
-    /* GPU 2 takes the first bundle and dies. The others wait for that. */
+    /* GPU 2 takes the first bundle and dies. The other GPUs wait for that. */
     use_script(
         "if [ $gpu = 2 ]; then\n"
         "    while [ ! -e $spool/died ]; do\n"
@@ -209,7 +205,7 @@ static void every_bundle_of_four_gpus_gets_a_verdict(void **state)
         "[ $gpu = 1 ] && export HONE_EMU_CLOCK=0.909");
     int lock = pretend_gpu_lock(3);
     assert_true(lock >= 0);
-    setenv("TMPDIR", dir.path, 1); /* of the spool */
+    setenv("TMPDIR", dir.path, 1); /* for the spool */
     struct evaluator *e = open_on("local:0,1,2,3");
     for (int i = 0; i < 20 && !(on_gpu[0] && on_gpu[1] && ten_percent); i++) {
         submit(e, 6);
@@ -236,7 +232,6 @@ static void a_slower_gpu_is_shown(void **state)
     assert_true(ten_percent);
 }
 
-/* Every bundle has a verdict, also the one that GPU 2 had when it died. */
 static void bundles_of_a_dead_gpu_are_judged_elsewhere(void **state)
 {
     (void)state;
@@ -250,8 +245,7 @@ static void a_gpu_that_hone_uses_is_left_alone(void **state)
     assert_int_equal(on_gpu[3], 0);
 }
 
-/* Somebody else's process uses GPU 0, and then it ends. Processes in a slice of GPU 1 do not
- * count. */
+/* A process in a slice of GPU 1 does not count. */
 static void a_gpu_that_others_use_is_left_alone(void **state)
 {
     (void)state;
@@ -302,7 +296,7 @@ static void nothing(const struct verdict *v)
     (void)v;
 }
 
-/* The lines "GPU 0: begins ... at NS ns" and "ends" of both workers take turns. */
+/* The log of both workers says when each job begins and ends. */
 static void two_workers_of_one_gpu_take_turns(void **state)
 {
     (void)state;
@@ -380,7 +374,6 @@ static void when_all_workers_die_the_run_says_so(void **state)
     evaluator_close(e);
 }
 
-/* Slurm refuses every job. The scheduler says so once, and the run must end with its words. */
 static void when_slurm_takes_no_job_the_run_says_so(void **state)
 {
     (void)state;

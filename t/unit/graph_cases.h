@@ -1,8 +1,8 @@
 /*
- * graph_cases.h - graphs that hold every row of ops.def at least once, for tests of references.
+ * graph_cases.h - graphs that use every row of ops.def, for tests of references.
  *
- * A test includes this file and defines check(), which every case calls for each of its graphs.
- * check() releases the graph.
+ * A test includes this file and defines check(), which every case calls for each graph. check()
+ * releases the graph.
  */
 #ifndef T_GRAPH_CASES_H
 #define T_GRAPH_CASES_H
@@ -12,7 +12,7 @@
 
 enum { MAX_TENSORS = 40, NAXES = 3, NNAMES = 4, NSIZES = 4 };
 
-static const char *const names[NNAMES] = {"A", "B", "C", "Q"}; /* Q: an integer scalar */
+static const char *const names[NNAMES] = {"A", "B", "C", "Q"}; /* Q is an integer scalar */
 static const int64_t sizes[NSIZES][NNAMES] = {
     {3, 4, 5, 3}, {1, 1, 1, 3}, {2, 1, 7, 3}, {9, 11, 43, 3}};
 static const double scalar_values[] = {3, 0.75}; /* Q, s */
@@ -52,7 +52,6 @@ static uint32_t shape(struct maker *m, const char *text, const struct dim **out)
     return rank;
 }
 
-/* The name says what is in it; see fill(). */
 static const struct value *in(struct maker *m, const char *name, enum dtype t, const char *dims)
 {
     const struct value *there = graph_find(&m->g, name);
@@ -108,7 +107,7 @@ static void check(struct maker *m);
 
 /* ---- data and tasks -------------------------------------------------------------------------- */
 
-/* The first letter of an input's name decides which data the test fills it with. */
+/* The first letter of an input's name chooses its data. */
 static double fill(const char *name, int64_t i, int64_t n, const int64_t *axes)
 {
     double v = noise((uint64_t)i * 31 + (uint64_t)name[0] * 1009 + (uint64_t)name[1]);
@@ -127,11 +126,11 @@ static double fill(const char *name, int64_t i, int64_t n, const int64_t *axes)
         return v > 0;
     case 'n': /* an index into the axis that the second letter names */
         return fmod(fabs(v * 64), (double)axes[name[1] - 'A']);
-    case 't': /* classes, some of which do not count */
+    case 't': /* classes; -100 does not count */
         return i % 5 == 3 ? -100 : fmod(fabs(v * 64), (double)axes[2]);
-    case 'o': /* the ends of bags over B * C elements */
+    case 'o': /* ends of bags over B * C elements */
         return (double)(i * axes[1] * axes[2] / (n > 1 ? n - 1 : 1));
-    case 'e': /* exceptional numbers among others */
+    case 'e': /* some infinities and NaNs */
         return i % 4 == 1 ? INFINITY : i % 4 == 2 ? NAN : i % 8 == 3 ? -INFINITY : v;
     default:
         return v;
@@ -145,7 +144,6 @@ static void add_tensor(struct task *t, const char *name, enum dtype dtype, bool 
         .name = name, .dtype = dtype, .is_input = !output, .is_output = output};
 }
 
-/* A task that has what oracle_run() looks at. */
 static void task_of_graph(struct task *t, const struct graph *g)
 {
     *t = (struct task){.name = "graph", .dir = "generated"};
@@ -176,7 +174,6 @@ static void task_drop(struct task *t)
 
 /* ---- elementwise operations ------------------------------------------------------------------ */
 
-/* The operand where the function is defined. */
 static const struct value *usual_operand(struct maker *m, enum graph_op o)
 {
     switch (o) {
@@ -267,7 +264,7 @@ static void elementwise(void **state)
         check(&m);
 }
 
-/* The same function of a sum: magnitudes that are larger than the values. */
+/* The magnitude of a sum is larger than its value. */
 static void functions_of_sums(void **state)
 {
     struct maker m;
@@ -336,7 +333,7 @@ static void leaves(void **state)
     check(&m);
 }
 
-/* ---- reductions and what is along an axis ---------------------------------------------------- */
+/* ---- reductions and operations along an axis ------------------------------------------------- */
 
 static void reductions(void **state)
 {
@@ -407,8 +404,7 @@ static const struct value *unit_rows(struct maker *m, const struct value *x)
     return op2(m, OP_DIV, x, op2(m, OP_MAXIMUM, n, number(m, 1e-12)));
 }
 
-/* One unit computes two sums. The error of x's norm is in the terms of both, the errors of the
- * other norms are each in the terms of one. */
+/* Both sums contain the error of x's norm. Each contains the error of another norm. */
 static void sums_with_common_errors(void **state)
 {
     struct maker m;
@@ -578,7 +574,7 @@ static void attentions(void **state)
     check(&m);
 }
 
-/* A weight whose products with h stay small: else the steps would be chaotic. */
+/* With larger products, the steps would be chaotic. */
 static const struct value *small_weight(struct maker *m, const char *name, enum dtype t,
                                         const char *shape)
 {
@@ -642,7 +638,7 @@ static void indices(void **state)
                    ATTRS(AXES(1)))));
     check(&m);
     maker_open(&m);
-    const struct value *chain = in(&m, "nA", DT_I64, "A"); /* i[i], and of that the same */
+    const struct value *chain = in(&m, "nA", DT_I64, "A"); /* i[i], applied 30 times */
     for (int i = 0; i < 30; i++)
         chain = op(&m, OP_INDEX_SELECT, ARGS(chain, chain), ATTRS(AXES(0)));
     out(&m, chain);
@@ -714,7 +710,7 @@ static void windows_and_joins(void **state)
     out(&m, steps);
     out(&m, op2(&m, OP_MUL, a, steps));
     check(&m);
-    /* A cat of many parts that is read twice; one part is a sum that only the cat reads. */
+    /* A cat of many parts that is read twice. One part is a sum that only the cat reads. */
     maker_open(&m);
     a = in(&m, "y", DT_F32, "A,C");
     joined = op(&m, OP_SUM, ARGS(in(&m, "x", DT_F32, "A,B,C")), ATTRS(AXES(1)));

@@ -1,6 +1,6 @@
 /*
- * limits.c - what the calls of many processes share: the state file (sys/shared_state), the limits
- * of a provider (author/limits/limiter), the budget of a campaign (author/limits/pool).
+ * limits.c - what many processes share: the state file (sys/shared_state), the limits of a provider
+ * (author/limits/limiter), the budget of a campaign (author/limits/pool).
  * author_limits.c tests them with real requests.
  */
 #include <fcntl.h>
@@ -54,8 +54,7 @@ static const char *in_tmp(const char *name)
     return path;
 }
 
-/* Runs `work` in a child, which then sleeps. When `work` has written a byte to the pipe, kills the
- * child and waits for its end. */
+/* Kills the child when `work` has written a byte to the pipe. */
 static void run_and_kill(void (*work)(int ready, void *ctx), void *ctx)
 {
     int ready[2];
@@ -119,7 +118,7 @@ static void test_state_survives_kill(void **state)
         shared_state_end(s, false);
     }
     shared_state_close(s);
-    /* Another struct, a file that others can read, a link: refused. */
+    /* refused: another struct, a file that others can read, a link */
     assert_int_equal(shared_state_open(&s, path, MAGIC + 1, sizeof(struct counts), &err), -1);
     assert_non_null(strstr(err.msg, "another version"));
     chmod(path, 0644);
@@ -130,7 +129,6 @@ static void test_state_survives_kill(void **state)
     assert_int_equal(shared_state_open(&s, in_tmp("link"), MAGIC, sizeof(struct counts), &err), -1);
 }
 
-/* Many processes add one, many times each: no addition gets lost. */
 static void test_state_is_exclusive(void **state)
 {
     enum { PROCESSES = 4, TIMES = 500 };
@@ -256,7 +254,7 @@ enum counting { CLOCK_MINUTE, LAST_MINUTE, BUCKET };
 struct provider {
     enum counting how;
     double most[LIMIT_KINDS], level[LIMIT_KINDS];
-    double share; /* the provider counts this share of what a request may take at most */
+    double share; /* share of a request's maximum that the provider counts */
     uint64_t at_ns;
     struct {
         uint64_t ns;
@@ -314,7 +312,6 @@ static void provider_tells(struct provider *p, struct limit_told told[LIMIT_KIND
     }
 }
 
-/* A call of a run: it waits, travels, is answered, ends. */
 struct sim_call {
     int ticket; /* -1 = none */
     bool sent, arrived, answered, taken;
@@ -342,7 +339,7 @@ static void sim_step(struct sim_run *r, struct sim_call *c, struct provider *p, 
     if (c->ticket < 0)
         return;
     if (!c->sent && (c->sent = limiter_is_granted(r->limiter, c->ticket, NULL))) {
-        /* Requests overtake each other on their way. */
+        /* requests overtake each other */
         c->arrive_ns = clock_ns + rng_u64(rng) % (400 * MS);
         c->headers_ns = c->arrive_ns + rng_u64(rng) % (800 * MS);
         c->end_ns = c->headers_ns + rng_u64(rng) % (3000 * MS);
@@ -363,7 +360,7 @@ static void sim_step(struct sim_run *r, struct sim_call *c, struct provider *p, 
     }
 }
 
-/* `requests` and `tokens` a minute. Returns how long it took. */
+/* Limits per minute. Returns the seconds that all calls took. */
 static double simulate(enum counting how, double requests, double tokens, double share,
                        const char *model, unsigned least[8])
 {
@@ -404,8 +401,8 @@ static double simulate(enum counting how, double requests, double tokens, double
     return (double)(clock_ns - begun) / 1e9;
 }
 
-/* 8 runs of 50 calls each, half of them with three calls at a time. No request is refused, the runs
- * get equal shares, and not much of the limit stays unused. */
+/* Half of the 8 runs make three calls at a time. No request is refused, the runs get equal shares,
+ * and little of the limit stays unused. */
 static void test_simulated(void **state)
 {
     static const struct {
@@ -420,7 +417,7 @@ static void test_simulated(void **state)
         {LAST_MINUTE, 0, 50000, 1, 1.2, "last/tokens"},
         {BUCKET, 0, 50000, 1, 1.2, "bucket/tokens"},
         {BUCKET, 80, 80000, 1, 1.2, "bucket/both"},
-        /* Providers that count what a request used, a fourth of what it might have used. */
+        /* these providers count the tokens that a request used */
         {LAST_MINUTE, 0, 25000, 0.25, 2, "last/used"},
         {BUCKET, 0, 25000, 0.25, 2, "bucket/used"},
     };
@@ -460,7 +457,7 @@ static void test_pause_is_shared(void **state)
     struct limiter *a = open_limiter("pause", 1), *b = open_limiter("pause", 2);
     struct limiter_wait why;
     int x = limiter_queue(a, one), y = limiter_queue(b, one);
-    /* Nobody knows the limits yet: one request finds them out. */
+    /* limits are not known yet: one request finds them out */
     assert_true(limiter_is_granted(a, x, NULL));
     assert_false(limiter_is_granted(b, y, &why));
     limiter_answered(a, x, true, nothing);
@@ -482,7 +479,7 @@ static void test_pause_is_shared(void **state)
     limiter_close(b);
 }
 
-/* Another machine uses the same key: what it takes shows in what is left. */
+/* The provider's answers show that others use the key. */
 static void test_others_use_the_key(void **state)
 {
     struct limiter *a = open_limiter("others", 1);
@@ -499,7 +496,7 @@ static void test_others_use_the_key(void **state)
     assert_non_null(strstr(why.text, "100 requests a minute"));
     clock_ns += 63000 * MS;
     assert_true(limiter_is_granted(a, y, NULL));
-    /* A limit for a day: nothing goes before it is reset. */
+    /* a limit for a day: wait until it is reset */
     told[LIMIT_REQUESTS].remaining = 0;
     limiter_answered(a, y, true, told);
     y = limiter_queue(a, one);
@@ -531,8 +528,8 @@ static void test_dead_process(void **state)
     run_and_kill(die_with_ticket, NULL);
     x = limiter_queue(a, one);
     assert_false(limiter_is_granted(a, x, NULL));
-    /* The provider may have counted the request of the dead process. So we count it too, for a
-     * minute from when we notice the death. */
+    /* The provider may have counted the dead process's request. So it counts for a minute after we
+     * notice the death. */
     clock_ns += 2000 * MS;
     assert_false(limiter_is_granted(a, x, NULL));
     clock_ns += 65000 * MS;
@@ -602,7 +599,7 @@ static void test_pool(void **state)
     budget_pool_settle(p, a, &(struct pool_sum){3000, 0});
     assert_int_equal(budget_pool_reserve(p, &w, &c, &why), POOL_WAIT);
     budget_pool_settle(p, b, &(struct pool_sum){9000, 0});
-    /* 6500 are left and nobody else can give anything back: a shorter reply. */
+    /* 6500 are left, and nothing is reserved: the reply must be shorter */
     assert_int_equal(budget_pool_reserve(p, &w, &c, &why), POOL_YES);
     assert_int_equal(w.out, 5500);
     budget_pool_settle(p, c, &(struct pool_sum){4000, 0});
@@ -612,7 +609,7 @@ static void test_pool(void **state)
         strstr(why.buf, "the budget of 20000 tokens is used up: 17500 tokens are spent"));
     budget_pool_close(p);
 
-    /* Money: 1000 tokens of prompt cost 0.01, a token of reply 0.0001. */
+    /* money: 1000 tokens of prompt cost 0.01, a token of reply 0.0001 */
     w = (struct pool_wish){.prompt = 1000, .out = 8000, .prompt_usd = 1e-5, .out_usd = 1e-4};
     strbuf_clear(&why);
     assert_int_equal(
@@ -641,7 +638,7 @@ static void die_with_money(int ready, void *ctx)
     say_ready(ready);
 }
 
-/* Eight processes draw from one pool until it is empty; one more is killed with its reservation. */
+/* One more process is killed with its reservation. */
 static void test_pool_of_processes(void **state)
 {
     enum { PROCESSES = 8, LIMIT = 400000 };

@@ -1,6 +1,5 @@
 /*
- * Tests task/oracle: the text, the build and the run. Also tests rules that every built-in task's
- * oracle must keep on the data of its workloads.
+ * Tests task/oracle: the text, the build and the run; and the oracles of all built-in tasks.
  */
 #include "task/oracle.h"
 
@@ -42,7 +41,6 @@ static struct task *own_task(const char *reference)
     return parse_task(TASK, reference);
 }
 
-/* Builds and runs a task of the test's own; the message of what failed is in err. */
 static int run_task(struct task *t, double *y, struct err *err)
 {
     struct run r = {.arena = ARENA_INIT, .dir = TEMP_DIR_INIT, .threads = 3, .task = t};
@@ -66,7 +64,7 @@ static int run_own(const char *reference, double *y, struct err *err)
     return run_task(own_task(reference), y, err);
 }
 
-/* A phase sees all scratch of earlier phases, for any number of threads. */
+/* A phase sees all scratch of earlier phases. */
 static void own_task_runs(void **state)
 {
     double y[100];
@@ -76,7 +74,7 @@ static void own_task_runs(void **state)
         assert_true(y[i] == 3 * (99 - i));
 }
 
-/* Replaces `from` by `to` in the text. Frees the text; the caller frees the result. */
+/* Replaces `from` by `to`. Frees the text; the caller frees the result. */
 static char *replace(char *text, const char *from, const char *to)
 {
     const char *at = strstr(text, from);
@@ -86,7 +84,7 @@ static char *replace(char *text, const char *from, const char *to)
     return out;
 }
 
-/* Runs the reference in TASK, but with other flops, and with a first phase that is repeated. */
+/* Runs TASK with other flops and a repeated first phase. */
 static void run_repeated(const char *reference, const char *repeat, const char *flops, double *y)
 {
     struct err err = ERR_INIT;
@@ -97,8 +95,7 @@ static void run_repeated(const char *reference, const char *repeat, const char *
     free(text);
 }
 
-/* In each step, a unit reads what its neighbour has stored in the step before. Few flops are for
- * one thread, many flops are for several. */
+/* A unit reads what its neighbour stored in the step before. Many flops use several threads. */
 static void repeated_phases_run_step_by_step(void **state)
 {
     static const char reference[] =
@@ -147,8 +144,7 @@ static void bad_references_are_told(void **state)
     }
 }
 
-/* With three threads, several units access elements out of bounds at once. The message is always
- * about the least line, tensor and index. */
+/* Several units are out of bounds. The message names the least line, tensor and index. */
 static void accesses_out_of_bounds_are_told(void **state)
 {
     static const struct {
@@ -190,8 +186,7 @@ static void keep_text(void *data, const char *text)
         snprintf(all, 500, "%s", text);
 }
 
-/* Runs accesses of two phases. Each access is a phase, a unit, a kind, a tensor, an element and a
- * step. */
+/* An access is a phase, a unit, a kind, a tensor, an element and a step. */
 static void watch_accesses(const int (*access)[6], size_t n, char *text)
 {
     static const char *const names[] = {"y"}, *const fns[] = {"first", "second"};
@@ -247,7 +242,7 @@ static void accesses_that_depend_on_the_order_are_told(void **state)
         {"reference.c:11: unit 1 of PHASE(first) reads element 3 of 'y' before",
          2,
          {{0, 0, WRITE, Y, 3}, {0, 1, READ, Y, 3}}},
-        /* In a repeated phase, a unit may read what another has written in an earlier step. */
+        /* a unit may read what another wrote in an earlier step */
         {"",
          4,
          {{0, 0, WRITE, SCRATCH, 1, 0},
@@ -288,7 +283,7 @@ static void no_reference_is_told(void **state)
     task_free(t);
 }
 
-/* The text includes no file: NVRTC compiles it where none of our files is found. */
+/* NVRTC would not find an included file. */
 static void source_is_self_contained(void **state)
 {
     struct strbuf out = STRBUF_INIT(1 << 20);
@@ -321,8 +316,7 @@ struct tally {
     uint64_t elems, zero_fails, nans;
 };
 
-/* Every element is written, every magnitude is at least the value, and an output of zeros does not
- * pass everywhere. */
+/* Every element is written, and every magnitude is at least the value. */
 static void check_output(const struct run *r, size_t i, const char *where, struct tally *tally)
 {
     const struct task_tensor *t = &r->task->tensors.items[i];
@@ -340,8 +334,8 @@ static void check_output(const struct run *r, size_t i, const char *where, struc
     }
 }
 
-/* With the first alternative of each input no output may be mostly zero. Other alternatives may
- * give mostly zeros, such as a softmax over values that are far apart. */
+/* With the first alternative of each input, no output may be mostly zero. Other alternatives may
+ * give zeros, such as a softmax over values that are far apart. */
 static void check_workload(struct run *r, const struct task_workload *w, uint64_t turn)
 {
     struct err err = ERR_INIT;

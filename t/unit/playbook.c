@@ -52,7 +52,6 @@ static const struct playbook *open_one(struct fixture *f, const char *json, cons
     return NULL;
 }
 
-/* Another name, other names of tensors and axes, the same operation. */
 static json_t *a_task(const char *second, const char *dtype)
 {
     return json_pack(
@@ -103,7 +102,7 @@ static void test_says_why_not(void **state)
     }
 }
 
-/* A task z = f(x, y) over these shapes, as its facts. */
+/* The facts of a task z = f(x, y) over these shapes. */
 static json_t *a_binary_task(const char *x, const char *y, const char *z, const char *dtype,
                              const char *scalar, const char *torch)
 {
@@ -155,7 +154,7 @@ static void test_broadcast(void **state)
         assert_string_equal(rig_text(&b, "scalars:args"), ", \"k\"");
         assert_string_equal(rig_text(&b, "scalars:params"), ", float v2");
         assert_string_equal(rig_text(&b, "expr"), "((v2 * v0) + v1)");
-        assert_int_equal(b.elem, 4); /* the bytes of the widest tensor's elements */
+        assert_int_equal(b.elem, 4); /* bytes of the widest elements */
         pb_binding_release(&b);
         json_decref(task);
         strbuf_release(&why);
@@ -181,8 +180,7 @@ static void test_broadcast(void **state)
         json_decref(task);
         strbuf_release(&why);
     }
-    /* If nothing broadcasts, the simpler playbook fits, and this one does not. The playbook for any
-     * graph fits too. */
+    /* If nothing broadcasts, only the simpler playbook and the playbook for any graph fit. */
     vec_each (struct playbook, other, &((struct fixture *)*state)->shelf->books) {
         struct pb_binding b;
         struct strbuf why = STRBUF_INIT(400);
@@ -214,11 +212,10 @@ static void test_next(void **state)
     assert_int_equal(p.at[0], 0);
     assert_true(playbook_next(pb, &b, &tried, &start, 1, 0, &p, &changed));
     assert_int_equal(changed, 1);
-    /* 128 128 threads were clearly slower, so neither 128 nor 256 is tried from here. */
+    /* 128 threads were clearly slower, so neither 128 nor 256 is tried. */
     *vec_push(&tried) = (struct pb_trial){{{2, 0}}, 120};
     for (uint32_t k = 0; playbook_next(pb, &b, &tried, &start, 0, k, &p, &changed); k++)
         assert_true(p.at[0] < 2);
-    /* A value that failed is left out too. */
     *vec_push(&tried) = (struct pb_trial){{{0, 0}}, 0};
     for (uint32_t k = 0; playbook_next(pb, &b, &tried, &start, 0, k, &p, &changed); k++)
         assert_int_equal(p.at[0], 1);
@@ -232,7 +229,7 @@ static char *replaced(const char *text, const char *from, const char *to)
     return xasprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
 }
 
-/* A start that wide elements forbid is lowered, one setting only. */
+/* If wide elements forbid the start, one setting is lowered. */
 static void test_start_fits_the_elements(void **state)
 {
     char *json = replaced(good_json, "threads * vec <= 512", "threads * elem <= 256");
@@ -248,9 +245,6 @@ static void test_start_fits_the_elements(void **state)
     free(json);
 }
 
-/* Whatever the times are, a walk from best point to best point ends, visits no point twice and
- * visits only allowed points.
- */
 static void test_walk_ends(void **state)
 {
     const struct playbook *pb = open_one(*state, good_json, good_kernel);
@@ -272,7 +266,7 @@ static void test_walk_ends(void **state)
         }
         assert_true(tried.n <= 12);
     } while (playbook_next(pb, &b, &tried, &best, 0, 0, &p, &changed));
-    assert_int_equal(best.at[0], 3); /* the best point was found */
+    assert_int_equal(best.at[0], 3);
     assert_int_equal(best.at[1], 1);
     vec_release(&tried);
 }
@@ -342,9 +336,8 @@ static void test_bad_template(void **state)
     strbuf_release(&out);
 }
 
-/* The author keeps no state. The same facts give the same reply, and the author understands its own
- * earlier moves.
- */
+/* The author keeps no state: the same facts give the same reply, and it understands its own earlier
+ * moves. */
 static void test_author(void **state)
 {
     struct fixture *f = *state;
@@ -415,7 +408,7 @@ static void test_author_changes_playbooks(void **state)
     free(spec);
 }
 
-/* Leading axes are merged into one; axes of size 1 do not count. */
+/* Leading axes are merged. Axes of size 1 do not count. */
 static void test_rows(void **state)
 {
     const struct playbook *pb = built_in(*state, "reduce_row");
@@ -460,7 +453,7 @@ static void test_rows(void **state)
     }
 }
 
-/* The output must have the input's dtype, and the operation along the last axis must take the input
+/* The output must have the input's dtype. The operation along the last axis must take the input
  * itself. */
 static void test_softmax_rows(void **state)
 {
@@ -497,14 +490,14 @@ static void test_softmax_rows(void **state)
     }
 }
 
-/* Tasks that look like another operation, or that once made Hone crash. */
+/* Tasks that are easily taken for another operation. */
 static void test_odd_tasks(void **state)
 {
     struct fixture *f = *state;
     static const struct {
         const char *book, *op, *torch, *tensors, *why; /* NULL: it fits */
     } cases[] = {
-        /* The expression decides, not the name. */
+        /* the expression decides, not the name */
         {"elementwise", "leaky_relu", "F.leaky_relu(x, 0.2)", "x float32 N; y float32 N out", NULL},
         {"elementwise", "sigmoid", "x + 1", "x float32 N; y float32 N out", NULL},
         {"cumsum", "cumsum", "torch.cumsum(x, dim=0)", "x float32 R,C; y float32 R,C out",
@@ -519,7 +512,7 @@ static void test_odd_tasks(void **state)
         {"scatter_add", "", "t.index_add(0, i, x)",
          "t float32 V,D; i int64 N; x float32 N,D; y float32 V,D out", "no fixed order"},
         {"gather", "gather", "table[idx]", "table int64 V,D; idx int32 N; y int64 N,D out", NULL},
-        /* the first input has fewer axes than the others */
+        /* the first input has fewer axes */
         {"reduce_row", "", "(w * x).sum()", "w float32 C; x float32 R,C; y float32 1 out",
          "does not broadcast"},
         {"reduce_over", "", "(w * x).sum(1)", "w float32 C; x float32 A,R,C; y float32 A,C out",
@@ -536,7 +529,7 @@ static void test_odd_tasks(void **state)
          "g float16 C; c float16 C; z float16 A,R,C; y float16 A,R,C out", NULL},
         {"rownorm", "layernorm", "F.layer_norm(z, (C,), g, c).relu()",
          "g float16 C; c float16 C; z float16 A,R,C; y float16 A,R,C out", "not a form of"},
-        /* With two results, their order says which input each of them updates. */
+        /* the order of results says which input each of them updates */
         {"rownorm", "", "(t := h + q, (F.rms_norm(t, (C,), g, eps), t))[-1]",
          "h float16 R,C inout; q float16 R,C inout; g float16 C", NULL},
         {"rownorm", "", "(t := h + q, (t, F.rms_norm(t, (C,), g, eps)))[-1]",
@@ -562,7 +555,7 @@ static void test_odd_tasks(void **state)
         {"reduce_mid", "reduce_max_dim1", "x.amax(2)", "x float32 A,R,C; y float32 A,R out",
          "not a form of"},
         {"reduce_row", "", "x.sum()", "x float32 -; y float32 - out", NULL},
-        /* An expression after a reduction. It may use one reduction only, and no other input. */
+        /* an expression after a reduction may use only this reduction, and no other input */
         {"reduce_row", "", "torch.sqrt(x.pow(2).mean(-1) + 1e-6)", "x float32 R,C; y float32 R out",
          NULL},
         {"reduce_over", "", "1 - x.amax(0).exp()", "x float32 R,C; y float32 C out", NULL},
@@ -583,12 +576,11 @@ static void test_odd_tasks(void **state)
         {"elementwise", "", "x * 2", "x int32 N; y int32 N out", NULL},
         {"broadcast", "", "x > 0", "x float32 N; y bool N out", NULL},
         {"elementwise", "add", "", "x int32 N; z int32 N; y int32 N out", "'x' is int32"},
-        /* axes are numbers in an expression; elementwise takes no scalars */
+        /* axes are numbers; elementwise takes no scalars */
         {"broadcast", "", "x / K3", "x float32 K3; y float32 K3 out; K3 axis 3", NULL},
         {"elementwise", "", "x / K3", "x float32 K3; y float32 K3 out; K3 axis 3",
          "1 scalars, not 0"},
         {"broadcast", "", "x.K3", "x float32 K3; y float32 K3 out; K3 axis 3", "no attribute 'K3'"},
-        /* convolutions */
         {"dwconv_any", "", "F.conv1d(x, w, groups=C) + conv",
          "x float32 B,C,L; w float32 C,1,3; conv float32 B,C,L-2; y float32 B,C,L-2 out", NULL},
         {"dwconv_any", "", "F.conv1d(x, w, groups=C) * b[:, None]",

@@ -15,8 +15,7 @@
 
 /* ---- expressions in C ------------------------------------------------------------------------ */
 
-/* Writes the expression of the task's only output in C. Returns false, with the reason, if that is
- * not possible. */
+/* Writes the task's only output in C. Returns false with the reason if that is not possible. */
 static bool to_c(const char *torch, const char *spec, struct strbuf *out, enum dtype *type,
                  struct strbuf *why)
 {
@@ -118,7 +117,7 @@ static void test_expressions(void **state)
     must_refuse("x.sum()", "x float32 N; y float32 1 out", "the function 'sum'");
     struct strbuf out = STRBUF_INIT(64), why = STRBUF_INIT(64);
     enum dtype type;
-    /* A task without an expression is not an error. */
+    /* a task without an expression is not an error */
     assert_false(to_c("", floats, &out, &type, &why));
     char deep[3000];
     memset(deep, '(', sizeof deep);
@@ -130,7 +129,7 @@ static void test_expressions(void **state)
     strbuf_release(&why);
 }
 
-/* Integers keep their width and wrap; a Python number takes the width of the tensor beside it. */
+/* Integers keep their width and wrap. A Python number takes the width of the tensor beside it. */
 static void test_types(void **state)
 {
     static const char inputs[] = "a uint8 N; b int8 N; m bool N; x float16 N; u uint32 N; "
@@ -183,9 +182,9 @@ static void test_types(void **state)
     }
 }
 
-/* ---- ways ------------------------------------------------------------------------------------ */
+/* ---- ways of matching ------------------------------------------------------------------------ */
 
-/* The outcome of one way of matching, for one playbook and one task. */
+/* Outcome of matching one playbook with one task. */
 struct found {
     struct meaning m;
     struct match x;
@@ -238,7 +237,6 @@ static void must_not_find(const struct playbook_shelf *shelf, const char *book, 
     look_away(&f);
 }
 
-/* The shape of tensor i of a task, "A,B". */
 static const char *shape_text(const json_t *task, size_t i, char buf[128])
 {
     const json_t *t = json_array_get(json_object_get(task, "tensors"), i);
@@ -251,7 +249,6 @@ static const char *shape_text(const json_t *task, size_t i, char buf[128])
     return buf;
 }
 
-/* Reductions, softmaxes and scans over the last axis, of two. */
 static void test_rows(void **state)
 {
     static const char kept[] = "x float32 R,C; k float32 R,C; y float32 R out";
@@ -259,7 +256,7 @@ static void test_rows(void **state)
     static const char one[] = "x float32 R,C; k float32 R,C; y float32 1 out";
     static const char place[] = "x float32 R,C; k float32 R,C; y int64 R out";
     static const struct {
-        const char *book, *spec, *text, *op, *expr, *post; /* post NULL: nothing else */
+        const char *book, *spec, *text, *op, *expr, *post; /* post NULL: nothing follows */
     } good[] = {
         {"reduce_row", kept, "x.sum(dim=-1)", "sum", "v0", NULL},
         {"reduce_row", kept, "torch.sum(x, 1, keepdim=True)", "sum", "v0", NULL},
@@ -282,7 +279,7 @@ static void test_rows(void **state)
         {"reduce_row", kept, "x.std(dim=-1, correction=0)", "pstd", "v0", NULL},
         {"reduce_row", kept, "torch.var(x, 1, False, True)", "pvar", "v0", NULL},
         {"reduce_row", kept, "torch.var(x, 1, unbiased=True)", "var", "v0", NULL},
-        /* Axes in any order, norms that are sums, expressions after a reduction. */
+        /* axes in any order, norms that are sums, expressions after a reduction */
         {"reduce_row", one, "x.sum(dim=(1, 0))", "sum", "v0", NULL},
         {"reduce_row", kept, "x.norm(1, dim=-1)", "sum", "fabsf(v0)", NULL},
         {"reduce_row", one, "x.norm(1)", "sum", "fabsf(v0)", NULL},
@@ -293,7 +290,7 @@ static void test_rows(void **state)
         {"reduce_row", kept, "1 + x.sum(dim=-1)", "sum", "v0", "(1.f + v0)"},
         {"reduce_row", kept, "-x.sum(dim=-1)", "sum", "v0", "(-v0)"},
         {"reduce_row", kept, "torch.sum(x, dim=-1).sqrt()", "sum", "v0", "sqrtf(v0)"},
-        /* Axes as numbers after a reduction. */
+        /* an axis as a number after a reduction */
         {"reduce_row", one, "x.sum() / R", "sum", "v0", "(v0 / v2)"},
     };
     static const struct {
@@ -333,11 +330,10 @@ static void test_rows(void **state)
         must_not_find(*state, "reduce_row", bad[i].text, bad[i].spec, "");
 }
 
-/* The shapes that an op gets for the axes of a reduction. */
 static void test_axes(void **state)
 {
     static const struct {
-        const char *book, *text, *spec, *in, *out; /* in NULL: the task as it is */
+        const char *book, *text, *spec, *in, *out; /* in NULL: the shapes of the task */
     } cases[] = {
         {"reduce_row", "x.sum(dim=1)", "x float32 R,C; y float32 R out", NULL, NULL},
         {"reduce_row", "x.sum()", "x float32 R,C; y float32 1 out", "(R) * (C)", "1"},
@@ -364,7 +360,6 @@ static void test_axes(void **state)
                   "side by side");
 }
 
-/* A product with an elementwise expression around it, and tasks that must not match as one. */
 static void test_products(void **state)
 {
     static const char nn[] = "x float16 M,K; w float16 K,N; b float16 N; y float16 M,N out";
@@ -382,7 +377,7 @@ static void test_products(void **state)
         {nt, "F.linear(x, w, b)", "gemm_nt", "(v + float(e.v2[n]))"},
         {"x float16 Z,M,K; w float16 Z,N,K; y float16 Z,M,N out",
          "torch.bmm(x, w.transpose(1, 2)) * 2", "gemm_nt", "(v * 2.f)"},
-        /* Sizes and scalars are members of the epilogue's parameter `e`. */
+        /* sizes and scalars are members of the epilogue's parameter `e` */
         {"q float16 B,S,D; k float16 B,T,D; y float16 B,S,T out", "q @ k.mT / math.sqrt(D)",
          "gemm_nt", "(v / sqrtf(float(e.v2)))"},
         {"q float16 B,S,D; k float16 B,T,D; y float16 B,S,T out", "q @ k.mT / (D - 1)", "gemm_nt",
@@ -421,7 +416,7 @@ static void test_products(void **state)
                   "x float16 K,M; w float16 K,N; y float16 M,N out", "gemm_tn");
 }
 
-/* The templates for float32 take either operand transposed. */
+/* Either operand may be transposed. */
 static void test_products_of_float32(void **state)
 {
     static const struct {
@@ -474,8 +469,7 @@ static void test_products_with_one_matrix(void **state)
                   "x float32 B,1,M,K; w float32 1,H,K,N; y float32 B,H,M,N out", "not matrices");
 }
 
-/* Without a batch in the second operand, several axes are rows, columns or terms. `sizes` are those
- * of the result's tensor, as the template sees it. */
+/* Several axes can be rows, columns or terms. `sizes` is the result's shape in the template. */
 static void test_products_of_views(void **state)
 {
     static const struct {
@@ -506,7 +500,7 @@ static void test_products_of_views(void **state)
         {"x float32 A,M,K; w float32 K,N; y float32 M,A,N out", "x.transpose(0, 1) @ w"},
         {"x float32 M,K,L; w float32 L,K,N; y float32 M,N out",
          "torch.einsum('mkl,lkn->mn',,x,,w)"},
-        /* One value of b for each n, but then n is two axes. */
+        /* b has one value for each n, but n is two axes */
         {"x float32 M,K; w float32 K,D*H; b float32 H; y float32 M,D,H out",
          "(x @ w).view(M, D, H) + b"},
         {"x float32 1,K; w float32 K,N; b float32 M,1; y float32 M,N out", "x @ w + b"},
@@ -526,8 +520,8 @@ static void test_products_of_views(void **state)
         must_not_find(*state, "gemm_f32", bad[i].text, bad[i].spec, "");
 }
 
-/* An epilogue may use the indices of rows and columns. If it ignores the product in part of the
- * elements, the matcher says which are left. */
+/* An epilogue may use the indices of rows and columns. If it ignores the product in some elements,
+ * the matcher finds out which diagonals remain. */
 static void test_masked_products(void **state)
 {
     static const char square[] = "x float32 N,N; w float32 N,N; y float32 N,N out";
@@ -552,12 +546,11 @@ static void test_masked_products(void **state)
         assert_string_equal(rig_text(&f.b, "keep_to"), good[i].to);
         look_away(&f);
     }
-    /* m counts the rows of all matrices there, not those of one. */
+    /* here m counts the rows of all matrices */
     must_not_find(*state, "gemm_f32", "torch.triu(x @ w)",
                   "x float32 B,M,K; w float32 K,N; y float32 B,M,N out", "");
 }
 
-/* The settings to begin with follow the sizes of the timed shape. */
 static void test_guesses_for_products(void **state)
 {
     static const struct {
@@ -572,7 +565,7 @@ static void test_guesses_for_products(void **state)
          "split", 1},
         {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 128, 128, 512,
          "split", 1},
-        /* Rows that are no multiples of 16 bytes are copied; so is one of two operands by K. */
+        /* rows that are not multiples of 16 bytes are copied */
         {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 4096, 4096, 4097,
          "pack", 1},
         {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 4096, 4097, 4096,
@@ -610,7 +603,6 @@ static void test_guesses_for_products(void **state)
     }
 }
 
-/* A matrix of one column or row is a vector. */
 static void test_matrix_and_vector(void **state)
 {
     static const struct {
@@ -681,17 +673,17 @@ static void test_permutations(void **state)
     }
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         must_not_find(*state, "transpose", bad[i], "x float32 A,A,A; y float32 A,A,A out", "");
-    /* Two permutations that cancel each other are no permutation. */
+    /* two permutations that cancel each other */
     must_write("x.mT.mT", "x float32 A,B,C; y float32 A,B,C out", "v0", DT_F32);
     must_not_find(*state, "transpose", "x.mT.mT", "x float32 A,B,C; y float32 A,B,C out",
                   "more than a permutation");
 }
 
-/* If an input is only used with additional axes of size 1, matching sees it with these axes. */
+/* An input that is only used with additional axes of size 1 is seen with these axes. */
 static void test_views(void **state)
 {
     static const struct {
-        const char *torch, *spec, *shape; /* the shape with which matching sees w */
+        const char *torch, *spec, *shape; /* as matching sees w */
     } cases[] = {
         {"x * w.view(1, -1, 1)", "x float32 A,C,B; w float32 C; y float32 A,C,B out", "1,C,1"},
         {"x * w[:, None]", "x float32 C,B; w float32 C; y float32 C,B out", "C,1"},
@@ -723,7 +715,7 @@ static void test_views(void **state)
     }
 }
 
-/* Each value is visited once, however many paths lead to it. */
+/* Each value is visited once, even if many paths lead to it. */
 static void test_bounds(void **state)
 {
     const struct playbook_shelf *shelf = *state;

@@ -1,6 +1,6 @@
 /*
- * Playbooks: which template the built-in author takes for products and convolutions, and into which
- * launches it cuts larger graphs.
+ * Playbooks: which templates the built-in author takes for products and convolutions, and how it
+ * splits larger graphs into launches.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,7 @@
 #include "playbook/playbook.h"
 #include "playbook_rig.h"
 
-/* A template learns whether the task allows TF32. On Hopper the first template for a product of
- * float32 matrices uses tensor cores. */
+/* The template learns whether the task allows TF32. */
 static void test_products_of_float32(void **state)
 {
     struct fixture *f = *state;
@@ -44,12 +43,11 @@ static void test_products_of_float32(void **state)
     json_decref(task);
 }
 
-/* The dense template takes every convolution that is not depthwise, and begins with tiles that suit
- * the largest timed shape. */
+/* The template's first tiles suit the largest timed shape. */
 static void test_convolutions(void **state)
 {
     static const struct {
-        const char *torch, *tensors, *want; /* in the kernel; or the reason, after a '!' */
+        const char *torch, *tensors, *want; /* text of the kernel; after '!', of the reason */
     } cases[] = {
         {"F.relu(F.conv2d(x, w, b, stride=2, padding=(1, 0), dilation=3))",
          "x float32 N,C,H,W; w float32 O,C,3,5; b float32 O; y float32 N,O,(H-5)/2+1,(W-13)/2+1 "
@@ -101,13 +99,11 @@ static void test_convolutions(void **state)
     }
 }
 
-/* The template for Hopper takes convolutions that may use TF32 and whose window leaves room in
- * shared memory. It knows how far taps reach: a stride divides the input into kinds, and the
- * columns of a transposed convolution serve all phases. */
+/* This template needs TF32, and room for the window in shared memory. */
 static void test_convolutions_on_hopper(void **state)
 {
     static const struct {
-        const char *torch, *tensors, *want; /* in the kernel; or the reason, after a '!' */
+        const char *torch, *tensors, *want; /* text of the kernel; after '!', of the reason */
         bool tf32;
     } cases[] = {
         {"F.conv2d(x, w)", "x float32 N,C,H,W; w float32 O,C,3,5; y float32 N,O,H-2,W-4 out",
@@ -138,7 +134,7 @@ static void test_convolutions_on_hopper(void **state)
         if (fits) {
             struct pb_point p = playbook_start(pb, &b);
             assert_true(playbook_allows(pb, &b, &p));
-            p.at[6] = 4; /* more stages of the input, more stages of weights: too much */
+            p.at[6] = 4; /* more stages do not fit */
             p.at[7] = 15;
             assert_false(playbook_allows(pb, &b, &p));
             p = playbook_start(pb, &b);
@@ -153,8 +149,7 @@ static void test_convolutions_on_hopper(void **state)
     }
 }
 
-/* Convolutions may use TF32 if the task allows it for convolutions; products may not. A convolution
- * beside other work is a launch of the template in the generated file. */
+/* Here TF32 is allowed for convolutions, but not for products. */
 static void test_convolution_in_a_graph(void **state)
 {
     struct fixture *f = *state;
@@ -177,7 +172,7 @@ static void test_convolution_in_a_graph(void **state)
     strbuf_release(&out);
 }
 
-/* Writes a kernel from the graph of the task, for sm_90, and releases the task. */
+/* For sm_90. Releases the task. */
 static void generated(struct fixture *f, json_t *task, struct strbuf *out)
 {
     struct pb_binding b;
@@ -193,8 +188,8 @@ static void generated(struct fixture *f, json_t *task, struct strbuf *out)
     strbuf_release(&why);
 }
 
-/* A mean moves into the convolution before it. The sums that it multiplies are not rounded to TF32,
- * although the task allows TF32. */
+/* A mean moves into the convolution before it. Its sums are not rounded to TF32, although TF32 is
+ * allowed. */
 static void test_convolution_of_sums(void **state)
 {
     struct fixture *f = *state;
@@ -208,7 +203,7 @@ static void test_convolution_of_sums(void **state)
     strbuf_release(&out);
 }
 
-/* Counts the launches of kernels whose names contain `part`, and those that do not. */
+/* Counts the launches of kernels whose names contain `part`, and all others. */
 static void count_launches(const char *source, const char *part, int *with, int *without)
 {
     const char *at = strstr(source, "/* hone-plan"), *end = strstr(at, "*/");
@@ -224,7 +219,6 @@ static void count_launches(const char *source, const char *part, int *with, int 
     json_decref(plan);
 }
 
-/* Writes the kernel of an expression, and counts the launches of templates and the others. */
 static void launches_of(struct fixture *f, const char *torch, const char *tensors,
                         struct strbuf *out, int *templates, int *others)
 {
@@ -232,9 +226,8 @@ static void launches_of(struct fixture *f, const char *torch, const char *tensor
     count_launches(out->buf, "::", templates, others);
 }
 
-/* A product of float32 matrices beside other work is a launch of a template. The elementwise work
- * on it is done there. Products with the same code share it. A tensor map of a workspace names its
- * dtype. Products with a vector are generated. */
+/* The template also does elementwise work. Equal products share code. Products with a vector are
+ * generated. */
 static void test_products_in_a_graph(void **state)
 {
     static const struct {
@@ -250,12 +243,12 @@ static void test_products_in_a_graph(void **state)
         {"torch.softmax(x @ w, -1) @ u",
          "x float32 M,K; w float32 K,N; u float32 N,O; y float32 M,O out", 32, 2, 2, "c0::gemm"},
         {"(x @ w).amax(-1)", "x float32 M,400; w float32 400,N; y float32 M out", 15, 2, 1,
-         "\"1024*min(400, 32)\""}, /* a block cannot have 400 KiB, even where it is not launched */
+         "\"1024*min(400, 32)\""}, /* a block cannot have 400 KiB */
         {"(F.silu(x @ w) * (x @ u)).amax(-1)",
          "x float32 M,K; w float32 K,N; u float32 K,N; y float32 M out", 30, 2, 2, "c15::gemm"},
         {"(x @ w).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 15, 2, 1,
          "\"tensor\": \"c0_packA\""}, /* a workspace of the template */
-        /* Products of 16-bit floats are made in float32, by one TF32 product. */
+        /* products of 16-bit floats use one TF32 product */
         {"(x @ w.mT).amax(-1)", "x float16 M,K; w float16 N,K; y float16 M out", 19, 2, 2,
          "kProducts = 1 ? 1 : 3"},
         {"F.scaled_dot_product_attention(q, k, v)",
@@ -283,15 +276,12 @@ static void test_products_in_a_graph(void **state)
     }
 }
 
-/* Mean and variance need one pass over the elements: one launch makes the parts of both, and one
- * launch combines them. So do the maximum and the sum of a softmax, and sums that read the same
- * input. A template does the elementwise work at the end. A loop over neighbouring axes has no
- * divisions. */
+/* A loop over neighbouring axes has no divisions. */
 static void test_reductions_in_one_launch(void **state)
 {
     static const struct {
         const char *torch, *tensors;
-        int launches; /* with those for wide indices */
+        int launches; /* includes launches for wide indices */
         const char *want;
     } cases[] = {
         {"(x - x.mean((0, 2), True)) * torch.rsqrt(x.var((0, 2), correction=0, keepdim=True) + "
@@ -317,8 +307,7 @@ static void test_reductions_in_one_launch(void **state)
     }
 }
 
-/* If a template fits all the work after a product, it replaces the launches for the sums and
- * extremes in between. */
+/* One template may do all the work after a product. */
 static void test_work_after_products(void **state)
 {
     static const struct {
@@ -343,7 +332,7 @@ static void test_work_after_products(void **state)
     }
 }
 
-/* Windows side by side read each element once, so elementwise work before them is not stored. A
+/* Windows that do not overlap read each element once, so the work before them is not stored. A
  * maximum of few elements is computed where it is read. */
 static void test_work_before_windows(void **state)
 {

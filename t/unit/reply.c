@@ -48,13 +48,13 @@ static void test_extract(void **state)
         {"<<<<<<< SEARCH\n__global__ kernel\n=======\nx\n>>>>>>> REPLACE\n", NULL,
          "differs at line 7 of the file: the file has `__global__ k`, line 1 of SEARCH has "
          "`__global__ kernel`"},
-        /* the first lines fit */
+        /* the first lines match */
         {"<<<<<<< SEARCH\nint b;\nint a;\nint z;\n=======\nx\n>>>>>>> REPLACE\n", NULL,
          "at line 7 of the file: the file has `__global__ k`, line 3 of SEARCH has `int z;`"},
         {"<<<<<<< SEARCH\n  int b;\n=======\nx\n>>>>>>> REPLACE\n", NULL,
          "line 5 of the file in white space alone: the file has `int b;`, line 1 of SEARCH has "
          "`  int b;`"},
-        /* lines are numbered as in the file before all edits */
+        /* line numbers are those before all edits */
         {"<<<<<<< SEARCH\nint b;\n=======\nint b;\nint c;\n>>>>>>> REPLACE\n"
          "<<<<<<< SEARCH\n__global__ kernel\n=======\nx\n>>>>>>> REPLACE\n",
          NULL,
@@ -112,8 +112,6 @@ static bool check(const char *plan, const char *after, struct strbuf *why)
     return ok;
 }
 
-/* A move is cut to the length of its field, and never ends with half a character. */
-
 /* A reply is divided at its MOVE lines, but not at those in files and in edits. */
 static void test_several_moves(void **state)
 {
@@ -143,6 +141,7 @@ static void test_several_moves(void **state)
     }
 }
 
+/* A move is cut to the length of its field, but not inside a character. */
 static void test_move_is_text(void **state)
 {
     for (size_t shift = 0; shift < 4; shift++) {
@@ -159,7 +158,7 @@ static void test_move_is_text(void **state)
     }
 }
 
-/* The last line of a file that does not end in a newline can be edited, too. */
+/* A last line without a newline can be edited too. */
 static void test_last_line(void **state)
 {
     static const char reply[] = "<<<<<<< SEARCH\nend\n=======\nEND\n>>>>>>> REPLACE\n";
@@ -174,7 +173,7 @@ static void test_last_line(void **state)
     extract_release(&x);
 }
 
-/* Replies made to take long, or to be too large: each gets its reason within seconds. */
+/* Slow or oversized replies get their reason within seconds. */
 static void test_huge_replies(void **state)
 {
     struct strbuf source = STRBUF_INIT(1 << 20), reply = STRBUF_INIT(8 << 20);
@@ -239,15 +238,16 @@ static void test_anchors(void **state)
     assert_false(check("ANCHOR         \n2: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
     assert_non_null(strstr(why.buf, "no anchor"));
     assert_false(check("no anchors\n", six, &why));
-    /* A brace added at line 3 is the same change as a brace added at line 4. */
+    /* A brace added at line 3 is the same change as one at line 4. */
     assert_true(check("ANCHOR 4-4: x\n", "one\ntwo\n}\n}\n}\nfive\nsix\n", &why));
     assert_true(check("ANCHOR 3-3: x\n", "one\ntwo\n}\nfive\nsix\n", &why));
-    /* quoted lines: each end of a place, or one of them, occurs once */
+    /* quoted lines; at least one end of a place occurs only once */
     assert_true(check("ANCHOR `two`: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
     assert_true(check("- ANCHOR `one` to `two`: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
     assert_true(check("ANCHOR `two` to `}`: x\n", "one\nTWO\n}}\n}\nfive\nsix\n", &why));
     assert_true(check("ANCHOR `}` to `five`: x\n", "one\ntwo\n}\n}}\nFIVE\nsix\n", &why));
-    assert_true(check("ANCHOR `ive`: x\n", "one\ntwo\n}\n}\nFIVE\nsix\n", &why)); /* a part */
+    assert_true(check("ANCHOR `ive`: x\n", "one\ntwo\n}\n}\nFIVE\nsix\n", &why)); /* part of a
+                                                                                   * line */
     strbuf_clear(&why);
     assert_false(check("ANCHOR `}`: x\n", "one\ntwo\n}}\n}\nfive\nsix\n", &why));
     assert_non_null(strstr(why.buf, "2 lines `}`"));
@@ -255,7 +255,7 @@ static void test_anchors(void **state)
     assert_non_null(strstr(why.buf, "no line `seven`"));
     assert_false(check("ANCHOR `six` to `one`: x\n", six, &why));
     assert_false(check("ANCHOR `six: x\n", six, &why));
-    /* the marked form */
+    /* places that markers enclose */
     const char *marked =
         "```\none\n<<<IMPROVE BEGINS: do it>>>\ntwo\n}\n<<<IMPROVE ENDS>>>\n}\nfive\nsix\n```\n";
     assert_true(check(marked, "one\nTWO\n}}\n}\nfive\nsix\n", &why));
@@ -264,8 +264,7 @@ static void test_anchors(void **state)
     strbuf_release(&why);
 }
 
-/* A tester's reply may contain anything. Shapes that the loader accepts are used. The others are
- * left out, and the notes name them. */
+/* Shapes that the loader accepts are used. The notes name all others. */
 static void test_tester(void **state)
 {
     static const struct {
@@ -294,7 +293,7 @@ static void test_tester(void **state)
         task_free(x);
         strbuf_release(&notes);
     }
-    /* Braces that nest for a megabyte, and cases without end, are looked at in seconds. */
+    /* Braces that nest for a megabyte, and a megabyte of cases, take only seconds. */
     struct strbuf deep = STRBUF_INIT(4 << 20), many = STRBUF_INIT(4 << 20);
     struct strbuf notes = STRBUF_INIT(16 << 10);
     while (deep.len < 1 << 20)
@@ -353,7 +352,7 @@ static void test_linediff(void **state)
     }
 }
 
-/* Reads a template with the shared parts that it names. */
+/* Reads a template and the shared parts that it names. */
 static void add_template(const char *text, size_t len, struct strbuf *out)
 {
     strbuf_add(out, text, len);
@@ -367,9 +366,7 @@ static void add_template(const char *text, size_t len, struct strbuf *out)
     }
 }
 
-/* Kernels of the built-in author must not be refused: templates count as CuTe. Four kinds of
- * kernels are plain CUDA, which a run of the built-in author accepts: those that are written from a
- * graph, products and convolutions in TF32 parts, pooling, and fused attention. */
+/* Templates of the built-in author must count as CuTe. The loop skips those that are plain CUDA. */
 static void test_playbooks_are_cute(void **state)
 {
     size_t n = 0;
@@ -434,7 +431,7 @@ static void test_fold(void **state)
     strbuf_release(&out);
 }
 
-/* Every template renders when its slots are filled, and not when one is missing. */
+/* A template renders only if all its slots are filled, and no others. */
 static void test_templates(void **state)
 {
     struct err err = ERR_INIT;

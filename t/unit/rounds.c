@@ -1,6 +1,5 @@
 /*
- * The worker's adaptive timing: in which order contenders are called, which calls are verified, how
- * many contexts there are.
+ * The worker's adaptive timing: the order of calls, which calls are verified, and timing processes.
  */
 #include "run_rig.h"
 
@@ -28,7 +27,7 @@ static void rounds_interleave_and_verify_a_sample(void **state)
     teardown(&b);
 }
 
-/* With a warm L2, the worker reads both buffers before each timed call, and flushes nothing. */
+/* With a warm L2, the worker reads both buffers before each timed call. */
 static void a_warm_l2_is_read_into(void **state)
 {
     (void)state;
@@ -49,8 +48,7 @@ static void a_warm_l2_is_read_into(void **state)
     assert_int_equal(hashes[1] - hashes[0], 20 * 2);
 }
 
-/* A kernel that, depending on the data, is wrong and fast in most calls, and right and slow in the
- * others. The fast calls are verified. */
+/* The data decides whether the kernel is wrong and fast, or right and slow. */
 static void the_fast_calls_are_verified(void **state)
 {
     (void)state;
@@ -77,8 +75,7 @@ static void the_fast_calls_are_verified(void **state)
     }
 }
 
-/* Large outputs of timed calls stay on the device, where no kernel can reach them, and are verified
- * like others. Those of other calls, and those for which the device has no room, go to the host. */
+/* No kernel can reach the outputs there. If the device has no room, they go to the host. */
 static void large_outputs_stay_on_the_device(void **state)
 {
     (void)state;
@@ -108,8 +105,7 @@ static void large_outputs_stay_on_the_device(void **state)
     fake_hide_from = 0;
 }
 
-/* Candidate and baseline get the same data, the baseline one round later. The kernel's time depends
- * on the data. */
+/* The baseline gets the candidate's data one round later. The kernel's time depends on the data. */
 static void all_programs_get_the_same_data(void **state)
 {
     (void)state;
@@ -149,7 +145,7 @@ static void timed_modules_stay_and_change_places(void **state)
     assert_string_equal(last->order, "cbbccb"); /* three blocks of seven rounds */
     teardown(&b);
 
-    fake_sealed = false; /* the module may keep state: it is loaded afresh for every call */
+    fake_sealed = false; /* the module may keep state: it is loaded for every call */
     setup(&b, "good");
     b.c.ncalls = 0;
     b.c.timing = (struct job_timing){21, 21, 0, 0, 77, false};
@@ -159,7 +155,7 @@ static void timed_modules_stay_and_change_places(void **state)
     teardown(&b);
 }
 
-/* A baseline whose call takes over 50 ms is timed once; the candidate goes on. */
+/* A baseline is slow if a call takes over 50 ms. */
 static void slow_baselines_are_timed_once(void **state)
 {
     (void)state;
@@ -178,8 +174,7 @@ static void slow_baselines_are_timed_once(void **state)
     teardown(&b);
 }
 
-/* Even if the time is spent, for example because PyTorch compiles, a short kernel gets min_calls
- * calls. */
+/* Even if the time is spent, a short kernel gets min_calls calls. */
 static void a_spent_budget_leaves_enough_calls(void **state)
 {
     (void)state;
@@ -193,7 +188,7 @@ static void a_spent_budget_leaves_enough_calls(void **state)
     teardown(&b);
 }
 
-/* A job of 7 rounds of candidate and baseline, in three timing processes. */
+/* 7 rounds of candidate and baseline, in three timing processes. */
 static void run_timing_processes(struct bench *b, const char *kernel)
 {
     setup(b, kernel);
@@ -204,7 +199,7 @@ static void run_timing_processes(struct bench *b, const char *kernel)
     b->job.limits.measure_ns = 1000000000;
 }
 
-/* How many timed calls of each program came from this process, and from others. */
+/* Counts the timed calls in this process, and in others. */
 static void count_calls(const struct bench *b, unsigned here[2], unsigned again[2])
 {
     const struct result_case *c = &b->res.cases[0];
@@ -214,7 +209,6 @@ static void count_calls(const struct bench *b, unsigned here[2], unsigned again[
             (c->calls[i].time_ns >= 1000 ? here : again)[c->calls[i].program]++;
 }
 
-/* A short kernel is timed as often in two further processes, and verified there too. */
 static void short_kernels_are_timed_in_other_processes(void **state)
 {
     (void)state;
@@ -235,7 +229,7 @@ static void short_kernels_are_timed_in_other_processes(void **state)
     teardown(&b);
 }
 
-/* A fault of the candidate in a further process counts; the loss of that process does not. */
+/* A fault of the candidate counts. The loss of a further process does not. */
 static void a_further_process_may_fail(void **state)
 {
     (void)state;

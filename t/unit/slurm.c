@@ -1,6 +1,6 @@
 /*
- * Workers as jobs of Slurm. t/fake/slurm plays sbatch, squeue and scancel, with a fault each time.
- * The worker is a shell script that follows the spool's protocol and computes nothing.
+ * Workers as jobs of Slurm. t/fake/slurm plays sbatch, squeue and scancel, with one fault in each
+ * play. The worker is a shell script that computes nothing.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 #include "sys/file.h"
 
 static struct temp_dir dir;
-static char *base; /* of the spools */
+static char *base; /* directory of the spools */
 static char *fake; /* FAKE_SLURM of this play */
 
 static const char worker[] =
@@ -95,7 +95,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Each play has a folder of its own. The slurmd of the last one ends when its folder goes. */
+/* The slurmd of a play ends when its folder is removed. */
 static void set_play(const char *play)
 {
     static unsigned number;
@@ -132,7 +132,7 @@ static struct sched *open_slurm(const char *more)
     return s;
 }
 
-/* Runs bundles through one play. `says` is part of the error, or NULL if all bundles must end. */
+/* `says` is part of the error, or NULL if all bundles must end. */
 static void run_play(const char *play, unsigned bundles, const char *says)
 {
     struct err err = ERR_INIT;
@@ -161,7 +161,6 @@ static void run_play(const char *play, unsigned bundles, const char *says)
     sched_close(s);
     if (says ? rc >= 0 || !strstr(err.msg, says) : done != bundles)
         fail_msg("%s: %u of %u bundles: %s", play, done, bundles, err.msg);
-    /* Nothing of ours is left: no job, no directory. */
     char *jobs = xasprintf("%s/job", fake);
     if (count(jobs) || count(base))
         fail_msg("%s: %zu jobs and %zu directories are left", play, count(jobs), count(base));
@@ -172,16 +171,16 @@ static void plays(void **state)
 {
     (void)state;
     static const char *const list[] = {
-        "good",           /* all goes well */
+        "good",
         "banner",         /* sbatch greets before it answers */
         "other_output",   /* sbatch ignores --parsable */
-        "lost_reply",     /* the job exists, and sbatch says that it failed */
+        "lost_reply",     /* the job exists, but sbatch says that it failed */
         "refuses_twice",  /* sbatch fails for a while */
         "silent_failure", /* sbatch fails and says nothing */
         "killed",         /* sbatch dies */
         "slow_sbatch",
-        "fewer",               /* a smaller array than was asked for */
-        "limit",               /* the first jobs are taken, no others */
+        "fewer",               /* a smaller array than requested */
+        "limit",               /* only the first jobs are accepted */
         "pending_long",        /* jobs wait before they run */
         "never_starts",        /* all but one wait for ever */
         "dies_at_once",        /* the first jobs end before they begin */
@@ -193,10 +192,10 @@ static void plays(void **state)
         "odd_states",    /* COMPLETING */
         "preempted",     /* a worker is told to go */
         "node_lost",     /* a worker dies with its bundle */
-        "one_each",      /* every worker leaves after one bundle, as at a time limit */
+        "one_each",      /* every worker leaves after one bundle */
         "scancel_fails", /* twice */
     };
-    /* `make test` plays every fifth; see t/README.md. */
+    /* t/README.md explains the tiers */
     const char *tier = getenv("TIER");
     for (size_t i = 0; i < ARRAY_LEN(list); i++)
         if (!tier || str_eq(tier, "all") || str_eq(tier, i % 5 ? "rest" : "quick"))
@@ -211,7 +210,7 @@ static void a_cluster_that_cannot_work_is_reported(void **state)
     run_play("no_controller", 1, "error: Unable to contact slurm controller");
 }
 
-/* squeue works once, then never again, and no job runs. This takes 18 seconds. */
+/* This takes 18 seconds. */
 static void a_squeue_that_breaks_is_reported(void **state)
 {
     (void)state;
@@ -235,8 +234,7 @@ static void what_sbatch_gets(void **state)
     free(path);
 }
 
-/* Slurm takes no job, and every other listing of the spool fails. A failed listing does not mean
- * that bundles have finished, so the failures count and the campaign ends. */
+/* Slurm takes no job, and every other listing of the spool fails. */
 static void a_failed_listing_finishes_no_bundle(void **state)
 {
     (void)state;
@@ -266,7 +264,6 @@ static void a_failed_listing_finishes_no_bundle(void **state)
     free(away);
 }
 
-/* A `hone` that was killed leaves its directory and its jobs; the next one ends them. */
 static void the_next_run_sweeps(void **state)
 {
     (void)state;
@@ -287,7 +284,7 @@ static void the_next_run_sweeps(void **state)
     assert_true(count(jobs) > 0);
     struct sched *s = open_slurm("idle=60");
     assert_int_equal(count(jobs), 0);
-    assert_int_equal(count(base), 1); /* its own */
+    assert_int_equal(count(base), 1); /* its own directory */
     sched_close(s);
     assert_int_equal(count(base), 0);
     free(jobs);

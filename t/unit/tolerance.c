@@ -1,6 +1,6 @@
 /*
- * Tolerances in sigmas (docs/tolerance.md): tolerance_prove() over tasks, and over expressions that
- * the model could get wrong. A task in which rounding decides too much is refused.
+ * Tolerances in sigmas (docs/tolerance.md): tolerance_prove() on tasks, and on expressions that the
+ * model of rounding errors could get wrong.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -40,7 +40,7 @@ static struct task *load(const char *name)
     return t;
 }
 
-/* A task of one expression over x[R, C], y[R, C] and w[C]. The reference is not used. */
+/* A task of one expression over x[R, C], y[R, C] and w[C, C]. The reference is not used. */
 static struct task *task_of(const char *torch, const char *dtype, const char *shape,
                             const char *init, int rows, int columns)
 {
@@ -70,7 +70,6 @@ static struct task *task_of(const char *torch, const char *dtype, const char *sh
     return t;
 }
 
-/* Proves the task at its first smoke shapes. */
 static int prove_as(const struct task *t, bool tf32, size_t most, struct tolerance_report *r,
                     struct err *err)
 {
@@ -118,7 +117,6 @@ static bool is_quick(void)
     return tier && str_eq(tier, "quick");
 }
 
-/* TIER=quick takes only the first few. */
 static void tasks(void **state)
 {
     static const char *const names[] = {"layernorm",
@@ -200,7 +198,7 @@ static void expressions(void **state)
     }
 }
 
-/* Sums over rows, columns or all elements of a product, whose errors may be one-sided. */
+/* The errors of a product's elements may all have one sign. */
 static void sums_of_products(void **state)
 {
     static const struct {
@@ -235,11 +233,10 @@ static void tf32(void **state)
     task_free(t);
 }
 
-/* The rows of a product share the errors of the weight's roundings, and later sums add them up. If
- * a product has two terms, their drawn errors must not cancel in any of the 400 columns. In the
- * last graph a maximum is taken between the product and the mean, and the weights lie just above a
- * power of two, so that random rounding is as far off as it can be. In some of the 760 columns all
- * eight draws are near the truth by chance, and the tolerance must be large enough there too. */
+/* The rows of a product share the errors of the rounded weights, and later sums add them up. If a
+ * product has two terms, the drawn errors must not cancel in any of the 400 columns. The last graph
+ * makes random rounding as wrong as it can be. In some of its 760 columns all eight draws are near
+ * the truth by chance, and the tolerance must be large enough there too. */
 static void tf32_errors_in_sums(void **state)
 {
     static const struct {
@@ -263,8 +260,8 @@ static void tf32_errors_in_sums(void **state)
     }
 }
 
-/* Layers that are a product and a norm of eight elements. Each norm takes two of eight parts off
- * the errors. In TF32, the output has drawn errors. */
+/* Each layer is a product and a norm of eight elements. The norm removes a quarter of the
+ * errors. */
 static void deep_networks(void **state)
 {
     for (int tf32 = 0; tf32 < 2; tf32++) {
@@ -286,10 +283,8 @@ static void deep_networks(void **state)
     }
 }
 
-/* The model does not know that nearly all of h * 10 - h * 9 cancels, so each such layer makes the
- * variance 181 times as large as it should be. The mean makes h a stored product. Drawn errors
- * limit it in every layer: if they did so only at the output, the tolerance would be far too large.
- */
+/* The model does not know that h * 10 - h * 9 nearly cancels, so each layer makes the variance 181
+ * times too large. Drawn errors must limit it in every layer. */
 static void variances_are_limited_in_layers(void **state)
 {
     enum { LAYERS = 5 };
@@ -311,7 +306,6 @@ static void variances_are_limited_in_layers(void **state)
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-/* The most units that a phase of the SIGMA reference of `torch` has at the first workload. */
 static int64_t most_units(const struct task *t)
 {
     struct arena a = ARENA_INIT;
@@ -435,7 +429,7 @@ static void wrong_answers(void **state)
 
 /* ---- one-sided errors ------------------------------------------------------------------------ */
 
-/* v in float32, rounded towards zero. */
+/* Rounds to float32, towards zero. */
 static double cut_off(double v)
 {
     float f = (float)v;
@@ -452,8 +446,8 @@ static float to_tf32(float v)
     return x.f;
 }
 
-/* The sum of x[k] * w[k * stride] as a tensor core adds it up: three TF32 products, eight terms at
- * a time, cut off after each eight. After 32 terms the sum goes to a float32. */
+/* The sum of |x[k]| * w[k * stride] as a tensor core computes it, with three TF32 products. It cuts
+ * off low bits after eight terms, and adds to a float32 after 32. */
 static double tensor_core_sum(const float *x, const float *w, int n, int stride)
 {
     float sum = 0;
@@ -475,8 +469,8 @@ static double tensor_core_sum(const float *x, const float *w, int n, int stride)
     return (double)sum;
 }
 
-/* The largest error of the columns' means of x.abs() @ w, divided by the allowance. The means are
- * exact; the products have the errors of tensor cores, or also those of TF32. */
+/* The largest error of the columns' means of x.abs() @ w, divided by the allowance. Only the
+ * products have errors: those of tensor cores, and with `tf32` also those of TF32. */
 static double error_of_means(const struct task *t, bool tf32)
 {
     struct arena a = ARENA_INIT;
@@ -505,8 +499,8 @@ static double error_of_means(const struct task *t, bool tf32)
     return worst;
 }
 
-/* Tensor cores cut off the low bits of their sums. In a column of a product these errors have the
- * same sign for all rows, so a mean over the rows keeps them. */
+/* Tensor cores cut off low bits. In a column these errors have one sign, so a mean over the rows
+ * keeps them. */
 static void one_sided_errors(void **state)
 {
     static const char *const all[] = {"(x.abs() @ w).mean(0)", "(x.abs() @ w * 2).mean(0) / 2"};
@@ -520,7 +514,6 @@ static void one_sided_errors(void **state)
     }
 }
 
-/* Rounding decides more than 1% of the elements. */
 static void undecided(void **state)
 {
     struct task *t =

@@ -1,18 +1,17 @@
 /*
- * loader.c - the threads and the ring of slots behind loader.h. One mutex guards all of the loader.
- * Only the contents of a slot that a thread fills are not guarded: they belong to that thread.
+ * loader.c - the threads and the slots behind loader.h. One mutex guards the loader. Only the
+ * contents of a FILLING slot belong to the thread that fills it.
  *
  * A slot goes round:      FREE --thread--> FILLING --thread--> READY --loader_next--> TAKEN
  *                           ^                                                           |
  *                           +----------------------- loader_give_back ------------------+
  *
  * Invariants, whenever the mutex is free:
- *   1. A thread takes a free slot and the batch number `next` together. So the lowest batch that
- *      was not delivered yet has a slot or is the next to get one. Therefore delivery in order
- *      cannot deadlock.
- *   2. Threads take batch numbers only while `state` is RUNNING. loader_cancel and a failure end
- *      that state; slots that are FILLING then become FREE when their threads are done.
- *   3. `filling` counts the slots that are FILLING. loader_start waits until it is 0.
+ *   1. A thread takes a free slot and the batch number `next` together. So the lowest undelivered
+ *      batch has a slot or gets the next one, and delivery in order cannot deadlock.
+ *   2. Threads take batch numbers only while `state` is RUNNING. After loader_cancel or a failure,
+ *      FILLING slots become FREE when their threads are done.
+ *   3. `filling` counts the FILLING slots. loader_start waits until it is 0.
  */
 #include "gnn/load/loader.h"
 
@@ -31,7 +30,7 @@ enum slot_state { FREE, FILLING, READY, TAKEN };
 enum epoch_state { IDLE, RUNNING, CANCELLED, FAILED };
 
 struct slot {
-    struct gnn_batch batch; /* the first member, so that a batch's address is that of its slot */
+    struct gnn_batch batch; /* first, so that a batch has the address of its slot */
     enum slot_state state;
     struct batch_space space;
     struct pages feature;
@@ -43,18 +42,18 @@ struct loader {
     struct loader_options o;
     const struct dataset *data;
     pthread_mutex_t lock;
-    pthread_cond_t work, ready; /* threads wait for `work`, the consumer waits for `ready` */
+    pthread_cond_t work, ready; /* threads wait for `work`, the consumer for `ready` */
     struct slot *slots;
     pthread_t *threads;
-    int n_threads; /* how many threads run */
+    int n_threads;
     enum epoch_state state;
     bool quit;
-    atomic_bool cancel; /* tells samplers to end early; set if the state is not RUNNING */
+    atomic_bool cancel; /* tells samplers to end early */
     struct err failure;
     struct id_list ids;
     int64_t epoch, n_batches;
     int64_t next, deliver; /* the next batch to prepare, and the next one to deliver */
-    int64_t delivered;     /* how many batches of the epoch are delivered or were skipped */
+    int64_t delivered;     /* delivered or skipped batches of the epoch */
     int filling;
     struct loader_times times;
 };
@@ -68,8 +67,8 @@ static uint64_t thread_cpu_ns(void)
 
 /* ---- preparing one batch --------------------------------------------------------------------- */
 
-/* Writes this rank's seeds of a batch to `seed`, and returns how many there are. *position becomes
- * the position of the first seed in the epoch's list of nodes. */
+/* Writes this rank's seeds of a batch to `seed` and returns how many there are. *position is the
+ * first seed's place in the epoch's list. */
 static int64_t seeds_of(const struct loader *l, int64_t index, int32_t *seed, int64_t *position)
 {
     int64_t start = index * l->o.batch_size, all = MIN(l->o.batch_size, l->ids.n - start);
@@ -91,8 +90,8 @@ static size_t feature_row_bytes(const struct loader *l)
     return l->data->feature ? (size_t)m->feature_dim * gnn_type_bytes(m->feature_type) : 0;
 }
 
-/* If the options have `memory`, puts the batch into one piece of that memory. Sets b->feature and
- * b->label to the memory where slice() will write. */
+/* Sets b->feature and b->label to the memory for slice(). With `memory`, packs the batch into one
+ * piece of it. */
 static int place(struct loader *l, struct slot *s, struct err *err)
 {
     struct gnn_batch *b = &s->batch;
@@ -165,7 +164,7 @@ static struct slot *find_slot(struct loader *l, enum slot_state state)
     return NULL;
 }
 
-/* Waits until there is a batch to prepare and a free slot. Returns NULL if the thread must end. */
+/* Returns NULL if the thread must end. */
 static struct slot *take_work(struct loader *l, int64_t *index)
 {
     struct slot *s = NULL;
@@ -384,7 +383,6 @@ static bool all_taken(const struct loader *l)
     return true;
 }
 
-/* Sleeps until a batch is ready, but at most `ns` nanoseconds. */
 static void wait_ready(struct loader *l, uint64_t ns)
 {
     struct timespec t;

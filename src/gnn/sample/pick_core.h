@@ -1,17 +1,13 @@
 /*
- * pick_core.h - decides at random which neighbours of a node a hop takes. The code is in the common
- * subset of C17 and C++17, so that a GPU computes the same picks bit for bit.
+ * pick_core.h - decides at random which neighbours of a node a hop takes. The code is both C17 and
+ * C++17, so that a GPU computes the same picks bit for bit.
  *
- * A node has one slot for every neighbour that the hop takes. Every random word is a function of
- * (seed, epoch, batch, hop, node, slot, attempt): the seed is the key of Philox, and the other
- * values make its counter. Nothing is drawn from a shared stream, so picks depend neither on the
- * order in which nodes are sampled nor on threads, ranks or the device. An implementation on a GPU
- * can give each node a thread, or each slot a lane.
+ * A node has one slot for every neighbour that the hop takes. Philox makes every random word from
+ * (seed, epoch, batch, hop, node, slot, attempt). So picks do not depend on the order of nodes, or
+ * on threads, ranks and the device.
  *
- * A random number below n is the high half of word * n (Lemire). Let w be the number of bits of a
- * word. If the low half is below 2^w mod n, the word is rejected and the slot tries its next word.
- * So all numbers are exactly equally likely. The number of the attempt is part of the counter, so a
- * rejection in one slot does not change the numbers of the other slots.
+ * A random number below n is the high half of word * n (Lemire). A word has w bits. If the low half
+ * is below 2^w mod n, the slot tries its next word. So all numbers are equally likely.
  */
 #ifndef GNN_SAMPLE_PICK_CORE_H
 #define GNN_SAMPLE_PICK_CORE_H
@@ -21,11 +17,11 @@
 /* Selects the random words of one hop of one batch. */
 struct pick_key {
     uint64_t seed;
-    uint32_t epoch, batch, hop; /* hop below 16 */
+    uint32_t epoch, batch, hop; /* hop < 16 */
 };
 
 #define PICK_MAX_FANOUT 1024
-/* Half a random word is enough for a number below a limit of at most PICK_SMALL. */
+/* For limits up to this, half a random word is enough. */
 #define PICK_SMALL 512
 
 GEN_FN struct gen_block pick_words(const struct pick_key *k, uint32_t node, uint32_t block,
@@ -35,8 +31,8 @@ GEN_FN struct gen_block pick_words(const struct pick_key *k, uint32_t node, uint
                       (uint32_t)k->seed, (uint32_t)(k->seed >> 32));
 }
 
-/* Draws a slot's number again, after pick_numbers() rejected the first word. Each attempt takes a
- * whole word: word slot % 4 of block slot / 4. */
+/* Draws again, after pick_numbers() rejected the first word. Uses word slot % 4 of block slot /
+ * 4. */
 GEN_FN uint32_t pick_again(const struct pick_key *k, uint32_t node, uint32_t slot, uint32_t n)
 {
     for (uint32_t attempt = 1;; attempt++) {
@@ -47,10 +43,9 @@ GEN_FN uint32_t pick_again(const struct pick_key *k, uint32_t node, uint32_t slo
     }
 }
 
-/* Draws the numbers of slots 0..count-1: number i is below the limit first + i * step. `at` has
- * room for PICK_ROOM(count). If all limits are at most PICK_SMALL, half a word is enough for a
- * number, and a block of four words gives eight numbers. Then fewer than 1% of the numbers are
- * rejected. */
+/* Draws the numbers of slots 0..count-1: number i is below first + i * step. `at` has room for
+ * PICK_ROOM(count). With limits up to PICK_SMALL, a block of four words gives eight numbers, of
+ * which fewer than 1% are rejected. */
 GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first, uint32_t step,
                          uint32_t count, uint32_t *at)
 {
@@ -87,20 +82,16 @@ GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first
     }
 }
 
-/* How many elements `at` needs. It is a multiple of eight, because pick_numbers() writes four or
- * eight numbers at a time. */
+/* A multiple of eight, because pick_numbers() writes four or eight numbers at a time. */
 #define PICK_ROOM(fanout) (((fanout) + 7) / 8 * 8)
 
 /*
  * Floyd's algorithm: a uniform set of `fanout` positions below `degree` (fanout < degree). Slot i
- * draws one of the positions 0 .. degree - fanout + i. If an earlier slot has taken that position,
- * slot i takes position degree - fanout + i instead, which no earlier slot could draw. `at` has
- * room for PICK_ROOM(fanout).
+ * draws one of the positions 0 .. degree - fanout + i. If that is taken, it takes degree - fanout +
+ * i, which no earlier slot could draw. `at` has room for PICK_ROOM(fanout).
  *
- * The result depends on the random words alone, so each implementation may find out in its own way
- * whether a position is taken. Here, if the degree is at most 64, each position has a bit of its
- * own. For larger degrees there are 512 bits, and several positions share a bit. If the bit is 0,
- * the position is not taken. If the bit is 1, we search.
+ * A bit says whether a position is taken. Above degree 64, positions share 512 bits, and we search
+ * if the bit is 1.
  */
 GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)
@@ -128,17 +119,15 @@ GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degr
     }
 }
 
-/* Draws `fanout` independent positions below `degree` (> 0), so a position may come more than once.
- * `at` has room for PICK_ROOM(fanout). */
+/* Independent positions below `degree` (> 0). `at` has room for PICK_ROOM(fanout). */
 GEN_FN void pick_repeated(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)
 {
     pick_numbers(k, node, degree, 0, fanout, at);
 }
 
-/* Returns the random number of a neighbour, for LABOR-0: this method takes the neighbours of a node
- * that have the smallest numbers. All nodes of a hop that have the same neighbour see the same
- * number. */
+/* A neighbour's random number for LABOR-0, which takes the neighbours with the smallest numbers.
+ * All nodes of a hop see the same number. */
 GEN_FN uint32_t pick_variate(const struct pick_key *k, uint32_t neighbour)
 {
     return pick_words(k, neighbour, 0, 0xffffu).w[0];

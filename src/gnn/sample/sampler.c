@@ -8,11 +8,9 @@
  *     touch   read the table slot of each neighbour             one miss for each edge
  *     ids     look neighbours up in the table, number new ones  hits, thanks to the touch
  *
- * The table (id_table.h) holds the local id of each node of the batch. A miss is a read that misses
- * the caches. The misses of one pass do not depend on each other, and a pass does little else. So
- * the processor overlaps as many misses as it can. The pass `touch` uses plain reads. Prefetches
- * did not help: a Neoverse-N1 drops prefetch instructions when its queue of misses is full. The
- * cache lines of a block fit into the L1 cache.
+ * The table (id_table.h) holds the local id of each node of the batch. The cache misses of one pass
+ * are independent, so the processor overlaps them. The pass `touch` uses plain reads, because a
+ * Neoverse-N1 drops prefetches when too many misses are pending.
  */
 #include "gnn/sample/sampler.h"
 
@@ -24,14 +22,13 @@
 #include "base/util.h"
 
 enum {
-    BLOCK_TARGETS = 256,  /* targets of a block */
-    BLOCK_EDGES = 512,    /* when so many edges are picked, the passes after `picks` run */
+    BLOCK_TARGETS = 256,
+    BLOCK_EDGES = 512,    /* with so many edges, the passes after `picks` run */
     MAX_EDGES = INT32_MAX /* most edges of a hop, because row offsets are int32 */
 };
 
-/* The targets of one block, and the edges that were picked for them. */
 struct sample_block {
-    int64_t start[BLOCK_TARGETS]; /* where each target's neighbours begin */
+    int64_t start[BLOCK_TARGETS];
     uint32_t degree[BLOCK_TARGETS];
     int64_t edge[BLOCK_EDGES + PICK_ROOM(PICK_MAX_FANOUT)]; /* indices into graph->neighbour */
 };
@@ -170,11 +167,11 @@ static int by_position(const void *a, const void *b)
 static int by_value(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x < y) - (x > y); /* largest first: a sorted array is a heap */
+    return (x < y) - (x > y); /* a sorted array is a heap */
 }
 
-/* Picks the k neighbours with the smallest random numbers (pick_variate), in the order of their
- * positions. If two numbers are equal, the one at the smaller position counts as smaller. */
+/* Picks the k neighbours with the smallest pick_variate(). Among equal numbers, the smaller
+ * position wins. */
 static void pick_labor(struct sampler *s, const struct pick_key *key, int64_t start,
                        uint32_t degree, uint32_t k, int64_t *edge)
 {
@@ -195,8 +192,7 @@ static void pick_labor(struct sampler *s, const struct pick_key *key, int64_t st
         edge[i] = start + (uint32_t)s->heap[i];
 }
 
-/* Chooses the edges of a target. Writes their indices to `edge` and returns how many there are. The
- * caller makes sure that `edge` has room. Targets with FANOUT_ALL never come here. */
+/* Writes the indices of a target's edges and returns how many there are. Not for FANOUT_ALL. */
 static uint32_t pick(struct sampler *s, const struct pick_key *key, int32_t node, int64_t start,
                      uint32_t degree, uint32_t fanout, int64_t *edge)
 {
@@ -220,10 +216,10 @@ static uint32_t pick(struct sampler *s, const struct pick_key *key, int32_t node
 
 /* ---- a hop ----------------------------------------------------------------------------------- */
 
-/* The state of a hop. So far the batch has `nodes` nodes and the hop has `edges` edges. */
+/* `nodes` and `edges` count the nodes of the batch and the edges of the hop so far. */
 struct hop {
     int32_t *node, *row, *col;
-    int32_t *degree; /* degree of each target in the graph */
+    int32_t *degree;
     int64_t nodes, edges, max_edges;
     struct pick_key key;
     int32_t fanout;
@@ -237,27 +233,27 @@ static int too_large(const struct hop *p, struct err *err)
                    p->key.hop, p->key.batch, MAX_EDGES);
 }
 
-/* The passes `touch` and `ids`: col[from..edges-1] holds global ids, which become local ids. */
+/* The passes `touch` and `ids`: turns the global ids in col[from..edges-1] into local ids. */
 static int number_edges(struct sampler *s, struct hop *p, int64_t from, struct err *err)
 {
     if (id_table_reserve(&s->ids, p->node, p->nodes, p->nodes + (p->edges - from), err) < 0)
         return -1;
     int32_t *col = p->col, *node = p->node, next = (int32_t)p->nodes;
-    uint64_t touched = 0; /* the pass `touch`; the asm keeps the compiler from removing the reads */
+    uint64_t touched = 0; /* the asm keeps the compiler from removing the reads */
     for (int64_t e = from; s->o.mode != SAMPLE_PLAIN && e < p->edges; e++)
         touched |= s->ids.entry[id_slot(&s->ids, col[e])];
     __asm__ volatile("" : : "r"(touched));
     for (int64_t e = from; e < p->edges; e++) {
         int32_t v = col[e], id = id_find(&s->ids, v, next);
         col[e] = id;
-        node[next] = v; /* if v is not new, the next new node overwrites this element */
+        node[next] = v; /* if v is not new, the next new node overwrites this */
         next += id == next;
     }
     p->nodes = next;
     return 0;
 }
 
-/* The passes `loads`, `touch` and `ids` for the n edges in s->block. */
+/* The passes `loads`, `touch` and `ids`. */
 static int take_edges(struct sampler *s, struct hop *p, int64_t n, struct err *err)
 {
     const int32_t *neighbour = s->graph->neighbour;
@@ -270,7 +266,7 @@ static int take_edges(struct sampler *s, struct hop *p, int64_t n, struct err *e
     return number_edges(s, p, p->edges - n, err);
 }
 
-/* Takes all neighbours of a target, without writing indices first. */
+/* Takes all neighbours of a target, for FANOUT_ALL. */
 static int take_all(struct sampler *s, struct hop *p, int64_t start, uint32_t degree,
                     struct err *err)
 {
@@ -291,7 +287,6 @@ static int take_all(struct sampler *s, struct hop *p, int64_t start, uint32_t de
     return 0;
 }
 
-/* The pass `rows`. */
 static void look_up_rows(struct sampler *s, const struct hop *p, int64_t first, int64_t n)
 {
     const int64_t *offset = s->graph->offset;
@@ -304,7 +299,6 @@ static void look_up_rows(struct sampler *s, const struct hop *p, int64_t first, 
     }
 }
 
-/* Samples neighbours for the first `known` nodes, which are all nodes that the batch has so far. */
 static int run_hop(struct sampler *s, struct hop *p, int64_t known, struct err *err)
 {
     struct sample_block *b = s->block;
@@ -338,7 +332,6 @@ static int run_hop(struct sampler *s, struct hop *p, int64_t known, struct err *
     return 0;
 }
 
-/* Makes the seeds the first nodes of the batch, in the given order. */
 static int start_batch(struct sampler *s, const int32_t *seeds, int64_t n, int32_t *node,
                        struct err *err)
 {

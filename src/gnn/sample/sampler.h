@@ -7,17 +7,15 @@
  *     if (sampler_run(&s, seeds, n, epoch, index, &space, &batch, err) < 0) ...
  *     sampler_release(&s);
  *
- * A batch depends only on graph, options, seed nodes, epoch and index; see pick_core.h. A sampler
+ * A batch depends only on graph, options, seed nodes, epoch and index (pick_core.h). A sampler
  * belongs to one thread. The arrays of the batch are those of `space`.
  *
- * Order. Nodes are numbered in order of first appearance, edge by edge. On a GPU, which finds the
- * edges in parallel, three passes give the same numbers (kernels/gnn/number_hop):
+ * Nodes are numbered in order of first appearance, edge by edge. A GPU gets the same numbers in
+ * three passes (kernels/gnn/number_hop):
  *   1. Every edge e with neighbour v does atomicMin(first[v], e).
- *   2. Edge e gets the flag 1 if it is the first edge to its neighbour v: first[v] == e. Other
- *      edges get the flag 0. An exclusive scan over the flags numbers the new nodes.
+ *   2. Edge e gets the flag first[v] == e. An exclusive scan over the flags numbers the new nodes.
  *   3. Every edge reads the number of its neighbour.
- * A target is a node whose neighbours a hop samples. Its neighbours are in the order of its slots;
- * pick_core.h says what a slot is.
+ * The neighbours of a node are in the order of its slots (pick_core.h).
  */
 #ifndef GNN_SAMPLE_SAMPLER_H
 #define GNN_SAMPLE_SAMPLER_H
@@ -34,11 +32,10 @@ enum { FANOUT_ALL = -1 };
 
 /* How a hop with the fanout k chooses neighbours of a node. */
 enum sample_mode {
-    SAMPLE_DISTINCT, /* uniform without replacement; all neighbours if there are no more than k */
-    SAMPLE_REPEATED, /* k independent draws for every node that has neighbours */
+    SAMPLE_DISTINCT, /* uniform without replacement; all if there are at most k */
+    SAMPLE_REPEATED, /* k independent draws, if the node has neighbours */
     SAMPLE_LABOR,    /* LABOR-0: the k neighbours with the smallest pick_variate() */
-    /* gives the same batches as SAMPLE_DISTINCT, but samples node by node, which is slower; for
-     * comparison */
+    /* the same batches as SAMPLE_DISTINCT, but slower; for comparison */
     SAMPLE_PLAIN
 };
 
@@ -54,14 +51,12 @@ int sample_fanouts_parse(struct sample_options *o, const char *text, struct err 
 int sample_mode_parse(const char *text, enum sample_mode *out, struct err *err);
 int sample_options_check(const struct sample_options *o, struct err *err);
 
-/* The arrays of one batch. They reserve address space for the worst case, but only the pages that
- * are used take memory. */
+/* The arrays of one batch. Only used pages of the reserved address space take memory. */
 struct batch_space {
     struct pages node, degree, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
-    int64_t seeds, nodes, edges[GNN_MAX_HOPS]; /* how many of each fit into the arrays */
+    int64_t seeds, nodes, edges[GNN_MAX_HOPS]; /* capacity of the arrays */
 };
 
-/* Reserves space for batches of at most `seeds` seed nodes. */
 int batch_space_init(struct batch_space *b, const struct gnn_graph *g,
                      const struct sample_options *o, int64_t seeds, struct err *err);
 void batch_space_release(struct batch_space *b);
@@ -70,16 +65,16 @@ struct sampler {
     const struct gnn_graph *graph;
     struct sample_options o;
     struct id_table ids;
-    struct sample_block *block; /* scratch of one block of targets */
-    uint64_t *heap;             /* for SAMPLE_LABOR: the k smallest numbers so far */
-    const atomic_bool *cancel;  /* if it becomes true, sampler_run ends early; or NULL */
+    struct sample_block *block;
+    uint64_t *heap;            /* SAMPLE_LABOR: k smallest numbers so far */
+    const atomic_bool *cancel; /* when true, sampler_run ends early; or NULL */
 };
 
 int sampler_init(struct sampler *s, const struct gnn_graph *g, const struct sample_options *o,
                  struct err *err);
 void sampler_release(struct sampler *s);
 
-/* Fills everything in *out except features and labels. No node may be twice among the seeds. */
+/* Fills *out except features and labels. No node may be twice among the seeds. */
 int sampler_run(struct sampler *s, const int32_t *seeds, int64_t n, int64_t epoch, int64_t index,
                 struct batch_space *space, struct gnn_batch *out, struct err *err);
 

@@ -10,10 +10,8 @@
  *     if (checkpoint_restore(&c, network, err) < 0) ...
  *     checkpoint_release(&c);
  *
- * A save replaces the file as a whole: a process that is killed at any moment leaves the old file
- * or the new file. Reading checks sizes and a checksum, so a damaged file is an error. The file has
- * everything that later steps depend on. So a run that continues from the file gives the same bits
- * as a run that was never interrupted.
+ * A killed process leaves the old or the new file. A damaged file is an error. A run that continues
+ * from the file gives the same bits as a run without interruption.
  */
 #ifndef GNN_TRAIN_CHECKPOINT_H
 #define GNN_TRAIN_CHECKPOINT_H
@@ -35,18 +33,17 @@ struct train_setting {
     char data_name[128];
 };
 
-/* How far training is. */
 struct train_position {
-    int64_t epoch, batch;       /* the epoch and the number of the next batch, both from 0 */
-    struct gnn_loss epoch_loss; /* the loss over the batches of this epoch so far */
+    int64_t epoch, batch;       /* the next batch; both count from 0 */
+    struct gnn_loss epoch_loss; /* over the batches of this epoch so far */
 };
 
 struct checkpoint {
     struct train_setting setting;
     struct train_position position;
-    int64_t steps;      /* how many training steps were done */
+    int64_t steps;
     struct strbuf text; /* the file */
-    size_t state_at;    /* where the state of the network begins in `text` */
+    size_t state_at;    /* where the network's state begins in `text` */
 };
 
 uint64_t dataset_fingerprint(const struct manifest *m);
@@ -60,9 +57,9 @@ int checkpoint_fits(const struct checkpoint *c, const struct gnn_program *p, str
 int checkpoint_restore(const struct checkpoint *c, struct gnn_network *n, struct err *err);
 void checkpoint_release(struct checkpoint *c);
 
-/* Tells the network how many neighbours the training takes. Inference with more neighbours scales
- * sums over them down to that number. After training with replacement it does not, because such
- * training takes the same number at every node, whatever the node's degree is. */
+/* Tells the network how many neighbours training takes. Inference with more neighbours scales their
+ * sums down. After training with replacement it does not, because that takes the same number at
+ * every node. */
 void train_setting_fanouts(const struct train_setting *s, struct gnn_network *n);
 /* Fails if two settings differ, and says where: "the checkpoint has hidden width 64, not 32". */
 int train_setting_match(const struct train_setting *saved, const struct train_setting *now,

@@ -14,8 +14,8 @@
  *     feed_close(&f);                                       after loader_close
  *
  * With `store`, the GPU samples the neighbours of the loader's seeds. With `transfer`, the loader
- * prepares batches in pinned memory, and a stream copies them ahead. If both are NULL, the CPU
- * reads the batch in the loader's memory, and a GPU copies the batch's arrays when it needs them.
+ * prepares batches in pinned memory, and a stream copies them ahead. With neither, the CPU reads
+ * the loader's memory, and a GPU copies arrays when it needs them.
  */
 #ifndef GNN_TRAIN_FEED_H
 #define GNN_TRAIN_FEED_H
@@ -25,7 +25,7 @@
 #include "gnn/load/loader.h"
 #include "gnn/model/network.h"
 
-/* At least one of the two members is NULL. */
+/* At most one member is not NULL. */
 struct feed {
     struct gpu_store *store;
     struct gpu_transfer *transfer;
@@ -36,24 +36,23 @@ struct feed {
 int feed_open(struct feed *f, const struct gpu_placement *where, int ahead, struct gnn_device *d,
               const struct dataset *data, const struct sample_options *o, struct err *err);
 void feed_close(struct feed *f);
-/* From now on, batches have all that the network reads in this mode. The feed reduces the features
- * over the last hop where it can: see gnn_batch.reduced. */
+/* From now on, batches have all that the network reads in this mode. Features over the last hop may
+ * be reduced (gnn_batch.reduced). */
 void feed_prepare(const struct feed *f, const struct gnn_network *n, enum gnn_mode mode);
-/* Returns how long the GPU waited for copies so far, in seconds. */
+/* The seconds that the GPU has waited for copies so far. */
 double feed_exposed_s(const struct feed *f);
 
-/* Returns whether the features are split between the GPU and the host; *out is all 0 if not. */
+/* Returns whether the features are split between GPU and host. If not, *out is all 0. */
 bool feed_split(const struct feed *f, struct gpu_split *out);
 
-/* Sets the options that say what the loader prepares and where. */
+/* Sets what the loader prepares, and where. */
 void feed_options(const struct feed *f, struct loader_options *o);
-/* Sets *use to the batch for the network: *b itself, or *own, whose arrays are memory of the
- * device. */
+/* Sets *use to the batch for the network: *b itself, or *own with arrays in device memory. */
 int feed_batch(const struct feed *f, const struct sample_options *o, const struct gnn_batch *b,
                struct gnn_batch *own, const struct gnn_batch **use, struct err *err);
-/* Call it after all work on the batch was queued. Gives back to the loader the batches that the
- * device does not read any more. With `transfer`, waits for copies until at most `ahead` batches
- * (see feed_open) are on their way, and at least one of the loader's `slots` is free. */
+/* Call it after all work on the batch was queued. Gives back the batches that the device no longer
+ * reads. With `transfer`, waits until at most `ahead` batches are on their way and one of the
+ * loader's `slots` is free. */
 void feed_give_back(const struct feed *f, struct loader *l, int slots, const struct gnn_batch *b);
 /* Waits for all copies and gives back all batches. */
 void feed_end(const struct feed *f, struct loader *l);

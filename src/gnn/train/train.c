@@ -1,4 +1,4 @@
-/* train.c - the loop of training: batches, steps, checkpoints, the average over ranks. */
+/* train.c - the training loop: batches, steps, checkpoints, averages over ranks. */
 #include "gnn/train/train.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "sys/interrupt.h"
 #include "sys/memory.h"
 
-/* A batch whose loss may not be known yet: the device runs behind the trainer. */
+/* The device runs behind the trainer, so a batch's loss may not be known yet. */
 struct pending {
     struct gnn_loss loss; /* loss.rows is -1 until the loss is known */
     int64_t epoch, index;
@@ -31,11 +31,11 @@ struct trainer {
     struct gnn_network *network;
     struct loader *loader;
     struct gnn_adam adam;
-    struct nccl *nccl; /* averages gradients over GPUs; if NULL, o.comm does that */
-    float *host;       /* gradients or statistics on their way between a GPU and comm */
-    int64_t labelled;  /* seeds of this batch that have a label, in this rank */
-    struct pending pending[GNN_STEPS_AHEAD + 1]; /* a ring; batch n is at n % (ring length) */
-    int64_t begun, counted; /* how many batches began, and for how many the loss was counted */
+    struct nccl *nccl; /* averages gradients over GPUs; if NULL, o.comm does */
+    float *host;       /* for copies between a GPU and comm */
+    int64_t labelled;  /* labelled seeds of this batch, in this rank */
+    struct pending pending[GNN_STEPS_AHEAD + 1]; /* a ring */
+    int64_t begun, counted; /* batches begun, and batches whose loss was counted */
 };
 
 static int check_data(const struct dataset *d, struct err *err)
@@ -69,7 +69,7 @@ static bool on_cpu(const struct trainer *t)
     return str_eq(t->device->ops->name, "cpu");
 }
 
-/* Continues from the checkpoint, or makes sure that training does not overwrite one. */
+/* Continues from the checkpoint, or refuses to overwrite it. */
 static int start_position(struct trainer *t, struct err *err)
 {
     const char *path = t->o.checkpoint;
@@ -105,7 +105,6 @@ int trainer_shared_reals(const struct dataset *d, const struct train_options *o,
     return 0;
 }
 
-/* Prepares to average over ranks that compute on GPUs. */
 static int open_ranks(struct trainer *t, struct err *err)
 {
     char id[NCCL_ID_BYTES] = {0};
@@ -173,7 +172,7 @@ void trainer_close(struct trainer *t)
         return;
     if (t->device)
         (void)t->device->ops->sync(t->device,
-                                   NULL); /* so that no copy reads the loader's memory any more */
+                                   NULL); /* no copy reads the loader's memory any more */
     loader_close(t->loader);
     network_free(t->network);
     feed_close(&t->feed);
@@ -189,8 +188,8 @@ void trainer_close(struct trainer *t)
 
 enum { SUM_ROWS, SUM_LOSS, SUM_CORRECT, SUMS };
 
-/* Sets *share to this rank's share of the labelled seeds of the batch, or to -1 if the batch has no
- * labelled seeds. */
+/* Sets *share to this rank's share of the batch's labelled seeds, or to -1 if the batch has
+ * none. */
 static int share_of_batch(struct trainer *t, double *share, struct err *err)
 {
     double rows = (double)t->labelled;
@@ -200,7 +199,7 @@ static int share_of_batch(struct trainer *t, double *share, struct err *err)
     return 0;
 }
 
-/* Replaces a part of the state by its mean over the ranks, through host memory. */
+/* Replaces a part of the state by its mean over the ranks. */
 static int reduce_on_host(struct trainer *t, enum gnn_state part, struct err *err)
 {
     double weight = (double)t->labelled;
@@ -212,9 +211,8 @@ static int reduce_on_host(struct trainer *t, enum gnn_state part, struct err *er
     return 0;
 }
 
-/* Replaces the gradients on GPUs by those of the whole batch, and the running statistics of batch
- * norm by their mean over the ranks. Does not reduce the losses, because the GPU has not delivered
- * them yet. */
+/* Averages gradients and running statistics over the ranks. The GPU has not delivered the losses
+ * yet. */
 static int reduce_on_gpus(struct trainer *t, struct err *err)
 {
     static const enum gnn_state parts[] = {GNN_GRADIENTS, GNN_RUNNING};
@@ -222,7 +220,7 @@ static int reduce_on_gpus(struct trainer *t, struct err *err)
     double share = 0;
     if (t->nccl && share_of_batch(t, &share, err) < 0)
         return -1;
-    if (t->labelled == 0) /* the array may still hold the gradient of an earlier batch */
+    if (t->labelled == 0) /* the array may hold the gradient of an earlier batch */
         t->device->ops->zero(t->device, network_state(n, GNN_GRADIENTS),
                              (size_t)t->program.n_weights * sizeof(float));
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
@@ -235,8 +233,7 @@ static int reduce_on_gpus(struct trainer *t, struct err *err)
     return 0;
 }
 
-/* Replaces the gradients by those of the whole batch, and *loss by the loss over all ranks.
- * Replaces the running statistics of batch norm by their mean over the ranks, weighted by rows. */
+/* Averages gradients and running statistics over the ranks, weighted by rows, and adds up *loss. */
 static int reduce(struct trainer *t, struct gnn_loss *loss, struct err *err)
 {
     struct gnn_network *n = t->network;
@@ -252,7 +249,7 @@ static int reduce(struct trainer *t, struct gnn_loss *loss, struct err *err)
                              t->program.n_running, err);
 }
 
-/* Waits for all ranks. `stop` says whether this rank stops. Fails if any rank stops. */
+/* Waits for all ranks. Fails if any of them wants to stop. */
 static int meet(struct trainer *t, bool stop, struct err *err)
 {
     double stops = stop;
@@ -268,7 +265,7 @@ static int backward(struct trainer *t, const struct gnn_batch *b, struct gnn_los
 {
     struct gnn_network *n = t->network;
     *loss = (struct gnn_loss){0};
-    if (b->n_nodes[0] == 0) /* this rank has no seeds of the batch, and weight 0 in the mean */
+    if (b->n_nodes[0] == 0) /* this rank has no seeds, and weight 0 in the mean */
         return 0;
     network_batch(n, b);
     network_forward(n, GNN_TRAIN);
@@ -277,7 +274,7 @@ static int backward(struct trainer *t, const struct gnn_batch *b, struct gnn_los
     return t->o.comm && on_cpu(t) ? network_sync(n, err) : 0;
 }
 
-/* Increases the epoch's sum by the losses that are known by now, in the order of the batches. */
+/* Adds the losses that are known by now, in the order of the batches. */
 static int count_losses(struct trainer *t, struct err *err)
 {
     struct gnn_loss *sum = &t->position.epoch_loss;
@@ -297,7 +294,6 @@ static int count_losses(struct trainer *t, struct err *err)
     return 0;
 }
 
-/* Waits for the device and counts all losses. */
 static int catch_up(struct trainer *t, struct err *err)
 {
     return network_sync(t->network, err) < 0 ? -1 : count_losses(t, err);
@@ -325,8 +321,8 @@ static int train_batch(struct trainer *t, const struct gnn_batch *b, struct err 
     return count_losses(t, err);
 }
 
-/* Sets *loss to the loss of the epoch so far, over all ranks. All ranks must call it: ranks on GPUs
- * add up their losses only here. */
+/* Sets *loss to the epoch's loss so far. All ranks must call it, because ranks on GPUs add up their
+ * losses only here. */
 static int whole_loss(struct trainer *t, struct gnn_loss *loss, struct err *err)
 {
     int rc = catch_up(t, err);
@@ -340,7 +336,6 @@ static int whole_loss(struct trainer *t, struct gnn_loss *loss, struct err *err)
     return rc;
 }
 
-/* `loss` is the loss of the epoch so far, as whole_loss() gives it. */
 static int save_position(struct trainer *t, struct gnn_loss loss, struct epoch_report *r,
                          struct err *err)
 {
@@ -376,9 +371,9 @@ static int save(struct trainer *t, struct epoch_report *r, struct err *err)
     return whole_loss(t, &loss, err) < 0 ? -1 : save_position(t, loss, r, err);
 }
 
-/* Returns 1 with the next batch, 0 at the end of the epoch, or -1 if a rank cannot get its batch.
- * That happens after Ctrl-C, or if a thread of its loader failed. Then all ranks stop before the
- * same batch, and leave after rank 0 has saved. So Ctrl-C loses no trained batch. */
+/* Returns 1 with the next batch, 0 at the end of the epoch, or -1 if any rank fails to get its
+ * batch. Then all ranks stop before the same batch, and rank 0 saves. So Ctrl-C loses no trained
+ * batch. */
 static int next_batch(struct trainer *t, const struct gnn_batch **b, struct epoch_report *r,
                       struct err *err)
 {
@@ -389,7 +384,7 @@ static int next_batch(struct trainer *t, const struct gnn_batch **b, struct epoc
     if (given)
         loader_give_back(t->loader, *b);
     struct gnn_loss loss;
-    int rc_loss = whole_loss(t, &loss, NULL); /* all ranks must call this function */
+    int rc_loss = whole_loss(t, &loss, NULL); /* all ranks must call it */
     if (rc_loss == 0 && (interrupted() || !failed))
         (void)save_position(t, loss, r, NULL);
     (void)meet(t, false, NULL);
@@ -404,7 +399,6 @@ static int64_t labelled_seeds(const struct gnn_batch *b)
     return n;
 }
 
-/* Brings a batch of the loader to the device and trains the model with it. */
 static int train_given(struct trainer *t, const struct gnn_batch *b, struct epoch_report *r,
                        struct err *err)
 {
@@ -421,7 +415,7 @@ static int train_given(struct trainer *t, const struct gnn_batch *b, struct epoc
     return train_batch(t, use, err);
 }
 
-/* Trains the batches that are left. Returns 0 at the end of the epoch, -1 on an error. */
+/* Returns 0 at the end of the epoch, -1 on an error. */
 static int train_batches(struct trainer *t, struct epoch_report *r, struct err *err)
 {
     struct train_position *p = &t->position;

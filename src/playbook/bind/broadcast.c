@@ -1,6 +1,6 @@
 /*
  * broadcast.c - binds inputs whose shapes broadcast to the shape of the output. An input has stride
- * 0 along each axis of the output that it lacks, or along which its size is 1.
+ * 0 along each axis that it lacks, or along which its size is 1.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,18 +8,17 @@
 #include "base/util.h"
 #include "playbook/bind/tensors.h"
 
-/* The axes of a tensor in groups, innermost first. The tensor is the output; but in a task that
- * reduces an expression, it is the expression's value before the reduction. Neighbouring axes form
- * one group if the same inputs vary along them. If the operation works along rows, the last axis is
- * a group of its own. Reduced axes are never in one group with axes that are not reduced. */
+/* Axes of the output in groups, innermost first. In a task with a reduction, they are the axes
+ * before the reduction. Neighbouring axes form a group if the same inputs vary along them. For an
+ * operation along rows, the last axis is a group of its own. No group mixes reduced axes with
+ * others. */
 struct groups {
     uint32_t n;
     const char *size[PB_MAX_RANK];
     uint32_t have[PB_MAX_RANK]; /* a bit for each input that varies along the group */
 };
 
-/* Returns the size of axis d, where axis 0 is the last axis of the tensor; "1" if the tensor has no
- * axis d. */
+/* Returns the size of axis d, counted from the last; "1" if there is none. */
 static const char *dim_from_last(const json_t *tensor, size_t d)
 {
     const json_t *shape = json_object_get(tensor, "shape");
@@ -27,14 +26,13 @@ static const char *dim_from_last(const json_t *tensor, size_t d)
     return d < rank ? json_string_value(json_array_get(shape, rank - 1 - d)) : "1";
 }
 
-/* Puts the axes of `out` into groups. `out` is the output, or a tensor with the shape to which the
- * inputs broadcast before a reduction. No group mixes the `inner` innermost axes with other axes.
+/* Puts the axes of `out` into groups. No group mixes the `inner` innermost axes with others.
  * Returns false if an input does not broadcast to `out`. */
 static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, const json_t *out,
                         size_t inner, struct groups *g, struct strbuf *why)
 {
     size_t rank = json_array_size(json_object_get(out, "shape"));
-    uint32_t apart = 0; /* how many groups the inner axes have */
+    uint32_t apart = 0; /* number of groups of the inner axes */
     for (size_t i = 0; i < n; i++)
         if (json_array_size(json_object_get(json_array_get(tensors, i), "shape")) > rank) {
             strbuf_addf(why, "'%s' has more dimensions than '%s'",
@@ -73,8 +71,8 @@ static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, c
     return true;
 }
 
-/* Appends the strides of an input, one for each group. The input is contiguous in memory over the
- * groups along which it varies; along the other groups its stride is 0. */
+/* The input is contiguous over the groups along which it varies. Along all others its stride is
+ * 0. */
 static void add_strides(const struct groups *g, size_t input, struct strbuf *out)
 {
     struct strbuf step = STRBUF_INIT(256);
@@ -140,9 +138,9 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
     if (!ok)
         return false;
     const char *expr = bound_text(b, "expr", strlen("expr"));
-    /* A simpler playbook serves the task if all tensors are alike, with two exceptions. Simpler
-     * playbooks for rows take only the input itself ("v0"), not an expression. And playbook.json
-     * may give the op a text "alike", which says that no simpler playbook exists. */
+    /* If all tensors are alike, a simpler playbook serves the task, with two exceptions. For rows,
+     * simpler playbooks take only the input itself ("v0"). And an op with the text "alike" has no
+     * simpler playbook. */
     if (rows && expr)
         alike = alike && str_eq(expr, "v0");
     alike = alike && !bound_text(b, "alike", strlen("alike"));
@@ -169,8 +167,8 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
         if (g.have[0] >> i & 1)
             strbuf_addf(&align, "%salignof(%s)", comma, facts_text(t, "name"));
         else
-            /* The kernel reads this input one element at a time, so its alignment does not matter.
-             * 256 bytes is enough for the widest vectors. */
+            /* The kernel reads this input one element at a time, so its alignment does not
+             * matter. */
             strbuf_addf(&align, "%s256", comma);
     }
     const struct {

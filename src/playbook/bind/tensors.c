@@ -20,8 +20,7 @@ static bool is_plain(const char *s)
     return n > 0 && !s[n];
 }
 
-/* `text` is a size in a role's shape. Writes it with the role's names replaced by the task's names,
- * and without blanks. Writes "" if a name is not bound yet. */
+/* Writes a size of a role's shape with the task's names. Writes "" if a name is not bound yet. */
 static void translate(const struct pb_binding *b, const char *text, struct strbuf *out)
 {
     for (size_t i = 0; text[i];) {
@@ -44,9 +43,8 @@ static void translate(const struct pb_binding *b, const char *text, struct strbu
     }
 }
 
-/* Compares a size of the role with the tensor's actual size. If the role's size is a name that is
- * not bound yet, binds it to the actual size. Otherwise both must be the same expression; this is
- * checked only if `all_bound` says that all names are bound. */
+/* Compares a size of the role with the actual size. Binds an unbound name. Otherwise both must be
+ * the same expression, which is checked only with `all_bound`. */
 static bool bind_dim(struct pb_binding *b, const char *role, const char *actual, bool all_bound)
 {
     if (is_plain(role) && !isdigit((unsigned char)role[0]) && !bound_text(b, role, strlen(role))) {
@@ -63,8 +61,7 @@ static bool bind_dim(struct pb_binding *b, const char *role, const char *actual,
     return ok;
 }
 
-/* "*N" stands for the product of any number of sizes. The product must be the same wherever "*N"
- * occurs. */
+/* "*N" stands for a product of any number of sizes. It must be the same wherever "*N" occurs. */
 static bool bind_flat(struct pb_binding *b, const char *role, const char *product)
 {
     const char *had = bound_text(b, role, strlen(role));
@@ -73,7 +70,7 @@ static bool bind_flat(struct pb_binding *b, const char *role, const char *produc
     return !had || same_text(had, arena_printf(&b->arena, "(%s)", product));
 }
 
-/* Does the tensor fit the role? Binds the names in the role's shape. */
+/* Returns whether the tensor fits the role. Binds the names in the role's shape. */
 static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_t *t,
                  bool all_bound, struct strbuf *why)
 {
@@ -113,7 +110,7 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
         return false;
     }
     if (role->broadcast)
-        return true; /* bind_broadcast() later compares this shape with the output's */
+        return true; /* bind_broadcast() checks this shape later */
     size_t lead = rank - fixed;
     if (flat) {
         if (!bind_flat(b, role->shape[0] + 1, dims_product(&b->arena, shape, 0, lead))) {
@@ -132,7 +129,6 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
     return true;
 }
 
-/* Binds the tensor's name and element type to the role's placeholders. */
 static void name_tensor(struct pb_binding *b, const struct pb_tensor *role, const json_t *t)
 {
     enum dtype d = dtype_from_name(facts_text(t, "dtype"));
@@ -146,19 +142,17 @@ static void name_tensor(struct pb_binding *b, const struct pb_tensor *role, cons
         b->elem = (int64_t)dtype_bytes(d);
 }
 
-/* The C++ type in which a value of the tensor or scalar is passed. */
 static const char *passed_type(const json_t *t)
 {
     return value_type(dtype_from_name(facts_text(t, "dtype")));
 }
 
-/* Binds the list of the inputs that a role with `repeat` takes, in every form that templates need:
- * names, parameters, types and so on. */
+/* Binds the inputs of a role with `repeat` as lists, in every form that templates need. */
 static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, const json_t *tensors,
                           size_t n, const json_t *op, struct strbuf *why)
 {
     static const char *const forms[] = {"args", "align", "params", "names", "values"};
-    /* The op's names for its inputs. If it has none, the inputs are v0, v1, ... */
+    /* The op's names for its inputs; without them, the inputs are v0, v1, ... */
     const json_t *names = json_object_get(op, "args");
     char key[80];
     if (names && json_array_size(names) != n) {
@@ -197,7 +191,6 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
     return true;
 }
 
-/* Do the first n tensors have the same shape and dtype? */
 static bool all_alike(const json_t *tensors, size_t n, struct strbuf *why)
 {
     const json_t *first = json_array_get(tensors, 0);
@@ -215,8 +208,8 @@ static bool all_alike(const json_t *tensors, size_t n, struct strbuf *why)
     return true;
 }
 
-/* Goes over the tensors twice, because a shape such as "2*D" can be compared only after D is bound,
- * and D may occur in a later tensor. */
+/* Goes over the tensors twice, because a size such as "2*D" needs D, which a later tensor may
+ * bind. */
 bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *task,
                   struct strbuf *why)
 {
@@ -252,9 +245,8 @@ bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *ta
     return !first->repeat || bind_repeated(b, first, tensors, extra + 1, op->texts, why);
 }
 
-/* Binds any number of scalars as lists. Templates write such a list directly after other
- * arguments. So each entry begins with a comma, and an empty list leaves no comma behind. In the
- * code the scalars are v<i>; their numbers continue after those of the inputs. */
+/* Binds the scalars as lists. Each entry begins with a comma, so that a list can follow other
+ * arguments or be empty. The scalars are numbered after the inputs. */
 static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t inputs,
                              struct strbuf *why)
 {
@@ -281,7 +273,7 @@ static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t
     return ok;
 }
 
-/* Binds the role of a scalar to a scalar of the task, or to a number in the task's expression. */
+/* Binds a role to a scalar of the task, or to a number in its expression. */
 static void bind_scalar(struct pb_binding *b, const char *role, const char *name, const json_t *v)
 {
     const json_t *number = json_object_get(v, "number");
