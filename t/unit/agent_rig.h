@@ -459,6 +459,7 @@ static inline char *moves_script(const struct author_call *c)
     free(three);
     return all;
 }
+
 /* 100 us, then 80 us, then 200 us (too slow for a parent). Step 3 fails and is repaired to 60 us.
  * Step 4 takes 70 us. */
 static inline char *refine_script(const struct author_call *c)
