@@ -235,7 +235,10 @@ static bool parse_marked(const char *reply, const char *source, struct anchor_ve
         const char *b = memmem(p, n, BEGINS, strlen(BEGINS)), *e = memmem(p, n, ENDS, strlen(ENDS));
         if (b) {
             if (open || out->n == MAX_ANCHORS) {
-                strbuf_adds(reason, "a marked span begins inside another");
+                if (open)
+                    strbuf_adds(reason, "a marked span begins inside another");
+                else
+                    strbuf_addf(reason, "more than %d marked spans", MAX_ANCHORS);
                 return false;
             }
             open = vec_push(out);

@@ -47,6 +47,7 @@ struct slot {
     uint64_t cpu_ns;
     bool building; /* the child builds pchs[pch_index] */
     bool timed_out;
+    bool gone;        /* the client has given up the job */
     bool without_pch; /* second try, after a crash with a header */
     /* Second try, after NVRTC's heap was too small for the header, which is not damaged. */
     bool pch_full;
@@ -348,7 +349,9 @@ static void requeue(struct slot *s)
 {
     s->state = SLOT_QUEUED;
     s->timed_out = false;
-    if (ftruncate(s->result_fd, 0) < 0)
+    if (s->gone)
+        slot_free(s);
+    else if (ftruncate(s->result_fd, 0) < 0)
         slot_reply(s, COMPILE_JOB_LOST, errno);
 }
 
@@ -465,6 +468,7 @@ static void check_deadlines(void)
 /* Ends a job. But a child that builds a header goes on, because other jobs need the header. */
 static void cancel(struct slot *s)
 {
+    s->gone = true;
     if (s->state == SLOT_QUEUED)
         slot_free(s);
     else if (!s->building)
@@ -543,7 +547,7 @@ static void serve(void)
         fds[0] = (struct pollfd){.fd = COMPILE_SERVICE_FD, .events = slots_full() ? 0 : POLLIN};
         fds[1] = (struct pollfd){.fd = sv.signal_fd, .events = POLLIN};
         for (int i = 0; i < MAX_SLOTS; i++)
-            if (sv.slots[i].state != SLOT_FREE) {
+            if (sv.slots[i].state != SLOT_FREE && !sv.slots[i].gone) {
                 fds[n] = (struct pollfd){.fd = sv.slots[i].reply_fd, .events = POLLRDHUP};
                 slot_of[n++] = i;
             }

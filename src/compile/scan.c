@@ -132,6 +132,10 @@ static const char *const pragma_bad[] = {
     "redefine_extname", "weak",      "comment", "hdrstop",       "no_pch",     "line",
     "define_type_info", "ident",     "import",  "include_next",  "map",        NULL};
 
+/* These may not occur anywhere. */
+static const char *const words_never[] = {
+    "__has_include_next", "__has_embed", "__DATE__", "__TIME__", "__TIMESTAMP__", "__pragma", NULL};
+
 static void blank_line(struct scanner *s, size_t from, size_t to)
 {
     for (size_t i = from; i < to && i < s->out->text.len; i++)
@@ -147,6 +151,8 @@ static void on_pragma(struct scanner *s, size_t at)
             first = t;
         if (t.kind == TOK_WORD && i < 2 && in_list(t.text, pragma_bad))
             reject_at(s, at, "forbidden directive", "#pragma %s is not allowed", t.text);
+        if (t.kind == TOK_WORD && !s->trusted && in_list(t.text, words_never))
+            reject_at(s, t.start, "forbidden directive", "%s is not allowed", t.text);
     }
     size_t end = t.kind == TOK_NEWLINE ? t.start : s->r.pos;
     if (!s->trusted && !(first.kind == TOK_WORD && in_list(first.text, pragma_kept)))
@@ -162,6 +168,9 @@ static void on_pragma_operator(struct scanner *s, size_t at)
     const char *p = text.text;
     while (*p == ' ')
         p++;
+    for (const char *const *k = words_never; *k; k++)
+        if (strstr(p, *k))
+            reject_at(s, at, "forbidden directive", "%s is not allowed", *k);
     for (const char *const *k = pragma_kept; *k; k++)
         if (str_starts(p, *k) && !token_is_word_char(p[strlen(*k)]))
             return;
@@ -174,13 +183,11 @@ bad:
 
 static void on_word(struct scanner *s, const struct token *t)
 {
-    static const char *const never[] = {"__has_include_next", "__has_embed", "__DATE__", "__TIME__",
-                                        "__TIMESTAMP__",      "__pragma",    NULL};
     if (str_eq(t->text, "_Pragma"))
         on_pragma_operator(s, t->start);
     else if (str_eq(t->text, "__has_include"))
         on_has_include(s, t->start);
-    else if (in_list(t->text, never))
+    else if (in_list(t->text, words_never))
         reject_at(s, t->start, "forbidden directive", "%s is not allowed", t->text);
 }
 

@@ -420,6 +420,39 @@ static int most_at_once(unsigned jobs)
     return most;
 }
 
+/* Templates that take NVRTC seconds. */
+static const char slow[] =
+    "template <int I, int J> struct deep { static constexpr int v = deep<I - 1, J>::v + 1; };\n"
+    "template <int J> struct deep<0, J> { static constexpr int v = J; };\n"
+    "template <int J> struct wide { static constexpr int v = deep<150, J>::v + wide<J - 1>::v; };\n"
+    "template <> struct wide<0> { static constexpr int v = 0; };\n"
+    "extern \"C\" __global__ void k(int *p) { *p = wide<190>::v; }\n";
+
+/* The service kills the child of a job that the client gave up, and does not start the job again.
+ */
+static void a_cancelled_compile_ends(void **state)
+{
+    (void)state;
+    struct compiler *c = open_with((struct compiler_config){.no_cache = true, .jobs = 1});
+    struct compile_ticket *t;
+    struct err err = ERR_INIT;
+    pid_t service = 0, child = 0, again = 0;
+    struct compile_request rq = {.source = slow, .len = strlen(slow), .name = "k.cu"};
+    assert_int_equal(compile_start(c, &rq, &t, &err), 0);
+    assert_true(children_of(getpid(), &service) > 0);
+    for (int i = 0; i < 20000 && !children_of(service, &child); i++)
+        usleep(500);
+    assert_true(child > 0);
+    compile_cancel(t);
+    for (int i = 0; i < 20000 && children_of(service, &again) && again == child; i++)
+        usleep(500);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(children_of(service, &again), 0);
+        usleep(2000);
+    }
+    compiler_close(c);
+}
+
 static void a_wave_compiles_side_by_side(void **state)
 {
     (void)state;
@@ -567,6 +600,7 @@ int main(void)
         cmocka_unit_test(dead_service),
         cmocka_unit_test(damaged_entry),
         cmocka_unit_test(tickets),
+        cmocka_unit_test(a_cancelled_compile_ends),
         cmocka_unit_test(a_wave_compiles_side_by_side),
         cmocka_unit_test(a_wave_stays_within_the_memory),
         cmocka_unit_test(unknown_compiler),

@@ -71,6 +71,8 @@ static void directives(void **state)
     expect("_Pragma(\"push_macro(\\\"x\\\")\")\n", "forbidden directive", 1);
     expect("#define P(x) _Pragma(#x)\n", "forbidden directive", 1);
     expect("#define NOW __TIME__\n", "forbidden directive", 1);
+    expect("#pragma unroll (__TIME__[7] - 48)\n", "forbidden directive", 1);
+    expect("int x;\n_Pragma(\"unroll(__TIME__[7] - 48)\")\n", "forbidden directive", 2);
     expect("#error don't\n#if 1\n#elif 2\n#else\n#endif\n", NULL, 0);
 }
 

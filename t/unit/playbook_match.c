@@ -499,7 +499,7 @@ static void test_products_of_views(void **state)
         {"x float32 A,M,K; w float32 K,N; y float32 M,A,N out", "(x @ w).transpose(0, 1)"},
         {"x float32 A,M,K; w float32 K,N; y float32 M,A,N out", "x.transpose(0, 1) @ w"},
         {"x float32 M,K,L; w float32 L,K,N; y float32 M,N out",
-         "torch.einsum('mkl,lkn->mn',,x,,w)"},
+         "torch.einsum('mkl,lkn->mn', x, w)"},
         /* b has one value for each n, but n is two axes */
         {"x float32 M,K; w float32 K,D*H; b float32 H; y float32 M,D,H out",
          "(x @ w).view(M, D, H) + b"},
