@@ -8,24 +8,21 @@
 
 /* ---- class ----------------------------------------------------------------------------------- */
 
-/* The kinds of operations that a graph has. */
 struct census {
     uint32_t by_kind[OPK_LOSS + 1];
     bool computes; /* there is an elementwise operation other than a cast */
-    bool spreads;  /* a reduction's result is broadcast back to a larger value, as in a norm */
+    bool spreads;  /* a reduction's result is broadcast to a larger value, as in a norm */
     bool permutes;
 };
 
-/* Returns whether v broadcasts its argument a. Only elementwise operations and expand broadcast. A
- * reshape from [R] to [R, 1], for example, repeats no element. */
+/* Views other than expand repeat no element, for example a reshape from [R] to [R, 1]. */
 static bool broadcasts(const struct value *a, const struct value *v)
 {
     bool may = op_row(v->op)->kind == OPK_ELEMENTWISE || v->op == OP_EXPAND;
     return may && value_repeats(a, v);
 }
 
-/* Marks v if it is a reduction's result, or if elementwise operations and views compute v from such
- * a result without broadcasting it. */
+/* Marks v if it is a reduction's result, or is computed from one without broadcasting it. */
 static void mark_reduced(const struct value *v, bool *reduced)
 {
     enum op_kind k = op_row(v->op)->kind;
@@ -111,8 +108,8 @@ static const struct dim *times(struct graph *g, const struct dim *d, int64_t n)
     return dim_mul(&g->dims, d, dim_number(&g->dims, n));
 }
 
-/* How many products of two elements are added up for one element of v. For OP_CONV_TRANSPOSE: how
- * many weights each element of the input is multiplied with. */
+/* How many products are added up for one element of v. For OP_CONV_TRANSPOSE: with how many weights
+ * an element of the input is multiplied. */
 static const struct dim *pairs(struct graph *g, const struct value *v)
 {
     const struct value *a = v->args[0], *w = v->args[1];
@@ -129,11 +126,9 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
     case OP_MATMUL:
     case OP_CONV:
         return times(g, dim_mul(p, elements(g, v), pairs(g, v)), each);
-    /* Each input element is multiplied with the window of each output channel. */
     case OP_CONV_TRANSPOSE:
         return times(g, dim_mul(p, elements(g, v->args[0]), pairs(g, v)), each);
-    /* There are two products, q . k and weights . values. Each takes 2 flops for each pair of
-     * factors. */
+    /* Two products, q . k and weights . values, each with 2 flops for each pair of factors. */
     case OP_ATTENTION: {
         const struct value *q = v->args[0], *k = v->args[1];
         const struct dim *n = dim_add(p, elements(g, q), elements(g, v));
@@ -152,8 +147,8 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
     }
 }
 
-/* Does v hold the indices (OP_IOTA) along one axis, and have size 1 along all others? The axis is
- * the last one if from_last is 0, the one before it if from_last is 1. */
+/* Does v hold the indices (OP_IOTA) along one axis, and have size 1 along all others? from_last
+ * counts the axes after that axis. */
 static bool is_index(const struct value *v, uint32_t from_last)
 {
     for (uint32_t i = 0; i < v->rank; i++)
@@ -165,7 +160,7 @@ static bool is_index(const struct value *v, uint32_t from_last)
 }
 
 /* Does v compare the column index with the row index, as the masks of triu and tril do? v may also
- * compare the difference of the two indices with a number. Sets *k to that number, or to 0. */
+ * compare their difference with a number *k. Otherwise *k is 0. */
 static bool compares_indices(const struct value *v, double *k)
 {
     bool is_order = v->op == OP_LT || v->op == OP_LE || v->op == OP_GT || v->op == OP_GE;
@@ -180,9 +175,8 @@ static bool compares_indices(const struct value *v, double *k)
     return (is_index(x, 0) && is_index(y, 1)) || (is_index(x, 1) && is_index(y, 0));
 }
 
-/* If v is computed by elementwise operations from a product of matrices, returns the product.
- * Returns NULL if there is no such product, or if anything else reads the product or a value
- * between the product and v. */
+/* If elementwise operations compute v from a product of matrices, and nothing else uses it, returns
+ * the product. Otherwise returns NULL. */
 static const struct value *only_product(const struct value *v, const uint32_t *uses)
 {
     while (uses[v->id] == 1 && op_row(v->op)->kind == OPK_ELEMENTWISE) {
@@ -205,8 +199,8 @@ static bool is_constant(const struct value *v)
     return value_is_number(v, &number);
 }
 
-/* If `where` keeps a triangle of a product of matrices, returns the product, and sets *flops to an
- * estimate for this triangle. Else returns NULL. */
+/* If `where` keeps a triangle of a product of matrices, returns the product and estimates the
+ * triangle's flops. Otherwise returns NULL. */
 static const struct value *kept_triangle(struct graph *g, const struct value *where,
                                          const uint32_t *uses, const struct dim **flops)
 {
@@ -219,11 +213,9 @@ static const struct value *kept_triangle(struct graph *g, const struct value *wh
             p = only_product(where->args[i], uses);
     if (!p || !value_same_shape(p, where))
         return NULL;
-    /* `side` is the smaller side of the matrix. If the diagonal that bounds the triangle is the
-     * main one or a neighbour of it, the triangle has about side*side/2 elements. If the diagonal
-     * is k away from the main one, the triangle's side may be up to k shorter. We take the shortest
-     * side that is possible. Each element takes 2 flops for each pair of factors, so the triangle
-     * takes side*side flops for each pair. */
+    /* A triangle has about side*side/2 elements, with 2 flops for each pair of factors. If its
+     * diagonal is k away from the main one, its side may be up to k shorter than the matrix. We
+     * take the shortest possible side. */
     const struct dim *rows = p->shape[p->rank - 2], *cols = p->shape[p->rank - 1];
     const struct dim *side = dim_min(&g->dims, rows, cols);
     if (fabs(k) > 1) {

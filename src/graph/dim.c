@@ -7,10 +7,9 @@
  *   - a division a/b where a constraint says that b divides a
  *   - a whole expression, kept as text
  *
- * A size's key is its text in canonical form. Atoms of a term are sorted by their keys. Terms of a
- * sum are sorted by their number of atoms, then by the atoms' keys. So sizes with the same terms
- * have the same key. If a sum or product would have too many terms or atoms, or if a factor would
- * not fit in 64 bits, the operation becomes an atom.
+ * A size's key is its text in canonical form: terms and atoms are sorted, so sizes with the same
+ * terms have the same key. If a sum or product exceeds a limit below, or a factor overflows 64
+ * bits, the operation becomes an atom.
  */
 #include "graph/dim.h"
 
@@ -21,18 +20,17 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 
-/* A sum has at most MAX_TERMS terms, and a term at most MAX_ATOMS atoms. MAX_KEY limits the length
- * of keys, in characters. */
+/* Terms in a sum, atoms in a term, characters in a key. */
 enum { MAX_TERMS = 24, MAX_ATOMS = 12, MAX_KEY = 4000 };
 
-/* ATOM_EXACT is a/b where a constraint says that b divides a. */
+/* ATOM_EXACT is an exact division a/b. */
 enum atom_kind { ATOM_NAME, ATOM_APPLY, ATOM_TEXT, ATOM_EXACT };
 
 struct atom {
     enum atom_kind kind;
     size_t name;             /* ATOM_NAME: the index in the pool's names */
     const char *op;          /* ATOM_APPLY, ATOM_EXACT: "/", "min", ... */
-    const struct dim *a, *b; /* ATOM_APPLY, ATOM_EXACT: the operands; b may be NULL */
+    const struct dim *a, *b; /* the operands of `op`; b may be NULL */
     const struct expr *expr; /* ATOM_TEXT */
     const char *key;
 };
@@ -43,7 +41,6 @@ struct dim_term {
     const struct atom *atoms[MAX_ATOMS];
 };
 
-/* A sum under construction. */
 struct sum {
     size_t n;
     struct dim_term terms[MAX_TERMS];
@@ -100,8 +97,7 @@ static int by_key(const void *x, const void *y)
     return strcmp(a->key, b->key);
 }
 
-/* Compares two terms for qsort(). Terms with more atoms come first. Terms with equally many atoms
- * are in the order of their atoms' keys. So a plain number comes last. */
+/* Terms with more atoms come first, so a plain number comes last. */
 static int by_atoms(const void *x, const void *y)
 {
     const struct dim_term *a = x, *b = y;
@@ -119,8 +115,8 @@ static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d);
 
 /* ---- the pool -------------------------------------------------------------------------------- */
 
-/* Makes a key for a size whose own key would be too long. The new key is unique, and no plan can
- * read it as an expression. */
+/* Returns a unique key for a size whose own key would be too long. No plan can read it as an
+ * expression. */
 static const char *unwritten_key(struct dim_pool *p)
 {
     p->too_long = true;
@@ -201,7 +197,7 @@ static bool same_atoms(const struct dim_term *a, const struct dim_term *b)
     return by_atoms(a, b) == 0;
 }
 
-/* Adds factor * t to the sum; false if the sum would have too many terms or a number overflows. */
+/* False if there would be too many terms, or if a number overflows. */
 static bool sum_add(struct sum *s, const struct dim_term *t, int64_t factor)
 {
     int64_t f;
@@ -259,7 +255,7 @@ const struct dim *dim_mul(struct dim_pool *p, const struct dim *a, const struct 
     return ok ? interned(p, &s) : applied(p, "*", a, b);
 }
 
-/* Sets *out to t / d; false if the division leaves a remainder. */
+/* Sets *out to t / d. False if there is a remainder. */
 static bool divides(const struct dim_term *t, const struct dim_term *d, struct dim_term *out)
 {
     size_t k = 0;
@@ -280,8 +276,7 @@ static bool both_numbers(const struct dim *a, const struct dim *b)
     return a->is_number && b->is_number;
 }
 
-/* Divides the number t by `by`. Adds the quotient to `out`, and the remainder, which is not
- * negative, to `rest`. */
+/* Adds the quotient to `out`, and the remainder, which is never negative, to `rest`. */
 static void split_number(const struct dim_term *t, int64_t by, struct sum *out, struct sum *rest)
 {
     int64_t q = t->factor / by, r = t->factor % by;
@@ -301,8 +296,8 @@ static bool has_minus(const struct dim *d)
     return false;
 }
 
-/* If a / b has the form (x/k + m)/c, with numbers k, m and c, returns it as (x + k*m)/(k*c).
- * Returns NULL if a / b has another form. */
+/* Turns (x/k + m)/c, with numbers k, m and c, into (x + k*m)/(k*c). NULL if a / b has another form.
+ */
 static const struct dim *nested_div(struct dim_pool *p, const struct dim *a, const struct dim *b)
 {
     const struct dim_term *division = NULL;
@@ -349,8 +344,7 @@ const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct 
     bool nothing = left->is_number && (dim_is(left, 0) || (b->is_number && left->value < b->value));
     if (nothing)
         return whole;
-    /* `left` is `a` without the terms that b divides. So nested_div(), which could not change
-     * a / b, may be able to change left / b. */
+    /* nested_div() could not change a / b, but it may change left / b. */
     return dim_add(p, whole, left == a ? applied(p, "/", a, b) : dim_div(p, left, b));
 }
 
@@ -391,8 +385,7 @@ const struct dim *dim_product(struct dim_pool *p, const struct dim *const *d, si
 
 static void *fold_apply(void *ctx, const char *op, void *a, void *b);
 
-/* Returns d with each defined name replaced by its definition; d itself if it mentions no defined
- * name. */
+/* Returns d with each defined name replaced by its definition. */
 static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
 {
     const struct dim *sum = NULL;
@@ -423,8 +416,8 @@ static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
 static void set_value(struct dim_pool *p, size_t i, const struct dim *d)
 {
     p->values[i] = d;
-    /* fixed_of() uses the `fixed` of operands. We go through the pool twice, because an operand of
-     * an atom may come later in the pool than the atom. */
+    /* Two rounds, because fixed_of() uses the `fixed` of operands, and an operand may come later in
+     * the pool. */
     for (size_t round = 0; round < 2; round++)
         for (size_t k = 0; k < p->all.n; k++)
             p->all.items[k]->fixed = fixed_of(p, p->all.items[k]);
@@ -485,7 +478,6 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
         t->key = arena_printf(p->arena, "(%s)", text);
         d = of_atom(p, t);
     }
-    /* If d is new in the pool, its text becomes the text that we read. */
     for (size_t i = before; i < p->all.n; i++)
         if (p->all.items[i] == d && !d->is_number)
             p->all.items[i]->text = arena_strdup(p->arena, text);
@@ -510,8 +502,8 @@ bool dim_define_by(struct dim_pool *p, const char *constraint)
     return false;
 }
 
-/* Returns the atom of the name if d is a name, or a name plus a number; else NULL. Sets *rest to
- * that number, or to 0. */
+/* If d is a name, or a name plus a number, returns the name's atom, else NULL. *rest becomes the
+ * number, or 0. */
 static const struct atom *name_and_number(const struct dim *d, int64_t *rest)
 {
     const struct dim_term *t = d->terms;

@@ -1,7 +1,5 @@
-/*
- * infer.c - the rules that find the dtype and shape of a value. The last column of ops.def names
- * the rule of each operation.
- */
+/* infer.c - the rules that find the dtype and shape of a value. The last column of ops.def names
+ * the rule of each operation. */
 #include "graph/infer.h"
 
 #include <string.h>
@@ -35,7 +33,7 @@ static bool is_unsigned(enum dtype t)
     return t == DT_U8 || t == DT_U16 || t == DT_U32 || t == DT_U64;
 }
 
-/* The dtype to which PyTorch promotes two dtypes of one kind. */
+/* Promotes two dtypes of one kind, as PyTorch does. */
 static enum dtype wider(enum dtype a, enum dtype b)
 {
     size_t na = dtype_bytes(a), nb = dtype_bytes(b);
@@ -43,8 +41,7 @@ static enum dtype wider(enum dtype a, enum dtype b)
         return a;
     if (na == nb && dtype_is_float(a))
         return na == 2 ? DT_F32 : na == 1 ? DT_F16 : a;
-    /* One dtype is signed and the other unsigned, so we take the next wider signed dtype. For 64
-     * bits there is none, so we take int64. */
+    /* One dtype is signed and the other unsigned: take the next wider signed one, at most int64. */
     if (na == nb)
         return na == 1 ? DT_I16 : na == 2 ? DT_I32 : DT_I64;
     enum dtype large = na > nb ? a : b, small = na > nb ? b : a;
@@ -53,8 +50,7 @@ static enum dtype wider(enum dtype a, enum dtype b)
     return large;
 }
 
-/* The dtype to which PyTorch promotes two dtypes. DT_NONE stands for an operand that does not
- * exist. */
+/* Promotes two dtypes, as PyTorch does. DT_NONE means no operand. */
 static enum dtype promoted(enum dtype a, enum dtype b)
 {
     if (a == DT_NONE || b == DT_NONE)
@@ -63,19 +59,16 @@ static enum dtype promoted(enum dtype a, enum dtype b)
     return ka == kb ? wider(a, b) : ka > kb ? a : b;
 }
 
-/* The common dtype of all operands. `first` is the dtype of the strong operands, `second` the dtype
- * of the weaker ones; DT_NONE means that there are none. The weaker operands change the result in
- * two cases: there are no strong operands, or the weaker operands have a higher kind in the order
- * bool, integer, float. */
+/* The common dtype of strong operands (`first`) and weaker ones (`second`). Weaker operands count
+ * only if there are no strong ones, or if they have a higher kind. */
 static enum dtype giving_way(enum dtype first, enum dtype second)
 {
     bool counts = first == DT_NONE || (second != DT_NONE && kind_of(second) > kind_of(first));
     return counts ? promoted(first, second) : first;
 }
 
-/* Promotes operand number `from` and all later operands as PyTorch does, and gives v the resulting
- * dtype. A tensor without axes is weaker than a tensor with axes, and a Python number is weaker
- * than both. */
+/* Promotes the operands from number `from` on, as PyTorch does. A tensor without axes is weaker
+ * than a tensor with axes, and a Python number is weaker than both. */
 static void promote_args(struct infer *x, uint32_t from)
 {
     enum dtype with_axes = DT_NONE, without = DT_NONE, weak = DT_NONE;
@@ -87,7 +80,7 @@ static void promote_args(struct infer *x, uint32_t from)
             *of = promoted(*of, a->dtype);
     }
     v->weak = with_axes == DT_NONE && without == DT_NONE;
-    /* If there is also a tensor, a Python number has the default dtype of its kind. */
+    /* Beside a tensor, a Python number has the default dtype of its kind. */
     if (!v->weak && weak != DT_NONE && weak != DT_BOOL)
         weak = dtype_is_float(weak) ? DT_F32 : DT_I64;
     v->dtype = giving_way(with_axes, giving_way(without, weak));
@@ -116,7 +109,6 @@ static int needs_whole(const struct infer *x, uint32_t i)
                          name_of(x), i + 1, dtype_name(a->dtype));
 }
 
-/* Checks an operand such as eps: it must be a number, a scalar, or a tensor without axes. */
 static int needs_single(const struct infer *x, uint32_t i)
 {
     const struct op_param *p;
@@ -136,7 +128,7 @@ static int too_many_axes(const struct infer *x)
                    GRAPH_MAX_RANK);
 }
 
-/* Broadcasts `shape` with the shape of a; the result replaces `shape`. */
+/* Replaces `shape` by its broadcast with the shape of a. */
 static int broadcast_with(const struct infer *x, const struct value *a, uint32_t *rank,
                           const struct dim **shape)
 {
@@ -177,7 +169,7 @@ static struct attr *attr_at(const struct infer *x, const char *name)
     return &x->v->attrs[op_attr_place(x->v->op, name)];
 }
 
-/* Makes axes count from 0, and sorts them if `ordered`. An axis that occurs twice is an error. */
+/* Makes axes count from 0, and sorts them if `ordered`. No axis may occur twice. */
 static int fix_axes(const struct infer *x, struct attr *a, uint32_t rank, bool ordered)
 {
     for (size_t i = 0; i < a->n; i++) {
@@ -276,7 +268,7 @@ static int rule_where(struct infer *x)
         return err_set(x->err, ERR_INPUT, "where takes a bool condition, not %s",
                        dtype_name(x->v->args[0]->dtype));
     promote_args(x, 1);
-    x->v->weak &= x->v->args[0]->weak; /* a condition that is a tensor makes the result a tensor */
+    x->v->weak &= x->v->args[0]->weak; /* if the condition is a tensor, so is the result */
     return broadcast_args(x);
 }
 
@@ -425,8 +417,8 @@ static int rule_matmul(struct infer *x)
     return 0;
 }
 
-/* Checks that the list `name` has one entry of at least `least` for each of the n spatial axes. If
- * the list was left out, fills it with `usual`. */
+/* The list `name` must have an entry of at least `least` for each of the n spatial axes. If it was
+ * left out, fills it with `usual`. */
 static int spatial_ints(const struct infer *x, const char *name, uint32_t n, int64_t usual,
                         int64_t least)
 {
@@ -458,9 +450,8 @@ static int spatial_dims(const struct infer *x, const char *name, uint32_t n)
                : err_set(x->err, ERR_INPUT, "conv: %s has %zu entries, not %u", name, a->n, n);
 }
 
-/* The result's size along spatial axis i is
- * (size + before + after - dilation * (window - 1) - 1) / stride + 1,
- * where `before` and `after` are the paddings at the two ends of the axis. */
+/* (size + before + after - dilation * (window - 1) - 1) / stride + 1, where `before` and `after`
+ * are paddings. */
 static const struct dim *conv_size(const struct infer *x, uint32_t i)
 {
     struct dim_pool *p = x->dims;
@@ -474,7 +465,7 @@ static const struct dim *conv_size(const struct infer *x, uint32_t i)
     return dim_add(p, dim_div(p, size, dim_number(p, attr_at(x, "stride")->ints[i])), one);
 }
 
-/* True if both sizes are known numbers and a is not a multiple of b. */
+/* Are both sizes numbers, and is a not a multiple of b? */
 static bool leaves_rest(const struct dim *a, const struct dim *b)
 {
     const struct dim *p = a->fixed, *q = b->fixed;
@@ -512,8 +503,7 @@ static int rule_conv(struct infer *x)
     return 0;
 }
 
-/* The result's size along spatial axis i is
- * (size - 1) * stride - 2 * padding + dilation * (window - 1) + output_padding + 1. */
+/* (size - 1) * stride - 2 * padding + dilation * (window - 1) + output_padding + 1. */
 static const struct dim *conv_transpose_size(const struct infer *x, uint32_t i)
 {
     struct dim_pool *p = x->dims;
@@ -562,8 +552,7 @@ static int rule_conv_transpose(struct infer *x)
     return 0;
 }
 
-/* The scores are the products of queries and keys. The mask must broadcast to the shape of the
- * scores, and must not make this shape larger. */
+/* The mask must broadcast to the scores (query times key), and not enlarge them. */
 static int check_mask(struct infer *x)
 {
     const struct value *q = x->v->args[0], *k = x->v->args[1], *mask = x->v->args[3];

@@ -1,8 +1,7 @@
 /*
  * json_read.c - reads a graph from JSON.
  *
- * `path` holds the JSON pointer of the entry being read, and error messages begin with it. The keys
- * that an object may have are listed in the function that reads it, or just before that function.
+ * Error messages begin with the JSON pointer of the entry being read.
  */
 #include "graph/json.h"
 
@@ -30,14 +29,13 @@ struct size_name {
 struct reader {
     struct graph *g;
     struct err *err;
-    struct strbuf path;        /* the JSON pointer of the entry being read */
+    struct strbuf path;        /* the JSON pointer */
     json_t *ids;               /* maps the id of a value, such as "%3", to an index in `made` */
     const struct value **made; /* the values read so far */
     VEC(struct size_name) names;
-    char quote[44]; /* the buffer of quoted() */
+    char quote[44];
 };
 
-/* Sets the error, with the place in the JSON. Returns -1. */
 __attribute__((format(printf, 2, 3))) static int fail(struct reader *r, const char *fmt, ...)
 {
     va_list ap;
@@ -50,14 +48,13 @@ __attribute__((format(printf, 2, 3))) static int fail(struct reader *r, const ch
     return -1;
 }
 
-/* Puts the path in front of an error that a function of another file has set. */
+/* Puts the path in front of an error that another file has set. */
 static int fail_here(struct reader *r)
 {
     return err_prefix(r->err, "%s", r->path.len ? r->path.buf : "graph");
 }
 
-/* Adds a member or an element to the path. Returns the old length of the path. step_out() takes
- * this length and undoes the step. */
+/* Adds a member to the path. Returns the path's old length, for step_out(). */
 static size_t step_in(struct reader *r, const char *key)
 {
     size_t before = r->path.len;
@@ -84,8 +81,7 @@ static void step_out(struct reader *r, size_t before)
         r->path.buf[before] = '\0';
 }
 
-/* Copies a text of the file so that an error can quote it: at most 40 characters, in plain ASCII.
- * The result is valid until the next call. */
+/* Copies a text for an error message: at most 40 characters, in plain ASCII, in r->quote. */
 static const char *quoted(struct reader *r, const char *s)
 {
     char *to = r->quote;
@@ -95,7 +91,7 @@ static const char *quoted(struct reader *r, const char *s)
     return r->quote;
 }
 
-/* Checks that the object has no other keys than these n. The last `noptional` may be missing. */
+/* Checks that the object has only these n keys. The last `noptional` may be missing. */
 static int need_keys(struct reader *r, const json_t *j, const char *const *keys, size_t n,
                      size_t noptional)
 {
@@ -139,7 +135,7 @@ static int read_text(struct reader *r, const json_t *j, size_t max, const char *
     return 0;
 }
 
-/* Reads a name. It must be a C identifier, because references and kernels use it as a name. */
+/* A name must be a C identifier, because references and kernels use it. */
 static int read_name(struct reader *r, const json_t *j, const char **out)
 {
     if (read_text(r, j, GRAPH_JSON_MAX_NAME, out) < 0)
@@ -172,7 +168,6 @@ static int read_int(struct reader *r, const json_t *j, int64_t *out)
     return 0;
 }
 
-/* Reads an expression over the axes, or an integer. */
 static int read_dim(struct reader *r, const json_t *j, const struct dim **out)
 {
     const char *s;
@@ -204,8 +199,8 @@ static int read_dims(struct reader *r, const json_t *j, size_t *n, const struct 
     return 0;
 }
 
-/* Reads the member `key` of an object. Runs the expression `call`, in which `member` stands for
- * that member. During the call the path ends with `key`. */
+/* Runs the expression `call`, in which `member` stands for the member `key` of `obj`. During the
+ * call the path ends with `key`. */
 #define IN_MEMBER(r, obj, key, call)                      \
     do {                                                  \
         size_t at_ = step_in((r), (key));                 \
@@ -268,7 +263,7 @@ static int read_axis(struct reader *r, const json_t *j)
 
 static const char *const scalar_keys[] = {"name", "dtype"};
 
-/* Sizes may mention scalars that are not floats, so graph_init() needs the names of those. */
+/* Sizes may mention scalars that are not floats. */
 static int read_scalar_name(struct reader *r, const json_t *j)
 {
     const char *name;
@@ -330,9 +325,7 @@ static int read_guard(struct reader *r, const json_t *j, const char **out)
     return 0;
 }
 
-/* A guard "AXIS == SIZE" becomes the definition of the axis, so that a shape with AXIS equals the
- * same shape with SIZE. This guard is not kept in g->guards. Any other guard is kept there. A guard
- * "AXIS % NUMBER == 0" also tells the pool of sizes that the axis is a multiple of the number. */
+/* A guard "AXIS == SIZE" becomes the definition of the axis. All other guards go to g->guards. */
 static int read_guards(struct reader *r, const json_t *j)
 {
     if (need_array(r, j, GRAPH_JSON_MAX_GUARDS) < 0)
@@ -522,7 +515,6 @@ static int read_op(struct reader *r, const json_t *j, enum graph_op *out)
     return 0;
 }
 
-/* Reads an id: "%" and then a name or a number. No earlier value may have the same id. */
 static int read_id(struct reader *r, const json_t *j, const char **out)
 {
     if (read_text(r, j, GRAPH_JSON_MAX_NAME + 1, out) < 0)
@@ -648,7 +640,7 @@ static int read_version(struct reader *r, const json_t *j)
                                           v, GRAPH_JSON_VERSION);
 }
 
-/* Reads the names that sizes may mention, because graph_init() needs them. */
+/* graph_init() needs the names that sizes may mention, so we read them first. */
 static int read_names(struct reader *r, const json_t *root)
 {
     static const char *const keys[] = {"version", "axes",    "inputs", "scalars",
@@ -674,7 +666,7 @@ static int read_rest(struct reader *r, const json_t *root)
     return graph_verify(r->g, r->err);
 }
 
-/* Starts the graph. Copies the names into its arena, so that they live as long as the graph. */
+/* Starts the graph. The names must live as long as the graph. */
 static void begin(struct reader *r)
 {
     struct graph *g = r->g;

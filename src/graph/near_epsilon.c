@@ -1,6 +1,6 @@
 /* near_epsilon.c - finds epsilons in a graph, and the inputs to scale for them. An epsilon is a
- * small number that is added to a value or limits it, as in sqrt(variance + epsilon). If the value
- * is near the epsilon, a wrong epsilon in a kernel is visible (near_epsilon.h). */
+ * small number that is added to a value or limits it, as in sqrt(variance + epsilon). A kernel's
+ * wrong epsilon shows only if the value is near the epsilon (near_epsilon.h). */
 #include "graph/near_epsilon.h"
 
 #include <math.h>
@@ -8,14 +8,11 @@
 
 #include "base/util.h"
 
-/* The largest number that counts as an epsilon. */
 static const double MOST_EPSILON = 1e-3;
-/* The value beside an epsilon is the value that the epsilon is added to or limits. If it is at most
- * this many times as large as the epsilon, no inputs are scaled for the epsilon. */
+/* If a value is at most this many times as large as its epsilon, it is near enough. */
 static const double NEAR = 16;
-/* An input is multiplied by 2^-k, where k is at least LEAST_BITS and at most MOST_BITS. A smaller k
- * would change too little. With a larger k floats might become subnormal. Float16 has a smaller
- * range of exponents, so its limit is lower. */
+/* An input is multiplied by 2^-k, where k is at least LEAST_BITS and at most MOST_BITS. With a
+ * larger k floats might become subnormal. Float16 has a smaller range of exponents. */
 enum { LEAST_BITS = 1, MOST_BITS = 60, MOST_BITS_F16 = 8 };
 
 /* The estimated mean and variance of a value's elements. */
@@ -28,13 +25,13 @@ struct search {
     const struct near_epsilon_input *inputs;
     const double *scalars;
     const int64_t *sizes;
-    struct spread *spread; /* indexed by the value's id: the estimate of the value */
-    bool *seen;            /* indexed by the value's id: has collect() visited the value? */
-    bool *chosen;          /* indexed by input: is the input one of those to scale? */
-    /* Indexed by the value's id. If the chosen inputs are multiplied by s, the value is
-     * multiplied by s^degree. NAN means that the value changes in another way. */
+    struct spread *spread; /* by the value's id */
+    bool *seen;            /* by the value's id: collect() has visited it */
+    bool *chosen;          /* by input: to be scaled */
+    /* By the value's id. If the chosen inputs are multiplied by s, the value is multiplied by
+     * s^degree. NAN: it changes in another way. */
     double *degree;
-    int *bits; /* indexed by input: the result, as in struct near_epsilon */
+    int *bits; /* by input: the result, as in struct near_epsilon */
 };
 
 static size_t input_number(const struct search *x, const struct value *v)
@@ -62,19 +59,18 @@ static double count(const struct search *x, const struct value *v)
     return elements(x, v->shape, v->rank);
 }
 
-/* v is a matrix product or a convolution: each element of v is a sum of products of two elements.
- * Returns how many products one sum has. */
+/* Returns how many products one sum of a matrix product or a convolution has. */
 static double terms(const struct search *x, const struct value *v)
 {
     const struct value *a = v->args[0], *w = v->args[1];
     if (!a || !w)
-        return 1; /* cannot happen: these operations always have both operands */
+        return 1; /* cannot happen */
     if (v->op == OP_MATMUL)
         return elements(x, &a->shape[a->rank - 1], 1);
     return count(x, w) / elements(x, &w->shape[v->op == OP_CONV ? 0 : 1], 1);
 }
 
-/* The spread of a sum of n products, each of one element of a and one element of b. */
+/* The spread of a sum of n products of an element of a and an element of b. */
 static struct spread times(struct spread a, struct spread b, double n)
 {
     return (struct spread){n * a.mean * b.mean,
@@ -82,14 +78,13 @@ static struct spread times(struct spread a, struct spread b, double n)
                                 b.variance * a.mean * a.mean)};
 }
 
-/* The root mean square of the elements. */
+/* The root mean square. */
 static double size_of(struct spread s)
 {
     return sqrt(s.mean * s.mean + s.variance);
 }
 
-/* Estimates mean and variance of the elements of v. A rough estimate is enough, because a wrong
- * epsilon is visible even if the value is not very near the epsilon. */
+/* A rough estimate is enough: a wrong epsilon shows even if the value is not very near. */
 static struct spread estimate(const struct search *x, const struct value *v)
 {
     struct spread a = {0, 1}, b = {0, 0};
@@ -153,9 +148,8 @@ static bool collect_all(struct search *x, const struct value *v)
     return ok;
 }
 
-/* Chooses inputs with which v probably grows; degree_of() then finds out whether it does. Returns
- * false if an input may not be scaled, if a number is not 0, or if an operation is not one of those
- * below. */
+/* Chooses inputs with which v probably grows; degree_of() then checks this. Returns false if an
+ * input may not be scaled, a number is not 0, or an operation is not listed below. */
 static bool collect(struct search *x, const struct value *v)
 {
     double zero;
@@ -215,7 +209,7 @@ static double same(double a, double b)
     return a == b ? a : NAN;
 }
 
-/* Returns search.degree for v. The operands of v have theirs already. */
+/* The operands of v have their degree already. */
 static double degree_of(const struct search *x, const struct value *v)
 {
     double d[GRAPH_MAX_ARGS] = {0}, number;
@@ -294,10 +288,9 @@ static bool is_epsilon(const struct search *x, const struct value *v, double *ou
     return known && *out > 0 && *out <= MOST_EPSILON;
 }
 
-/* If v uses an epsilon, returns true and stores the epsilon in *epsilon. Sets *beside to the value
- * that the epsilon is added to or compared with, and *size to the estimated size of that value. If
- * v is a norm, *beside is its operand, and *size is the estimated size of the variance or vector
- * norm that v computes from the operand. If *beside is multiplied by s, *size is multiplied by
+/* If v uses an epsilon, returns true and sets *epsilon. *beside is the value that the epsilon is
+ * added to or limits; *size estimates how large it is. In a norm, *beside is the operand, and *size
+ * estimates its variance or vector norm. If *beside is multiplied by s, *size is multiplied by
  * s^*power. */
 static bool find_epsilon(const struct search *x, const struct value *v, const struct value **beside,
                          double *epsilon, double *size, double *power)
@@ -332,10 +325,9 @@ static bool find_epsilon(const struct search *x, const struct value *v, const st
     }
 }
 
-/* find_epsilon() gives `beside`, its size and `power`; `ratio` is the size divided by the epsilon.
- * Chooses how to scale the inputs from which `beside` is computed, so that the size comes near the
- * epsilon. Stores the choice in x->bits. Returns false if scaling inputs cannot bring the size
- * nearer, or if one of the inputs is already scaled for another epsilon. */
+/* Chooses how to scale the inputs of `beside`, so that its size comes near the epsilon. `ratio` is
+ * size / epsilon. Returns false if scaling does not help, or if one of the inputs is already scaled
+ * for another epsilon. */
 static bool scale_for(struct search *x, const struct value *beside, double ratio, double power)
 {
     size_t n = x->g->inputs.n;

@@ -2,8 +2,8 @@
  * ops.h - the table of operations, and struct value: the result of one operation on earlier
  * values.
  *
- * ops.def has a row for each operation. ops.c answers questions about rows and attributes.
- * graph_add() (graph.h) makes values, and infer.h finds the dtype and shape of each.
+ * ops.def has a row for each operation. graph_add() (graph.h) makes values, and infer.h finds the
+ * dtype and shape of each.
  */
 #ifndef GRAPH_OPS_H
 #define GRAPH_OPS_H
@@ -28,13 +28,12 @@ enum graph_op {
 
 enum op_kind {
     OPK_LEAF,        /* input, scalar, number, size */
-    OPK_ELEMENTWISE, /* computes each element from the elements at the same place of the broadcast
-                        operands */
+    OPK_ELEMENTWISE, /* broadcasts the operands, then computes each element on its own */
     OPK_REDUCTION,   /* removes axes, or keeps them with size 1 */
-    OPK_SOFTMAX,     /* works along one axis, and keeps the shape */
-    OPK_SCAN,        /* works along one axis, and keeps the shape */
-    OPK_NORM,    /* works along the last axes (normalize: along one axis), and keeps the shape */
-    OPK_PRODUCT, /* matrix products */
+    OPK_SOFTMAX,     /* along one axis */
+    OPK_SCAN,        /* along one axis */
+    OPK_NORM,        /* along the last axes; normalize along one axis */
+    OPK_PRODUCT,     /* matrix products */
     OPK_CONV,
     OPK_ATTENTION,
     OPK_RECURRENT, /* computes each step along the first axis from the step before */
@@ -45,15 +44,13 @@ enum op_kind {
 
 /* Each comment names the members of struct attr that hold the attribute. */
 enum attr_kind {
-    ATTR_NONE, /* no member, because the attribute is not given or is Python's None */
+    ATTR_NONE, /* no member: not given, or Python's None */
     ATTR_BOOL, /* i */
     ATTR_INT,  /* i */
     ATTR_REAL, /* real */
-    /* `ints` and `n`. In a value, axes are counted from 0 and sorted; those of a permute keep their
-     * order. */
-    ATTR_AXES,
-    ATTR_INTS, /* `ints` and `n`, for example strides or paddings */
-    ATTR_DIMS, /* `dims` and `n` */
+    ATTR_AXES, /* ints, n; in a value: counted from 0 and, except in a permute, sorted */
+    ATTR_INTS, /* ints, n; for example strides or paddings */
+    ATTR_DIMS, /* dims, n */
     ATTR_DIM,  /* dims[0] */
     ATTR_TEXT, /* text */
     ATTR_DTYPE /* dtype */
@@ -74,19 +71,18 @@ struct value {
     uint32_t id, hash; /* `id` is the value's index in the graph */
     enum graph_op op;
     enum dtype dtype;
-    /* The value is a Python number, or is computed from Python numbers only. An operation on such a
-     * number and a tensor keeps the tensor's dtype. The exception is a number of a higher kind than
-     * the tensor. The kinds are, from low to high: bool, integer, float. */
+    /* Computed from Python numbers only. An operation with a tensor keeps the tensor's dtype,
+     * unless this value is of a higher kind. The kinds are, from low to high: bool, integer, float.
+     */
     bool weak;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
-    uint32_t nargs, nattrs;                   /* as many as the operation's row lists */
+    uint32_t nargs, nattrs;
     const struct value *args[GRAPH_MAX_ARGS]; /* the operands; an absent operand is NULL */
     struct attr attrs[GRAPH_MAX_ATTRS];
-    /* Only leaves have the following members. */
-    const char *name;       /* the name of an OP_INPUT or OP_SCALAR */
-    double number;          /* the number of an OP_NUMBER */
-    const struct dim *size; /* the size that an OP_SIZE turns into a number */
+    const char *name;       /* of an OP_INPUT or OP_SCALAR */
+    double number;          /* of an OP_NUMBER */
+    const struct dim *size; /* of an OP_SIZE */
 };
 
 /* ---- rows of the table ----------------------------------------------------------------------- */
@@ -94,39 +90,33 @@ struct value {
 struct op_row {
     const char *name; /* such as "softmax" */
     enum op_kind kind;
-    /* The names of the operands, such as "input other?". An operand with "?" may be absent. */
-    const char *args;
-    /* The attributes with their kinds and defaults, such as "dim:axes keepdim:bool=false". */
-    const char *attrs;
-    /* A C expression that computes one element in double, such as "exp($0)", where $0 is the first
-     * operand. "" if graph/reference/ has code for the operation. */
+    const char *args;  /* such as "input other?"; an operand with "?" may be absent */
+    const char *attrs; /* kinds and defaults, such as "dim:axes keepdim:bool=false" */
+    /* A C expression for one element, such as "exp($0)"; $0 is the first operand. "" if
+     * graph/reference/ has code for the operation. */
     const char *real;
-    /* Floating-point operations per element. The top of ops.def says which elements count for each
-     * kind of operation. */
-    unsigned flops;
+    unsigned flops; /* per element, counted as the top of ops.def says */
 };
 const struct op_row *op_row(enum graph_op op);
 /* One operand or attribute of a row. */
 struct op_param {
     const char *name;
-    bool optional;       /* only for operands: the operand may be absent */
+    bool optional;       /* only for operands */
     enum attr_kind kind; /* only for attributes */
-    struct attr value;   /* only for attributes: the default; ATTR_NONE if there is none */
+    struct attr value;   /* only for attributes: the default, or ATTR_NONE */
 };
-/* op_args() sets *out to the operands of an operation, op_attrs() to its attributes. Both return
- * how many there are. */
+/* Set *out to the operands or the attributes of an operation. Return how many there are. */
 uint32_t op_args(enum graph_op op, const struct op_param **out);
 uint32_t op_attrs(enum graph_op op, const struct op_param **out);
 enum graph_op op_named(const char *name); /* OP_COUNT if there is no such operation */
-/* Returns true if the result stays the same when the two operands change places. These operations
- * are add, mul, maximum, minimum, eq, ne, and the bitwise and logical forms of and, or and xor. */
+/* Does the result stay the same when the two operands change places? */
 bool op_is_commutative(enum graph_op op);
-/* Returns the index of the attribute of that name; -1 if the operation has no such attribute. */
+/* Returns the index of an attribute, or -1. */
 int op_attr_place(enum graph_op op, const char *name);
 
-/* Returns the attribute of that name. Calls BUG() if the operation has no such attribute. */
+/* Calls BUG() if the operation has no such attribute. */
 const struct attr *value_attr(const struct value *v, const char *name);
-bool value_flag(const struct value *v, const char *name); /* the value of a bool attribute */
+bool value_flag(const struct value *v, const char *name); /* a bool attribute */
 /* If v is an OP_NUMBER or its negation, sets *out to the number and returns true. */
 bool value_is_number(const struct value *v, double *out);
 bool value_same_shape(const struct value *a, const struct value *b);
@@ -134,8 +124,7 @@ bool value_same_shape(const struct value *a, const struct value *b);
 bool value_repeats(const struct value *a, const struct value *v);
 bool attr_same(const struct attr *a, const struct attr *b);
 
-/* These functions make attributes to pass to graph_add(). A list keeps at most GRAPH_MAX_RANK
- * entries. */
+/* These make attributes for graph_add(). A list keeps at most GRAPH_MAX_RANK entries. */
 struct attr attr_none(void);
 struct attr attr_bool(bool v);
 struct attr attr_int(int64_t v);

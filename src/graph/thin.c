@@ -6,10 +6,8 @@
 /* The input from which an operand is computed. */
 struct source {
     const struct value *input; /* NULL = the operand is not computed from one input */
-    /* Bit d says that dimension d of the input corresponds to one of the operand's dimensions that
-     * find_source() was asked for. */
-    uint32_t dims;
-    bool alone; /* nothing else uses the input */
+    uint32_t dims; /* bit d: dimension d of the input corresponds to a requested dimension */
+    bool alone;    /* nothing else uses the input */
 };
 
 static uint32_t bits(uint32_t first, uint32_t end)
@@ -17,9 +15,9 @@ static uint32_t bits(uint32_t first, uint32_t end)
     return (end < 32 ? (1u << end) - 1 : ~0u) & ~((1u << first) - 1);
 }
 
-/* Finds the dimensions of a reshape's operand that correspond to `dims` of its result. Leading and
- * trailing dimensions whose sizes agree correspond one to one. The dimensions in between correspond
- * only as a group. So the function returns false if `dims` has some of them but not all. */
+/* Sets *out to the dimensions of a reshape's operand that correspond to `dims` of its result.
+ * Leading and trailing dimensions of equal size correspond one to one, the others only as a group.
+ * Returns false if `dims` has only some of the group. */
 static bool through_reshape(const struct value *v, uint32_t dims, uint32_t *out)
 {
     const struct value *x = v->args[0];
@@ -48,9 +46,7 @@ static uint32_t through_permute(const struct value *v, uint32_t dims)
     return out;
 }
 
-/* Finds the dimensions of an expand's operand that correspond to `dims` of its result. The operand
- * may lack leading dimensions. Returns false if one of `dims` is missing or broadcast in the
- * operand. */
+/* Like through_reshape(). Returns false if one of `dims` is missing or broadcast in the operand. */
 static bool through_expand(const struct value *v, uint32_t dims, uint32_t *out)
 {
     const struct value *x = v->args[0];
@@ -62,9 +58,8 @@ static bool through_expand(const struct value *v, uint32_t dims, uint32_t *out)
     return true;
 }
 
-/* Goes one step towards the inputs: replaces *v by its operand, and *dims by the corresponding
- * dimensions of the operand. Returns false if v does not keep zeros, or if no dimensions
- * correspond. */
+/* Replaces *v by its operand, and *dims by the corresponding dimensions. Returns false if v does
+ * not keep zeros, or if no dimensions correspond. */
 static bool step(const struct value **v, uint32_t *dims)
 {
     const struct value *x = *v;
@@ -95,8 +90,7 @@ static bool step(const struct value **v, uint32_t *dims)
     return ok;
 }
 
-/* Finds the float32 input from which v comes, and the dimensions of this input that correspond to
- * `dims` of v. */
+/* Finds the float32 input from which v comes, and its dimensions that correspond to `dims`. */
 static struct source find_source(const struct value *v, uint32_t dims, const uint32_t *uses)
 {
     bool alone = uses[v->id] == 1;
@@ -118,8 +112,7 @@ static struct thin_input *of(const struct graph *g, struct thin *t, const struct
     BUG("an input that the graph does not list");
 }
 
-/* Makes the first of the n inputs thin that can be thin. An input that is thin already can be
- * chosen only if it is thin along the same dimensions. Returns false if no input can be thin. */
+/* Makes the first possible one of the n inputs thin. An input can be thin in one way only. */
 static bool thin_one(const struct graph *g, struct thin *t, const struct source *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -132,8 +125,8 @@ static bool thin_one(const struct graph *g, struct thin *t, const struct source 
     return false;
 }
 
-/* Notes that one input of a product may be multiplied by a number if the other input is divided by
- * the same number. This holds only if nothing else uses the two inputs. */
+/* One input of a product may be multiplied by a number if the other is divided by it, and if
+ * nothing else uses the two inputs. */
 static void scale_both(const struct graph *g, struct thin *t, const struct source *s)
 {
     if (!s[0].input || !s[1].input || s[0].input == s[1].input || !s[0].alone || !s[1].alone)
@@ -142,8 +135,7 @@ static void scale_both(const struct graph *g, struct thin *t, const struct sourc
     of(g, t, s[1].input)->scale = -1;
 }
 
-/* Sets *a and *b to the dimensions, as bits, that the product v sums over in its first two
- * operands. */
+/* Sets *a and *b to the dimensions, as bits, that v sums over in its first two operands. */
 static void summed_dims(const struct value *v, uint32_t *a, uint32_t *b)
 {
     const struct value *x = v->args[0], *w = v->args[1];
@@ -172,10 +164,10 @@ static void thin_product(const struct graph *g, struct thin *t, const struct val
 {
     uint32_t a, b;
     summed_dims(v, &a, &b);
-    /* We try the second operand first, because it is often a weight. */
+    /* The second operand comes first, because it is often a weight. */
     struct source s[] = {find_source(v->args[1], b, uses), find_source(v->args[0], a, uses)};
     bool ok = thin_one(g, t, s, 2);
-    if (!a) /* scale_both() needs only the input, so we ask for an arbitrary dimension */
+    if (!a) /* scale_both() needs only the input: any dimension will do */
         s[1] = find_source(v->args[0], 1, uses);
     scale_both(g, t, s);
     if (v->op == OP_ATTENTION) {
@@ -211,7 +203,6 @@ struct thin graph_thin(const struct graph *g, struct arena *a)
         if (kind == OPK_PRODUCT || kind == OPK_CONV || kind == OPK_ATTENTION)
             thin_product(g, &t, v, uses);
     }
-    /* An input can be thin in one way only. Products choose first. */
     vec_each (struct value *const, p, &g->values)
         if (uses[(*p)->id] && (*p)->dtype == DT_F32 && ((*p)->op == OP_SUM || (*p)->op == OP_MEAN))
             thin_sum(g, &t, *p, uses);

@@ -2,20 +2,18 @@
  * compare_core.h - compares one output element with the truth, in the common subset of C17 and
  * C++17.
  *
- * gcc compiles this file into hone-worker, and NVRTC compiles it into Hone's device code. So both
- * give the same result for an element. The truth is the right value as a double. The task's oracle
- * computes it, together with a magnitude: how large the terms of the element's sum are
- * (task/hone_ref.h). The job gives rtol, atol and acc_eps (struct job_buffer in job.h).
+ * hone-worker and Hone's device code share this file, so both give the same result. The task's
+ * oracle computes the truth, as a double, and a magnitude: how large the terms of the element's sum
+ * are (task/hone_ref.h).
  *
  *   allowed = atol + rtol * magnitude + half an ulp of the dtype at the truth
  *   ratio   = |got - truth| / allowed; an element is bad unless ratio <= 1
  *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the mean squared error of an ideal kernel
  *
- * A NaN is right if the truth is NaN. An infinity is right if the truth is the same infinity. It is
- * also right if the truth, or a value within its tolerance, overflows the dtype. Then a NaN is
- * right in float8_e4m3fn, which has no infinity. In both float8 types the largest value is right
- * too if the truth overflows. An element with a negative magnitude (COMPARE_SKIPPED,
- * COMPARE_UNSEEN) has no truth and is not compared.
+ * A NaN is right if the truth is NaN. An infinity is right if the truth is the same infinity, or if
+ * a value within the tolerance overflows the dtype. In the second case a NaN is right in
+ * float8_e4m3fn, which has no infinity. If the truth itself overflows a float8 type, the largest
+ * value is right too.
  */
 #ifndef JOB_COMPARE_CORE_H
 #define JOB_COMPARE_CORE_H
@@ -32,29 +30,26 @@
 #define COMPARE_FN static inline __attribute__((unused))
 #endif
 
-/* These values take the place of a magnitude for elements without a truth. The oracle computes an
- * output in units, often one element each. Hone may let it compute only a sample of the units. */
-#define COMPARE_SKIPPED (-1.0) /* no unit of the oracle writes this element: any value is right */
-/* the element's unit is not in the sample: any value but poison is right */
-#define COMPARE_UNSEEN (-2.0)
+/* These replace the magnitude of elements without a truth. The oracle computes an output in units,
+ * often one element each, and Hone may let it compute only a sample of the units. */
+#define COMPARE_SKIPPED (-1.0) /* in no unit: any value is right */
+#define COMPARE_UNSEEN (-2.0)  /* in a unit outside the sample: any value but poison is right */
 
 struct compare_rule {
-    double rtol, atol, acc_eps; /* those of the output's struct job_buffer (job.h) */
+    double rtol, atol, acc_eps; /* as in struct job_buffer (job.h) */
     uint64_t poison;            /* pattern of job/poison.h */
     uint32_t dtype;             /* enum dtype */
-    /* whether the output held poison before the call; in-place tensors held data */
-    uint32_t poisoned;
+    uint32_t poisoned;          /* the output held poison before the call */
 };
 
-/* The comparison of one element. zero_ratio is the ratio that the value 0 would have. err2 is the
- * squared error, and ideal2 is ideal^2. */
+/* The comparison of one element. zero_ratio is the ratio of the value 0. err2 is the squared error,
+ * and ideal2 is ideal^2. */
 struct compare_elem {
     double ratio, zero_ratio, abs_err, err2, ideal2;
     int bad, unwritten;
 };
 
-/* The counts, sums and maxima over several elements. Two such structs can be merged, in any order.
- */
+/* Counts, sums and maxima over elements. */
 struct compare_sum {
     uint64_t n, bad, unwritten, worst_elem;
     double max_ratio, zero_ratio, max_abs, err2, ideal2;
@@ -80,7 +75,7 @@ COMPARE_FN uint64_t compare_to_bits(double d)
     return x.u;
 }
 
-/* Returns 2^e, if that is a normal number. */
+/* 2^e must be a normal number. */
 COMPARE_FN double compare_exp2(int e)
 {
     return compare_from_bits((uint64_t)(e + 1023) << 52);
@@ -106,11 +101,10 @@ COMPARE_FN double compare_abs(double d)
     return compare_from_bits(compare_to_bits(d) & 0x7fffffffffffffffu);
 }
 
-/* The float types: mantissa bits, least exponent, and the smallest value that rounds to
- * overflow. */
+/* mant: mantissa bits; emin: least exponent. Integers have mant 0. */
 struct compare_type {
     int mant, emin;
-    double overflow; /* 0 = the type never overflows */
+    double overflow; /* the smallest value that rounds to overflow; 0 = the type never overflows */
 };
 
 /* The cases here and below are numbers of enum dtype. Device code cannot include base/dtype.h. */
@@ -142,7 +136,7 @@ COMPARE_FN struct compare_type compare_type_of(uint32_t dtype)
     return t;
 }
 
-/* Converts a small float's bits (sign, exponent, mantissa) to double. */
+/* Converts the bits of a float (sign, exponent, mantissa) to double. */
 COMPARE_FN double compare_small(uint64_t bits, int mant, int ebits, int has_inf)
 {
     int emask = (1 << ebits) - 1, bias = emask >> 1;
@@ -160,7 +154,6 @@ COMPARE_FN double compare_small(uint64_t bits, int mant, int ebits, int has_inf)
     return bits >> (mant + ebits) & 1 ? -v : v;
 }
 
-/* Converts an element's bits to its value. */
 COMPARE_FN double compare_decode(uint32_t dtype, uint64_t bits)
 {
     switch (dtype) {
@@ -195,8 +188,7 @@ COMPARE_FN double compare_decode(uint32_t dtype, uint64_t bits)
     }
 }
 
-/* Returns the distance between neighbouring values of the dtype around v, which is finite; 1 for
- * integers. */
+/* Returns the distance between neighbouring values of the dtype around the finite v. */
 COMPARE_FN double compare_ulp(struct compare_type t, double v)
 {
     if (!t.mant)
@@ -209,14 +201,13 @@ COMPARE_FN double compare_ulp(struct compare_type t, double v)
                      : compare_exp2(e);
 }
 
-/* Whether v overflows when it is rounded to the type. */
 COMPARE_FN int compare_overflows(struct compare_type t, double v)
 {
     return t.overflow > 0 && compare_abs(v) >= t.overflow;
 }
 
-/* Returns |got - want| / allowed for one element. `slack` is `allowed` without the half ulp. If got
- * or want is NaN or infinite, returns 0 for a right element and infinity for a wrong one. */
+/* `slack` is `allowed` without the half ulp. If got or want is NaN or infinite, returns 0 for a
+ * right element and infinity for a wrong one. */
 COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, double slack,
                                 double allowed)
 {
@@ -225,28 +216,25 @@ COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, 
     if (compare_is_inf(want))
         return got == want ? 0 : compare_inf();
     int over = compare_overflows(t, want < 0 ? want - slack : want + slack);
-    if (compare_is_nan(got)) /* float8_e4m3fn has no infinity, so an overflow becomes NaN */
+    if (compare_is_nan(got))
         return over && t.mant == 3 ? 0 : compare_inf();
     if (compare_is_inf(got))
         return over && (got < 0) == (want < 0) ? 0 : compare_inf();
-    /* If the truth overflows, a conversion to a narrow type may saturate. So the largest value is
-     * right too. */
+    /* A conversion to a narrow type may saturate. */
     if (t.mant && t.mant <= 3 && compare_overflows(t, want) && (got < 0) == (want < 0) &&
         compare_overflows(t, got + (got < 0 ? -1 : 1) * compare_ulp(t, got) / 2))
         return 0;
     return compare_abs(got - want) / allowed;
 }
 
-/* Whether arithmetic of this type never produces the poison's bits. If so, poison proves that the
- * kernel did not write the element. */
+/* Whether poison proves that the kernel did not write the element: arithmetic never produces it. */
 COMPARE_FN int compare_poison_is_proof(uint32_t dtype)
 {
     return (dtype >= 1 && dtype <= 4) || dtype == 15;
 }
 
-/* Whether we leave the element out of the comparison. We do so if no unit of the oracle computes
- * it, or if its unit is not in the sample. There is one exception: an element outside the sample
- * that still holds poison counts as unwritten, if poison is a proof for its dtype. */
+/* Whether the element is not compared. An element outside the sample is compared only if its poison
+ * proves that it is unwritten. */
 COMPARE_FN int compare_left_out(const struct compare_rule *r, uint64_t bits, uint64_t poison_bits,
                                 double mag)
 {

@@ -1,18 +1,16 @@
 /*
  * gen_core.h - the arithmetic of generated data, in the common subset of C17 and C++17.
  *
- * This text is compiled into `hone`, into `hone-worker` and, by NVRTC, into Hone's device code. All
- * of them produce the same bits, because no step can round in two ways:
+ * `hone`, `hone-worker` and Hone's device code share this text. They produce the same bits, because
+ * no step can round in two ways:
  *
  *   1. Random words come from Philox4x32-10: integers only.
- *   2. A float is a + w * k. Here w is an integer below 2^32, and k is a double cut to 21
- *      significant bits. So w * k is exact, and only the addition rounds. A fused multiply-add
- *      gives the same result.
+ *   2. A float is a + w * k, where w is an integer below 2^32 and k has 21 significant bits. So
+ *      w * k is exact, and only the addition rounds, with or without a fused multiply-add.
  *   3. Integer arithmetic (gen_round) rounds a double to a narrower type, once, to nearest even.
  *
- * Element i of a tensor is a function of (spec, dtype, seed, stream, i) alone. It comes from word
- * number i % 4 of the Philox block with counter (i / 4, stream, draw) and key `seed`. Draw 0 makes
- * the data; later draws make the values of perturbed elements.
+ * Element i comes from word i % 4 of the Philox block with counter (i / 4, stream, draw) and key
+ * `seed`. Draw 0 makes the data; later draws make the values of perturbed elements.
  */
 #ifndef JOB_GEN_CORE_H
 #define JOB_GEN_CORE_H
@@ -20,14 +18,12 @@
 #include "base/number_core.h"
 
 enum gen_dist {
-    /* Mean a and standard deviation b. It is a sum of uniform numbers, so no value is more than 4.9
-     * deviations from the mean. */
-    GEN_NORMAL,
-    GEN_UNIFORM,  /* uniform numbers from a to b */
-    GEN_INT,      /* integers from a to b, including a and b */
-    GEN_CONST,    /* always a */
-    GEN_ZERO,     /* always 0 */
-    GEN_DENORMAL, /* random denormals of the dtype, of both signs; 0 if the dtype is an integer */
+    GEN_NORMAL,  /* mean a, standard deviation b; at most 4.9 deviations from the mean */
+    GEN_UNIFORM, /* numbers from a to b */
+    GEN_INT,     /* integers from a to b, including a and b */
+    GEN_CONST,   /* always a */
+    GEN_ZERO,
+    GEN_DENORMAL, /* denormals of the dtype, of both signs; 0 if the dtype is an integer */
     GEN_CSR,      /* row pointers: n numbers from 0 to b that never decrease; rows are uneven */
     GEN_PERM,     /* a permutation of the numbers from 0 to n - 1 */
     GEN_SORTED,   /* numbers from a to b that never decrease along a row */
@@ -36,8 +32,7 @@ enum gen_dist {
     GEN_DIST_COUNT
 };
 
-/* A mask gives some elements a fixed value, whatever the distribution is. A row lies along the last
- * dimension. The last two dimensions form a matrix. */
+/* A mask gives some elements a fixed value. The last two dimensions form a matrix. */
 enum gen_mask {
     GEN_MASK_NONE,
     GEN_LOWER, /* elements above the diagonal are zero */
@@ -58,44 +53,38 @@ enum gen_special {
 
 enum { GEN_FEW = 4, GEN_THIN_RANGES = 2 };
 
-/* A range of adjacent dimensions of a tensor, seen as one dimension. It has `places` places, and
- * neighbouring places are `step` elements apart. */
+/* Adjacent dimensions of a tensor, seen as one dimension. Its `places` places are `step` elements
+ * apart. */
 struct gen_range {
     uint64_t places, step;
 };
 
 struct gen_spec {
     uint8_t dist; /* enum gen_dist */
-    /* About one element in every[i], drawn at random, has the value special[i] (enum gen_special).
-     * If every[i] is 0, no element has it. */
+    /* About one element in every[i] is special[i] (enum gen_special). 0: none is. */
     uint8_t special[2];
     uint32_t every[2];
     double a, b; /* see enum gen_dist */
-    uint64_t n;  /* how many elements the tensor has; only for GEN_CSR and GEN_PERM */
-    /* A thin tensor is zero except at GEN_FEW places, which the seed chooses. With two ranges, a
-     * place is a pair: one place of each range. A range of 0 places is absent. If thin[0] is
-     * absent, thin[1] is absent too, and the tensor is not thin. */
+    uint64_t n;  /* elements of the tensor; only for GEN_CSR and GEN_PERM */
+    /* A thin tensor is zero except at GEN_FEW random places. With two ranges, a place is a pair.
+     * A range of 0 places is absent. If thin[0] is absent, the tensor is not thin. */
     struct gen_range thin[GEN_THIN_RANGES];
-    uint8_t mask; /* enum gen_mask */
-    /* The last two dimensions. They matter only for masks, GEN_SORTED, GEN_ONE_HOT and
-     * GEN_LENGTHS. */
-    uint64_t rows, cols;
-    double pad; /* for GEN_PADDED */
+    uint8_t mask;        /* enum gen_mask */
+    uint64_t rows, cols; /* the last two dimensions; for masks and GEN_SORTED to GEN_LENGTHS */
+    double pad;          /* for GEN_PADDED */
 };
 
 /* ---- distributions --------------------------------------------------------------------------- */
 
-/* A spec, and the values that we compute from it once for all elements. */
+/* A spec, and values that all elements share. */
 struct gen_plan {
     struct gen_spec spec;
     int type;
     uint64_t seed;
     uint32_t stream;
-    /* For GEN_NORMAL, GEN_UNIFORM and GEN_SORTED: by how much the value changes if the random word
-     * changes by 1. */
-    double k;
-    uint64_t span;          /* for GEN_INT: how many integers there are from a to b */
-    uint64_t key;           /* decides random choices that do not use the element's random word */
+    double k;               /* k in rule 2 above */
+    uint64_t span;          /* for GEN_INT: the number of integers from a to b */
+    uint64_t key;           /* for random choices without the element's random word */
     uint64_t kept[GEN_FEW]; /* the places of a thin tensor that are not zero */
 };
 
@@ -122,7 +111,6 @@ GEN_FN struct gen_plan gen_prepare(const struct gen_spec *s, int type, uint64_t 
     return p;
 }
 
-/* Returns whether element i of a thin tensor keeps its value, and does not become zero. */
 GEN_FN int gen_keeps(const struct gen_plan *p, uint64_t i)
 {
     const struct gen_range *r = p->spec.thin;
@@ -135,21 +123,19 @@ GEN_FN int gen_keeps(const struct gen_plan *p, uint64_t i)
     return 0;
 }
 
-/* Returns whether the data has a structure that an exchange of elements would destroy. */
+/* Returns whether an exchange of elements would destroy a structure of the data. */
 GEN_FN int gen_has_structure(const struct gen_spec *s)
 {
     return s->mask != GEN_MASK_NONE || s->dist >= GEN_CSR;
 }
 
-/* Returns how many elements of a row of a padded tensor come before the padding. At least 1 of 8
- * rows has no padding, on average. */
+/* Returns the length of a row before its padding. At least 1 of 8 rows, on average, has none. */
 GEN_FN uint64_t gen_length(const struct gen_plan *p, uint64_t row)
 {
     uint64_t h = gen_mix64(p->key ^ gen_mix64(row + 0x2545f4914f6cdd1du));
     return h % 8 == 0 ? p->spec.cols : 1 + (h >> 8) % p->spec.cols;
 }
 
-/* Returns whether the mask gives element i a fixed value. */
 GEN_FN int gen_masked(const struct gen_plan *p, uint64_t i)
 {
     uint64_t col, row;
@@ -168,8 +154,8 @@ GEN_FN uint64_t gen_mask_bits(const struct gen_plan *p)
     return gen_encode(p->type, p->spec.mask == GEN_PADDED ? p->spec.pad : 0.0);
 }
 
-/* Returns a random integer below 2^32 for element i, from its random word x. The integers of a row
- * never decrease, because each column draws from its own part of the range. */
+/* Returns an integer below 2^32 from the random word x. The integers of a row never decrease,
+ * because each column draws from its own part of the range. */
 GEN_FN uint64_t gen_rising(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     return ((i % p->spec.cols) << 32 | x) / p->spec.cols;
@@ -180,8 +166,8 @@ GEN_FN int gen_is_hot(const struct gen_plan *p, uint64_t i)
     return i % p->spec.cols == gen_mix64(p->key ^ gen_mix64(i / p->spec.cols)) % p->spec.cols;
 }
 
-/* Returns a random integer with a bell-shaped distribution, symmetric about 0. Its high bits are
- * the sum of eight random bytes, its low 21 bits are random. */
+/* Returns a random integer with a bell-shaped distribution, symmetric about 0: the sum of eight
+ * random bytes, then 21 random bits. */
 GEN_FN int32_t gen_bell(uint32_t x)
 {
     uint32_t y = gen_mix32(x), m = 0x00ff00ffu;
@@ -191,7 +177,7 @@ GEN_FN int32_t gen_bell(uint32_t x)
     return (int32_t)((s << 21) + low - (1020u << 21) - (1u << 20));
 }
 
-/* Turns the random word x into an integer below `span`, uniformly. `span` is at most 2^53. */
+/* Returns a uniform integer below `span`, which is at most 2^53. */
 GEN_FN uint64_t gen_below(uint32_t x, uint64_t span)
 {
     uint64_t hi = span >> 32, lo = span & 0xffffffffu;
@@ -206,12 +192,12 @@ GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
 }
 
 /*
- * Returns row pointer i. Rows form groups of 16 and supergroups of 256. All supergroups hold equal
- * shares of the total. In 1 of 16 supergroups, one row holds the whole share (256 times the mean of
- * a row). In all other supergroups, the groups hold equal shares. In 1 of 8 of these groups, one
- * row holds the whole share (16 times the mean). In another 1 of 8, every second row is empty. In
- * the rest of the groups a row holds from 0 to twice the mean. There we begin with the row pointers
- * that equal rows would have, and move each one up by a random amount, at most to the next.
+ * Returns row pointer i. Rows form groups of 16, and groups form supergroups of 256 rows. All
+ * supergroups hold equal shares of the total. In 1 of 16 supergroups one row holds the whole share.
+ * In the other supergroups all groups hold equal shares:
+ *   - in 1 of 8 groups one row holds the whole share;
+ *   - in 1 of 8 groups every second row is empty;
+ *   - in the rest a row holds 0 to 2 times the mean, at random.
  */
 GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 {
@@ -236,8 +222,8 @@ GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
     return lo + gen_mix64(p->key ^ gen_mix64(i)) % (step + 1);
 }
 
-/* Returns element i of a permutation of the numbers from 0 to n - 1. A Feistel network permutes the
- * numbers below the next power of four. We apply it again until the result is below n. */
+/* A Feistel network permutes the numbers below a power of four that is at least n. We apply it
+ * again until the result is below n. */
 GEN_FN uint64_t gen_perm(const struct gen_plan *p, uint64_t i)
 {
     uint64_t n = p->spec.n;
@@ -288,8 +274,6 @@ GEN_FN uint64_t gen_special_bits(int t, int special, uint32_t x)
     }
 }
 
-/* Returns the special value of an element with random word x, or GEN_SPECIAL_NONE. The decision
- * uses another random word, y, which we derive from x. */
 GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
 {
     for (int k = 0; k < 2; k++) {
@@ -300,8 +284,7 @@ GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
     return GEN_SPECIAL_NONE;
 }
 
-/* Returns the bits that the distribution gives to element i, from its random word x. Some
- * distributions need only i. */
+/* Returns the bits that the distribution gives to element i. x is its random word. */
 GEN_FN uint64_t gen_value(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     switch (p->spec.dist) {
@@ -330,8 +313,7 @@ GEN_FN uint64_t gen_value(const struct gen_plan *p, uint32_t x, uint64_t i)
     }
 }
 
-/* Returns the bits of element i, from its random word x. Unlike gen_value(), this considers masks,
- * thin tensors and special values. */
+/* Like gen_value(), but with masks, thin tensors and special values. */
 GEN_FN uint64_t gen_bits(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     int special = gen_special_of(&p->spec, x);
@@ -350,8 +332,7 @@ GEN_FN uint64_t gen_element(const struct gen_plan *p, uint64_t i)
 
 /*
  * To perturb an element means to give it the value of another draw. The new value is never special,
- * and its bits differ from those of the old value. A tensor can be perturbed only if its
- * distribution draws at random.
+ * and its bits differ from the old ones.
  */
 GEN_FN int gen_can_perturb(const struct gen_spec *s)
 {
@@ -375,17 +356,15 @@ GEN_FN uint64_t gen_perturbed(const struct gen_plan *p, uint64_t i)
 /* ---- hash ------------------------------------------------------------------------------------ */
 
 /*
- * A hash of a buffer's bytes: the sum of gen_hash_word() over its 8-byte little-endian words. Zeros
- * pad the last word. Because the hash is a sum, parts of a buffer can be hashed separately, in any
- * order, and added up. The hash detects accidental and careless changes. A forger who knows how it
- * works can defeat it.
+ * The hash of a buffer is the sum of gen_hash_word() over its 8-byte little-endian words. Zeros pad
+ * the last word. Parts of a buffer can be hashed in any order. A forger can defeat this hash.
  */
 GEN_FN uint64_t gen_hash_word(uint64_t word, uint64_t index)
 {
     return gen_mix64(word ^ gen_mix64(index + 0x632be59bd9b4e019u));
 }
 
-/* Returns the word at p. The buffer ends `left` bytes after p. p need not be aligned. */
+/* Returns the word at p, `left` bytes before the buffer's end. p need not be aligned. */
 GEN_FN uint64_t gen_hash_load(const unsigned char *p, uint64_t left)
 {
     uint64_t w = 0;

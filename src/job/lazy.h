@@ -1,18 +1,16 @@
 /*
  * lazy.h - a tensor that is filled piece by piece, when a piece is first read or written.
  *
- * Often we run only a sample of a kernel's blocks, or compute only a few units of the oracle
- * (task/hone_ref.h). They read only megabytes of a tensor that may have gigabytes. So we fill a
- * piece of the tensor when a thread first needs it. The caller reserves and owns memory for the
- * whole tensor; pages that nobody touches cost nothing.
+ * A sample of a kernel's blocks, or of the oracle's units (task/hone_ref.h), reads only megabytes
+ * of a tensor that may have gigabytes. The caller reserves and owns memory for the whole tensor;
+ * pages that nobody touches cost nothing.
  *
  *     struct lazy z;
  *     lazy_init(&z, memory, buffer, LAZY_DATA, seed);
  *     lazy_need(&z, offset, bytes);         these bytes are filled now
  *     lazy_release(&z);                     the memory stays
  *
- * lazy_original() gives the bytes that a piece was filled with. We compare them with the bytes that
- * the piece holds now, to find the elements that a sample of blocks wrote.
+ * A piece's bytes differ from lazy_original() where a kernel wrote.
  */
 #ifndef JOB_LAZY_H
 #define JOB_LAZY_H
@@ -25,23 +23,22 @@
 #include "job/job.h"
 
 /* Bytes in a piece, a whole number of elements of every type. The oracle's inputs have fine pieces,
- * because a unit may read single elements here and there. */
+ * because a unit may read scattered elements. */
 #define LAZY_PIECE 1024u
 #define LAZY_FINE_PIECE 256u
 
 enum lazy_kind {
-    LAZY_DATA,   /* data that gen_fill makes from the buffer's spec and the seed */
-    LAZY_POISON, /* poison (job/poison.h), with a pattern for each piece */
-    LAZY_ZERO,   /* zeros */
-    LAZY_DOUBLE  /* the same double in all places; the seed holds its bits */
+    LAZY_DATA,   /* from gen_fill() */
+    LAZY_POISON, /* job/poison.h, with a pattern for each piece */
+    LAZY_ZERO,
+    LAZY_DOUBLE /* the same double in all places; the seed holds its bits */
 };
 
-/* A part of the tensor that lazy_set() or lazy_copy() has set. It holds a pattern of `width` bytes,
- * or bytes of another tensor. */
+/* A part of the tensor that lazy_set() or lazy_copy() has set. */
 struct lazy_patch {
     uint64_t from, bytes;
     uint32_t value, width;
-    struct lazy *source; /* NULL = the part holds the pattern */
+    struct lazy *source; /* NULL = the part holds a pattern */
     uint64_t source_from;
 };
 
@@ -61,8 +58,8 @@ struct lazy {
     VEC(struct lazy_patch) patches; /* in order: a later patch overwrites an earlier one */
 };
 
-/* lazy_init() takes the kinds LAZY_DATA, LAZY_POISON and LAZY_ZERO. lazy_init_fine() makes a tensor
- * of the kind LAZY_DATA, in fine pieces. lazy_init_doubles() makes `count` equal doubles. */
+/* lazy_init() takes all kinds but LAZY_DOUBLE. lazy_init_fine() makes LAZY_DATA in fine pieces.
+ * lazy_init_doubles() makes `count` equal doubles. */
 void lazy_init(struct lazy *z, void *mem, const struct job_buffer *b, enum lazy_kind kind,
                uint64_t seed);
 void lazy_init_fine(struct lazy *z, void *mem, const struct job_buffer *b, uint64_t seed);
@@ -77,8 +74,8 @@ static inline bool lazy_made(const struct lazy *z, uint64_t piece)
     return atomic_load_explicit(&z->state[piece], memory_order_acquire) == LAZY_THERE;
 }
 
-/* Fills the pieces that hold bytes [from, from + n), unless they are filled already. n must be > 0,
- * and the bytes must lie inside the memory. */
+/* Fills the pieces that hold the bytes [from, from + n). n must be > 0, and the bytes must lie
+ * inside the memory. */
 static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
 {
     for (uint64_t k = from >> z->shift, last = (from + n - 1) >> z->shift; k <= last; k++)
@@ -86,23 +83,21 @@ static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
             lazy_make(z, k);
 }
 
-/* Sets the bytes [from, from + n) to a pattern. Pieces that are not filled yet get the pattern when
- * they are filled. From then on lazy_original() gives the pattern too. No other thread may use the
- * tensor during this call. */
+/* Sets the bytes [from, from + n) to a pattern of `width` bytes, also in pieces that are filled
+ * later. lazy_original() then gives the pattern too. No other thread may use the tensor during this
+ * call. */
 void lazy_set(struct lazy *z, uint64_t from, uint64_t n, uint32_t value, uint32_t width);
 
-/* Sets the bytes [from, from + n) to those of `source` that begin at `source_from`. `source` must
- * live as long as z and must not change. */
+/* Sets the bytes [from, from + n) to those at source_from in `source`, which must outlive z and
+ * must not change. */
 void lazy_copy(struct lazy *z, uint64_t from, uint64_t n, struct lazy *source,
                uint64_t source_from);
 
-/* Writes a pattern of `width` bytes (1, 2 or 4) to n bytes. The first byte of dst is byte `phase`
- * of the pattern. */
+/* Writes a pattern of `width` bytes (1, 2 or 4) to n bytes, from byte `phase` of the pattern on. */
 void lazy_pattern(uint8_t *dst, uint64_t n, uint32_t value, uint32_t width, uint64_t phase);
 
-/* lazy_piece_bytes() returns the size of a piece; the last piece may be short. lazy_original()
- * copies to dst the bytes that the piece was filled with. */
-uint32_t lazy_piece_bytes(const struct lazy *z, uint64_t piece);
+uint32_t lazy_piece_bytes(const struct lazy *z, uint64_t piece); /* the last one may be short */
+/* Copies to dst the bytes that the piece was filled with. */
 void lazy_original(const struct lazy *z, uint64_t piece, void *dst);
 
 #endif

@@ -1,16 +1,13 @@
 /*
  * poison.h - the bits that fill an output before a call. An element that still holds them after the
- * call was not written by the kernel.
+ * call was not written by the kernel. poison_bits() gives:
+ *  - for floats of 16 bits or more, a NaN whose payload no arithmetic produces;
+ *  - for float8, a NaN that arithmetic may produce too;
+ *  - for integers, random bits; a result hardly equals them in two calls with different patterns;
+ *  - for bool, a byte that is neither 0 nor 1;
+ *  - for a workspace (DT_NONE), float32 NaNs.
  *
- * Element i of a buffer poisoned with `pattern` has the bits poison_bits(dtype, pattern, i):
- *  - floats of 16 bits or more: a NaN whose payload no arithmetic produces;
- *  - float8: a NaN that arithmetic may produce too;
- *  - integers: random bits; a result may equal them by chance, but hardly in two calls with
- *    different patterns;
- *  - bool: a byte that is neither 0 nor 1;
- *  - a workspace (DT_NONE): float32 NaNs.
- *
- * This file is in the common subset of C17 and C++17 and is also compiled into Hone's device code.
+ * This file is in the common subset of C17 and C++17, and also compiled into Hone's device code.
  */
 #ifndef JOB_POISON_H
 #define JOB_POISON_H
@@ -23,7 +20,7 @@
 #define POISON_FN static inline __attribute__((unused))
 #endif
 
-/* Mixes the bits of x: every bit of x changes about half of the result's bits (splitmix64). */
+/* Splitmix64. */
 POISON_FN uint64_t poison_mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
@@ -32,9 +29,9 @@ POISON_FN uint64_t poison_mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Makes the poison of an element from a hash h. `dtype` is a number of enum dtype; the element is
- * in the low bytes of the result. In floats of 16 bits or more, bit 0 is set and bit 1 is clear. So
- * the payload differs from every canonical NaN (0x7fc00000, 0x7fffffff and similar). */
+/* `dtype` is a number of enum dtype; the element is in the low bytes of the result. In floats of 16
+ * bits or more, bit 0 is set and bit 1 is clear. So the payload differs from every canonical NaN,
+ * such as 0x7fc00000 and 0x7fffffff. */
 POISON_FN uint64_t poison_of_hash(uint8_t dtype, uint64_t h)
 {
     switch (dtype) {
@@ -63,8 +60,8 @@ POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
     return poison_of_hash(dtype, poison_mix(pattern ^ poison_mix(i)));
 }
 
-/* Whether an element that holds its poison proves that the kernel did not write it, even if NaN is
- * the right answer. */
+/* Whether poison proves that the kernel did not write the element, even if NaN is the right answer.
+ */
 POISON_FN int poison_is_proof(uint8_t dtype)
 {
     return (dtype >= 1 && dtype <= 4) || dtype == 15;
@@ -73,8 +70,7 @@ POISON_FN int poison_is_proof(uint8_t dtype)
 #ifndef __CUDACC__
 #include "base/dtype.h"
 
-/* Whether poison_bits() can give these bits, for any pattern and element. This test costs less than
- * poison_bits(), and its answer is usually no. */
+/* Whether poison_bits() can give these bits: a cheap test, usually false. */
 static inline bool poison_may_be(uint8_t dtype, uint64_t bits)
 {
     switch (dtype) {
@@ -91,7 +87,7 @@ static inline bool poison_may_be(uint8_t dtype, uint64_t bits)
     }
 }
 
-/* Fills `bytes` bytes at dst. If the last element does not fit whole, its low bytes are written. */
+/* If the last element does not fit whole, its low bytes are written. */
 void poison_fill(enum dtype t, uint64_t pattern, uint64_t bytes, void *dst);
 #endif
 

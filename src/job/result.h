@@ -1,11 +1,10 @@
 /*
  * result.h - result.bin: the facts that a worker saw. Only `hone` judges them.
  *
- * The worker renames result.bin into place once, when it is complete. Before that, the worker
- * writes the facts so far to `progress.bin`, in the same format and with status RESULT_NOT_RUN. It
- * does so when a call begins, but if there are many short calls, only for some of them. If the
- * worker dies, progress.bin says which call of which case was under way. Hone trusts no byte of a
- * result, because the worker on another machine may be any program.
+ * The worker renames result.bin into place once, when it is complete. Until then it writes the
+ * facts so far to `progress.bin`, in the same format and with status RESULT_NOT_RUN. If the worker
+ * dies, progress.bin tells which call was under way. Hone trusts no byte of a result, because a
+ * worker may be any program.
  */
 #ifndef JOB_RESULT_H
 #define JOB_RESULT_H
@@ -20,23 +19,22 @@
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
 #define RESULT_VERSION 6
-/* The offset of the status byte in the file. If a call hangs, the worker's watchdog sets this byte
- * in its copy of the result so far. */
+/* Offset of the status byte in the file. When a call hangs, the worker's watchdog patches it. */
 #define RESULT_STATUS_AT 24
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
-#define RESULT_MAX_CALLS (2 * 65536) /* per case: the job's calls and those of the timed rounds */
-#define RESULT_MAX_EXAMPLES 64       /* examples of bad elements, for each compared output */
+#define RESULT_MAX_CALLS (2 * 65536) /* per case */
+#define RESULT_MAX_EXAMPLES 64       /* per compared output */
 
 /* How a call ended. A job has the status of the call that ended it. */
 enum result_status {
     RESULT_OK,
     RESULT_NOT_RUN,
-    RESULT_LOAD_FAILED, /* the module did not load, or it does not have a kernel of the plan */
-    RESULT_PLAN,        /* a launch was refused, for example because of too many threads */
-    RESULT_OOM,         /* there was not enough device memory */
+    RESULT_LOAD_FAILED, /* the module did not load, or lacks a kernel of the plan */
+    RESULT_PLAN,        /* a launch was refused, for example with too many threads */
+    RESULT_OOM,
     RESULT_HANG,        /* a call ran past its time limit, or its threads wait for ever */
-    RESULT_FAULT,       /* an illegal or misaligned access, a trap, an assert, a bad instruction */
+    RESULT_FAULT,       /* an illegal access, a trap, an assert, a bad instruction */
     RESULT_UNSUPPORTED, /* the emulator does not know an instruction */
     RESULT_MACHINE      /* the device, the driver or the worker failed, not the candidate */
 };
@@ -47,18 +45,16 @@ enum finding_kind {
     FIND_MISALIGNED,
     FIND_UNINIT, /* the kernel uses a value that it loaded from unwritten memory */
     FIND_RACE,
-    FIND_BARRIER,   /* some threads do not reach a barrier, or a thread executes a warp instruction
-                       whose mask leaves this thread out */
-    FIND_ASYNC,     /* misuse of memory that an asynchronous operation uses */
-    FIND_UNWRITTEN, /* no thread wrote an element of an output */
+    FIND_BARRIER, /* threads miss a barrier, or execute a warp instruction whose mask lacks them */
+    FIND_ASYNC,   /* misuse of memory that an asynchronous operation uses */
+    FIND_UNWRITTEN, /* an element of an output that no thread wrote */
     FIND_DEADLOCK,
     FIND_TRAP,
     FIND_ASSERT,
     FIND_UNSUPPORTED,
     FIND_OTHER,
     FIND_INPUT, /* a kernel wrote to an input, even if it wrote the same value */
-    /* Allowed, but worth knowing. A note becomes a warning. It never changes the verdict. */
-    FIND_NOTE,
+    FIND_NOTE,  /* allowed, but worth a warning; never changes the verdict */
     FIND_COUNT
 };
 
@@ -68,14 +64,12 @@ struct result_finding {
     const char *file; /* "" if unknown */
     uint32_t line;
     uint32_t block[3], thread[3];
-    const char *object; /* name of a tensor or workspace, or a word such as "shared" or "local" */
-    int64_t index;      /* number of the element in the object; -1 if unknown */
-    const char *text;   /* one sentence for people and models */
-    /* The other access of a race, for example "line 41, block (0,0,0) thread (3,0,0)". "" if there
-     * is none. */
-    const char *other;
-    uint64_t count;      /* how often it was seen */
-    uint32_t case_index; /* the case of the job in which the finding was first seen */
+    const char *object; /* a tensor, a workspace, or a word such as "shared" or "local" */
+    int64_t index;      /* of the element in the object; -1 if unknown */
+    const char *text;   /* one sentence */
+    const char *other;  /* the other access of a race, as text; "" if none */
+    uint64_t count;
+    uint32_t case_index; /* where it was first seen */
 };
 
 /* A named number with a unit, for a kernel or a source line. */
@@ -84,64 +78,52 @@ struct result_counter {
     uint32_t line; /* 0 means the whole kernel */
     const char *name, *unit;
     double value;
-    uint32_t case_index; /* index of the case in the job */
+    uint32_t case_index;
 };
 
-/* One output of a call, compared with the truth: the right values, which the oracle computes
- * (job.h). */
+/* One output of a call, compared with the truth: the right values (job.h). */
 struct result_compare {
-    uint32_t buffer;    /* index of the output in job_case.buffers */
-    uint64_t n;         /* how many elements were compared */
-    uint64_t bad;       /* how many elements are outside the tolerance */
-    uint64_t unwritten; /* how many elements still hold poison (poison.h) */
-    /* For a call in which one input element was changed: how many bad elements have the same bits
-     * as without the change. */
+    uint32_t buffer;    /* index in job_case.buffers */
+    uint64_t n;         /* elements compared */
+    uint64_t bad;       /* elements outside the tolerance */
+    uint64_t unwritten; /* elements that still hold poison (poison.h) */
+    /* For a call with one changed input element: bad elements whose bits did not change. */
     uint64_t stale;
-    /* The worst error, divided by the allowed error. If it is over 1, the output fails. It is
-     * infinite if a NaN or an infinity is wrong. */
-    double max_ratio;
-    double rms_ratio;  /* the rms error, divided by the rms error of an ideal kernel */
-    double zero_ratio; /* max_ratio of an output of zeros; at most 1 if zeros would pass */
+    double max_ratio;  /* worst error / allowed error; infinite if a NaN or an infinity is wrong */
+    double rms_ratio;  /* rms error / rms error of an ideal kernel */
+    double zero_ratio; /* max_ratio of an output of zeros */
     double max_abs;    /* the largest difference between a value and its truth */
-    /* The element with the error max_ratio, its value and its truth. */
-    uint64_t worst_elem;
+    uint64_t worst_elem; /* the element with the error max_ratio */
     double worst_got, worst_want;
-    /* Examples of bad elements, spread over the output: their numbers in rising order, their values
-     * and their truths. */
+    /* Bad elements, spread over the output, in rising order: number, value and truth. */
     uint32_t nexamples;
     uint64_t *example_elem;
     double *example_got, *example_want;
-    const char *pattern; /* the pattern of the bad elements in words; "" if we recognised none */
+    const char *pattern; /* of the bad elements, in words; "" if none was recognised */
 };
 
-/* In a call that ran all of its blocks, at least this share of each output must be written. It is
- * below 1, because a result may equal its poison by chance. */
+/* A call that ran all its blocks must write at least this share of each output. It is below 1,
+ * because a result may equal its poison by chance. */
 #define RESULT_WRITTEN_BY_ALL 0.9985
 
 struct result_call {
-    uint32_t program, flags; /* as in struct job_call, also for calls of the timed rounds */
+    uint32_t program, flags; /* as in struct job_call */
     enum result_status status;
-    double time_ns; /* negative if the call was not timed */
-    /* If time_is_model is true: the interval in which we expect the time on the GPU. */
-    double time_lo_ns, time_hi_ns;
-    bool time_is_model;                /* true if the cost model computed time_ns */
-    bool inputs_intact, guards_intact; /* true if inputs and guard zones are unchanged */
-    bool globals_intact; /* true if the module's __device__ variables are as they were at load */
-    /* For JOB_CALL_REPEAT: true if the outputs are bit-identical to those of the previous call. */
-    bool repeat_equal;
-    /* For JOB_CALL_BLOCK_SAMPLE: an upper bound for the share of an output that the kernel would
-     * write if all of its blocks ran. If there are several outputs, this is the smallest of their
-     * bounds. */
+    double time_ns;                /* negative if the call was not timed */
+    double time_lo_ns, time_hi_ns; /* if time_is_model: where we expect the time on the GPU */
+    bool time_is_model;            /* the cost model computed time_ns */
+    bool inputs_intact, guards_intact;
+    bool globals_intact; /* the module's __device__ variables are as they were at load */
+    bool repeat_equal;   /* for JOB_CALL_REPEAT: bit-identical to the previous call */
+    /* For JOB_CALL_BLOCK_SAMPLE: an upper bound for the share of an output that all blocks would
+     * write, for the output with the smallest bound. */
     double most_written;
-    /* For JOB_CALL_BLOCK_SAMPLE: how much of the call ran and was verified. */
-    struct {
-        uint64_t blocks; /* blocks of all launches */
-        uint64_t ran;    /* how many of these blocks ran */
-        /* How many of the blocks that ran wrote an element that we compared with the truth. */
-        uint64_t verified;
-        /* The share of an output that the blocks which ran did not write. If there are several
-         * outputs, this is the largest of their shares. It is 1 if the results may depend on blocks
-         * that did not run. */
+    struct {               /* for JOB_CALL_BLOCK_SAMPLE */
+        uint64_t blocks;   /* of all launches */
+        uint64_t ran;      /* blocks that ran */
+        uint64_t verified; /* blocks that wrote an element which we compared with the truth */
+        /* The share of an output that the sample did not write, for the output with the largest
+         * share. It is 1 if the results may depend on blocks that did not run. */
         double unseen;
     } sample;
     const char *damage; /* which buffer was damaged, and where; "" if none was */
@@ -150,35 +132,31 @@ struct result_call {
 };
 
 struct result_case {
-    /* First come the calls that the job lists, in order. Then come the calls of the timed rounds,
-     * and then the calls that further processes timed (docs/worker.md, timing processes). */
+    /* The job's calls, then those of the timed rounds, then those of timing processes
+     * (docs/worker.md). */
     uint32_t ncalls;
     struct result_call *calls;
 };
 
-/* One of the job's modules. If a baseline cannot run here, the result says so, and the job goes
- * on. */
+/* One of the job's modules. If a baseline cannot run here, the job goes on without it. */
 struct result_module {
     enum result_status status;
-    /* The reason why the module failed, or a description such as "PyTorch 2.9.1, compile". "" if
-     * nothing is known. */
-    const char *message;
+    const char *message; /* why it failed, or a name such as "PyTorch 2.9.1, compile"; may be "" */
 };
 
 struct result {
     uint64_t job_hash; /* job_hash() of the job.bin that this result answers */
-    uint64_t nonce;    /* the random number `nonce` of the job */
+    uint64_t nonce;    /* job.nonce */
     enum result_status status;
-    const char *message;             /* details of the failure, such as kernel, address or limit */
+    const char *message;             /* details of the failure */
     uint32_t where_case, where_call; /* the call that failed, or that was under way */
-    const char *device;              /* for example "NVIDIA H200" or "emulator (h200 model)" */
+    const char *device;              /* for example "NVIDIA H200" */
     const char *driver;
     uint32_t sm;            /* compute capability without its dot, for example 90 */
     double clock_mhz[3];    /* SM clock at the start and at the end, and its maximum */
-    uint64_t throttle;      /* the throttle reasons that NVML reported, as bits */
-    double empty_launch_ns; /* the time of an empty launch; 0 if it was not measured */
-    /* The time that the worker spent on opening the device, on calls, and on verifying them. */
-    uint64_t setup_ns, run_ns, verify_ns;
+    uint64_t throttle;      /* NVML's throttle reasons, as bits */
+    double empty_launch_ns; /* 0 if it was not measured */
+    uint64_t setup_ns, run_ns, verify_ns; /* spent on opening the device, calls, verifying */
     uint32_t nmodules;
     struct result_module *modules;
     uint32_t ncases;
@@ -187,18 +165,15 @@ struct result {
     struct result_finding *findings;
     uint32_t ncounters;
     struct result_counter *counters;
-    /* The text that kernels printed: its first job_limits.printf_bytes bytes. */
-    const char *printf_text;
+    const char *printf_text; /* the first job_limits.printf_bytes that kernels printed */
 };
 
-/* Returns a name such as "out-of-bounds". */
 const char *finding_kind_name(enum finding_kind k);
 const char *result_status_name(enum result_status s);
 
 void result_write(const struct result *r, struct strbuf *out);
 int result_read(struct result *r, const void *data, size_t len, struct arena *a, struct err *err);
-/* Checks that the result names only cases, programs and buffers that the job has. A hostile result
- * may name others. */
+/* Fails if the result names cases, programs or buffers that the job does not have. */
 struct job;
 int result_fits(const struct result *r, const struct job *j, struct err *err);
 

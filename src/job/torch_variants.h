@@ -1,6 +1,5 @@
 /*
- * torch_variants.h - the ways in which Hone runs a task's PyTorch program. Each is a contender with
- * a name of its own in verdicts.
+ * torch_variants.h - the ways in which Hone runs a task's PyTorch program.
  *
  *     unsigned set = 0;
  *     torch_variants_parse("max-autotune,high", &set, err);
@@ -9,8 +8,8 @@
  *             ... torch_variants[i].name
  *
  * Most variants are baselines: a kernel is compared with the fastest of them. A variant that runs
- * *beside* is timed in the same rounds and gets a ratio with an interval, but no kernel is compared
- * with it: it is in no win, loss or mean of the baselines, and authors do not see it.
+ * *beside* is timed in the same rounds, but it is in no win, loss or mean of the baselines, and
+ * authors do not see it.
  */
 #ifndef JOB_TORCH_VARIANTS_H
 #define JOB_TORCH_VARIANTS_H
@@ -24,30 +23,28 @@
 struct torch_variant {
     const char *name; /* in verdicts, for example "torch.compile" */
     const char *mode; /* the mode of the sidecar (src/worker/torch_sidecar.py) */
-    /* A task asks for it, in its list of baselines. Users ask for the other variants, by mode. */
+    /* A task asks for it in its list of baselines. Users ask for the other variants, by mode. */
     bool by_task;
-    bool beside;    /* no kernel is compared with it */
-    bool unjudged;  /* its result is not compared with the truth; only its time is taken */
-    bool by_layout; /* it changes the layout of inputs with 4 or 5 dimensions, and needs one */
-    unsigned first_call_s; /* how long its first call at a shape may take: it compiles there */
+    bool beside;           /* no kernel is compared with it */
+    bool unjudged;         /* its result is not compared with the truth */
+    bool by_layout;        /* it needs an input with 4 or 5 dimensions, and changes its layout */
+    unsigned first_call_s; /* limit for its first call at a shape, which compiles */
 };
 
 enum { TORCH_VARIANTS = 6 };
 extern const struct torch_variant torch_variants[TORCH_VARIANTS];
 
-/* Returns the variant with this name in verdicts; NULL if it is another contender. */
+/* Return NULL if there is no such variant. */
 const struct torch_variant *torch_variant_find(const char *name);
-/* Returns the variant with this mode; NULL if there is none. */
 const struct torch_variant *torch_variant_of_mode(const char *mode);
 /* Whether a contender is a PyTorch baseline, with which kernels are compared. */
 bool baseline_is_torch(const char *name);
-/* Whether a contender only runs beside the others. */
 bool contender_is_beside(const char *name);
 
-/* Reads a list of words, separated by commas; `all` means all of them. Sets bit i of *out for each
- * variant torch_variants[i] of the list. */
+/* Reads modes separated by commas; `all` means all of them. Sets bit i of *out for
+ * torch_variants[i]. */
 int torch_variants_parse(const char *list, unsigned *out, struct err *err);
-/* Appends the words of a set; torch_variants_parse() reads them again. */
+/* Appends the modes of a set, for torch_variants_parse(). */
 void torch_variants_text(unsigned set, struct strbuf *out);
 
 #endif

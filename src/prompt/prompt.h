@@ -1,7 +1,6 @@
 /*
- * prompt.h - makes prompts from template files, by filling the slots of the template. Checks that
- * every slot is filled, and counts the tokens of each slot. Whoever answers a prompt is called an
- * author; mostly it is a language model.
+ * prompt.h - makes prompts by filling the slots of template files. Whoever answers a prompt is
+ * called an author; mostly it is a language model.
  *
  *     struct prompt p;
  *     const struct prompt_slot slots[] = {{"task", text, 3000}, {"feedback", fb, 2000}};
@@ -13,14 +12,11 @@
  *     {{slot}}                  is replaced by the slot's text
  *     {{>part}}                 includes prompts/part.md
  *     {{#slot}} ... {{/slot}}   stays only if the slot is not empty
- *     <!-- turn -->             on a line of its own, ends the stable part of the prompt, which
- *                               stays the same from call to call
- * Other one-line comments are for readers and are dropped. A slot without a value is an error, and
- * so is a value without a slot. So no author gets a half-filled prompt. Files in the directory
- * $HONE_PROMPTS replace the built-in ones.
- *
- * A slot with more than max_tokens is folded (fold.h), never cut in the middle of a line.
- * `sections` holds the tokens of each slot.
+ *     <!-- turn -->             on a line of its own, ends the part of the prompt that stays the
+ *                               same from call to call
+ * Other one-line comments are dropped. A slot without a value is an error, and so is a value
+ * without a slot. Files in the directory $HONE_PROMPTS replace the built-in ones. A slot with more
+ * than max_tokens is folded (fold.h), never cut in the middle of a line.
  */
 #ifndef PROMPT_PROMPT_H
 #define PROMPT_PROMPT_H
@@ -37,8 +33,8 @@
 
 struct prompt_slot {
     const char *name;
-    const char *text;    /* "" is a value; NULL means that the slot has no value */
-    uint32_t max_tokens; /* 0 = no limit for this slot */
+    const char *text;    /* "" is a value; NULL means no value */
+    uint32_t max_tokens; /* 0 = no limit */
 };
 
 struct prompt_section {
@@ -57,12 +53,11 @@ struct prompt {
 int prompt_render(struct prompt *p, const char *name, const struct prompt_slot *slots, size_t n,
                   struct err *err);
 void prompt_release(struct prompt *p);
-/* Returns the text of prompts/NAME.md before any part is included; the caller frees it. If there is
- * no such file, returns NULL with err set. */
+/* Returns the text of prompts/NAME.md before parts are included; the caller frees it. NULL if there
+ * is no such file. */
 char *prompt_file(const char *name, struct err *err);
 bool prompt_exists(const char *name);
-/* Sets *out to whether the template, or a part that it includes, has the slot. Returns -1 if a file
- * is missing. */
+/* Sets *out to whether the template or its parts have the slot. Returns -1 if a file is missing. */
 int prompt_has_slot(const char *name, const char *slot, bool *out, struct err *err);
 
 #endif

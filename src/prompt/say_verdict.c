@@ -37,7 +37,7 @@ double verdict_roofline(const struct verdict *v, double *lowest)
     return n ? exp(sum / n) : 0;
 }
 
-/* True if the candidate ran at this workload and failed; false if it was never run there. */
+/* False if the candidate was never run there. */
 static bool failed(const struct verdict_workload *w)
 {
     return !w->ok && !str_eq(w->note, VERDICT_DID_NOT_RUN);
@@ -48,14 +48,13 @@ static bool heldout(const struct verdict_workload *w)
     return verdict_hidden(w->role) || str_starts(w->name, "heldout");
 }
 
-/* True if the note of this failure says more than that the candidate failed. */
+/* Does the note say more than that the candidate failed? */
 static bool has_reason(const struct verdict_workload *w)
 {
     return *w->note && !str_eq(w->note, VERDICT_FAILED);
 }
 
-/* True if anything failed at a held-out shape. The author then does not get the verdict's own
- * texts, which may name the shape. */
+/* If so, the author does not get the verdict's own texts, which may name the held-out shape. */
 static bool heldout_failed(const struct verdict *v)
 {
     vec_each (struct verdict_workload, w, &v->workloads)
@@ -101,7 +100,7 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out)
         strbuf_addf(out, ", %.0f%% of the roofline", verdict_roofline(v, NULL));
 }
 
-/* True if the text has a number. Digits inside a name are not a number. */
+/* Digits inside a name are not a number. */
 static bool has_number(const char *s)
 {
     for (bool name = false; *s; s++) {
@@ -113,8 +112,7 @@ static bool has_number(const char *s)
     return false;
 }
 
-/* The author gets up to FAILURES_TOLD failures in full. Of the other shapes that failed, it gets
- * the names of the first FAILURES_NAMED, and the number of the rest. */
+/* How many failures the author gets in full, and how many more it gets by name. */
 enum { FAILURES_TOLD = 3, FAILURES_NAMED = 6 };
 
 static void say_workload(const struct verdict_workload *w, struct strbuf *out)
@@ -122,8 +120,7 @@ static void say_workload(const struct verdict_workload *w, struct strbuf *out)
     strbuf_addf(out, "%s%s%s", w->name, *w->shape ? " " : "", w->shape);
 }
 
-/* Returns whether the failure at `w` is told in full: it is one of the first FAILURES_TOLD
- * failures, and no earlier failure has the same note. */
+/* Is it one of the first FAILURES_TOLD failures, and the first one with its note? */
 static bool told_in_full(const struct verdict *v, const struct verdict_workload *w)
 {
     unsigned before = 0;
@@ -141,7 +138,7 @@ static void say_hidden_failures(const struct verdict *v, struct strbuf *out)
     unsigned hidden = 0, known = 0;
     const char *note = "";
     vec_each (struct verdict_workload, w, &v->workloads) {
-        known += !heldout(w) && !w->ok; /* the candidate is wrong there, or was not run there */
+        known += !heldout(w) && !w->ok; /* also if the candidate was not run there */
         if (!failed(w) || !heldout(w))
             continue;
         hidden++;
@@ -191,7 +188,7 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
     say_hidden_failures(v, out);
 }
 
-/* Returns whether two findings are the same fault, maybe at different lines and workloads. */
+/* The same fault may be at different lines and workloads. */
 static bool same_fault(const struct verdict_finding *a, const struct verdict_finding *b)
 {
     bool hidden = verdict_hidden(a->role);
@@ -200,8 +197,7 @@ static bool same_fault(const struct verdict_finding *a, const struct verdict_fin
     return hidden ? a->line == b->line : str_eq(a->text, b->text);
 }
 
-/* Returns whether an earlier finding is the same fault. If by_line is true, it must also be at the
- * same line. */
+/* Is an earlier finding the same fault, and, if by_line, at the same line? */
 static bool told_before(const struct verdict *v, const struct verdict_finding *f, bool by_line)
 {
     for (const struct verdict_finding *e = v->findings.items; e < f; e++)
@@ -210,7 +206,7 @@ static bool told_before(const struct verdict *v, const struct verdict_finding *f
     return false;
 }
 
-/* Quotes the source line of a finding. The verdict's detail holds this line as " 87 | text". */
+/* The verdict's detail holds the source line as " 87 | text". */
 static void quote_line(const struct verdict *v, uint32_t line, struct strbuf *out)
 {
     char mark[32];
@@ -274,8 +270,7 @@ static void say_findings(const struct verdict *v, struct strbuf *out)
     }
 }
 
-/* Returns whether the findings and the workloads that failed say everything that the verdict's
- * summary and detail say. */
+/* Do the findings and the failed workloads say all that the verdict's summary and detail say? */
 static bool told_by_findings(const struct verdict *v)
 {
     if (v->findings.n)
@@ -286,7 +281,6 @@ static bool told_by_findings(const struct verdict *v)
     return false;
 }
 
-/* Tells why the candidate failed, each fault once. */
 static void say_failure(const struct verdict *v, struct strbuf *out)
 {
     bool hide = heldout_failed(v), told = told_by_findings(v);
@@ -313,7 +307,7 @@ static bool was_timed_with(const struct verdict *v, const struct verdict_time *t
     return false;
 }
 
-/* Adds PyTorch's times. They were measured once, in the same job as another candidate. */
+/* Adds PyTorch's times, which were measured once, in the job of another candidate. */
 static void say_torch_time(const struct verdict *v, const struct say_verdict *o,
                            const char *workload, struct strbuf *out)
 {
@@ -348,8 +342,7 @@ static void say_times(const struct verdict *v, const struct say_verdict *o, stru
     }
 }
 
-/* Compares v's time with the time of verdict `o`. The two times come from different jobs, so we
- * give both and no ratio. */
+/* The two times come from different jobs, so we give both and no ratio. */
 static void say_against(const struct verdict *v, const struct verdict *o, const char *name,
                         struct strbuf *out)
 {
@@ -368,16 +361,15 @@ static void say_against(const struct verdict *v, const struct verdict *o, const 
     strbuf_adds(out, verdict_timed_shapes(v) > 1 ? " (geometric means over the shapes).\n" : ".\n");
 }
 
-/* True if the counter was read from the machine code and not counted at a workload. */
+/* Was the counter read from the machine code, and not counted at a workload? */
 static bool is_static(const struct verdict_counter *c)
 {
     return str_eq(c->workload, "code");
 }
 
-/* Returns true if the author must not get this counter. If a kernel was counted at several
- * workloads, the author gets only the counters of the last workload, which is a timed one.
- * Otherwise an author would take counters of two shapes for one measurement. Counters of held-out
- * workloads stay secret. */
+/* Is the counter kept from the author? Counters of held-out workloads are secret. Of several
+ * workloads, the author gets only the counters of the last, a timed one. Otherwise the author would
+ * take counters of two shapes for one measurement. */
 static bool is_superseded(const struct verdict *v, const struct verdict_counter *c)
 {
     if (verdict_hidden(c->role))
@@ -390,8 +382,7 @@ static bool is_superseded(const struct verdict *v, const struct verdict_counter 
     return false;
 }
 
-/* Returns the timed shape at which the kernel is furthest from the roofline, among those with
- * counters; NULL if no timed shape has any. */
+/* Of the timed shapes with counters, returns the one furthest from the roofline, or NULL. */
 static const struct verdict_time *counted_shape(const struct verdict *v)
 {
     const struct verdict_time *worst = NULL;
@@ -415,7 +406,6 @@ static const struct verdict_counter *find_counter(const struct verdict *v, const
     return NULL;
 }
 
-/* Returns the kernel that takes most of the time at the workload. */
 static const char *slowest_kernel(const struct verdict *v, const char *workload)
 {
     const struct verdict_counter *most = NULL;
@@ -433,7 +423,6 @@ static const char *slowest_kernel(const struct verdict *v, const char *workload)
 
 enum { COUNTERS_TOLD = 12 };
 
-/* Lists up to COUNTERS_TOLD counters of one kernel at one timed shape, with their meanings. */
 static void say_counters(const struct verdict *v, struct strbuf *out)
 {
     const struct verdict_time *t = counted_shape(v);
@@ -448,7 +437,7 @@ static void say_counters(const struct verdict *v, struct strbuf *out)
         const struct verdict_counter *c = find_counter(v, t->workload, kernel, info->name);
         if (!c)
             c = find_counter(v, "code", kernel, info->name);
-        if (!c || c->value == 0) /* a counter of 0 says that the kernel does no such thing */
+        if (!c || c->value == 0) /* 0 means that the kernel does no such thing */
             continue;
         if (told++ == 0)
             strbuf_addf(out, "Counters of `%s` at %s:\n", kernel,

@@ -1,9 +1,8 @@
 /*
  * bulk.c - decodes and issues cp.async.bulk, cp.async.bulk.tensor and cp.reduce.async.bulk.
  *
- * When a thread issues a copy, we already resolve and check every address, so that faults and
- * findings name the issuing thread. The result is a list of runs (async.h) that async.c moves
- * later.
+ * A copy's addresses are resolved and checked when a thread issues it, so that faults and findings
+ * name that thread. The result is a list of runs (async.h) that async.c moves later.
  */
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "emu/async/tma_swizzle.h"
 #include "emu/core/machine.h"
 
-/* An address operand: the operand code of its base, the width of the base in bits, and the offset
+/* An address operand: the operand code (core.h) of its base, the base's width in bits, the offset
  * to add. */
 struct place {
     uint32_t base, bits;
@@ -21,10 +20,11 @@ struct place {
 struct bulk_insn {
     enum ptx_space dst_space, src_space;
     struct place dst, src, mbar, map;
-    uint32_t size;       /* operand code (core.h) */
-    uint32_t coords[5];  /* operand codes */
-    uint32_t offsets[3]; /* operand codes of the im2col offsets */
-    uint32_t mask; /* operand code of the multicast mask: one bit for each block of the cluster */
+    /* The members from here to `mask` are operand codes. */
+    uint32_t size;
+    uint32_t coords[5];
+    uint32_t offsets[3]; /* of im2col */
+    uint32_t mask;       /* for multicast: one bit for each block of the cluster */
     uint8_t rank, noffsets;
     bool tensor, multicast, im2col;
     enum red_op red;
@@ -45,8 +45,8 @@ static int misaligned(struct warp *w, const struct insn *in, uint32_t lane, cons
                      (unsigned long long)addr, align);
 }
 
-/* Returns the block that owns these `n` bytes of shared memory, and sets *off to their offset
- * there. Returns NULL after a fault. */
+/* Returns the block that owns these `n` bytes of shared memory, or NULL after a fault. *off becomes
+ * their offset there. */
 static struct block *shared_range(struct warp *w, const struct insn *in, uint32_t lane,
                                   uint64_t addr, uint32_t n, const char *what, uint32_t *off)
 {
@@ -61,12 +61,11 @@ static struct block *shared_range(struct warp *w, const struct insn *in, uint32_
 
 /* ---- sources and destinations --------------------------------------------------------------- */
 
-/* State of the walk over the parts of global memory that an operation copies from or to. */
 struct walk {
     struct warp *w;
     const struct insn *in;
     struct async_op *op;
-    uint32_t access;       /* MEM_ flags (core.h) of the accesses to global memory */
+    uint32_t access;       /* MEM_ flags (core.h) */
     uint64_t inside_bytes; /* bytes of global memory so far */
 };
 
@@ -76,7 +75,7 @@ static int add_inside(struct walk *k, uint32_t off, uint64_t addr, uint32_t byte
     if (!p)
         return EX_FAULT;
     k->inside_bytes += bytes;
-    /* For the cost model: marks the lines of global memory that the launch touches. */
+    /* For the cost model: 128-byte lines that the launch touches. */
     uint8_t *touched = k->w->counts ? k->w->launch->emu->mem.touched : NULL;
     for (uint64_t a = addr & ~127ull; touched && a < addr + bytes; a += 128)
         touched[(a - GLOBAL_BASE) / 128] = 1;
@@ -108,7 +107,6 @@ static int on_run(void *ctx, const struct tmap_run *r)
     return 0;
 }
 
-/* Reads and checks the tensor map of this lane's operation. */
 static int load_map(struct warp *w, const struct insn *in, uint32_t lane, struct tensormap *t)
 {
     const struct bulk_insn *b = in->aux;
@@ -133,8 +131,7 @@ static int load_map(struct warp *w, const struct insn *in, uint32_t lane, struct
     return EX_NEXT;
 }
 
-/* Ends the launch with a fault if the hardware would reject the coordinates as an illegal
- * instruction. */
+/* Faults if the hardware would reject the coordinates as an illegal instruction. */
 static int check_coords(struct warp *w, const struct insn *in, const struct async_op *op,
                         const int32_t *c)
 {
@@ -162,7 +159,7 @@ static int check_coords(struct warp *w, const struct insn *in, const struct asyn
     return EX_NEXT;
 }
 
-/* Fills op->runs with the global memory that this lane's operation copies from or to. */
+/* Fills op->runs with the global memory that the operation copies from or to. */
 static int find_runs(struct warp *w, const struct insn *in, struct async_op *op)
 {
     const struct bulk_insn *b = in->aux;
@@ -180,7 +177,7 @@ static int find_runs(struct warp *w, const struct insn *in, struct async_op *op)
         for (unsigned i = 0; i < b->noffsets; i++)
             off[i] = ((const uint16_t *)opnd(w, b->offsets[i]))[lane];
         struct tensormap t = op->map;
-        if (!load) /* for stores, the hardware rounds a tensor's row up to a multiple of 16 bytes */
+        if (!load) /* for stores, the hardware rounds a row up to a multiple of 16 bytes */
             t.dims[0] |= 16 / tensormap_elem_bytes(&t) - 1;
         if (check_coords(w, in, op, c) != EX_NEXT || tensormap_walk(&t, c, off, on_run, &k))
             return EX_FAULT;
@@ -196,8 +193,7 @@ static int find_runs(struct warp *w, const struct insn *in, struct async_op *op)
     return EX_NEXT;
 }
 
-/* Sets op->span, the bytes of the box in shared memory, and *tx, the bytes that the mbarrier
- * counts. */
+/* Sets op->span, and *tx, the bytes that the mbarrier counts. */
 static int extent(struct warp *w, const struct insn *in, struct async_op *op, uint32_t *tx)
 {
     const struct bulk_insn *b = in->aux;
@@ -226,8 +222,7 @@ static int finish_issue(struct warp *w, int rc, struct async_op *op)
 
 /* ---- loads ---------------------------------------------------------------------------------- */
 
-/* Loads the box into one block of the cluster: `to`, or the block that the destination address
- * names if `to` is NULL. */
+/* Loads the box into the block `to`, or into the destination address's block if `to` is NULL. */
 static int load_into(struct warp *w, const struct insn *in, uint32_t lane, struct block *to)
 {
     const struct bulk_insn *b = in->aux;
@@ -302,8 +297,7 @@ static int exec_load(struct warp *w, const struct insn *in)
 
 /* ---- stores --------------------------------------------------------------------------------- */
 
-/* Tells the sanitizer which bytes of shared memory a store reads. A store does not read the
- * elements of the box that lie outside the tensor. */
+/* Tells the sanitizer what a store reads: only the elements of the box inside the tensor. */
 static int check_source(struct warp *w, const struct insn *in, const struct async_op *op)
 {
     for (uint32_t r = 0; r < op->nruns; r++)
@@ -426,8 +420,7 @@ static int take_offsets(struct decoder *d, const struct ptx_insn *p, const struc
     return 0;
 }
 
-/* Reads the modifiers. The first space that they name is that of the destination, the second that
- * of the source. */
+/* The modifiers name the space of the destination first, then that of the source. */
 static int read_mods(struct bulk_insn *b, const struct ptx_insn *p, bool *group, bool *prefetch)
 {
     unsigned spaces = 0;

@@ -1,19 +1,14 @@
 /*
- * tensormap.h - encodes and checks the emulator's tensor maps, and walks the boxes that TMA copies
- * into and out of tensors.
+ * tensormap.h - the emulator's tensor maps, and walks over the boxes that TMA copies.
  *
- * A map has 128 bytes, like the driver's CUtensorMap. The layout is our own, because kernels treat
- * a map as opaque: they pass it by value, copy it, and edit it only with tensormap.replace. We read
- * the bytes back from the kernel's memory, so tensormap_load() checks every field.
+ * A map has 128 bytes, like the driver's CUtensorMap, but a layout of our own, because kernels edit
+ * a map only with tensormap.replace.
  *
- * tensormap_walk() splits each row of a box into runs. A run is contiguous in the (unswizzled) box,
- * and lies either wholly inside or wholly outside the tensor. In the tensor its elements are `step`
- * bytes apart.
+ * tensormap_walk() splits each row of a box into runs. A run is contiguous in the unswizzled box,
+ * and lies either wholly inside or wholly outside the tensor.
  *
  *     tensormap_walk(&t, coords, NULL, run_fn, ctx);
  *     smem_addr = tensormap_swizzle(&t, base + run->box_off + i)     for each 16 bytes of a run
- *
- * tensormap_swizzle() is in tma_swizzle.h.
  */
 #ifndef EMU_ASYNC_TENSORMAP_H
 #define EMU_ASYNC_TENSORMAP_H
@@ -27,7 +22,7 @@
 #define TMAP_MAGIC 0x50414d54454e4f48ull /* "HONETMAP" */
 #define TMAP_MAX_RANK 5
 
-/* The numbers that PTX gives to .elemtype. */
+/* PTX's numbers for .elemtype. */
 enum tmap_elem {
     TMAP_U8,
     TMAP_U16,
@@ -48,18 +43,18 @@ enum tmap_elem {
 enum tmap_mode { TMAP_TILE, TMAP_IM2COL };
 
 struct tensormap {
-    uint64_t magic;          /* TMAP_MAGIC */
+    uint64_t magic;
     uint64_t addr;           /* global address of the tensor */
-    uint64_t strides[4];     /* strides of dimensions 1 to 4, in bytes; dimension 0 is innermost */
+    uint64_t strides[4];     /* of dimensions 1 to 4, in bytes; dimension 0 is innermost */
     uint32_t dims[5];        /* elements of each dimension, minus 1 so that 2^32 fits */
     uint16_t box[5];         /* elements of the tensor that a box spans in each dimension */
     uint8_t elem_strides[5]; /* a box takes every elem_strides[i]-th element of dimension i */
     uint8_t elem;            /* enum tmap_elem */
-    uint8_t rank;            /* number of dimensions */
-    uint8_t swizzle;         /* 0: none; 1: 32 bytes; 2: 64 bytes; 3: 128 bytes */
-    uint8_t interleave;      /* always 0 */
-    uint8_t fill_nan;        /* 1 if elements outside the tensor are NaN; 0 if they are zero */
-    uint8_t mode;            /* enum tmap_mode */
+    uint8_t rank;
+    uint8_t swizzle;    /* 0: none; 1: 32 bytes; 2: 64 bytes; 3: 128 bytes */
+    uint8_t interleave; /* always 0 */
+    uint8_t fill_nan;   /* elements outside the tensor: 1 means NaN, 0 means zero */
+    uint8_t mode;       /* enum tmap_mode */
     uint8_t reserved;
     int16_t lower[3], upper[3]; /* for im2col: the corners of the bounding box in w, h and d */
     uint16_t channels, pixels;  /* for im2col: channels per pixel, and pixels per box */
@@ -67,46 +62,40 @@ struct tensormap {
 };
 _Static_assert(sizeof(struct tensormap) == 128, "a tensor map is 128 bytes");
 
-/* Fills *t with a map of the tensor at addr. j describes the map. Checks j by the rules of
- * cuTensorMapEncodeTiled(). */
+/* Fills *t from j, for the tensor at addr. Checks j by the rules of cuTensorMapEncodeTiled(). */
 int tensormap_encode(struct tensormap *t, const struct job_tensormap *j, uint64_t addr,
                      struct err *err);
-/* Reads a map from kernel memory. Returns -1 if the bytes are not a map, or if an edit made it
- * inconsistent. */
+/* Returns -1 if the bytes are not a map, or if an edit made it inconsistent. */
 int tensormap_load(struct tensormap *t, const void *bytes, struct err *err);
 /* Executes tensormap.replace.tile.FIELD. `ord` is the ordinal, if the field has one. Returns -1 if
- * the field or the ordinal is unknown, or if *t is not a map. Does not check the map as a whole,
- * because a map may be inconsistent between two edits. */
+ * the field or the ordinal is unknown, or if *t is not a map. A map may be inconsistent between two
+ * edits, so it is not checked as a whole. */
 int tensormap_replace(struct tensormap *t, const char *field, uint32_t ord, uint64_t value,
                       struct err *err);
 
 uint32_t tensormap_elem_bytes(const struct tensormap *t);
-/* Returns the bytes of the box without padding. A load reports this many to its mbarrier with
- * complete_tx, which subtracts them from the transaction count. */
+/* The bytes of the box without padding, which a load reports to its mbarrier. */
 uint32_t tensormap_box_bytes(const struct tensormap *t);
-/* Returns the bytes that the box takes in shared memory, from its first byte to its last, with the
- * padding of rows. */
+/* The bytes that the box takes in shared memory, with the padding of rows. */
 uint32_t tensormap_smem_bytes(const struct tensormap *t);
 
 struct tmap_run {
     uint32_t box_off; /* offset of the run in the unswizzled box, in bytes */
-    uint32_t bytes;   /* bytes of the run in the box */
-    /* True if the run is inside the tensor. If it is not, a load fills it and a store skips it. */
-    bool inside;
-    uint64_t addr; /* if inside: the global address of the run's first element */
-    uint32_t step; /* bytes from one element to the next in the tensor */
+    uint32_t bytes;   /* in the box */
+    bool inside;      /* in the tensor; otherwise a load fills the run and a store skips it */
+    uint64_t addr;    /* if inside: the global address of the run's first element */
+    uint32_t step;    /* bytes from one element to the next in the tensor */
 };
-/* A function of this type returns 0 to continue the walk, or another value to stop it. */
+/* Returns 0 to continue the walk, or another value to stop it. */
 typedef int (*tmap_run_fn)(void *ctx, const struct tmap_run *run);
 
-/* Calls fn for each run of the box at these coordinates; coords[0] is that of the innermost
- * dimension. In im2col mode, `offsets` holds the offsets in w, h and d. Otherwise it is ignored.
- * Returns the value that the last call of fn returned. */
+/* Calls fn for each run of the box at these coordinates, innermost first. Only im2col mode reads
+ * `offsets`: in w, h and d. Returns what the last call of fn returned. */
 int tensormap_walk(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
                    tmap_run_fn fn, void *ctx);
 
-/* Fills n bytes of a box that are outside the tensor: with zeros, or with OOB_NAN (numeric.h) in
- * every 16 bits. */
+/* Fills n bytes of a box outside the tensor: with zeros, or with OOB_NAN (numeric.h) in every 16
+ * bits. */
 void tensormap_fill(const struct tensormap *t, uint8_t *dst, uint32_t n);
 
 #endif

@@ -1,12 +1,10 @@
 /*
  * parser.h - the parser's state and functions; for the files of this folder.
  *
- * All names are in one hash table. Each name has a stack of bindings, with the innermost scope on
- * top; leaving a scope pops its bindings. `.reg .b32 %r<45>` binds only the prefix; we create %r7
- * when the text first uses it. The text may use a label before the label's definition. So each
- * scope keeps a list of the uses of labels. When the scope closes, the uses that are still
- * unresolved move to the enclosing scope. A syntax error ends the parse through lex_fail(), which
- * is a longjmp; then these functions do not return.
+ * Each name has a stack of bindings, with the innermost scope on top. `.reg .b32 %r<45>` binds only
+ * the prefix; we create %r7 when the text first uses it. A label may be used before its definition,
+ * so each scope lists its unresolved uses, and passes them to the enclosing scope when it closes. A
+ * syntax error ends the parse through lex_fail(), which is a longjmp.
  */
 #ifndef EMU_PTX_PARSER_H
 #define EMU_PTX_PARSER_H
@@ -20,21 +18,21 @@
 #define MAX_VAR_BYTES (1ull << 30)
 #define MAX_INIT_BYTES (64ull << 20)
 #define MAX_LIST 4096
-#define MAX_INLINED 64 /* limit on the levels of inlined calls */
+#define MAX_INLINED 64 /* levels of inlined calls */
 #define NBUCKETS 16384
 
 enum bind_kind { B_VAR, B_RANGE, B_FUNC, B_LABEL, B_TABLE };
 
 struct binding {
-    enum bind_kind kind; /* says which of the members from `var` on are set */
-    uint32_t depth;      /* depth of the scope */
+    enum bind_kind kind;
+    uint32_t depth; /* of the scope */
     struct name *name;
     struct binding *below;    /* the outer binding of the same name */
     struct binding *in_scope; /* the next binding of the same scope */
     struct ptx_var *var;
     struct ptx_func *func;
     struct ptx_table *table;
-    uint32_t label;     /* index of the instruction that follows the label */
+    uint32_t label;     /* index of the instruction after the label */
     enum ptx_type type; /* B_RANGE: type and number of the registers */
     uint32_t count;
 };
@@ -49,8 +47,8 @@ struct name {
 struct label_use {
     struct label_use *next;
     struct name *name;
-    struct ptx_opnd *opnd; /* the operand of a branch; NULL if `target` is set */
-    uint32_t *target;      /* an entry of a .branchtargets list; NULL if `opnd` is set */
+    struct ptx_opnd *opnd; /* the operand of a branch, or NULL */
+    uint32_t *target;      /* an entry of a .branchtargets list, or NULL */
     uint32_t line;
 };
 
@@ -59,8 +57,7 @@ struct scope {
     struct label_use *uses;
 };
 
-/* A .loc directive. If the place is in an inlined function, in_file, in_line and in_col are the
- * place of the call; otherwise they are 0. */
+/* A .loc directive. in_file, in_line and in_col are the place of an inlined call, or 0. */
 struct loc {
     struct loc *next;
     uint32_t file, line, col, in_file, in_line, in_col;
@@ -78,7 +75,7 @@ struct parser {
     uint32_t home_file;     /* file of the current function's first .loc */
     uint32_t cur_file, cur_line, cur_inlined;
     uint32_t nesting;    /* depth of nested operands, expressions or initialisers */
-    uint64_t init_bytes; /* bytes of all initial values so far */
+    uint64_t init_bytes; /* of all initial values so far */
 };
 
 #define FAIL(...) lex_fail(&ps->lx, __VA_ARGS__)
@@ -87,8 +84,8 @@ struct parser {
 struct name *ps_intern(struct parser *ps, const char *s, size_t n);
 struct binding *ps_bind_at(struct parser *ps, struct name *nm, enum bind_kind kind, uint32_t depth);
 struct binding *ps_bind(struct parser *ps, struct name *nm, enum bind_kind kind);
-void ps_open(struct parser *ps);  /* opens a scope */
-void ps_close(struct parser *ps); /* closes the scope and resolves its labels */
+void ps_open(struct parser *ps);
+void ps_close(struct parser *ps); /* resolves the scope's labels */
 
 /* names.c: tokens */
 void ps_next(struct parser *ps);
@@ -100,7 +97,7 @@ struct name *ps_name(struct parser *ps);
 uint32_t ps_u32(struct parser *ps);
 
 /* operand.c */
-/* Parses a constant expression. Stops at an operator whose precedence is min_prec or lower. */
+/* Parses a constant expression, up to an operator of precedence min_prec or lower. */
 int64_t ps_const(struct parser *ps, int min_prec);
 struct ptx_var *ps_new_reg(struct parser *ps, const char *name, enum ptx_type type);
 struct binding *ps_lookup(struct parser *ps, struct name *nm);
@@ -110,7 +107,7 @@ struct ptx_opnd *ps_keep(struct parser *ps, struct ptx_opnd *tmp, uint32_t n,
                          struct label_use *mark);
 
 /* declare.c */
-enum ptx_space ps_space(struct parser *ps); /* .global, .shared, ...; SP_GENERIC if there is none */
+enum ptx_space ps_space(struct parser *ps); /* SP_GENERIC if there is none */
 struct ptx_var *ps_var(struct parser *ps, enum ptx_space sp, bool bind_it);
 void ps_var_decl(struct parser *ps, enum ptx_space sp, bool is_extern);
 

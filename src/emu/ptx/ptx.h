@@ -1,9 +1,8 @@
 /*
  * ptx.h - parses PTX text into functions, variables, and instructions with their modifiers.
  *
- * ptx_parse() checks the grammar and resolves names and scopes. It makes nothing executable: the
- * decoder (core.h) turns each ptx_insn into an executable struct insn. We do not trust the text, so
- * every count has a limit.
+ * ptx_parse() checks the grammar and resolves names and scopes. The decoder (core.h) makes the
+ * instructions executable. We do not trust the text, so every count has a limit.
  *
  *     struct ptx_module m;
  *     if (ptx_parse(&m, text, len, err) < 0) ...     -- err->msg says "PTX line 12: ..."
@@ -88,17 +87,15 @@ enum ptx_space {
 
 struct ptx_func;
 
-/* A part of a variable's initial value that is the address of a symbol. The loader writes the
- * address of `name`, plus `addend`, to the `size` bytes at offset `off` of the variable. */
+/* An address in a variable's initial value. The loader writes the address of `name`, plus `addend`,
+ * to the `size` bytes at offset `off` of the variable. */
 struct ptx_reloc {
     uint64_t off;
-    const char *name; /* the symbol; the loader looks it up */
+    const char *name;
     int64_t addend;
     uint32_t size;
-    /* The loader shifts the address right by this many bits. It is 0 except in an initialiser such
-     * as 0xff00(name), which selects one byte of the address. */
-    uint32_t shift;
-    bool generic; /* true if the text is generic(name): the address is a generic address */
+    uint32_t shift; /* right shift in bits: 8 for 0xff00(name), 0 for a whole address */
+    bool generic;   /* the text is generic(name) */
 };
 
 /* A register, variable or parameter. */
@@ -106,35 +103,33 @@ struct ptx_var {
     const char *name;
     enum ptx_space space;
     enum ptx_type type;
-    uint32_t index; /* for a register: its number within the function */
+    uint32_t index; /* of a register in the function */
     uint32_t align;
     uint64_t bytes; /* 0 for extern .shared x[] */
     bool is_extern;
     bool is_kernel_param;
-    bool is_ret;   /* true for a return parameter of a .func */
-    uint8_t *init; /* the initial value, of init_bytes bytes, or NULL */
+    bool is_ret;   /* a return parameter of a .func */
+    uint8_t *init; /* the initial value, or NULL */
     uint64_t init_bytes;
     struct ptx_reloc *relocs;
     uint32_t nrelocs;
-    /* If `placed` is true: a global address, or an offset in the const bank, in the local frame, in
-     * the parameter block or in the kernel's shared memory. */
+    /* If `placed`: a global address, or an offset in the const bank, the local frame, the parameter
+     * block or the kernel's shared memory. */
     uint64_t addr;
     bool placed;
 };
 
-/* The kinds of operands. Each comment says which members of struct ptx_opnd hold the operand. */
+/* The kinds of operands, and the members of struct ptx_opnd that hold them. */
 enum ptx_okind {
-    PO_REG,   /* a register: var */
-    PO_IMM,   /* a number: imm, or fimm if is_float is true */
-    PO_SYM,   /* the address of the variable `var`, plus imm */
-    PO_FUNC,  /* a function: func */
-    PO_LABEL, /* a label: target is the index of the instruction that follows the label */
-    /* An address [var + imm]. `var` is a register or a symbol, or NULL. `list` holds the
-     * coordinates after a comma, as in [map, {x, y}]. */
-    PO_ADDR,
-    PO_VEC,    /* a vector {...}: list */
+    PO_REG,    /* a register: var */
+    PO_IMM,    /* a number: imm, or fimm if is_float */
+    PO_SYM,    /* the address of the variable `var`, plus imm */
+    PO_FUNC,   /* func */
+    PO_LABEL,  /* target: index of the instruction after the label */
+    PO_ADDR,   /* [var + imm]: var may be NULL; list has the coordinates of [map, {x, y}] */
+    PO_VEC,    /* {...}: list */
     PO_SPEC,   /* a special register: name is its text, for example "%tid.x" */
-    PO_SINK,   /* the sink _ */
+    PO_SINK,   /* _ */
     PO_LIST,   /* the parameters (...) of a call: list */
     PO_TARGETS /* the label of a struct ptx_table: table */
 };
@@ -144,7 +139,7 @@ struct ptx_table {
     const char *name; /* its label */
     uint32_t n;       /* number of names */
     const char **names;
-    uint32_t *targets; /* for .branchtargets: the index of the instruction for each name */
+    uint32_t *targets; /* for .branchtargets: indices of instructions */
     bool is_branch, is_proto;
     uint32_t nret, nparam;
     struct ptx_var **ret, **param;
@@ -152,38 +147,33 @@ struct ptx_table {
 
 struct ptx_opnd {
     enum ptx_okind kind;
-    uint32_t target; /* for PO_LABEL: index of an instruction */
-    uint32_t n;      /* number of operands in `list` */
-    /* is_float: the number is written as a float. is_f32: it is written as 0f followed by its bits.
-     * neg: the operand is a negated predicate, !%p. */
-    bool is_float, is_f32, neg;
+    uint32_t target;
+    uint32_t n;                 /* number of operands in `list` */
+    bool is_float, is_f32, neg; /* a float; a float written as 0f and its bits; !%p */
     union {
-        struct ptx_var *var;     /* for PO_REG, PO_SYM, PO_ADDR */
-        struct ptx_func *func;   /* for PO_FUNC */
-        struct ptx_table *table; /* for PO_TARGETS */
+        struct ptx_var *var;
+        struct ptx_func *func;
+        struct ptx_table *table;
     };
     const char *name;
     const char *sel; /* for PO_REG in video instructions: "b1" if the text is a.b1; else NULL */
-    /* An integer, or the offset to an address. For a float that is written as 0f or 0d and hex
-     * digits: its bits. */
-    int64_t imm;
-    double fimm;           /* if is_float: the value */
-    struct ptx_opnd *list; /* for PO_VEC, PO_LIST; for PO_ADDR: the coordinates */
+    int64_t imm;     /* an integer, an offset, or the bits of a float in hex digits (0f, 0d) */
+    double fimm;
+    struct ptx_opnd *list;
     struct ptx_opnd *pair; /* in a pair `%r1|%p1`: the second operand; else NULL */
 };
 
 struct ptx_insn {
-    const char *op;                 /* the opcode, for example "add"; interned */
-    const char *mods[PTX_MAX_MODS]; /* the modifiers, without their dots */
+    const char *op;                 /* for example "add"; interned */
+    const char *mods[PTX_MAX_MODS]; /* without their dots */
     uint8_t nmods, nops;
-    bool guard_neg;        /* true if the guard is negated, as in @!%p */
-    struct ptx_var *guard; /* the predicate register of @%p, or NULL */
+    bool guard_neg;        /* as in @!%p */
+    struct ptx_var *guard; /* the predicate of @%p, or NULL */
     struct ptx_opnd *ops;
     uint32_t file, line; /* place in the CUDA source, from .loc; 0 if unknown */
-    /* Index in ptx_module.inlined of the inlined call from which this instruction comes, or 0. */
-    uint32_t inlined;
-    uint32_t ptx_line; /* line of the PTX text */
-    const char *text;  /* the instruction as it is written, with single spaces; for messages */
+    uint32_t inlined;    /* the inlined call: an index in ptx_module.inlined, or 0 */
+    uint32_t ptx_line;   /* line of the PTX text */
+    const char *text;    /* the instruction as written, with single spaces */
 };
 
 struct ptx_func {
@@ -192,11 +182,10 @@ struct ptx_func {
     uint32_t nret, nparam;
     struct ptx_var **ret, **param;
     VEC(struct ptx_insn) insns;
-    VEC(struct ptx_var *) regs; /* indexed by ptx_var.index */
-    /* The .local, .shared and .param variables that are declared inside the function. */
-    VEC(struct ptx_var *) locals;
+    VEC(struct ptx_var *) regs;   /* indexed by ptx_var.index */
+    VEC(struct ptx_var *) locals; /* the function's .local, .shared and .param variables */
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg, cluster[3], maxclusterrank;
-    uint32_t param_bytes; /* for a kernel (.entry): size of the parameter block, in bytes */
+    uint32_t param_bytes; /* for an .entry: size of the parameter block */
 };
 
 /* A string of the section .debug_str, and its label. */
@@ -206,9 +195,9 @@ struct ptx_string {
 
 /* An inlined call whose call site is in the kernel's own file. */
 struct ptx_inlined {
-    const char *label; /* label of the ptx_string that holds the name of the called function */
+    const char *label; /* of the ptx_string with the name of the called function */
     uint32_t line;     /* the source line of the call */
-    uint32_t up;       /* index of the inlined call that contains this call, or 0 */
+    uint32_t up;       /* index of the inlined call around this one, or 0 */
 };
 
 struct ptx_module {
@@ -216,8 +205,8 @@ struct ptx_module {
     uint32_t version; /* PTX version: 90 means 9.0 */
     uint32_t sm;      /* target: 90 means sm_90 */
     VEC(struct ptx_func *) funcs;
-    VEC(struct ptx_var *) vars;      /* the variables outside functions */
-    VEC(const char *) files;         /* indexed by .file number; NULL if no file has the number */
+    VEC(struct ptx_var *) vars;      /* outside functions */
+    VEC(const char *) files;         /* by .file number; may be NULL */
     VEC(struct ptx_inlined) inlined; /* inlined.items[0] is unused */
     VEC(struct ptx_string) strings;
 };
@@ -225,25 +214,21 @@ struct ptx_module {
 int ptx_parse(struct ptx_module *m, const char *text, size_t len, struct err *err);
 void ptx_release(struct ptx_module *m);
 
-/* Writes to buf the name of the inlined function that the instruction comes from, and the line of
- * its call, for example "in helper(), called at line 12". Writes "" if the instruction does not
+/* Writes for example "in helper(), called at line 12" to buf, or "" if the instruction does not
  * come from an inlined function. */
 void ptx_describe_inlined(const struct ptx_module *m, const struct ptx_insn *in, char *buf,
                           size_t n);
 struct ptx_func *ptx_find(const struct ptx_module *m, const char *name);
-/* Returns whether the instruction has this modifier. */
 bool ptx_has(const struct ptx_insn *in, const char *mod);
 
-/* Returns the type that a modifier names, for example PT_U32 for "u32". Returns PT_NONE if the
- * modifier is not a type. */
+/* Returns the type that a modifier names, for example PT_U32 for "u32", or PT_NONE. */
 enum ptx_type ptx_type_of(const char *mod);
-/* Returns how many bits a value of this type has: 1 for PT_PRED, 16 for PT_E4M3X2. */
+/* For example 1 for PT_PRED, 16 for PT_E4M3X2. */
 uint32_t ptx_type_bits(enum ptx_type t);
 const char *ptx_type_name(enum ptx_type t);
 bool ptx_is_float(enum ptx_type t);
 bool ptx_is_signed(enum ptx_type t);
-/* Some modifiers of an instruction are types. ptx_nth_type() returns the n-th of these types
- * (counted from 0), ptx_last_type() the last. Both return PT_NONE if there is no such type. */
+/* Return the n-th (from 0) and the last type among the modifiers, or PT_NONE. */
 enum ptx_type ptx_nth_type(const struct ptx_insn *in, int n);
 enum ptx_type ptx_last_type(const struct ptx_insn *in);
 

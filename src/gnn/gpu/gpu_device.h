@@ -79,51 +79,49 @@ enum gpu_kernel {
 /* How products round their operands: not at all, to TF32, or to half precision (gnn/ops/half.h). */
 enum gpu_precision { GPU_FP32, GPU_TF32, GPU_FP16 };
 
-/* A piece of device memory that holds several arrays of the current batch. */
+/* Device memory that holds several arrays of the current batch. */
 struct gpu_chunk {
     cu_ptr at;
-    size_t bytes, used; /* its size, and how much of it the arrays take */
+    size_t bytes, used;
 };
 
-/* Device memory that can grow. When it grows, its contents are lost. */
+/* Device memory that can grow. Growing loses the contents. */
 struct gpu_room {
     void *p;
     size_t bytes;
 };
 
-/* Device memory that holds the numbers 0, 1, 2, ..., n - 1 as int32. It can grow. */
+/* Device memory with the numbers 0 to n - 1 as int32. It can grow. */
 struct gpu_numbers {
     struct gpu_room room;
     int64_t n;
 };
 
-/* Two pieces of memory of the same size, one on the host and one on the device. The device copies
- * from one to the other. */
+/* Memory on the host and on the device, of equal size, for copies between them. */
 struct gpu_mail {
     void *host; /* pinned */
     cu_ptr at;
 };
 
-/* A stream, and the workspace of the kernels that run on it. The workspace can grow. */
+/* A stream, and the workspace of its kernels. The workspace can grow. */
 struct gpu_lane {
     cu_stream stream;
     cu_ptr workspace;
     size_t workspace_bytes;
 };
 
-/* The results of a batch on their way to the host, and the parameters of its update. */
+/* The results of a batch on their way to the host, and the parameters of Adam. */
 struct gpu_step {
-    /* True after gpu_end_step() has queued the event `done`, which comes after all work on the
-     * batch. False again when the results have been copied to `loss` and `classes`. */
+    /* From gpu_end_step() until the results have been copied to `loss` and `classes`. */
     bool running;
-    cu_event done;         /* occurs when the work on the batch is done */
-    struct gpu_mail sums;  /* the results of `loss` */
-    struct gpu_mail adam;  /* the parameters of Adam */
+    cu_event done;        /* the work on the batch is done */
+    struct gpu_mail sums; /* the results of `loss` */
+    struct gpu_mail adam;
     struct gpu_mail best;  /* the results of `predict`; can grow */
-    size_t best_bytes;     /* how many bytes `best` has room for */
-    struct gnn_loss *loss; /* where the caller of `loss` wants the results; NULL without a call */
-    int32_t *classes;     /* where the caller of `predict` wants the classes; NULL without a call */
-    size_t classes_bytes; /* how many bytes go to `classes` */
+    size_t best_bytes;     /* size of `best` */
+    struct gnn_loss *loss; /* the caller's struct; NULL without a call of `loss` */
+    int32_t *classes;      /* the caller's array; NULL without a call of `predict` */
+    size_t classes_bytes;
 };
 
 struct gpu_device {
@@ -131,39 +129,33 @@ struct gpu_device {
     const struct cu_driver *cu;
     struct cu_driver emulated; /* `cu` points here on the emulator */
     bool is_emulator, has_context;
-    enum gpu_precision precision; /* the precision of products */
-    int shift;  /* in half precision, gradients are multiplied by 2^shift: gnn/ops/half.h */
+    enum gpu_precision precision; /* of products */
+    int shift;  /* in half precision, gradients are multiplied by 2^shift (gnn/ops/half.h) */
     bool wgmma; /* products use WGMMA where they can */
     cu_device gpu;
     cu_context context;
-    /* Work on these lanes runs at the same time: `compute` runs the model, `sample` samples
-     * batches, and `turn_hops` transposes hops. */
+    /* Three concurrent lanes: one runs the model, one samples batches, one transposes hops. */
     struct gpu_lane compute, sample;
     struct gpu_lane turn_hops;
     struct gpu_lane *lane; /* the lane of the next operations: usually `compute` */
-    cu_event hops_ready;   /* occurs when the hops to transpose are in device memory */
-    cu_event hops_turned;  /* occurs when `turn_hops` has transposed them */
-    bool turning; /* transposing is queued, but no operation on `compute` waits for it yet */
-    /* Texts that say how products are computed, without and with WGMMA. */
-    char products[160], products_wgmma[176];
+    cu_event hops_ready;   /* the hops to transpose are in device memory */
+    cu_event hops_turned;  /* the hops are transposed */
+    bool turning;          /* transposing is queued, but `compute` does not wait for it yet */
+    char products[160], products_wgmma[176]; /* say how products are computed */
 #define X(name) struct gnn_##name name;
     struct {
         GPU_KERNELS(X)
     } kernel;
 #undef X
-    VEC(struct gpu_chunk) batch; /* holds the arrays of this batch; gpu_sync() empties it */
-    /* How many bytes all chunks had together in the latest batch that needed several chunks. 0 if
-     * no batch has needed several. */
-    size_t batch_bytes;
-    /* A ring with one entry for each batch under way. step[turn] belongs to the current batch, and
-     * the entry after it to the oldest one. */
+    VEC(struct gpu_chunk) batch; /* the arrays of this batch; gpu_sync() empties it */
+    size_t batch_bytes;          /* of all chunks, in the latest batch that needed several; or 0 */
+    /* A ring of the batches under way. step[turn] is the current one; the oldest one follows. */
     struct gpu_step step[GNN_STEPS_AHEAD];
     int turn;
     bool profiled; /* the times of kernels are measured, one kernel at a time */
     cu_event profile_begin, profile_end;
     struct gnn_kernel_time profile[GPU_KERNEL_COUNT];
-    /* `failed` is set after the first failure, and `err` describes it. Later operations do
-     * nothing. */
+    /* After the first failure: its description. Later operations do nothing. */
     struct err err;
     bool failed;
 };
@@ -185,10 +177,10 @@ static inline void *pointer_to(cu_ptr p)
 
 /* Notes a failure if it is the first one. */
 void gpu_fail(struct gpu_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* `rc` and *err come from a function of cuda/. Notes the failure *err if `rc` is negative. */
+/* Notes the failure *err if `rc` is negative. */
 void gpu_note(struct gpu_device *d, int rc, const struct err *err);
-/* Returns a workspace of at least `bytes` bytes for the next kernel of the current lane. Returns
- * NULL after a failure, or if `bytes` is 0. */
+/* Returns at least `bytes` bytes for the next kernel of the current lane. Returns NULL after a
+ * failure, or if `bytes` is 0. */
 void *gpu_workspace(struct gpu_device *d, size_t bytes);
 /* Returns device memory that is valid until the next gpu_sync() or gpu_end_step(), or NULL after a
  * failure. */
@@ -210,29 +202,27 @@ void gpu_copy(struct gpu_device *d, void *to, const void *from, size_t bytes);
 const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes);
 int gpu_sync(struct gnn_device *dev, struct err *err);
 int gpu_end_step(struct gnn_device *dev, struct err *err);
-/* Returns memory for at least `bytes` bytes. If the memory must grow, the new memory has an eighth
- * more than `bytes`. The caller makes sure that no work uses the old memory. Returns NULL after a
- * failure. */
+/* Returns at least `bytes` bytes, or NULL after a failure. If the memory must grow, it gets an
+ * eighth more, and no work may use the old memory. */
 void *gpu_room(struct gpu_device *d, struct gpu_room *r, size_t bytes);
 void gpu_room_release(struct gpu_device *d, struct gpu_room *r);
-/* Returns device memory with the numbers 0 to n - 1, or NULL after a failure. If the memory must
- * grow, waits for the device first. */
+/* Returns the numbers 0 to n - 1, or NULL after a failure. Waits for the device if the memory must
+ * grow. */
 const int32_t *gpu_numbers(struct gpu_device *d, struct gpu_numbers *r, int64_t n);
-/* Makes room for `bytes` bytes in *m. *room is the size of *m; the function updates it. If *m
- * grows, its contents are lost. Returns false after a failure. */
+/* Makes room for `bytes` bytes in *m, and updates *room, its size. Growing loses the contents.
+ * Returns false after a failure. */
 bool gpu_mail_room(struct gpu_device *d, struct gpu_mail *m, size_t *room, size_t bytes);
-/* Queues a copy of the first `bytes` bytes of *m from the device to the host. */
+/* Queues a copy from the device to the host. */
 void gpu_fetch(struct gpu_device *d, const struct gpu_mail *m, size_t bytes);
 void gpu_mail_close(struct gpu_device *d, struct gpu_mail *m);
-/* Gives back all memory that gpu_memory.c allocated itself. */
 void gpu_memory_close(struct gpu_device *d);
 
 /* ---- gpu_ops.c, gpu_attention.c ---- */
 extern const struct gnn_ops gpu_ops_cuda, gpu_ops_emulator;
-/* Returns the factor in millionths, which is how kernels get it. Calls gpu_fail() if the factor is
- * not between 0 and 1000, or is not a whole number of millionths. */
+/* Returns the factor in millionths, the form that kernels take. Calls gpu_fail() if it is not
+ * between 0 and 1000, or not a whole number of millionths. */
 int64_t gpu_millionths(struct gpu_device *d, double factor);
-/* Makes the operations that follow wait until the hops of the batch are transposed. */
+/* Makes later operations wait until the hops of the batch are transposed. */
 void gpu_wait_transposed(struct gpu_device *d);
 void gpu_head_mean(struct gnn_device *dev, int64_t rows, int64_t heads, int64_t dim, const void *x,
                    void *out);

@@ -1,6 +1,4 @@
-/*
- * gpu_ops.c - the operations of ops.h. They call exported kernels (gpu.h).
- */
+/* gpu_ops.c - the operations of ops.h on a GPU. They call exported kernels (gpu.h). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,7 +24,7 @@ static void load(struct gnn_device *dev, enum gnn_type type, int64_t n, const vo
 static void gather(struct gnn_device *dev, int64_t rows, int64_t width, const void *x,
                    const int32_t *id, void *out)
 {
-    /* The kernel does not read V, the number of rows of x: ops.h promises that the ids fit. */
+    /* The kernel does not read V, the number of rows of x. */
     if (rows > 0)
         gpu_run_gather_rows(
             gpu_of(dev),
@@ -34,8 +32,7 @@ static void gather(struct gnn_device *dev, int64_t rows, int64_t width, const vo
                 .id = id, .x = x, .y = out, .N = rows, .V = INT32_MAX / MAX(width, 1), .D = width});
 }
 
-/* Returns the limit of gnn/ops/dropout.h: a value is dropped if its random number is below the
- * limit. 0 = no dropout. */
+/* A value is dropped if its random number is below this limit (gnn/ops/dropout.h). */
 static int64_t drop_limit(const struct gnn_epilogue *ep)
 {
     return ep->drop > 0 ? (int64_t)dropout_limit(ep->drop) : 0;
@@ -43,8 +40,8 @@ static int64_t drop_limit(const struct gnn_epilogue *ep)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Memory, not arithmetic, limits the speed of transposing a hop. So the kernel runs beside the
- * forward pass, on a stream of its own. It begins after all work that was queued before. */
+/* Memory, not arithmetic, limits the speed of transposing. So it runs beside the forward pass, on a
+ * stream of its own. */
 static void transpose(struct gnn_device *dev, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst)
 {
@@ -123,13 +120,13 @@ int64_t gpu_millionths(struct gpu_device *d, double factor)
     return n;
 }
 
-/* The parameters of an epilogue in the form that kernels take: integers (axes) and arrays. */
+/* An epilogue in the form that kernels take: integers and arrays. */
 struct epilogue_axes {
     int64_t slope, limit, seed_low, seed_high, step, place, has_bias;
     const void *bias, *node;
 };
 
-/* `any` is a valid address. The kernel gets it in place of an array that it does not read. */
+/* `any` is a valid address for an array that the kernel does not read. */
 static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilogue *ep,
                                     const void *any)
 {
@@ -148,9 +145,8 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
     return a;
 }
 
-/* RUN_PRODUCT queues a product, in the precision and with the instructions that are set for the
- * device. `half` has the fields that only the kernel in half precision has; it is empty, or ends in
- * a comma. */
+/* Queues a product in the device's precision. `half` has the fields that only the kernel in half
+ * precision has; it is empty, or ends in a comma. */
 #define RUN_AS(d, kernel, ...) \
     gpu_run_##kernel((d), (struct gnn_##kernel##_args){.WGMMA = (d)->wgmma, __VA_ARGS__})
 #define RUN_PRODUCT(d, kernel, half, ...)                                      \
@@ -159,8 +155,7 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
                                   : RUN_AS(d, kernel, __VA_ARGS__))
 #define SHIFT_OF(d) .SHIFT = (d)->shift,
 
-/* One call of the kernel adds two terms x * w, if both have the same width k. So the result is
- * written only once for them. */
+/* One kernel adds two terms x * w of the same width k, so the result is written only once. */
 static void product(struct gnn_device *dev, int64_t rows, int64_t width,
                     const struct gnn_term *term, int terms, const struct gnn_epilogue *ep,
                     void *out)
@@ -187,8 +182,8 @@ static void product_grad_x(struct gnn_device *dev, int64_t rows, int64_t width, 
                     .M = rows, .N = width, .K = k, .ADD = add);
 }
 
-/* One call of the kernel computes the gradients of two terms, if both terms have the same width k
- * and their gradients lie side by side. */
+/* One kernel computes the gradients of two terms if they have the same width k and their gradients
+ * lie side by side. */
 static void product_grad_w(struct gnn_device *dev, int64_t rows, int64_t width,
                            const struct gnn_term *term, int terms, const void *dout)
 {
@@ -249,8 +244,8 @@ static void apply_grad(struct gnn_device *dev, int64_t rows, int64_t width, cons
                                                              .PLACE = a.place});
 }
 
-/* If `relu` is true, x is dropout(ReLU(z)) with the dropout limit `limit`, and dx becomes the
- * gradient of z. Otherwise dx becomes the gradient of x. */
+/* If `relu`, x is dropout(ReLU(z)) with the dropout limit `limit`, and dx becomes the gradient of
+ * z. Otherwise dx becomes the gradient of x. */
 static void segment_sum_grad(struct gpu_device *d, bool mean, const struct gnn_hop *h,
                              int64_t width, const void *dout, void *dx, int64_t add_rows,
                              const void *x, bool relu, int64_t limit)
@@ -404,8 +399,8 @@ static void predict(struct gnn_device *dev, int64_t rows, int64_t classes, const
     s->classes_bytes = bytes;
 }
 
-/* The parameters of Adam change with every step, so the kernel reads them from device memory. We
- * may overwrite the host's copy here, because the earlier step that used this copy has ended. */
+/* The parameters of Adam change with every step, so the kernel reads them from device memory. The
+ * host's copy is free, because the earlier step that used it has ended. */
 static void adam(struct gnn_device *dev, int64_t n, const struct gnn_adam *s, const void *grad,
                  void *weight, void *moment1, void *moment2)
 {

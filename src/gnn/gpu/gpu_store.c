@@ -1,4 +1,9 @@
-/* gpu_store.c - graph and features in a GPU's memory, and the sampler there. See gpu_store.h. */
+/*
+ * gpu_store.c - graph and features in a GPU's memory, and the sampler there. See gpu_store.h.
+ *
+ * A target is a node whose neighbours a hop samples. One kernel samples a hop, with room for
+ * `fanout` neighbours of each target. A second kernel packs the edges and numbers new nodes.
+ */
 #include "gnn/gpu/gpu_store.h"
 
 #include <inttypes.h>
@@ -17,16 +22,15 @@
 #include "sys/memory.h"
 
 enum {
-    MAX_PLACES =
-        536870911, /* most targets times fanout of a hop: a limit of kernels/gnn/number_hop */
-    SLOTS = 3,     /* one batch in use, one already sampled, one being sampled */
+    MAX_PLACES = 536870911, /* limit of targets * fanout in a hop, from kernels/gnn/number_hop */
+    SLOTS = 3,              /* one batch in use, one already sampled, one being sampled */
 };
 
 /* A batch in the GPU's memory. */
 struct slot {
     struct gpu_room node, label, degree, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
-    struct gpu_room half;  /* if the features are split: the batch's rows in half precision */
-    struct gpu_mail seeds; /* the ids of the seeds and their labels; only the host part is used */
+    struct gpu_room half;  /* split features: the batch's rows in half precision */
+    struct gpu_mail seeds; /* with their labels; only the host part is used */
     size_t seeds_bytes;
     cu_event ready; /* the batch is complete */
     cu_event used;  /* all work that reads the batch is done */
@@ -35,18 +39,16 @@ struct slot {
 struct gpu_store {
     struct gpu_device *d;
     const struct dataset *data;
-    /* `local` has an entry for each node of the graph: its local id, or -1 if it is not in the
-     * batch. */
+    /* `local` has the local id of each node of the graph, or -1 if it is not in the batch. */
     void *offset, *neighbour, *feature, *local;
     struct gpu_cache *cache; /* instead of `feature`, if the features are split */
-    double choose_s;         /* how long it took to choose the cached rows */
+    double choose_s;         /* time to choose the cached rows */
     struct gpu_numbers numbers;
-    /* `pick` holds the neighbours that a hop sampled. It has room for `fanout` neighbours of each
-     * target. `count` says how many each target has. */
+    /* `pick`: a hop's neighbours, `fanout` places for each target. `count`: how many each has. */
     struct gpu_room pick, count;
-    bool reduces;          /* the batches have the array `reduced` (gnn/batch.h) */
+    bool reduces;          /* batches have `reduced` (gnn/batch.h) */
     bool mean;             /* `reduced` holds means, not sums */
-    bool degrees;          /* the batches have the array `degree` */
+    bool degrees;          /* batches have `degree` */
     struct gpu_mail sizes; /* how many edges and new nodes a hop has */
     size_t sizes_bytes;
     struct slot slot[SLOTS];
@@ -124,7 +126,6 @@ static struct gpu_place_sizes sizes_of(const struct dataset *data, size_t memory
                                     .host_free = memory_available()};
 }
 
-/* Returns how many rows of a split store go to the GPU's memory. */
 static int64_t rows_to_cache(const struct gpu_cache_size *c, const struct dataset *data,
                              const struct gpu_place_sizes *s)
 {
@@ -151,7 +152,6 @@ static void copy_data(struct gpu_store *s)
         gpu_upload(d, s->feature, s->data->feature, feature_bytes(s->data));
 }
 
-/* Makes the graph and the features of papers.h in the GPU's memory. */
 static void make_data(struct gpu_store *s, const struct papers *p)
 {
     struct gnn_device *d = &s->d->base;
@@ -177,12 +177,11 @@ static void make_data(struct gpu_store *s, const struct papers *p)
                                                                 .R = h->communities,
                                                                 .C = p->classes,
                                                                 .SEED = h->seed});
-    /* Waits until the copies have read `mean`. If the GPU failed, a later sync reports it. */
+    /* Wait until the copies have read `mean`. If the GPU failed, a later sync reports it. */
     (void)gpu_sync(d, NULL);
     free(mean);
 }
 
-/* Chooses the rows to cache and copies all rows to their places. */
 static int split_features(struct gpu_store *s, const struct gpu_placement *where, int64_t rows,
                           const struct sample_options *o, struct err *err)
 {
@@ -201,8 +200,7 @@ static int split_features(struct gpu_store *s, const struct gpu_placement *where
     return rc;
 }
 
-/* `rows` says how many rows of features go to the GPU's memory: all of them, or fewer if the
- * features are split. */
+/* `rows` rows of features go to the GPU's memory. */
 static int open_store(struct gpu_store **out, const struct gpu_placement *where, int64_t rows,
                       struct gnn_device *d, const struct dataset *data,
                       const struct sample_options *o, struct err *err)
@@ -323,7 +321,7 @@ void gpu_store_close(struct gpu_store *s)
 {
     if (!s)
         return;
-    (void)gpu_sync(&s->d->base, NULL); /* so that no kernel uses the memory any more */
+    (void)gpu_sync(&s->d->base, NULL); /* no kernel may use the memory any more */
     struct gnn_device *d = &s->d->base;
     gpu_release(d, s->offset);
     gpu_release(d, s->neighbour);
@@ -339,8 +337,7 @@ void gpu_store_close(struct gpu_store *s)
     free(s);
 }
 
-/* Makes room for the nodes of the largest possible batch. A hop with n targets writes up to
- * n * fanout new nodes after its targets. */
+/* Makes room for the nodes of the largest possible batch. */
 static int node_room(struct gpu_store *s, const struct sample_options *o, int64_t seeds,
                      struct err *err)
 {
@@ -358,7 +355,7 @@ static int node_room(struct gpu_store *s, const struct sample_options *o, int64_
     return 0;
 }
 
-/* Writes the local ids of the batch's first n nodes to `local`, or -1 if `forget` is true. */
+/* Writes the local ids of the batch's first n nodes, or -1 if `forget` is true. */
 static void mark(struct gpu_store *s, int64_t n, bool forget)
 {
     gpu_run_mark_nodes(s->d, (struct gnn_mark_nodes_args){.node = s->now->node.p,
@@ -379,8 +376,7 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
     void *count = room(s, &s->count, n, sizeof(int32_t));
     b->row[h] = room(s, &s->now->row[h], n + 1, sizeof(int32_t));
     b->col[h] = room(s, &s->now->col[h], n * fanout, sizeof(int32_t));
-    /* E is the number of edges of the graph. Integer parameters of a kernel are at most INT32_MAX,
-     * so we pass INT32_MAX for a larger E. The kernel does not read E. */
+    /* Integer parameters are at most INT32_MAX. The kernel does not read E, the number of edges. */
     gpu_run_sample_hop(s->d,
                        (struct gnn_sample_hop_args){.offset = s->offset,
                                                     .neighbour = s->neighbour,
@@ -410,7 +406,7 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
     gpu_fetch(s->d, &s->sizes, 2 * sizeof *sizes);
     if (!s->d->failed)
         gpu_note(s->d, cu_stream_sync(s->d->cu, s->d->lane->stream, &err), &err);
-    if (s->cache) /* the stream has run the gather of the previous batch by now */
+    if (s->cache) /* the stream has run the previous batch's gather by now */
         gpu_cache_count(s->cache);
     b->n_edges[h] = s->d->failed ? 0 : sizes[0];
     b->n_nodes[h + 1] = s->d->failed ? n : n + sizes[1];
@@ -465,8 +461,8 @@ static void look_up_degrees(struct gpu_store *s, struct gnn_batch *b)
     b->degree = degree;
 }
 
-/* Reduces the features over the neighbours of the last hop. Row node[i] of x has the features of
- * the batch's node i; x has `rows` rows. */
+/* Reduces the features over the neighbours of the last hop. The batch's node i has row node[i]
+ * of x. */
 static void reduce(struct gpu_store *s, struct gnn_batch *b, const void *x, const int32_t *node,
                    int64_t rows)
 {
@@ -491,8 +487,8 @@ static void reduce(struct gpu_store *s, struct gnn_batch *b, const void *x, cons
                                                                   .MEAN = s->mean});
 }
 
-/* Gathers all rows of the batch in the dataset's type. If that is half precision, converts the
- * first n rows, which the model reads, to float. If s->reduces is true, also reduces the rows. */
+/* Gathers all rows of the batch. Converts half precision to float, but only for the first n rows,
+ * which the model reads. */
 static void gather_split(struct gpu_store *s, struct gnn_batch *b, void *x, int64_t n)
 {
     const struct manifest *m = &s->data->manifest;
@@ -538,9 +534,8 @@ static void gather(struct gpu_store *s, struct gnn_batch *b)
     b->feature_dim = m->feature_dim;
 }
 
-/* Copies the seeds to the device through pinned memory, so that the caller may reuse its own memory
- * immediately. The seeds of an earlier batch were copied from the same pinned memory. That copy is
- * done, because sampling a batch waits for the GPU. */
+/* Copies the seeds through pinned memory, so that the caller may reuse its own memory at once. An
+ * earlier batch no longer needs the pinned memory, because sampling waits for the GPU. */
 static void send_seeds(struct gpu_store *s, const struct gnn_batch *seeds, struct gnn_batch *out)
 {
     struct gnn_device *d = &s->d->base;
@@ -558,8 +553,7 @@ static void send_seeds(struct gpu_store *s, const struct gnn_batch *seeds, struc
     gpu_upload(d, t->label.p, id + n, bytes);
 }
 
-/* Samples and gathers on the stream of the sampler. The host waits for the sizes of each hop. The
- * compute stream goes on in the meantime. */
+/* The host waits for the sizes of each hop. The compute stream goes on in the meantime. */
 static void sample_batch(struct gpu_store *s, const struct sample_options *o,
                          const struct gnn_batch *seeds, struct gnn_batch *out)
 {
@@ -580,9 +574,8 @@ static void sample_batch(struct gpu_store *s, const struct sample_options *o,
         gpu_note(d, cu_stream_wait_event(d->cu, d->compute.stream, s->now->ready, &err), &err);
 }
 
-/* Takes the next slot. By now all work on the previous batch has been queued. So we record the
- * event `used` of that batch's slot: it marks the end of the work. The sampler must not overwrite a
- * slot before the work on the slot's batch is done. */
+/* Takes the next slot. All work on the previous batch has been queued by now, so we record its
+ * event `used`. The sampler must not overwrite a slot before that event. */
 static void next_slot(struct gpu_store *s)
 {
     struct gpu_device *d = s->d;

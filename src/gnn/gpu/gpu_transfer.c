@@ -13,13 +13,10 @@
 /* A batch in the GPU's memory. */
 struct slot {
     struct gpu_room packed, x, reduced;
-    cu_event arrived; /* the copy is done */
-    cu_event used;    /* all work that reads the batch is done */
-    /* Recorded on the compute stream, before and after it waits for the copy. */
-    cu_event idle, resumed;
-    /* `idle` and `resumed` were recorded, and the time between them is not yet added to
-     * exposed_ms */
-    bool timed;
+    cu_event arrived;       /* the copy is done */
+    cu_event used;          /* all work that reads the batch is done */
+    cu_event idle, resumed; /* begin and end of the compute stream's wait for the copy */
+    bool timed;             /* the time from `idle` to `resumed` is not yet in exposed_ms */
 };
 
 struct gpu_transfer {
@@ -32,12 +29,12 @@ struct gpu_transfer {
     int now;                                         /* the slot of the newest batch */
     const struct gnn_batch *sent[GPU_MAX_AHEAD + 1]; /* a ring of batches that are being copied */
     cu_event sent_arrived[GPU_MAX_AHEAD + 1];
-    int first, under_way;    /* where the oldest batch is in the ring, and how many there are */
-    struct gpu_numbers rows; /* 0, 1, 2, ...: the row of each node in a batch's features */
+    int first, under_way;    /* the ring's oldest entry, and how many batches it has */
+    struct gpu_numbers rows; /* the row of each node in a batch's features: 0, 1, 2, ... */
     double exposed_ms;       /* how long the compute stream waited for copies */
 };
 
-/* The threads of the loader call this function. Each of them must have the CUDA context. */
+/* The loader's threads call this. Each of them must have the CUDA context. */
 static void *grab(void *ctx, size_t bytes, struct err *err)
 {
     struct gpu_transfer *t = ctx;
@@ -121,7 +118,7 @@ void gpu_transfer_reduce(struct gpu_transfer *t, enum gnn_segment kind)
     t->mean = kind == GNN_MEAN;
 }
 
-/* Adds the time that the compute stream waited for the batch that was in the slot. */
+/* Adds the time that the compute stream waited for the slot's batch. */
 static void add_exposed(struct gpu_transfer *t, struct slot *s)
 {
     float ms = 0;
@@ -138,9 +135,8 @@ double gpu_transfer_exposed_s(struct gpu_transfer *t)
     return t->exposed_ms / 1e3;
 }
 
-/* Takes the next slot. By now all work on the previous batch has been queued. So we record the
- * event `used` of that batch's slot: it marks the end of the work. The slot that we take still
- * holds an older batch. The host waits until the work on that older batch is done. */
+/* Takes the next slot. All work on the previous batch has been queued by now, so we record its
+ * event `used`. The host waits until the work on the slot's old batch is done. */
 static struct slot *next_slot(struct gpu_transfer *t)
 {
     struct gpu_device *d = t->d;
@@ -155,8 +151,7 @@ static struct slot *next_slot(struct gpu_transfer *t)
     return s;
 }
 
-/* Queues the copy on d->sample, the stream of the GPU's sampler. The sampler does not need the
- * stream, because the CPU samples these batches. */
+/* Queues the copy on the sampler's stream, which is free: the CPU samples these batches. */
 static void copy_packed(struct gpu_transfer *t, struct slot *s, const struct gnn_batch *b)
 {
     struct gpu_device *d = t->d;
@@ -176,7 +171,6 @@ static void copy_packed(struct gpu_transfer *t, struct slot *s, const struct gnn
     s->timed = !d->failed;
 }
 
-/* Returns the device's copy of an array of the batch. */
 static const void *copy_of(const struct slot *s, const struct gnn_batch *b, const void *array)
 {
     return array ? (const char *)s->packed.p + ((const char *)array - (const char *)b->packed)
@@ -198,8 +192,7 @@ static void point_to_copies(const struct slot *s, const struct gnn_batch *b, str
     }
 }
 
-/* Computes the array `reduced` of the batch (gnn/batch.h). It has a row for each node whose
- * neighbours the last hop sampled: the sum or the mean of the features of these neighbours. */
+/* Computes the array `reduced` of the batch (gnn/batch.h). */
 static void reduce(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
 {
     int last = b->hops - 1;
@@ -224,8 +217,8 @@ static void reduce(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
                                                  .MEAN = t->mean});
 }
 
-/* Converts the features to float. If the batch has `reduced`, converts only the rows of the nodes
- * that the batch had before its last hop. */
+/* Converts the features to float. If the batch has `reduced`, the model reads only the rows of the
+ * nodes before the last hop. */
 static void convert(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
 {
     if (!b->feature || b->feature_type != GNN_F16)

@@ -1,6 +1,5 @@
 /*
- * gpu_transfer.h - copies batches to a GPU while the GPU computes with earlier batches. Threads of
- * the loader have prepared the batches in host memory.
+ * gpu_transfer.h - copies batches from host memory to a GPU while the GPU computes.
  *
  *     struct gpu_transfer *t;
  *     if (gpu_transfer_open(&t, device, ahead, err) < 0) ...
@@ -14,8 +13,8 @@
  *     gpu_transfer_close(t);                            after the loader is closed
  *
  * A batch lies in one piece of pinned memory (gnn/load/pack.h), so one copy brings all of it. The
- * copies have a stream of their own. The GPU has ahead + 1 slots for batches: one for the batch it
- * computes with, and `ahead` slots for batches that arrive in the meantime.
+ * copies have a stream of their own. The GPU has ahead + 1 slots: one for the batch it computes
+ * with, and `ahead` for batches that arrive in the meantime.
  *
  *     copy stream     | copy 0 | copy 1 | copy 2 |        | copy 3 |
  *     compute stream           | batch 0         | batch 1         | batch 2
@@ -30,23 +29,21 @@ enum { GPU_MAX_AHEAD = 8 };
 
 struct gpu_transfer;
 
-/* Prepares to copy batches to `d`, which is a GPU or the emulator. `ahead` is 1 to
- * GPU_MAX_AHEAD. */
+/* `d` is a GPU or the emulator. `ahead` is 1 to GPU_MAX_AHEAD. */
 int gpu_transfer_open(struct gpu_transfer **out, struct gnn_device *d, int ahead, struct err *err);
-/* Waits for the device and frees everything. `t` may be NULL. */
+/* Waits for the device. `t` may be NULL. */
 void gpu_transfer_close(struct gpu_transfer *t);
 
 int gpu_transfer_ahead(const struct gpu_transfer *t);
 
-/* Returns an allocator of pinned memory for the loader. Its memory is valid until
- * gpu_transfer_close(). */
+/* Returns an allocator of pinned memory. Its memory is valid until gpu_transfer_close(). */
 const struct batch_memory *gpu_transfer_memory(struct gpu_transfer *t);
 /* From now on, batches with features in half precision have `reduced` (gnn/batch.h): a sum or a
- * mean, as `kind` says. With GNN_MAX, batches have no `reduced`. */
+ * mean, as `kind` says. GNN_MAX turns this off. */
 void gpu_transfer_reduce(struct gpu_transfer *t, enum gnn_segment kind);
 
-/* Queues the copy of a packed batch. *out becomes the batch on the device. Its arrays are valid for
- * work that is queued before the next call. *b must stay as it is until gpu_transfer_done() returns
+/* Queues the copy of a packed batch. The arrays of *out, the batch on the device, are valid for
+ * work that is queued before the next call. *b must not change until gpu_transfer_done() returns
  * it. */
 int gpu_transfer_batch(struct gpu_transfer *t, const struct gnn_batch *b, struct gnn_batch *out,
                        struct err *err);
@@ -54,9 +51,8 @@ int gpu_transfer_batch(struct gpu_transfer *t, const struct gnn_batch *b, struct
  * than `at_most` copies are under way, waits for the oldest. */
 const struct gnn_batch *gpu_transfer_done(struct gpu_transfer *t, int at_most);
 
-/* Returns how many seconds the GPU has waited for copies so far. The GPU waits for a copy if the
- * kernels of a batch are queued, but the data of the batch has not arrived. Counts only batches
- * whose work is done. */
+/* Returns how many seconds the GPU has waited for copies: the kernels of a batch were queued, but
+ * its data had not arrived. Counts only batches whose work is done. */
 double gpu_transfer_exposed_s(struct gpu_transfer *t);
 
 #endif

@@ -6,9 +6,8 @@
  *     if (vip_compute(&graph, &options, data.train, batches, threads, p, err) < 0) ...
  *     vip_choose(p, nodes, rows, order);            order[0..rows-1]: the nodes to cache
  *
- * Here hops count from 1. Let p_h(v) be the probability that the batch has the node v after hop h.
- * Before the first hop the batch has its seeds only. Each seed is in one of `batches` batches, so
- * p_0 is 1/batches for a seed and 0 for any other node.
+ * Hops count from 1. p_h(v) is the probability that the batch has the node v after hop h. Each seed
+ * is in one of `batches` batches, so p_0 is 1/batches for a seed and 0 for any other node.
  *
  * Hop h takes k_h neighbours of every node u that the batch has by then. It takes a given neighbour
  * with probability q_h(u), which is min(1, k_h / deg(u)) without replacement. If the nodes of a
@@ -16,11 +15,9 @@
  *
  *     p_h(v) = 1 - (1 - p_0(v)) * product of (1 - a_h(u)) over all u with the neighbour v
  *
- * Here a_h(u) is the probability of this event: the batch has u, and at least one of the hops 1 to
- * h took a given neighbour of u. With one hop, it is p_0(u) * q_1(u). A later hop adds to it only
- * if no hop before took the neighbour. So we need a second probability, n_h(u): the batch has u
- * after hop h, and none of the hops 1 to h took the given neighbour. For each hop we compute a_h,
- * then p_h as above, then n_h:
+ * a_h(u) is the probability that the batch has u and some hop up to h took a given neighbour of u.
+ * n_h(u) is the probability that the batch has u and no hop up to h took the given neighbour. For
+ * each hop we compute a_h, then p_h as above, then n_h:
  *
  *     n_0 = p_0    a_h = p_{h-1} - n_{h-1} * (1 - q_h)    n_h = n_{h-1} * (1 - q_h) + p_h - p_{h-1}
  *
@@ -34,13 +31,12 @@
 #include "gnn/data/dataset.h"
 #include "gnn/sample/sampler.h"
 
-/* Writes the probability of each node to p. During the call it takes 12 more bytes of memory for
- * each node. The result does not depend on the number of threads. */
+/* Writes the probability of each node to p. Needs 12 more bytes for each node during the call. The
+ * result does not depend on the number of threads. */
 int vip_compute(const struct gnn_graph *g, const struct sample_options *o, struct id_list seeds,
                 int64_t batches, int threads, float *p, struct err *err);
-/* Writes all nodes to `order`, in two groups: the `rows` nodes with the largest probabilities, then
- * the others. Within each group the nodes are in the order of their ids. If probabilities are
- * equal, nodes with smaller ids get into the first group. */
+/* Writes to `order` the `rows` nodes with the largest probabilities, then the other nodes. Each of
+ * the two groups is in the order of ids. If probabilities are equal, smaller ids win. */
 void vip_choose(const float *p, int64_t nodes, int64_t rows, int32_t *order);
 
 #endif
