@@ -11,9 +11,9 @@
  *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the mean squared error of an ideal kernel
  *
  * A NaN is right if the truth is NaN. An infinity is right if the truth is the same infinity, or if
- * a value within the tolerance overflows the dtype. In the second case a NaN is right in
- * float8_e4m3fn, which has no infinity. If the truth itself overflows a float8 type, the largest
- * value is right too.
+ * a value within the tolerance overflows the dtype. float8_e4m3fn has no infinity, so after an
+ * overflow a NaN is right there. If the truth itself overflows a float8 type, the largest value is
+ * right too.
  */
 #ifndef JOB_COMPARE_CORE_H
 #define JOB_COMPARE_CORE_H
@@ -42,8 +42,8 @@ struct compare_rule {
     uint32_t poisoned;          /* the output held poison before the call */
 };
 
-/* The comparison of one element. zero_ratio is the ratio of the value 0. err2 is the squared error,
- * and ideal2 is ideal^2. */
+/* The comparison of one element. zero_ratio is the ratio if the kernel had given 0. err2 is the
+ * squared error, and ideal2 is ideal^2. */
 struct compare_elem {
     double ratio, zero_ratio, abs_err, err2, ideal2;
     int bad, unwritten;
@@ -227,7 +227,8 @@ COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, 
     return compare_abs(got - want) / allowed;
 }
 
-/* Whether poison proves that the kernel did not write the element: arithmetic never produces it. */
+/* Returns whether arithmetic never produces the poison of this dtype. Then an element that holds
+ * poison was not written. */
 COMPARE_FN int compare_poison_is_proof(uint32_t dtype)
 {
     return (dtype >= 1 && dtype <= 4) || dtype == 15;

@@ -5,9 +5,9 @@
  * (task/hone_ref.h). The units lie in rows and columns, as the elements of the largest output do.
  * The sample consists of short runs of adjacent units of a row:
  *
- * - If there are enough runs, all rows have equally many. Otherwise we cut the rows into bands, and
- *   each band has one run, in a random row. The first and the last row always have a run, because
- *   kernels often go wrong at the edges.
+ * - If there are at least as many runs as rows, each row gets the same number of runs. Otherwise we
+ *   cut the rows into bands, and each band has one run, in a random row. The first and the last row
+ * always have a run, because kernels often go wrong at the edges.
  * - We cut the columns into blocks. Each run lies in a block, at a random place. The runs use the
  *   blocks in random order, and no block twice until every block had its turn.
  * - If there is only one column, we cut it into stretches, and each stretch has one run.
@@ -38,7 +38,8 @@ void unit_sample_draw(uint64_t rows, uint64_t columns, uint64_t max, uint64_t se
                       struct unit_sample *out);
 
 /* Sets *out to the units to compute: at most max_units in the last phase, all in other phases. A
- * repeated phase always runs all units, because a unit may need any unit of the previous time. */
+ * repeated phase always runs all units, because a unit may need any unit of the previous
+ * repetition. */
 void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t seed,
                           struct unit_sample *out);
 /* Whether the case leaves out some units. */
@@ -46,11 +47,13 @@ bool unit_sample_is_partial(const struct job_case *c);
 
 /* The rows and columns of the last phase's units. */
 void unit_sample_shape(const struct job_case *c, uint64_t *rows, uint64_t *columns);
-/* An error may spoil `share` of the rows, of the blocks of UNIT_SAMPLE_TILE columns, or of the
- * square tiles. Returns the least of the three probabilities that the sample finds it. */
+/* Considers three errors: one spoils `share` of the rows, one `share` of the blocks of
+ * UNIT_SAMPLE_TILE columns, one `share` of the square tiles. Computes for each error the
+ * probability that the sample finds it, and returns the least of the three. */
 double unit_sample_finds(const struct job_case *c, uint64_t seed, double share);
 
-/* Returns the probability that `seen` things, drawn at random from `all`, have one of `bad`. */
+/* There are `all` things, and `bad` of them are bad. Returns the probability that `seen` of them,
+ * drawn at random, include a bad one. */
 double unit_sample_hits(uint64_t all, uint64_t seen, double bad);
 
 #endif

@@ -61,7 +61,8 @@ static double got_at(const struct view *v, uint64_t i)
 
 /* ---- where the bad elements are ------------------------------------------------------------- */
 
-/* The first line with bad elements, the last, and their number. A line is a row or a column. */
+/* A line is a row or a column. `first` and `last` are the first and the last line with bad
+ * elements, and `lines` is the number of such lines. */
 struct span {
     uint64_t first, last, lines;
 };

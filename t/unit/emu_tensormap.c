@@ -112,7 +112,7 @@ static void test_swizzle(void **state)
     assert_int_equal(tensormap_swizzle(&t, 0x3f0), 0x3f0);
 }
 
-/* A 3x3 convolution's columns over an NHWC image, against the loop nest it stands for. */
+/* Compares the im2col columns of a 3x3 convolution of an NHWC image with those of a plain loop. */
 static void test_im2col(void **state)
 {
     const int C = 16, W = 7, H = 5, N = 3, pad = 1;
@@ -205,7 +205,7 @@ static void test_replace(void **state)
     assert_int_equal(tensormap_replace(&t, "rank", 0, 2, &err), 0);
     assert_int_equal(tensormap_replace(&t, "global_dim", 2, 4, &err), 0);
     assert_int_equal(tensormap_replace(&t, "global_stride", 1, 32768, &err), 0);
-    assert_int_equal(tensormap_load(&u, &t, &err), -1); /* half done: box and stride missing */
+    assert_int_equal(tensormap_load(&u, &t, &err), -1); /* box_dim and element_stride are missing */
     assert_int_equal(tensormap_replace(&t, "box_dim", 2, 1, &err), 0);
     assert_int_equal(tensormap_replace(&t, "element_stride", 2, 1, &err), 0);
     assert_int_equal(tensormap_load(&u, &t, &err), 0);

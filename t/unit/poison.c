@@ -1,5 +1,5 @@
-/* Poison: its values for each dtype, that it differs by place and call, and that a fill writes only
- * its bytes. */
+/* Tests poison: it has the right values for each dtype, differs by place and call, and is written
+ * only where it belongs. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

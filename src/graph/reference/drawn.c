@@ -9,7 +9,7 @@
 struct plan {
     struct emit *e;
     bool *affected; /* does the value depend on a product in TF32? */
-    bool *mixed;    /* does it depend on a sum of affected elements, which may share an error? */
+    bool *mixed;    /* does it depend on a sum of affected elements? They may share an error. */
     bool *copied;   /* does it need a copy? */
     const struct value **copy;    /* the copy, or NULL */
     const struct value **rounded; /* the value rounded at random, or NULL */
@@ -19,9 +19,9 @@ struct plan {
 
 /* ---- which values ---------------------------------------------------------------------------- */
 
-/* Counts the operands of v that are rounded to TF32 once for many sums. *first is the index of the
- * first one. A recurrent operation rounds its state anew in each step, so the state does not
- * count. */
+/* Counts the operands of v that are rounded to TF32 only once and then used in many sums. *first is
+ * the index of the first one. The state of a recurrent operation does not count: each step rounds
+ * it anew. */
 static uint32_t rounded_operands(const struct emit *e, const struct value *v, uint32_t *first)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -99,7 +99,8 @@ static struct value *new_value(struct plan *p, const struct value *like)
     return v;
 }
 
-/* Returns a value that rounds `now`, the value with the old id `old` or its copy. */
+/* Returns a value that rounds `now`. `old` is the old id of `now`, or of the value of which `now`
+ * is a copy. */
 static const struct value *rounded(struct plan *p, uint32_t old, const struct value *now,
                                    uint8_t kind)
 {

@@ -19,18 +19,20 @@
 #include "graph/reference/reference_mode.h"
 #include "task/task.h"
 
-/* There are TOLERANCE_RUNS noisy runs at each shape. While all errors of an output are below
- * TOLERANCE_LEAST times their allowance, there are more, up to TOLERANCE_MORE_RUNS in all. If they
- * stay below, the allowance is far too wide. */
+/* Each shape gets TOLERANCE_RUNS noisy runs. If some output then has only errors below
+ * TOLERANCE_LEAST times their allowance, the shape gets more runs, up to TOLERANCE_MORE_RUNS in
+ * all. If its errors stay that small, the allowance is far too wide. */
 #define TOLERANCE_RUNS 8
 #define TOLERANCE_LEAST 0.25
 #define TOLERANCE_MORE_RUNS 64
-/* There are fewer runs if they would need more operations than this, but at least
+/* A shape gets fewer runs if they would need more operations than this, but at least
  * TOLERANCE_FEW_RUNS. */
 #define TOLERANCE_OPERATIONS 4e9
 #define TOLERANCE_FEW_RUNS 2
-/* An element is undecided if rounding may change a comparison on which it depends, and if this more
- * than doubles its sigma. These are shares of undecided elements. */
+/* Rounding may change a comparison on which an element depends. If such a change makes the
+ * element's sigma more than twice as large, the element is undecided. These are shares of undecided
+ * elements.
+ */
 #define TOLERANCE_UNDECIDED_SAY 0.001 /* the most that t/unit/tolerance.c allows */
 #define TOLERANCE_UNDECIDED_MOST 0.01 /* the most that tolerance_accept() allows */
 /* A task is ill-conditioned if rms sigma divided by the rms of the output is above this. */
@@ -49,7 +51,7 @@ struct tolerance_output {
 struct tolerance_report {
     struct arena arena;
     uint64_t runs;   /* noisy runs at all shapes together */
-    uint64_t fewest; /* least number of runs at a shape, at most TOLERANCE_RUNS */
+    uint64_t fewest; /* runs at the shape with the fewest; TOLERANCE_RUNS if all have more */
     size_t n;
     struct tolerance_output *outputs; /* in the order of the task's outputs; in the arena */
 };
@@ -67,7 +69,7 @@ void tolerance_report_release(struct tolerance_report *r);
 int tolerance_accept(const struct tolerance_report *r, struct err *err);
 /* The least that `worst` must be: TOLERANCE_LEAST, or less if there are few independent samples. */
 double tolerance_least(uint64_t samples);
-/* The most noisy runs at a shape whose oracle takes this many operations. */
+/* The limit on the number of noisy runs at a shape whose oracle takes this many operations. */
 uint64_t tolerance_runs(double operations);
 bool tolerance_is_ill(const struct tolerance_output *o);
 /* Does the model allow far larger errors than the noisy runs had? */
