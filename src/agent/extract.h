@@ -22,7 +22,7 @@
 #include "agent/anchors.h"
 #include "base/strbuf.h"
 
-#define EXTRACT_MAX_SOURCE (512u << 10)
+#define EXTRACT_MAX_SOURCE (4u << 20)
 
 struct extract {
     bool ok;

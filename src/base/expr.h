@@ -27,6 +27,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/strbuf.h"
 
 #define EXPR_MAX_LEN 4096
 #define EXPR_MAX_DEPTH 200
@@ -79,6 +80,10 @@ struct expr_fold {
     void *(*real_name)(void *ctx, size_t i);
 };
 void *expr_fold(const struct expr *e, const struct expr_fold *f);
+/* Appends the expression `text` in a shorter way: "(64*1)/cdiv(N, 1) + 0" becomes "64/N". Wherever
+ * `text` has a value, the new text has the same value. Every word may be a name. Appends nothing
+ * and returns false if `text` is no expression of integers. */
+bool expr_simplify(const char *text, size_t len, struct strbuf *out);
 /* Replaces name number i by a value. */
 void expr_fix(struct expr *e, size_t i, int64_t value);
 /* Whether the expression uses name number i. */

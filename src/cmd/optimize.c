@@ -18,7 +18,7 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-enum { MAX_SOURCE = 1 << 20 };
+enum { MAX_SOURCE = 4 << 20 };
 
 struct wishes {
     const char *strategy, *dialect, *from, *store, *gpu, *arch;

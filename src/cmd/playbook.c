@@ -210,7 +210,7 @@ static int run_kernel(int argc, const char **argv)
         task_free(t);
         return cmd_fail(&err);
     }
-    struct strbuf out = STRBUF_INIT(1u << 20);
+    struct strbuf out = STRBUF_INIT(4u << 20);
     int rc = make_kernel(s, t, argv[0], plain, argc - 2, argv + 2, &out, &err);
     if (rc == 0)
         fwrite(out.buf, 1, out.len, stdout);

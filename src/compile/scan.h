@@ -29,7 +29,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-enum { SOURCE_MAX_BYTES = 1 << 20 };
+enum { SOURCE_MAX_BYTES = 4 << 20 };
 
 struct source_scan {
     struct strbuf text; /* the source, with blanks in place of some pragmas */

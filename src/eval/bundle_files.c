@@ -11,7 +11,7 @@
 #include "sys/file.h"
 #include "task/oracle.h"
 
-enum { MAX_SOURCE = 1 << 20 };
+enum { MAX_SOURCE = 4 << 20 };
 
 static void note(struct bundle_files *p, const char *name, const char *why)
 {

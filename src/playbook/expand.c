@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/expr.h"
 #include "base/util.h"
+#include "plan/model.h"
+#include "plan/plan.h"
 #include "playbook/book/texts.h"
 #include "playbook/playbook.h"
 #include "sys/asset.h"
@@ -75,10 +78,49 @@ static int expand_text(const struct playbook *pb, const struct pb_binding *b,
     return 0;
 }
 
+/* Copies the code. In a line such as "constexpr int kOutputs = (128/1/8*8);", computes the value.
+ */
+static void copy_code(const char *line, struct strbuf *out)
+{
+    static const char start[] = "constexpr int ";
+    while (*line) {
+        size_t n = strcspn(line, "\n");
+        const char *value = str_starts(line, start) ? memmem(line, n, " = ", 3) : NULL;
+        const char *end = value ? memchr(value, ';', (size_t)(line + n - value)) : NULL;
+        struct strbuf number = STRBUF_INIT(32);
+        value += value ? 3 : 0;
+        if (end && expr_simplify(value, (size_t)(end - value), &number) && !number.truncated &&
+            number.buf[strspn(number.buf, "0123456789")] == '\0') {
+            strbuf_add(out, line, (size_t)(value - line));
+            strbuf_adds(out, number.buf);
+            n -= (size_t)(end - line);
+            line = end;
+        }
+        n += line[n] == '\n';
+        strbuf_add(out, line, n);
+        strbuf_release(&number);
+        line += n;
+    }
+}
+
 int playbook_expand(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,
                     struct strbuf *out, struct err *err)
 {
-    if (expand_text(pb, b, p, pb->template, MAX_NESTING, out, err) < 0)
+    static const char begin[] = "/* hone-plan";
+    struct strbuf text = STRBUF_INIT(PLAN_MAX_SOURCE);
+    int rc = expand_text(pb, b, p, pb->template, MAX_NESTING, &text, err);
+    out->truncated |= text.truncated;
+    const char *plan = strstr(text.buf, begin), *end = plan ? strstr(plan, "*/") : NULL;
+    if (rc == 0 && end) {
+        plan += sizeof begin - 1;
+        strbuf_add(out, text.buf, (size_t)(plan - text.buf));
+        plan_simplify(plan, (size_t)(end - plan), out);
+        copy_code(end, out);
+    } else if (rc == 0) {
+        strbuf_add(out, text.buf, text.len);
+    }
+    strbuf_release(&text);
+    if (rc < 0)
         return -1;
     return out->truncated ? err_set(err, ERR_LIMIT, "playbook %s: the kernel is too long", pb->name)
                           : 0;

@@ -1,4 +1,5 @@
-/* Any text as an expression: refused at a column inside it, or evaluated twice to the same. */
+/* Any text as an expression: refused at a column inside it, or evaluated twice to the same, and to
+ * the same after it was simplified. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,15 +24,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     struct expr *e = expr_parse((const char *)data, len, names, 4, &a, &col, &err);
     if (!e && (err.kind == ERR_NONE || !*err.msg || col > len))
         abort();
+    struct strbuf simple = STRBUF_INIT(EXPR_MAX_LEN + 1);
+    bool shorter = expr_simplify((const char *)data, len, &simple);
+    struct expr *same =
+        shorter ? expr_parse(simple.buf, simple.len, names, 4, &a, &col, &err) : NULL;
+    if (e && shorter && !same)
+        abort();
     for (size_t i = 0; e && i < ARRAY_LEN(sets); i++) {
         struct expr_env env = {.values = sets[i], .alignof_fn = align_of};
         int64_t v = 0, again = 0;
         int rc = expr_eval(e, &env, &v, &err);
         if (rc != expr_eval(e, &env, &again, NULL) || (rc == 0 && v != again))
             abort();
+        if (rc == 0 && same && (expr_eval(same, &env, &again, NULL) < 0 || v != again))
+            abort();
     }
     if (e && (strlen(expr_text(e)) > len || expr_uses(e, 99)))
         abort();
+    strbuf_release(&simple);
     arena_release(&a);
     return 0;
 }

@@ -78,6 +78,9 @@ static void use(const struct plan *p, const struct task *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
+    struct strbuf simple = STRBUF_INIT(1 << 20);
+    plan_simplify((const char *)data, len, &simple);
+    strbuf_release(&simple);
     static struct task *t;
     struct problem_vec problems = VEC_INIT;
     if (!t && !(t = task_parse(task_json, strlen(task_json), "t.json", NULL, &problems)))

@@ -476,10 +476,65 @@ static void folding_sees_real_operators(void **state)
     }
 }
 
+/* t/fuzz/expr.c checks that the value stays the same. */
+static void simplified_texts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want; /* NULL: not an expression of integers */
+    } cases[] = {
+        {"((H-2))", "H - 2"},
+        {"(128/1/8*8)", "128"},
+        {"C*1*H*W < 100 && (1)*1 <= 7", "C*H*W < 100"},
+        {"0 == 1 && anything >= 64", "0"},
+        {"x && 0 == 1", "0"},
+        {"x || 3 > 2", "1"},
+        {"1 && x", "x != 0"},
+        {"1 && x > 2", "x > 2"},
+        {"0 || x", "x != 0"},
+        {"2 == 1 ? (3 + 1)/2 : K*2/2", "K*2/2"},
+        {"a > b ? c : 0 + d", "a > b ? c : d"},
+        {"(a ? b : c) ? d : e", "(a ? b : c) ? d : e"},
+        {"cdiv(O/(1), (64*2))*cdiv(C, 1)", "cdiv(O, 128)*C"},
+        {"x*3*3*8", "x*72"},
+        {"3*x*3", "3*x*3"},
+        {"x/4*4", "x/4*4"},
+        {"a - (b - c)", "a - (b - c)"},
+        {"(a - b) - c", "a - b - c"},
+        {"a*(b*c)", "a*(b*c)"},
+        {"a/(b*1)", "a/b"},
+        {"(a < b) == (c < d)", "(a < b) == (c < d)"},
+        {"!(a && b) || c", "!(a && b) || c"},
+        {"-(2 - 5) + x", "3 + x"},
+        {"a - -1", "a - -1"},
+        {"min(4, 230000/(128*384))", "4"},
+        {"max(x, x)", "x"},
+        {"min(a, b, 7)", "min(min(a, b), 7)"},
+        {"alignof(w) >= 8*2", "alignof(w) >= 16"},
+        {"7/0", "7/0"},
+        {"1 ? 2 : 7/0", "2"},
+        {"9223372036854775807 + 1", "9223372036854775807 + 1"},
+        {"gemm", "gemm"},
+        {"512", "512"},
+        {"1.5", NULL},
+        {"c2::gemm", NULL},
+        {"two words", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf out = STRBUF_INIT(EXPR_MAX_LEN);
+        bool ok = expr_simplify(cases[i].text, strlen(cases[i].text), &out);
+        if (ok != (cases[i].want != NULL) || (ok && strcmp(out.buf, cases[i].want) != 0))
+            fail_msg("%s: %s", cases[i].text, out.buf);
+        strbuf_release(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_exact),
+        cmocka_unit_test(simplified_texts),
         cmocka_unit_test(parse_errors_name_the_column),
         cmocka_unit_test(evaluation_errors_name_the_column),
         cmocka_unit_test(depth_and_length_are_bounded),

@@ -452,10 +452,46 @@ static void without_a_task_kernels_have_names(void **state)
     plan_free(p);
 }
 
+static void simplified_plans(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *plan, *want;
+    } cases[] = {
+        {"{ \"launches\": [ { \"kernel\": \"a\", \"when\": \"N*1 > 2 && 1 == 1\", \"grid\": "
+         "[\"cdiv(N, (64*2))\"] } ] }",
+         "{ \"launches\": [ { \"kernel\": \"a\", \"when\": \"N > 2\", \"grid\": [\"cdiv(N, 128)\"] "
+         "} ] }"},
+        /* the first launch never runs, the second always */
+        {"{ \"launches\": [\n  { \"kernel\": \"a\", \"when\": \"0 == 1 && N > 2\", \"args\": "
+         "[\"x\"] },\n  "
+         "{ \"kernel\": \"b\", \"when\": \"2 > 1\", \"args\": [\"}\", \"y\"] } ], \"workspace\": "
+         "{} }",
+         "{ \"launches\": [\n  { \"kernel\": \"b\", \"args\": [\"}\", \"y\"] } ], \"workspace\": "
+         "{} }"},
+        {"{\"launches\":[{\"kernel\":\"a\"},{\"kernel\":\"b\",\"when\":\"0\"},{\"kernel\":\"c\"}]}",
+         "{\"launches\":[{\"kernel\":\"a\"},\n    {\"kernel\":\"c\"}]}"},
+        /* a plan needs a launch */
+        {"{\"launches\":[{\"kernel\":\"a\",\"when\":\"0 > 1\"}]}",
+         "{\"launches\":[{\"kernel\":\"a\",\"when\":\"0\"}]}"},
+        /* not a plan, or not whole */
+        {"", ""},
+        {"{\"launches\": [{\"when\": \"1+1", "{\"launches\": [{\"when\": \"1+1"},
+        {"[\"1+1\", \"a\\\"1\"", "[\"2\", \"a\\\"1\""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf out = STRBUF_INIT(4096);
+        plan_simplify(cases[i].plan, strlen(cases[i].plan), &out);
+        assert_string_equal(out.buf, cases[i].want);
+        strbuf_release(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_plans_say_what_and_where),
+        cmocka_unit_test(simplified_plans),
         cmocka_unit_test(a_plan_resolves_to_numbers),
         cmocka_unit_test(arguments_can_be_null_or_computed),
         cmocka_unit_test(a_plan_can_set_and_copy_memory),

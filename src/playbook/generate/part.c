@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "graph/json.h"
 #include "graph/print.h"
+#include "plan/plan.h"
 
 /* ---- the values of a part -------------------------------------------------------------------- */
 
@@ -350,9 +351,11 @@ static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots,
 }
 
 /* Puts #include lines into `includes`, other lines into `out`. Removes extern "C", because C names
- * clash even in different namespaces. */
+ * clash even in different namespaces. Leaves out lines that are comments: a network has many parts,
+ * and the comments are in the template. In a raw string such a line may be text. */
 static void add_code(const char *code, struct strbuf *includes, struct strbuf *out)
 {
+    bool raw = strstr(code, "R\"") != NULL;
     for (const char *line = code; *line;) {
         static const char c_name[] = "extern \"C\" __global__";
         size_t n = strcspn(line, "\n");
@@ -363,7 +366,7 @@ static void add_code(const char *code, struct strbuf *includes, struct strbuf *o
             text[n] = 0;
             if (!strstr(includes->buf, text))
                 strbuf_adds(includes, text);
-        } else {
+        } else if (raw || !str_starts(line + strspn(line, " "), "//")) {
             size_t skip = str_starts(line, c_name) ? strlen("extern \"C\" ") : 0;
             strbuf_add(out, line + skip, n - skip);
         }
@@ -371,11 +374,11 @@ static void add_code(const char *code, struct strbuf *includes, struct strbuf *o
     }
 }
 
-/* Replaces alignof(WORKSPACE) by 256. Workspaces are aligned to 256 bytes, and a plan takes
- * alignof() only of tensors. */
+/* Replaces alignof(WORKSPACE) by 256, and simplifies what that makes constant. Workspaces are
+ * aligned to 256 bytes, and a plan takes alignof() only of tensors. */
 static json_t *read_plan(const char *text, size_t len, const char *slots)
 {
-    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct strbuf sb = STRBUF_INIT(1 << 20), simple = STRBUF_INIT(1 << 20);
     char call[80];
     int n = snprintf(call, sizeof call, "alignof(%s", slots);
     for (size_t i = 0; i < len;) {
@@ -389,8 +392,11 @@ static json_t *read_plan(const char *text, size_t len, const char *slots)
             strbuf_addc(&sb, text[i++]);
         }
     }
-    json_t *plan = sb.truncated ? NULL : json_loadb(sb.buf, sb.len, 0, NULL);
+    plan_simplify(sb.buf, sb.len, &simple);
+    bool whole = !sb.truncated && !simple.truncated;
+    json_t *plan = whole ? json_loadb(simple.buf, simple.len, 0, NULL) : NULL;
     strbuf_release(&sb);
+    strbuf_release(&simple);
     return plan;
 }
 
