@@ -80,7 +80,7 @@ extern "C" __global__ void k(float *p) { *p = p[1] / p[2]; }\n' >f.cu
 
     runs 1 "a kernel with a forbidden include is refused" "$HONE" compile evil.cu
     err_has "the message says that the include is forbidden" "forbidden include"
-    head -c 2000000 /dev/zero | tr '\0' '\n' >big.cu
+    head -c 5000000 /dev/zero | tr '\0' '\n' >big.cu
     runs 1 "a source that is too large is refused" "$HONE" compile big.cu
     runs 3 "a missing source file is an error" "$HONE" compile nothere.cu
     runs 2 "a word that is not an architecture is a usage error" "$HONE" compile --arch hopper "$plain"
