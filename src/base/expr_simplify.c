@@ -22,7 +22,7 @@ struct term {
     bool truth; /* the value is 0 or 1 */
     bool constant;
     int64_t value; /* if `constant` */
-    /* If the term is a product x * c with a constant c: x and c. Otherwise `x` is NULL. */
+    /* If the term is a product x * c with a constant c: x and c. Otherwise both are NULL. */
     const struct term *x;
     const struct term *c;
 };
@@ -122,7 +122,7 @@ static void *apply(void *ctx, const char *op, void *first, void *second);
  * x * 3 * 3 as x * 9. */
 static struct term *shortcut(struct simplifier *s, const char *op, struct term *a, struct term *b)
 {
-    if (str_eq(op, "*") && a->x && b->constant) {
+    if (str_eq(op, "*") && a->x && a->c && b->constant) {
         struct term *c = apply(s, op, (void *)a->c, b);
         return c->constant ? apply(s, op, (void *)a->x, c) : NULL;
     }
