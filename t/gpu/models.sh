@@ -41,7 +41,7 @@ state() {
 }
 stop() {
     for pid in "$dir"/*.pid; do
-        kill -INT "$(cat "$pid")" 2>/dev/null || true
+        kill -TERM "$(cat "$pid")" 2>/dev/null || true
         rm -f "$pid"
     done
 }
