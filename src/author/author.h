@@ -108,7 +108,8 @@ int author_start(struct author *a, const struct author_request *rq, struct autho
                  struct err *err);
 /* A text with which a later process can continue the call, such as "0007" in a mailbox; or "". */
 const char *author_call_handle(const struct author_call *c);
-/* What the call waits for, such as "the file box/0007.reply.md"; "" for the author's reply. */
+/* Names what the call waits for, such as "the file box/0007.reply.md"; "" for the author's reply.
+ */
 const char *author_call_waits_for(const struct author_call *c);
 /* Never waits. Returns true when the call has ended. */
 bool author_poll(struct author_call *c);

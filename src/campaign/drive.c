@@ -148,7 +148,7 @@ static int spent_by_run(struct drive *d, int64_t run, struct amounts *out, struc
     return rc;
 }
 
-/* What all runs have spent. A running task counts with its whole share. */
+/* Adds up what all runs have spent. A running task counts with its whole share. */
 static int committed(struct drive *d, struct amounts *out, struct err *err)
 {
     struct arena a = ARENA_INIT;

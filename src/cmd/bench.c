@@ -44,7 +44,7 @@ struct bench {
 
 /* ---- the live table -------------------------------------------------------------------------- */
 
-/* What the callbacks below share. */
+/* The callbacks below share this. */
 struct live {
     struct bench *b;
     struct store *store;

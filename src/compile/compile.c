@@ -261,7 +261,7 @@ static void find_options(const struct compiler *c, const struct compile_request 
     if (c->nvcc) {
         add_option(o, "--expt-relaxed-constexpr");
     } else {
-        add_option(o, "--device-int128");
+        add_option(o, "--device-int128"); /* nvcc needs no option for __int128 */
         /* for CuTe, and for lambdas that become function pointers */
         add_option(o, "-default-device");
     }

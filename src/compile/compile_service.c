@@ -160,7 +160,7 @@ static int child_work(struct slot *s, const void *data, size_t len)
     if (s->building) {
         char dir[PCH_PATH_MAX];
         dir_of(s->spec.pch, dir, sizeof dir);
-        setenv("TMPDIR", dir, 1);
+        setenv("TMPDIR", dir, 1); /* the compiler writes a temporary file beside the header */
         sandbox_enter(rq.roots, rq.nroots, (const char *[]){dir}, 1);
         return nvrtc_build_pch(&rq, &s->spec) == 0 ? CHILD_OK : CHILD_BAD_REQUEST;
     }
@@ -436,7 +436,7 @@ static void reap(void)
             struct slot *s = &sv.slots[i];
             if (s->state != SLOT_RUNNING || s->pid != pid)
                 continue;
-            kill(-pid, SIGKILL);
+            kill(-pid, SIGKILL); /* the processes that the child started */
             *counter_of(s) -= 1;
             if (s->building)
                 end_build(s, status);

@@ -86,7 +86,7 @@ struct device_place {
 };
 VEC_DECL(place_vec, struct device_place);
 
-/* What a sampled call wrote to one buffer. */
+/* The results of a sampled call in one buffer. */
 struct device_written {
     struct piece_vec pieces; /* some of the written pieces, in the order of the buffer */
     /* Elements in the pieces, from as many different blocks as possible. */

@@ -25,6 +25,9 @@ struct plan;
 struct plan *plan_parse(const char *source, size_t len, const struct task *task,
                         struct problem_vec *problems);
 void plan_free(struct plan *p);
+/* Finds the text of the plan in a kernel file: the JSON from *from to *end, where the comment ends.
+ * Returns false if there is none. */
+bool plan_find(const char *source, const char **from, const char **end);
 /* Appends the plan (JSON text) in a shorter form of the same meaning: expressions are simplified
  * (base/expr.h), and launches that never run are left out. */
 void plan_simplify(const char *plan, size_t len, struct strbuf *out);

@@ -1,4 +1,4 @@
-/* simplify.c - writes a launch plan in a shorter way. See plan.h. */
+/* simplify.c - finds a launch plan in a file, and writes it in a shorter way. See plan.h. */
 #include <jansson.h>
 #include <string.h>
 
@@ -102,6 +102,15 @@ static void copy_launches(const char *plan, size_t len, struct strbuf *out)
     }
     strbuf_add(out, p, (size_t)(end - p));
     json_decref(j);
+}
+
+bool plan_find(const char *source, const char **from, const char **end)
+{
+    static const char begin[] = "/* hone-plan";
+    const char *at = strstr(source, begin);
+    *from = at ? at + sizeof begin - 1 : NULL;
+    *end = at ? strstr(*from, "*/") : NULL;
+    return *end != NULL;
 }
 
 void plan_simplify(const char *plan, size_t len, struct strbuf *out)

@@ -106,13 +106,11 @@ static void copy_code(const char *line, struct strbuf *out)
 int playbook_expand(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,
                     struct strbuf *out, struct err *err)
 {
-    static const char begin[] = "/* hone-plan";
     struct strbuf text = STRBUF_INIT(PLAN_MAX_SOURCE);
     int rc = expand_text(pb, b, p, pb->template, MAX_NESTING, &text, err);
     out->truncated |= text.truncated;
-    const char *plan = strstr(text.buf, begin), *end = plan ? strstr(plan, "*/") : NULL;
-    if (rc == 0 && end) {
-        plan += sizeof begin - 1;
+    const char *plan, *end;
+    if (rc == 0 && plan_find(text.buf, &plan, &end)) {
         strbuf_add(out, text.buf, (size_t)(plan - text.buf));
         plan_simplify(plan, (size_t)(end - plan), out);
         copy_code(end, out);

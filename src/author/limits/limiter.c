@@ -54,7 +54,7 @@ struct limit {
     /* When a longer limit, such as a daily one, opens again; 0 if it is open. */
     uint64_t closed_until_ns;
     double used[RING]; /* by answered requests */
-    /* What the provider counts beyond `used`: tokens that it reserved but that replies did not
+    /* The provider counts these beyond `used`: tokens that it reserved but that replies did not
      * need, and requests of other machines. */
     double extra[RING];
 };
@@ -183,7 +183,7 @@ static double sum_of(const struct state *s, const double log[RING])
     return sum;
 }
 
-/* What requests under way may still take. */
+/* Returns how much the requests under way may still take. */
 static double coming_of(const struct state *s, int k)
 {
     double sum = 0;

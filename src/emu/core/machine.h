@@ -350,7 +350,7 @@ struct launch {
     uint64_t waits_again; /* waits for sectors that the block had used before; atomic */
 };
 
-/* What one cluster stored, in a sampled call. */
+/* The stores of one cluster in a sampled call. */
 enum { TRACE_PLACES = 2 };
 struct cluster_trace {
     uint64_t bytes; /* to all buffers */

@@ -426,11 +426,9 @@ static const char *add_space(const char *code, const char *prefix, const struct 
 int part_add(const char *source, const char *prefix, const char *slots, bool first,
              const struct part_texts *out)
 {
-    static const char begin[] = "/* hone-plan";
-    const char *plan_at = strstr(source, begin), *end = plan_at ? strstr(plan_at, "*/") : NULL;
-    if (!end)
+    const char *plan_at, *end;
+    if (!plan_find(source, &plan_at, &end))
         return -1;
-    plan_at += sizeof begin - 1;
     json_t *plan = read_plan(plan_at, (size_t)(end - plan_at), slots), *l;
     size_t i;
     bool usable = plan != NULL;
