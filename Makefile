@@ -30,8 +30,8 @@ OPT_dist-aarch64 := -O2
 OPT_lint-gcc := -O1
 OPT_lint-clang := -O1
 # FILE_CFLAGS are set for single files below. They are not CFLAGS, because a value of CFLAGS on the
-# command line would replace them.
-CFLAGS_ALL = -std=gnu17 -D_GNU_SOURCE -iquote src -iquote $(B)/gen $(WARN) $(OPT_$(MODE)) \
+# command line would replace them. On Arm, char is unsigned; so it is on all machines.
+CFLAGS_ALL = -std=gnu17 -D_GNU_SOURCE -funsigned-char -iquote src -iquote $(B)/gen $(WARN) $(OPT_$(MODE)) \
              -MMD -MP $(FILE_CFLAGS) $(CFLAGS)
 LDFLAGS_ALL = $(OPT_$(MODE)) $(LDFLAGS)
 
