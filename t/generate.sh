@@ -21,6 +21,10 @@ if in_tier quick; then
     is "the product's template is in a namespace" "$(has_template)" 1
     runs 0 "with --plain it writes a product by itself" "$HONE" playbook kernel generate --plain matmul_f32
     is "the plain kernel has no template" "$(has_template)" 0
+    runs 0 "a trace with recurrent layers is imported" "$HONE" import torch --out tasks \
+        --trace "$ROOT/t/cases/generate/recurrent.trace.json" recurrent.py
+    runs 0 "the built-in author writes a kernel for recurrent layers" "$HONE" playbook kernel generate tasks/recurrent
+    is "the template writes both layers" "$(grep -c 'recurrent<true' "$T/out")" 2
 fi
 in_tier rest || done_testing
 
@@ -54,6 +58,54 @@ for trace in "$ROOT"/t/cases/generate/*.trace.json; do
     runs 0 "$name: the trace is imported" "$HONE" import torch --out tasks --trace "$trace" "$name.py"
     judge "tasks/$name"
 done
+
+# layer OP [RELU]: writes the trace of one recurrent layer, with initial states as inputs
+layer() {
+    python3 - "$ROOT" "$@" >"layer_$1.trace.json" <<'PY'
+import json, sys
+root, op, relu = *sys.argv[1:3], sys.argv[3:] == ["relu"]
+n = {"lstm": 4, "gru": 3, "rnn": 1}[op]
+trace = json.load(open(root + "/t/cases/generate/recurrent.trace.json"))
+gates, state = f"({n}*H)" if n > 1 else "H", "(2*H)" if op == "lstm" else "H"
+inputs = {"gates": ["T", "B", gates], "weight": [gates, "H"]}
+if op == "gru":
+    inputs["bias"] = [gates]
+inputs["hidden"] = ["B", "H"]
+if op == "lstm":
+    inputs["cell"] = ["B", "H"]
+y = {"dtype": "float32", "shape": ["T", "B", state]}
+layer = {"id": "%1", "op": op, "args": list(inputs), **y}
+if op == "rnn":
+    layer["attrs"] = {"relu": relu}
+trace["graph"] = {
+    "version": 1, "axes": ["B", "T", "H"], "scalars": [], "guards": [], "values": [layer],
+    "inputs": [{"name": name, "dtype": "float32", "shape": shape} for name, shape in inputs.items()],
+    "outputs": [{"name": "y", "value": "%1", **y}]}
+trace["sizes"] = {"B": 5, "T": 9, "H": 150}
+trace["init"] = {"weight": {"dist": "uniform", "min": -0.1, "max": 0.1}}
+json.dump(trace, sys.stdout)
+PY
+    runs 0 "layer_$1: the trace is imported" "$HONE" import torch --out tasks --trace "layer_$1.trace.json" "layer_$1.py"
+}
+# judge_layer OP SETTING...: checks the kernel of the playbook `recurrent`, also if shared memory were too small
+# for the weights
+judge_layer() {
+    runs 0 "layer_$1: the template writes a kernel, ${*:2}" "$HONE" playbook kernel recurrent "tasks/layer_$1" "${@:2}"
+    cp "$T/out" held.cu
+    sed 's/<= 232448"/<= 0"/; s/> 232448 && \(.*\) <= 0"/> 0 \&\& \1 <= 232448"/' held.cu >read.cu
+    runs 0 "layer_$1: it passes" "$HONE" eval --device emu --smoke --skip-baselines "tasks/layer_$1" held.cu
+    runs 0 "layer_$1: it passes if it reads the weights in each step" \
+        "$HONE" eval --device emu --smoke --skip-baselines "tasks/layer_$1" read.cu
+}
+layer lstm
+layer gru
+layer rnn
+judge_layer lstm cluster=1 rows=1 units=4 threads=256
+judge_layer lstm cluster=8 rows=4 units=2 threads=512
+judge_layer gru cluster=4 rows=2 units=4 threads=128
+judge_layer rnn cluster=2 rows=8 units=1 threads=128
+layer rnn relu
+judge_layer rnn cluster=8 rows=1 units=8 threads=256
 for task in $("$HONE" playbook list --json |
     python3 -c 'import json, sys; print(*[t for b in json.load(sys.stdin) if b["name"] == "generate" for t in b["tasks"]])'); do
     judge "$task"

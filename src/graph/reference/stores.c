@@ -268,6 +268,14 @@ static const struct value *stored_operand(const struct value *anchor, const stru
     return a;
 }
 
+/* Has each element of v the same value, a number? */
+static bool is_same_number(const struct value *v)
+{
+    while (v->nargs == 1 && (v->op == OP_CAST || op_row(v->op)->kind == OPK_VIEW))
+        v = v->args[0];
+    return v->op == OP_NUMBER;
+}
+
 /* May v have few units, each of which combines many elements? */
 static bool makes_few(struct planner *p, const struct value *v)
 {
@@ -293,6 +301,8 @@ static void read_operands(struct planner *p, const struct value *v)
                         (p->e->mode.kernel && v->op == OP_RESHAPE);
         if (p->e->mode.kernel && k < 2 && stores_is_anchor(v))
             p->operand[stored_operand(v, a)->id] = true;
+        if (p->e->mode.kernel && op_row(v->op)->kind == OPK_RECURRENT && !is_same_number(a))
+            p->operand[a->id] = true;
         int64_t reads = MIN(times * times_read(p, v, k), MANY);
         bool reads_many = p->s->store[v->id].in_parts || makes_few(p, v);
         if (reads_many && p->weight[a->id] >= HEAVY && !is_brief(p, a))

@@ -334,7 +334,7 @@ static struct part part_of(struct writer *w, const struct sink *s,
 static bool asks_template(struct writer *w, const struct part *p)
 {
     return w->templates->write &&
-           (part_has_anchor(p, NULL) ||
+           (part_has_anchor(p, NULL) || part_is_recurrent(p) ||
             (w->stores.sinks.n <= MAX_ELEMENTWISE_PARTS && part_is_elementwise(p)));
 }
 

@@ -13,8 +13,9 @@
  * values or outputs that need no loop. It repeats elementwise work of other launches instead of
  * reading the result, unless that is much work.
  *
- * A launch with an anchor (a convolution or a product of matrices) becomes a task of its own. If a
- * template fits this task, the template's launches and kernels replace the launch.
+ * A launch with an anchor (a convolution or a product of matrices) or a recurrent layer becomes a
+ * task of its own. If a template fits this task, the template's launches and kernels replace the
+ * launch.
  *
  * Stored values are in workspaces. Values of the same size can use a workspace one after another.
  * The texts have the placeholders @{threads}, @{items} and @{lanes} of playbooks/generate.

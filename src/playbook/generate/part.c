@@ -76,6 +76,13 @@ bool part_has_anchor(const struct part *p, bool *keep)
     return c.n && (c.only || keep);
 }
 
+bool part_is_recurrent(const struct part *p)
+{
+    const struct value *v = p->sink->v;
+    return p->sink->kind == SINK_LINES && op_row(v->op)->kind == OPK_RECURRENT &&
+           v->dtype == DT_F32;
+}
+
 static bool is_narrow(const struct value *v)
 {
     return dtype_is_float(v->dtype) && dtype_bytes(v->dtype) < 4;

@@ -26,6 +26,8 @@ struct part {
 /* Does the launch compute an anchor (stores.h), and nothing else that needs a loop? If `keep` is
  * not NULL, marks the anchors in it, by id, and returns true if there are any. */
 bool part_has_anchor(const struct part *p, bool *keep);
+/* Does the launch compute a recurrent layer of float32 tensors? */
+bool part_is_recurrent(const struct part *p);
 /* Is all work elementwise, on at least two axes of a size other than 1? This function and
  * part_is_tail() also return false if a template would round a float that a generated kernel keeps
  * in 32 bits. */

@@ -63,6 +63,10 @@ const struct pb_op *match_pool(struct match *x);
 /* "torch attention": softmax(score(Q K^T)) V (attention.c). Binds score, plain, scale, the band of
  * keys that count for a query (band.h), and `empty`, the result of a query without keys. */
 const struct pb_op *match_attention(struct match *x);
+/* "torch recurrent": one recurrent layer (recurrent.c). Binds hidden, cell and bias, the element i
+ * of the states before the first step and of a gru's bias; params and extra, the parameters and
+ * arguments for these; and relu. */
+const struct pb_op *match_recurrent(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the halves of each row of an input. */
 const struct pb_op *match_halves(struct match *x);
 

@@ -10,7 +10,7 @@ static const struct match_way ways[] = {
     {"torch permute", match_permute},     {"torch chain", match_chain},
     {"torch halves", match_halves},       {"torch dense conv", match_dense_conv},
     {"torch pool", match_pool},           {"torch nested", match_nested},
-    {"torch attention", match_attention},
+    {"torch attention", match_attention}, {"torch recurrent", match_recurrent},
 };
 
 const struct match_way *match_way(const char *from)
