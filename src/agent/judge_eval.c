@@ -6,8 +6,8 @@
 #include "base/util.h"
 
 struct real {
-    /* of[0] verifies and times candidates. of[1] only computes modelled times; it is NULL if of[0]
-     * is on the emulator. */
+    /* of[0] verifies and times candidates. of[1] computes modelled times; if it is NULL, of[0]
+     * does. */
     struct evaluator *of[2];
     bool baselines;
     unsigned torch_variants;
@@ -24,7 +24,7 @@ static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket
     cfg.parent = o->parent;
     cfg.baselines = r->baselines && !o->model ? o->baselines : BASELINES_NONE;
     cfg.torch_variants = r->torch_variants;
-    if (second) { /* only the modelled time is wanted; the evaluator of[0] verifies candidates */
+    if (second) { /* only the modelled time is wanted; of[0] verifies candidates */
         cfg.workload = "time";
         cfg.sanitize = false;
     }

@@ -18,8 +18,8 @@ size_t utf8_length(const char *p, size_t n);
 size_t utf8_clean(char *s, size_t n);
 /* Replaces in place, by '?', the bytes of characters that a terminal or a viewer does not show but
  * obeys. These are: control characters (also U+0080 to U+009F, but not tab and newline), line
- * separators, characters that change the direction of text, and marks of annotations. Also
- * replaces every byte that is not UTF-8. Returns how many bytes it replaced. */
+ * separators, characters that change the direction of text, and U+FFF9 to U+FFFB (annotations).
+ * Also replaces every byte that is not UTF-8. Returns how many bytes it replaced. */
 size_t utf8_plain(char *s, size_t n);
 /* Whether the character at p, with n bytes left, is one of those that utf8_plain replaces. */
 bool utf8_is_control(const char *p, size_t n);

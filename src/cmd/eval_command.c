@@ -20,8 +20,8 @@ struct task *cmd_load_task(const char *name)
         char *file = xasprintf("%s/task.json", name);
         if (file_exists(file))
             fprintf(stderr,
-                    "hone: '%s' is a built-in task and a folder here: this is the built-in task; "
-                    "write ./%s for the folder\n",
+                    "hone: using the built-in task '%s', not the folder here; write ./%s for the "
+                    "folder\n",
                     name, name);
         free(file);
     }

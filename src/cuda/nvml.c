@@ -19,8 +19,7 @@ struct nvml {
     int (*processes)(void *, unsigned *, struct nvml_process *);
 };
 
-/* The layout of NVML's nvmlProcessInfo_t, as the functions whose names end in _v2 and _v3 fill
- * it. */
+/* NVML's nvmlProcessInfo_t, as nvmlDeviceGetComputeRunningProcesses_v2 and _v3 fill it. */
 struct nvml_process {
     unsigned pid;
     unsigned long long memory; // cppcheck-suppress unusedStructMember

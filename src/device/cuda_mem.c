@@ -1,8 +1,8 @@
 /*
  * cuda_mem.c - manages buffers. Each buffer has an allocation of its own, a slab, with guard zones
- * on both sides. A freed slab is reused for another buffer, at a random place inside it. So most
- * calls get new addresses without a driver allocation. Hidden copies are outputs in memory that no
- * kernel can reach.
+ * on both sides. A freed slab is reused for another buffer, at a random place inside it. So a
+ * buffer seldom needs a driver allocation to get a new address. A hidden copy of an output lies in
+ * memory that no kernel can reach.
  *
  *     base                addr                       addr+bytes             base+size
  *      | gap  | guard 64K  | the buffer               | guard 64K  | gap     |
@@ -102,17 +102,17 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
     return 0;
 }
 
-/* How many unused slabs of this size to keep. Other addresses change a short kernel's time by tens
- * of nanoseconds, so a measured time should cover many addresses. */
+/* How many unused slabs must fit a buffer before it gets one of them. A short kernel's time depends
+ * on the addresses of its buffers, by tens of nanoseconds, so we measure it at many addresses. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
                          (uint64_t)SLABS_MAX);
 }
 
-/* Returns a random unused slab of about this size, or NULL if the caller should allocate one. Even
- * if a slab fits, returns NULL while there are fewer than slabs_wanted() and all slabs take less
- * than half of the memory. */
+/* Returns a random unused slab of about this size, or NULL if the caller should allocate one. It
+ * should while fewer than slabs_wanted() fit, if all slabs with the new one take less than half of
+ * the memory. */
 static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
 {
     struct cuda_slab *pick = NULL;

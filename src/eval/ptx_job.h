@@ -5,9 +5,9 @@
  *     struct ptx_options o = {.ptx = "k.ptx", .job = "k.json", .gpu = "h200", .sanitize = true};
  *     int rc = ptx_job_run(&o, &verdict, &problems, err);     1 if the JSON is wrong; see problems
  *
- * The verdict has no task, and its only times are modelled. `pass` means that the kernel ran
- * without findings. If the JSON names a file "to" for a buffer, the result in the buffer is
- * written to that file, even if there are findings.
+ * The verdict has no task. Its counters include the modelled time. `pass` means that the kernel ran
+ * without findings. The key "to" of a buffer names a file, which gets the buffer's result even if
+ * there are findings.
  */
 #ifndef EVAL_PTX_JOB_H
 #define EVAL_PTX_JOB_H

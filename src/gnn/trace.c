@@ -28,7 +28,7 @@ struct span {
 
 struct trace {
     pthread_mutex_t lock;
-    bool all, full;     /* full: `text` has reached MAX_BYTES, and later events were left out */
+    bool all, full;     /* full: `text` had no room for an event, which was left out */
     struct strbuf text; /* events, each with a comma after it; empty if `all` is false */
     int rank;
     /* When the trace began, and how many spans were added since. Span i is ring[i % RING]. */
@@ -64,7 +64,7 @@ void trace_free(struct trace *t)
     free(t);
 }
 
-/* Returns whether to add an event to the text: the trace keeps all events, and there is room. */
+/* Returns whether the trace keeps all events and has room for one more. */
 static bool wants_text(struct trace *t)
 {
     bool room = t->text.len + LONGEST_EVENT <= MAX_BYTES;

@@ -12,8 +12,8 @@
 struct printer {
     struct strbuf *out;
     const struct graph *g;
-    /* Both have an entry for each value, indexed by its id. `uses` says how often the value is
-     * used. `numbers` is its number in the text, such as 3 for "%3", or 0 if it has none. */
+    /* By a value's id: how often the value is used, and its number in the text, such as 3 for "%3"
+     * (0 = it has none). */
     const uint32_t *uses, *numbers;
 };
 
@@ -83,7 +83,7 @@ static void print_ints(struct strbuf *out, const struct attr *a)
     strbuf_addc(out, ']');
 }
 
-/* Prints a single axis without brackets, and the last axis as -1. */
+/* Prints axes in brackets. A single axis gets none, and is -1 if it is the operand's last one. */
 static void print_axes(struct strbuf *out, const struct value *v, const struct attr *a)
 {
     uint32_t rank = v->nargs && v->args[0] ? v->args[0]->rank : 0;
@@ -206,7 +206,8 @@ static void print_leaf(const struct printer *p, const struct value *v)
     strbuf_adds(p->out, p->uses[v->id] ? "\n" : " (not used)\n");
 }
 
-/* Is the value used only by this output, so that the output's line can hold the operation? */
+/* Can the output's line hold the operation? It can if the value has no other use and has the
+ * declared type. */
 static bool is_only_output(const struct printer *p, const struct graph_output *o)
 {
     const struct value *v = o->value;

@@ -1,4 +1,4 @@
-/* thin.c - finds the inputs to make thin: zero except at a few places along some dimensions. */
+/* thin.c - finds the inputs to make thin. See thin.h. */
 #include "graph/thin.h"
 
 #include "base/util.h"
@@ -6,8 +6,8 @@
 /* The input from which an operand is computed. */
 struct source {
     const struct value *input; /* NULL = the operand is not computed from one input */
-    uint32_t dims; /* bit d: dimension d of the input corresponds to a requested dimension */
-    bool alone;    /* nothing else uses the input */
+    uint32_t dims;             /* bit d: find_source() found dimension d of the input */
+    bool alone;                /* nothing else uses the input */
 };
 
 static uint32_t bits(uint32_t first, uint32_t end)
@@ -112,7 +112,7 @@ static struct thin_input *of(const struct graph *g, struct thin *t, const struct
     BUG("an input that the graph does not list");
 }
 
-/* Makes the first possible one of the n inputs thin. An input can be thin in one way only. */
+/* Makes the first possible one of the n inputs thin. An input gets only one set of dimensions. */
 static bool thin_one(const struct graph *g, struct thin *t, const struct source *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -167,7 +167,7 @@ static void thin_product(const struct graph *g, struct thin *t, const struct val
     /* The second operand comes first, because it is often a weight. */
     struct source s[] = {find_source(v->args[1], b, uses), find_source(v->args[0], a, uses)};
     bool ok = thin_one(g, t, s, 2);
-    if (!a) /* scale_both() needs only the input: any dimension will do */
+    if (!a) /* without a dimension, find_source() found no input for scale_both() */
         s[1] = find_source(v->args[0], 1, uses);
     scale_both(g, t, s);
     if (v->op == OP_ATTENTION) {

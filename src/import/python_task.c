@@ -25,7 +25,7 @@ struct axes {
 
 bool python_task_is_possible(const struct err *refusal)
 {
-    /* Parts of the messages after which the reference can stay in Python. */
+    /* If a refusal contains one of these texts, the reference can stay in Python. */
     static const char *const reasons[] = {"by the data of a tensor",
                                           "depends on data",
                                           "depends on the data",

@@ -7,10 +7,10 @@
  *
  * - If there are at least as many runs as rows, each row gets the same number of runs. Otherwise we
  *   cut the rows into bands, and each band has one run, in a random row. The first and the last row
- * always have a run, because kernels often go wrong at the edges.
- * - We cut the columns into blocks. Each run lies in a block, at a random place. The runs use the
- *   blocks in random order, and no block twice until every block had its turn.
- * - If there is only one column, we cut it into stretches, and each stretch has one run.
+ *   always have a run, because kernels often go wrong at the edges.
+ * - We cut the columns into blocks. Each run lies in a block, at a random place. The runs go
+ *   through the blocks in random order, round after round.
+ * - If there is only one column, we cut it into stretches, with one run down the column in each.
  *
  * So we certainly notice a spoilt row if every row has a run, and a spoilt block of columns if
  * every block has a run. No kernel can know the sample, because its seed comes from the job.

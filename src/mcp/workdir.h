@@ -31,8 +31,8 @@ int workdir_kind(const struct workdir *w, const char *path, enum workdir_kind *o
 /* Appends the bytes of a regular file to `out`. A file of more than `max` bytes is an error. */
 int workdir_read(const struct workdir *w, const char *path, size_t max, struct strbuf *out,
                  struct err *err);
-/* Checks a path to which the caller will write a file or folder. Its folder must exist. If the path
- * itself exists already, it must be a file or a folder, not a link. */
+/* Checks a path to which the caller will write a file or folder. The parent directory must exist.
+ * If the path itself exists already, it must be a file or a folder, not a link. */
 int workdir_check_new(const struct workdir *w, const char *path, struct err *err);
 
 #endif

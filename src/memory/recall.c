@@ -3,18 +3,18 @@
  * points, moves and playbooks.
  *
  * Only lessons of other tasks of the same class count. A lesson's weight says how similar its task
- * is. It is lower for another GPU, for imported lessons, and if only one of the two runs has
- * measured times. An imported lesson is ignored if the user has an own one of the same point or
- * move.
+ * is. It is lower for another GPU, for an imported lesson, and if only the lesson's run or only the
+ * new run has measured times. An imported lesson does not count if the user's own runs left one of
+ * the same point or move.
  *
  * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, it is the
  * mean over the points that r tried. So a point's rank does not depend on how often it was tried.
  * Points are ranked by the weighted mean of L over the runs. If the gains of two points agree in
- * every run that tried both, they differ only in a setting that does not matter. Then the second
- * point goes to the end.
+ * every run that tried both, they differ only in a setting that does not matter. Then the one
+ * with the lower rank goes to the end.
  *
  * Lines. All lessons of one move make one line. Its gain is the geometric mean over the runs in
- * which it passed. Lines are ranked by the weighted sum of the logarithms of all gains.
+ * which the move passed. Lines are ranked by the weighted sum of the logarithms of all gains.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,14 +28,14 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
-/* For ranks, the gain of a failure, and the least gain of a move. */
+/* A smaller gain counts as this one. In ranks, so does a failure. */
 #define FAILED_GAIN 0.125
 /* For ranks, a passing point has at least this gain: 20% slower is as bad as 5% slower. */
 #define SLOW_GAIN 0.95
 #define SAME_GAIN 0.001 /* gains that differ by at most this share agree */
 #define RECALL_MAX 4000 /* lessons */
-#define HELD_POINT 0.98 /* the gain from which a point "held" in a run */
-#define HELD_MOVE 1.01  /* the gain from which a move "held" in a run */
+#define HELD_POINT 0.98 /* a point with at least this gain in a run "held" there */
+#define HELD_MOVE 1.01  /* the same for a move */
 
 struct past_run {
     const struct lesson_rec *first;
@@ -49,7 +49,7 @@ struct outcome {
 };
 
 struct summary {
-    const struct lesson_rec *l;   /* the first in the store's list */
+    const struct lesson_rec *l;   /* its first lesson in the store's list */
     VEC(struct outcome) outcomes; /* of a point */
     double score;
     double log_gain; /* sum of the logarithms of gains above 0 */
@@ -140,7 +140,8 @@ static void add_lesson(struct recall *r, const struct lesson_rec *l)
     }
 }
 
-/* A score starts as if no run had tried the point. Each lesson then replaces its run's mean. */
+/* A score starts as if no run had tried the point. Then, for each run that did, the point's gain
+ * replaces the run's mean. */
 static void score_points(struct recall *r, const struct lesson_rec_vec *all)
 {
     double weights = 0, untried = 0;
@@ -307,8 +308,8 @@ static json_t *checked_point(const json_t *j)
                      MAX(MIN(tried, MEMORY_MAX), 0));
 }
 
-/* True for at most 400 printable ASCII characters without those that could begin a heading, a
- * fence, a placeholder or a tag in a prompt. */
+/* Returns whether the text has 1 to 400 characters, all printable ASCII, and none that could begin
+ * a heading, a fence, a placeholder or a tag in a prompt. */
 static bool line_is_plain(const char *s)
 {
     size_t n = strlen(s);

@@ -1,12 +1,11 @@
 /*
  * signature.c - checks the plan's arguments against the parameters of the compiled kernel.
  *
- * The parameter for a tensor must be a pointer. It may point to elements of the tensor's type, to
- * void, or to a vector type whose size is a multiple of an element's size. element_clash() also
- * allows some other types of the same size. For an input it must be a pointer to const, so a kernel
- * that writes its input has no valid plan. The parameter for a workspace or for null can be any
- * pointer. Numbers convert as in a C call, but a float never becomes an integer. The parameter for
- * a tensor map must be a 128-byte struct, passed by value.
+ * The parameter for a tensor must be a pointer; for an input, a pointer to const. It may point to
+ * elements of the tensor's type, to void, or to a vector type whose size is a multiple of an
+ * element's size. element_clash() also allows some other types of the same size. The parameter for
+ * a workspace or for null can be any pointer. Numbers convert as in a C call, but a float never
+ * becomes an integer. The parameter for a tensor map must be a 128-byte struct, passed by value.
  */
 #include <string.h>
 
@@ -184,7 +183,8 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
                    "launch %zu: kernel '%s' takes %u parameter%s, the plan gives %zu argument%s%s",
                    i, l->kernel, sig->nparams, sig->nparams == 1 ? "" : "s", l->args.n,
                    l->args.n == 1 ? "" : "s",
-                   has_struct ? "; a struct cannot be passed by value: make its members parameters"
+                   has_struct ? "; a plan passes no structs except tensor maps and 16-bit floats; "
+                                "pass the members one by one"
                               : "");
         return;
     }
@@ -223,7 +223,8 @@ int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
     for (size_t i = 0; r.n == 0 && i < p->task->tensors.n; i++)
         if (p->task->tensors.items[i].is_output && !can_be_written(p, i, sigs))
             problem_at(&r, "/launches", false, 0,
-                       "the output '%s' is only passed to pointers to const",
+                       "no launch can write the output '%s': pass it to a pointer that is not to "
+                       "const",
                        p->task->tensors.items[i].name);
     return r.n ? -1 : 0;
 }

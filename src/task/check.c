@@ -1,6 +1,6 @@
 /*
- * check.c - checks a task as far as possible without running its oracle (the compiled reference.c).
- * Checks the workloads, and whether reference.c compiles.
+ * check.c - checks a task's workloads, and whether its reference.c compiles. check_oracle.c then
+ * checks what reference.c computes.
  */
 #include "task/check.h"
 
@@ -30,11 +30,10 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
                       (unsigned long long)s->elems[i]);
 }
 
-/* Checks the task's key `bytes`: how many bytes every kernel must at least read and write. If
- * `bytes` were too high, Hone would say of an honest kernel that no kernel can be so fast. All
- * workloads use the same expression, so we report only the first workload in which it is too high.
- * `told` says whether we have reported a workload before this call. Returns whether we have
- * reported one by now. */
+/* Checks the task's key `bytes`: how many bytes every kernel must at least read and write. If it is
+ * too high, Hone calls an honest kernel a cheat. All workloads use the same expression, so we
+ * report only the first workload in which it is too high. `told` says whether we have reported a
+ * workload before this call. Returns whether we have reported one by now. */
 static bool check_bytes(const struct shape *s, bool told, struct task_check_result *r)
 {
     const struct task *t = s->task;
@@ -47,8 +46,8 @@ static bool check_bytes(const struct shape *s, bool told, struct task_check_resu
     if (high && !told)
         check_say(
             &r->problems, t, s->workload->place,
-            "this workload: \"bytes\" is %lld, but must be at most %llu: every input read once and "
-            "every output written once",
+            "this workload: \"bytes\" is %lld, but reading each input and writing each output once "
+            "takes only %llu",
             (long long)declared, (unsigned long long)most);
     return high || told;
 }
@@ -96,7 +95,7 @@ static void check_heldout_varies(const struct task *t, struct task_check_result 
     if (one && can_vary)
         check_say(&r->problems, t, one->place,
                   "no held-out workload has a range, so every shape is known beforehand; give an "
-                  "axis [least, largest]");
+                  "axis a range such as [1, 64]");
 }
 
 static void check_workloads(const struct task *t, struct task_check_result *r)

@@ -20,7 +20,7 @@ enum {
     VIEW_RUNS_PAGE = 100,      /* runs or campaigns in one answer */
     VIEW_POINTS_PAGE = 2000,   /* candidates in one answer */
     VIEW_MAX_TEXT = 240 << 10, /* bytes of one text in JSON, with its escapes */
-    VIEW_MAX_MOVE = 120,       /* bytes of a move in a row of candidates */
+    VIEW_MAX_MOVE = 120,       /* bytes of a move's text in the list of candidates */
 };
 
 json_t *view_campaigns(struct store *s, int64_t before, struct err *err);
@@ -45,8 +45,8 @@ json_t *view_roofline(struct store *s, const struct run_summary *m);
 /* "role" and "index" of the author call that wrote the candidate; JSON null if none is found. */
 json_t *view_author_call(struct store *s, const struct run_rec *r, const struct node_rec *n);
 
-/* Sets `key` to the text. If the text is larger than `max` bytes of JSON, keeps its beginning and
- * sets `key`_bytes to its whole length. */
+/* Sets `key` to the text. Cuts a text that takes more than `max` bytes in JSON, and then sets a
+ * second key, such as "reply_bytes" for "reply", to len. */
 void view_set_text(json_t *j, const char *key, const char *text, size_t len, size_t max);
 /* Sets `key` to the blob's text; to "" if the store has no such blob. */
 void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha);
@@ -54,7 +54,7 @@ void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha)
 json_t *view_short_text(const char *text);
 /* Returns a copy with the paths in all strings shortened. */
 json_t *view_short_json(const json_t *j);
-/* Like view_short_json(), for an answer that will leave this machine. Strings may be code. */
+/* Like view_short_json(), but strings may be code. For an answer that will leave this machine. */
 json_t *view_without_paths(const json_t *j);
 /* Appends compact JSON. Real numbers get six digits. */
 void view_dump(const json_t *j, struct strbuf *out);

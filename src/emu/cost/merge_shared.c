@@ -5,9 +5,8 @@
  * PTX may have four `ld.shared.f32` where the machine code has one LDS.128: ptxas merges accesses
  * of one basic block to neighbouring addresses, if they are aligned and no instruction between them
  * prevents it. We merge only to count wavefronts and bank conflicts; the emulator executes each
- * access alone. In each merged instruction, o[4] gets the number of bytes of the merged access, and
- * a flag that says whether this instruction is its first part. count.c checks at run time that the
- * merged access is aligned.
+ * access alone. o[4] of each part gets the size of the merged access in bytes, and says whether the
+ * part is the earliest in the code. count.c checks at run time that the merged access is aligned.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"

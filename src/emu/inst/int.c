@@ -249,12 +249,12 @@ int dec_operands(struct decoder *d, const struct ptx_insn *p, struct insn *in, e
 }
 
 struct form {
-    const char *op, *mods; /* modifiers before the type, as written: "lo", "hi.sat" */
+    const char *op, *mods; /* modifiers without the type, such as "hi.sat" */
     enum ptx_type type;
     exec_fn fn;
     uint8_t nops;
-    /* The type of the last operand, or PT_NONE if it is `type`. A .wide form has a wider result:
-     * for it, this is the type of the result, and in mad.wide also of the number that is added. */
+    /* The type of the last operand; PT_NONE = `type`, as for the others. In a .wide form, the type
+     * of the result, and in mad.wide also that of the last operand. */
     enum ptx_type last;
 };
 

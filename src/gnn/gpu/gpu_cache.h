@@ -21,7 +21,7 @@ struct gpu_cache;
 
 /* `order` lists all nodes. The rows of its first `rows` nodes go to the GPU's memory, the others to
  * host memory. Neither `order` nor the features of *data are needed after the call. `threads`
- * threads copy rows. */
+ * is how many threads copy rows. */
 int gpu_cache_open(struct gpu_cache **out, struct gnn_device *d, const struct dataset *data,
                    const int32_t *order, int64_t rows, int threads, struct err *err);
 /* `c` may be NULL. No queued work may still use it. */

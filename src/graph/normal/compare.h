@@ -5,8 +5,8 @@
  *
  * Operands of sums and products match in any order and grouping, if there are at most 12. Other
  * commutative operations match in both orders. Inputs and scalars are the same if they have the
- * same name, dtype and shape. Numbers compare by value, sizes by canonical form. So the values may
- * belong to different graphs. Values that take too long to compare count as different.
+ * same name, dtype and shape. Numbers compare by value, sizes by canonical form. The two values
+ * may belong to different graphs. Values that take too long to compare count as different.
  *
  * In a match, some leaves of the first value are variables. Each stands for one value of the second
  * graph: a number, a scalar, or what the caller's accept() allows.
@@ -37,8 +37,8 @@ struct value_match {
     size_t order[MATCH_MAX_VARIABLES]; /* the variables in the order in which they were bound */
     size_t norder;
     unsigned steps; /* comparisons left; value_matches() replaces 0 by its own cap */
-    /* By id of a value of the first graph: a value of the second that computes the same, or NULL.
-     * The table itself may be NULL. */
+    /* same[i] is the value of the second graph that matched value i of the first, or NULL. `same`
+     * itself may be NULL. */
     const struct value **same;
 };
 

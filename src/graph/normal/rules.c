@@ -2,10 +2,9 @@
  * rules.c - the rewrite rules of the graph. A value that matches the first text of a rule is
  * replaced by the value that the second text describes.
  *
- * To add a rule, add a row to one of the three lists. Texts have the form of pattern.h: operands,
- * then all attributes, with the names and order of ops.def. A rule for a product may replace two of
- * several factors; the others stay. A rule is skipped if its result would have another dtype or
- * shape than the value.
+ * To add a rule, add a row to one of the three lists. pattern.h describes the form of the texts. A
+ * rule for a product may replace two of several factors; the others stay. A rule is skipped if its
+ * result would have another dtype or shape than the value.
  */
 #include "graph/normal/rules.h"
 

@@ -4,4 +4,4 @@
 */
 // sig: gemm: const f16*, const f16*, const f16*, i32, i32, i32
 // workload: 0
-// want: kernel.cu:2:14: the output 'C' is only passed to pointers to const
+// want: kernel.cu:2:14: no launch can write the output 'C': pass it to a pointer that is not to const
