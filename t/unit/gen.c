@@ -1,6 +1,7 @@
 /* Generated data: known answers, single elements equal those of a fill, shapes of distributions.
  */
 #include "job/gen.h"
+#include "job/edges.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -474,6 +475,29 @@ static void masked_elements_are_not_perturbed(void **state)
     assert_true(gen_has_structure(&s));
 }
 
+/* Returns in how many rows of [rows, 8] the last value is the largest, after edges_apply(). */
+static int rows_that_end_with_their_largest(int64_t rows)
+{
+    float data[64 * 8];
+    struct job_buffer b = {.dtype = DT_F32, .rank = 2, .edge_dims = 2, .elems = (uint64_t)rows * 8};
+    int n = 0;
+    b.dims[0] = rows;
+    b.dims[1] = 8;
+    for (int64_t i = 0; i < rows * 8; i++)
+        data[i] = (float)((i * 37 + i / 8) % 101) - (i % 8 == 7 ? 200 : 0);
+    edges_apply(&b, data);
+    for (int64_t r = 0; r < rows; r++)
+        n += data[r * 8 + 7] > -50;
+    return n;
+}
+
+static void the_last_value_is_the_largest_in_some_rows(void **state)
+{
+    (void)state;
+    assert_int_equal(rows_that_end_with_their_largest(16), 16);
+    assert_in_range(rows_that_end_with_their_largest(64), 8, 32);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -484,6 +508,7 @@ int main(void)
         cmocka_unit_test(philox_gives_the_published_answers),
         cmocka_unit_test(an_element_alone_equals_the_fill),
         cmocka_unit_test(a_thin_tensor_has_few_values),
+        cmocka_unit_test(the_last_value_is_the_largest_in_some_rows),
         cmocka_unit_test(encoding_rounds_once_to_even),
         cmocka_unit_test(moments_are_as_asked),
         cmocka_unit_test(float32_data_uses_its_whole_mantissa),
