@@ -175,7 +175,7 @@ SH := $(LONGEST) $(filter-out t/lib.sh $(LONGEST),$(sort $(wildcard t/*.sh)))
 TIERED := $(shell grep -lwE 'in_tier|TIER' $(SH)) \
           $(patsubst t/unit/%.c,$(B)/t/%,$(shell grep -lE "TIER|graph_run.h" t/unit/*.c))
 TORTURE := $(sort $(wildcard t/torture/*.sh))
-PROVE := prove $(PROVE_FLAGS) --exec ''
+PROVE := prove --timer $(PROVE_FLAGS) --exec ''
 TESTED := $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity $(B)/libhone_gnn.so
 SOAK_SECONDS ?= 600
 .PHONY: test test-all extras soak build-tests check check-all check-rest check-unit check-shell asan torture bench
