@@ -85,10 +85,10 @@ static void copy_code(const char *line, struct strbuf *out)
     static const char start[] = "constexpr int ";
     while (*line) {
         size_t n = strcspn(line, "\n");
-        const char *value = str_starts(line, start) ? memmem(line, n, " = ", 3) : NULL;
-        const char *end = value ? memchr(value, ';', (size_t)(line + n - value)) : NULL;
+        const char *equals = str_starts(line, start) ? memmem(line, n, " = ", 3) : NULL;
+        const char *end = equals ? memchr(equals, ';', (size_t)(line + n - equals)) : NULL;
+        const char *value = equals ? equals + 3 : NULL;
         struct strbuf number = STRBUF_INIT(32);
-        value += value ? 3 : 0;
         if (end && expr_simplify(value, (size_t)(end - value), &number) && !number.truncated &&
             number.buf[strspn(number.buf, "0123456789")] == '\0') {
             strbuf_add(out, line, (size_t)(value - line));
