@@ -186,9 +186,9 @@ test-all: setup extras ## `make test` and the longer checks
 	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check-all
 extras: # without them, the checks that need them are skipped
 	@for part in browser mpi slurm; do DEPS=$(DEPS) tools/setup $$part || true; done
-soak: all ## hours, by hand: torture and load, then each fuzz target for SOAK_SECONDS (600)
+soak: all ## hours, by hand: torture, all tests of `make asan`, load, each fuzz target for SOAK_SECONDS (600)
 	@$(MAKE) -s torture
-	@$(MAKE) -s -j2 MODE=asan all
+	@$(MAKE) -s asan ASAN_TIER=all
 	@MODE=asan SERVE_SECONDS=10 LISTENERS=20 RATE=100 MAX_CPU=200 MAX_GROWN_KB=1000000 SLOWEST_MS=1000 t/torture/serve.sh
 	@$(MAKE) -s fuzz FUZZ_SECONDS=$(SOAK_SECONDS)
 build-tests: $(UNIT) $(TESTED)
@@ -204,9 +204,10 @@ check-unit: $(UNIT) $(PROGRAMS:%=$(B)/%)
 	@$(PROVE) $(sort $(UNIT))
 # The unit tests look for leaks; in the shell tests that takes ASan 4 s per process on aarch64. The
 # shell tests left out here spend their time in the compiler, or emulate for minutes.
+ASAN_TIER ?= quick
 asan: ## the unit tests and some shell tests under ASan and UBSan
-	@TIER=quick $(MAKE) -s -j2 MODE=asan check-unit
-	@ASAN_OPTIONS=detect_leaks=0 $(MAKE) -s -j2 MODE=asan check-shell \
+	@TIER=$(ASAN_TIER) $(MAKE) -s -j2 MODE=asan check-unit
+	@TIER=$(ASAN_TIER) ASAN_OPTIONS=detect_leaks=0 $(MAKE) -s -j2 MODE=asan check-shell \
 	 SH="$(patsubst %,t/%.sh,task optimize resume interrupt cli doctor worker)"
 torture: all $(B)/hone-test ## the fault tests of t/torture in full: a part of `make soak`
 	@prove $(TORTURE)
