@@ -49,7 +49,8 @@ void reply_kinds(bool tensor_cores, bool tma, struct strbuf *out)
     }
 }
 
-/* Returns whether the line is "KEY: value", also as a heading or in bold type. Sets *value. */
+/* Returns whether the line is "KEY: value" or "KEY 2: value", also as a heading or in bold type.
+ * Sets *value. */
 static bool field_of(struct span l, const char *key, struct span *value)
 {
     size_t k = strlen(key);
@@ -61,7 +62,7 @@ static bool field_of(struct span l, const char *key, struct span *value)
         return false;
     const char *v = l.p + k;
     size_t left = l.n - k;
-    while (left && (*v == '*' || *v == ' ')) {
+    while (left && (*v == '*' || *v == ' ' || *v == '#' || isdigit((unsigned char)*v))) {
         v++;
         left--;
     }
@@ -98,17 +99,22 @@ void reply_field(const char *reply, const char *key, char *out, size_t n)
 size_t reply_moves(const char *reply, const char **from, size_t max)
 {
     const char *end = reply + strlen(reply);
-    bool edit = false, fence = false;
+    bool edit = false, edited = false, fence = false;
     size_t n = 0;
     for (const char *p = reply; p < end && n < max;) {
         const char *at = p;
         struct span l = next_line(&p, end), v;
-        if (edit || line_is(l, "<<<<<<< SEARCH"))
+        if (edit || line_is(l, "<<<<<<< SEARCH")) {
             edit = !line_is(l, ">>>>>>> REPLACE");
-        else if (line_is(l, "```"))
+            edited = true;
+        } else if (line_is(l, "```")) {
             fence = !fence;
-        else if (!fence && field_of(l, "MOVE", &v))
+        } else if ((!fence || edited || !n) && field_of(l, "MOVE", &v)) {
+            /* after an edit, a fence that is still open was never closed */
+            fence = fence && !edited;
+            edited = false;
             from[n++] = at;
+        }
     }
     from[0] = reply;
     return MAX(n, 1);

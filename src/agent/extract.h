@@ -46,13 +46,15 @@ void extract_release(struct extract *x);
  * moves with tensor cores and TMA are among them. */
 void reply_kinds(bool tensor_cores, bool tma, struct strbuf *out);
 
-/* Copies the value of the first line "KEY: value" to `out`, of n bytes; "" if there is none. */
+/* Copies the value of the first line "KEY: value" or "KEY 2: value" to `out`, of n bytes; "" if
+ * there is none. */
 void reply_field(const char *reply, const char *key, char *out, size_t n);
 
-/* Divides a reply that may have several moves. A move begins with a line "MOVE: ..." outside of
- * fences and edits; text before the first such line belongs to the first move. Sets from[i] to the
- * beginning of move i, for at most `max` moves; the last of them has the rest of the reply. Returns
- * their number, which is at least 1. */
+/* Divides a reply that may have several moves. A move begins with a line "MOVE: ..." or "MOVE 2:
+ * ...", outside of edits. In a fence such a line counts only if it is the first of the reply, or if
+ * an edit of the same move precedes it: authors forget to close fences. Text before the first such
+ * line belongs to the first move. Sets from[i] to the beginning of move i, for at most `max` moves;
+ * the last of them has the rest of the reply. Returns their number, which is at least 1. */
 size_t reply_moves(const char *reply, const char **from, size_t max);
 
 #endif

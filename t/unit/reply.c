@@ -90,6 +90,7 @@ static void test_move(void **state)
         {"MOVE: vectorize: 16-byte loads\n", "vectorize", "16-byte loads"},
         {"**MOVE:** tensor-core - use mma\n", "tensor-core", "use mma"},
         {"`MOVE: something new`\n", "other", "something new"},
+        {"MOVE 1: tiling: larger tiles\n", "tiling", "larger tiles"},
         {"nothing\n", "other", ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -112,6 +113,8 @@ static bool check(const char *plan, const char *after, struct strbuf *why)
     return ok;
 }
 
+#define ONE_EDIT "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
+
 /* A reply is divided at its MOVE lines, but not at those in files and in edits. */
 static void test_several_moves(void **state)
 {
@@ -131,6 +134,13 @@ static void test_several_moves(void **state)
          "MOVE: b"},
         {"MOVE: a\n<<<<<<< SEARCH\nMOVE: cut off\n", 1, "MOVE: a"},
         {"MOVED: a\nmove : b\n  **Move**: c\n", 2, "  **Move**: c"},
+        {"MOVE 1: a\nx\n**Move #2:** b\ny\n", 2, "**Move #2"},
+        {"MOVE a: b\nMOVE 1 and MOVE: b\n", 1, "MOVE a"},
+        /* fences that were never closed, and one around all moves */
+        {"MOVE: a\n```\n" ONE_EDIT "MOVE: b\n```\n" ONE_EDIT "```\n", 2, "MOVE: b"},
+        {"MOVE: a\n```\nx\n```\n" ONE_EDIT "```\nMOVE: b\n" ONE_EDIT, 2, "MOVE: b"},
+        {"```\nMOVE: a\n" ONE_EDIT "MOVE: b\n" ONE_EDIT "```\n", 2, "MOVE: b"},
+        {"MOVE: a\n```\n" ONE_EDIT "```\nMOVE: b\n```cuda\n * MOVE: c\n```\n", 2, "MOVE: b"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const char *from[3];
