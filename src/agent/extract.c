@@ -252,26 +252,37 @@ static void say_nearest(const char *file, const char *search, struct strbuf *out
     quote_at(out, want, at);
 }
 
-/* Whether these n bytes are in a part of the file that the author was not shown. */
-static bool is_unseen(const struct extract *x, const char *at, size_t n)
-{
-    vec_each (char *, text, &x->unseen) {
-        const char *from = strstr(x->source.buf, *text);
-        if (from && at >= from && at + n <= from + strlen(*text))
-            return true;
-    }
-    return false;
-}
-
-/* Like count_of(), but only in the part that the author was shown. */
+/* Like count_of(), but only in the part that the author was shown. Looks at one hit of each part
+ * that the author was not shown, because a blank line may occur there a million times. */
 static size_t count_shown(const struct extract *x, const char *needle, const char **first)
 {
     size_t n = 0, len = strlen(needle);
+    const struct byte_range *u = x->unseen.items, *end = u + x->unseen.n;
     *first = NULL;
-    for (const char *p = x->source.buf; n < 100 && (p = strstr(p, needle)); p++)
-        if (!is_unseen(x, p, len) && n++ == 0)
+    for (const char *p = x->source.buf; n < 100 && (p = strstr(p, needle));) {
+        size_t at = (size_t)(p - x->source.buf);
+        while (u < end && u->to < at + len)
+            u++;
+        if (u < end && u->from <= at) {
+            p = x->source.buf + (u->to - len + 1);
+            continue;
+        }
+        if (n++ == 0)
             *first = p;
+        p++;
+    }
     return n;
+}
+
+/* Adjusts x->unseen to a change of x->source: of `old` bytes at `at` to `new` bytes. */
+static void move_unseen(struct extract *x, size_t at, size_t old, size_t new)
+{
+    vec_each (struct byte_range, u, &x->unseen) {
+        if (u->from >= at + old)
+            *u = (struct byte_range){u->from - old + new, u->to - old + new};
+        else if (u->to > at)
+            *u = (struct byte_range){at, at};
+    }
 }
 
 /* Says why an edit does not fit. Line numbers are those of `file`, which the author was shown. */
@@ -314,6 +325,7 @@ static bool apply_edit(struct extract *x, const char *file, const char *search, 
         refuse_edit(x, file, search, number, n);
         return false;
     }
+    move_unseen(x, (size_t)(at - x->source.buf), strlen(search), strlen(replace));
     struct strbuf next = STRBUF_INIT(EXTRACT_MAX_SOURCE);
     strbuf_add(&next, x->source.buf, (size_t)(at - x->source.buf));
     strbuf_adds(&next, replace);
@@ -440,16 +452,14 @@ static void extract_file(struct extract *x, const char *reply, size_t len)
 static void keep_unseen(struct extract *x, const char *file, const struct line_range_vec *hidden)
 {
     size_t line = 1;
-    const char *from = file;
-    for (const char *p = file; *p; line++) {
-        size_t n = strcspn(p, "\n");
-        const char *next = p + n + (p[n] == '\n');
-        vec_each (struct line_range, r, hidden) {
-            from = r->first == line ? p : from;
-            if (r->last == line)
-                *vec_push(&x->unseen) = xstrndup(from, (size_t)(next - from));
-        }
-        p = next;
+    const char *p = file;
+    vec_each (struct line_range, r, hidden) {
+        for (; line < r->first; line++)
+            whole_line(&p);
+        size_t from = (size_t)(p - file);
+        for (; line <= r->last; line++)
+            whole_line(&p);
+        *vec_push(&x->unseen) = (struct byte_range){from, (size_t)(p - file)};
     }
 }
 
@@ -487,8 +497,6 @@ void extract_reply(struct extract *x, const char *reply, size_t len, const char 
 
 void extract_release(struct extract *x)
 {
-    vec_each (char *, text, &x->unseen)
-        free(*text);
     vec_release(&x->unseen);
     strbuf_release(&x->source);
 }

@@ -24,6 +24,12 @@
 
 #define EXTRACT_MAX_SOURCE (4u << 20)
 
+/* A part of a text: the bytes from `from` to before `to`. */
+struct byte_range {
+    size_t from, to;
+};
+VEC_DECL(byte_range_vec, struct byte_range);
+
 struct extract {
     bool ok;
     bool edits; /* the reply has edits, not a whole file */
@@ -31,13 +37,14 @@ struct extract {
     char move[160];   /* such as "16-byte loads"; "" if not named */
     char kind[24];    /* such as "vectorize"; "other" if not named */
     char reason[640]; /* for the author, if `ok` is false */
-    /* The lines that the author was not shown, one text for each range of lines. */
-    VEC(char *) unseen;
+    /* The parts of `source` that the author was not shown, in order. An edit that changes such a
+     * part makes it empty. */
+    struct byte_range_vec unseen;
 };
 
 /* `parent` is the file that edits apply to, or NULL. */
 void extract_reply(struct extract *x, const char *reply, size_t len, const char *parent);
-/* For an author who was not shown the lines `hidden` of `parent`. */
+/* For an author who was not shown the lines `hidden` of `parent`, which are in order. */
 void extract_partial(struct extract *x, const char *reply, size_t len, const char *parent,
                      const struct line_range_vec *hidden);
 void extract_release(struct extract *x);

@@ -228,6 +228,37 @@ static void test_huge_replies(void **state)
     strbuf_release(&reply);
 }
 
+/* Text that occurs in hidden lines too is edited where the author saw it. The hidden parts are
+ * equal, and an edit before moves them; one of them has 256 KB of blank lines. */
+static void test_hidden_blanks(void **state)
+{
+    enum { BLANKS = 256 << 10 };
+    struct strbuf source = STRBUF_INIT(2 << 20);
+    struct line_range hidden[] = {{4, BLANKS + 4}, {BLANKS + 6, 2 * BLANKS + 6}};
+    struct line_range_vec v = {.items = hidden, .n = 2};
+    const char *reply = "<<<<<<< SEARCH\nint a;\n=======\nint aa;\nint ab;\n>>>>>>> REPLACE\n"
+                        "<<<<<<< SEARCH\n\n\n=======\n\nint b;\n>>>>>>> REPLACE\n"
+                        "<<<<<<< SEARCH\nint h;\n=======\nint i;\n>>>>>>> REPLACE\n";
+    const char *want = "/* hone-plan */\nint aa;\nint ab;\nvoid f() {\nint h;\n";
+    struct extract x;
+    double begun = cpu_seconds();
+    strbuf_adds(&source, "/* hone-plan */\nint a;\nvoid f() {\nint h;\n");
+    for (int i = 0; i < BLANKS; i++)
+        strbuf_addc(&source, '\n');
+    strbuf_adds(&source, "} void g() {\nint h;\n");
+    for (int i = 0; i < BLANKS; i++)
+        strbuf_addc(&source, '\n');
+    strbuf_adds(&source, "} void k() {\nint h;}\n\nint h;\n");
+    extract_partial(&x, reply, strlen(reply), source.buf, &v);
+    if (!x.ok)
+        fail_msg("%s", x.reason);
+    assert_true(str_starts(x.source.buf, want));
+    assert_true(str_ends(x.source.buf, "\n\n} void k() {\nint h;}\nint b;\nint i;\n"));
+    extract_release(&x);
+    assert_true(cpu_seconds() - begun < 5);
+    strbuf_release(&source);
+}
+
 static void test_anchors(void **state)
 {
     struct strbuf why = STRBUF_INIT(1024);
@@ -470,7 +501,7 @@ int main(void)
         cmocka_unit_test(test_move_is_text),  cmocka_unit_test(test_anchors),
         cmocka_unit_test(test_linediff),      cmocka_unit_test(test_playbooks_are_cute),
         cmocka_unit_test(test_dialect),       cmocka_unit_test(test_fold),
-        cmocka_unit_test(test_templates),
+        cmocka_unit_test(test_templates),     cmocka_unit_test(test_hidden_blanks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
