@@ -186,11 +186,13 @@ struct difference {
     size_t equal_lines;    /* equal lines before it */
     size_t equal_bytes;    /* equal bytes from its first non-blank on */
     size_t line;           /* number in the file */
+    size_t read;           /* bytes of all lines that were compared */
     struct span has, want; /* in the file, and in SEARCH */
 };
 
 enum {
     MAX_COMPARED = 4000, /* lines that are compared at one place */
+    MAX_READ = 64 << 20, /* bytes that are compared at all places */
     /* say_nearest() ignores places with fewer equal bytes in the first line */
     MIN_EQUAL = 6,
     QUOTED = 70 /* bytes of a line in a message */
@@ -203,6 +205,7 @@ static struct difference difference_at(const char *file, size_t line, const char
         bool ended = !*file;
         d.has = whole_line(&file);
         d.want = whole_line(&search);
+        d.read += d.has.n + d.want.n + 2;
         if (ended || d.has.n != d.want.n || memcmp(d.has.p, d.want.p, d.has.n) != 0)
             break;
         d.equal_lines++;
@@ -226,13 +229,16 @@ static void quote_at(struct strbuf *out, struct span s, size_t at)
                 from + n < s.n ? "..." : "");
 }
 
-/* Finds the place that is most like the SEARCH text, and quotes the first lines that differ. */
+/* Finds the place that is most like the SEARCH text, and quotes the first lines that differ. Says
+ * nothing if that takes too long. */
 static void say_nearest(const char *file, const char *search, struct strbuf *out)
 {
     struct difference best = {0};
-    size_t line = 1;
+    size_t line = 1, read = 0;
     for (const char *p = file; *p; line++) {
         struct difference d = difference_at(p, line, search);
+        if ((read += d.read) > MAX_READ)
+            return;
         if (d.equal_lines > best.equal_lines ||
             (d.equal_lines == best.equal_lines && d.equal_bytes > best.equal_bytes))
             best = d;

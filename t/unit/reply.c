@@ -228,6 +228,35 @@ static void test_huge_replies(void **state)
     strbuf_release(&reply);
 }
 
+/* The search for the text nearest to a SEARCH ends after some time. */
+static void test_nearest_in_blanks(void **state)
+{
+    struct strbuf source = STRBUF_INIT(2 << 20), reply = STRBUF_INIT(2 << 20);
+    struct extract x;
+    for (int lines = 4500; lines >= 0; lines -= 4500) { /* many lines, and one long line */
+        double begun = cpu_seconds();
+        strbuf_clear(&source);
+        strbuf_clear(&reply);
+        strbuf_adds(&source, "/* hone-plan */ __global__\n");
+        strbuf_adds(&reply, "<<<<<<< SEARCH\n");
+        while (source.len < 1 << 20)
+            strbuf_addc(&source, '\n');
+        for (int i = 0; i < lines; i++)
+            strbuf_addc(&reply, '\n');
+        while (reply.len < 1 << 20)
+            strbuf_addc(&reply, 'a');
+        strbuf_adds(&reply, "\n=======\nb\n>>>>>>> REPLACE\n");
+        extract_reply(&x, reply.buf, reply.len, source.buf);
+        assert_false(x.ok);
+        assert_string_equal(x.reason, "edit 1: its SEARCH text occurs 0 times in the file; copy "
+                                      "whole lines exactly");
+        extract_release(&x);
+        assert_true(cpu_seconds() - begun < 6);
+    }
+    strbuf_release(&source);
+    strbuf_release(&reply);
+}
+
 /* Text that occurs in hidden lines too is edited where the author saw it. The hidden parts are
  * equal, and an edit before moves them; one of them has 256 KB of blank lines. */
 static void test_hidden_blanks(void **state)
@@ -495,13 +524,14 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_extract),       cmocka_unit_test(test_move),
-        cmocka_unit_test(test_several_moves), cmocka_unit_test(test_tester),
-        cmocka_unit_test(test_huge_replies),  cmocka_unit_test(test_last_line),
-        cmocka_unit_test(test_move_is_text),  cmocka_unit_test(test_anchors),
-        cmocka_unit_test(test_linediff),      cmocka_unit_test(test_playbooks_are_cute),
-        cmocka_unit_test(test_dialect),       cmocka_unit_test(test_fold),
-        cmocka_unit_test(test_templates),     cmocka_unit_test(test_hidden_blanks),
+        cmocka_unit_test(test_extract),           cmocka_unit_test(test_move),
+        cmocka_unit_test(test_several_moves),     cmocka_unit_test(test_tester),
+        cmocka_unit_test(test_huge_replies),      cmocka_unit_test(test_last_line),
+        cmocka_unit_test(test_move_is_text),      cmocka_unit_test(test_anchors),
+        cmocka_unit_test(test_linediff),          cmocka_unit_test(test_playbooks_are_cute),
+        cmocka_unit_test(test_dialect),           cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_templates),         cmocka_unit_test(test_hidden_blanks),
+        cmocka_unit_test(test_nearest_in_blanks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
