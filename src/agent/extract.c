@@ -120,6 +120,17 @@ size_t reply_moves(const char *reply, const char **from, size_t max)
     return MAX(n, 1);
 }
 
+char *reply_move(const char *reply, size_t i)
+{
+    const char **from = xcalloc(i + 2, sizeof *from);
+    size_t n = reply_moves(reply, from, i + 2);
+    char *text = i >= n       ? NULL
+                 : i + 1 == n ? xstrdup(from[i])
+                              : xstrndup(from[i], (size_t)(from[i + 1] - from[i]));
+    free(from);
+    return text;
+}
+
 static void find_move(struct extract *x, const char *reply)
 {
     char line[200];

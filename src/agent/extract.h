@@ -63,5 +63,7 @@ void reply_field(const char *reply, const char *key, char *out, size_t n);
  * line belongs to the first move. Sets from[i] to the beginning of move i, for at most `max` moves;
  * the last of them has the rest of the reply. Returns their number, which is at least 1. */
 size_t reply_moves(const char *reply, const char **from, size_t max);
+/* Returns a copy of move i, which the caller frees; NULL if the reply has no such move. */
+char *reply_move(const char *reply, size_t i);
 
 #endif
