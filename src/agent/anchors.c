@@ -406,21 +406,17 @@ bool anchors_check(const char *before, const char *after, const struct anchor_ve
     return ok;
 }
 
-static const struct line_range *range_at(const struct line_range_vec *v, size_t line)
-{
-    vec_each (struct line_range, r, v)
-        if (line >= r->first && line <= r->last)
-            return r;
-    return NULL;
-}
-
 void anchors_mark(const char *source, const struct anchor_vec *anchors,
                   const struct line_range_vec *hidden, struct strbuf *out)
 {
-    size_t line = 1;
+    size_t line = 1, past = 0; /* the ranges before this line */
     for (const char *p = source; *p || line == 1; line++) {
         size_t n = strcspn(p, "\n");
-        const struct line_range *gap = range_at(hidden, line);
+        while (past < hidden->n && hidden->items[past].last < line)
+            past++;
+        const struct line_range *gap = past < hidden->n ? &hidden->items[past] : NULL;
+        if (gap && gap->first > line)
+            gap = NULL;
         vec_each (struct anchor, a, anchors)
             if (a->first == line)
                 strbuf_addf(out, BEGINS ": %s>>>\n", a->what);

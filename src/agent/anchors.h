@@ -43,8 +43,8 @@ bool anchors_check(const char *before, const char *after, const struct anchor_ve
                    struct strbuf *reason);
 /* Appends the reply without the lines that name places. */
 void anchors_strip(const char *reply, struct strbuf *out);
-/* Appends the source with marks around the anchors. Replaces the lines in `hidden` by a note of how
- * many they are. */
+/* Appends the source with marks around the anchors. Replaces the lines in `hidden`, which are in
+ * order, by a note of how many they are. */
 void anchors_mark(const char *source, const struct anchor_vec *anchors,
                   const struct line_range_vec *hidden, struct strbuf *out);
 

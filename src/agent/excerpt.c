@@ -127,23 +127,6 @@ static bool is_function(const struct block *b)
     return memchr(from, '(', (size_t)(b->body - from)) != NULL;
 }
 
-/* Returns whether `user` uses the function: whether it contains one of the names that stand before
- * a '(' in the function's head. */
-static bool is_used_by(const struct block *function, const struct block *user)
-{
-    for (const char *p = function->head; (p = memchr(p, '(', (size_t)(function->body - p))); p++) {
-        const char *end = p, *from;
-        while (end > function->head && isspace((unsigned char)end[-1]))
-            end--;
-        for (from = end; from > function->head && in_name(from[-1]);)
-            from--;
-        if (end > from && !str_starts(from, "__") && /* not __launch_bounds__ */
-            has_word(user->head, user->end, from, (size_t)(end - from)))
-            return true;
-    }
-    return false;
-}
-
 static bool has_anchor(const struct block *b, const struct anchor_vec *anchors)
 {
     vec_each (struct anchor, a, anchors)
@@ -152,16 +135,89 @@ static bool has_anchor(const struct block *b, const struct anchor_vec *anchors)
     return false;
 }
 
-/* Marks a function as shown if a shown block uses it, directly or through other functions. */
+/* ---- uses ----------------------------------------------------------------------------------- */
+
+/* A name that stands before a '(' in the head of a function. */
+struct name {
+    const char *p;
+    size_t n;
+    struct block *function;
+    bool used; /* of equal names, only the first has this flag */
+};
+VEC_DECL(name_vec, struct name);
+VEC_DECL(block_list, struct block *);
+
+static int by_text(const void *a, const void *b)
+{
+    const struct name *x = a, *y = b;
+    int order = memcmp(x->p, y->p, MIN(x->n, y->n));
+    return order ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+static void add_names(struct block *function, struct name_vec *out)
+{
+    for (const char *p = function->head; (p = memchr(p, '(', (size_t)(function->body - p))); p++) {
+        const char *end = p, *from;
+        while (end > function->head && isspace((unsigned char)end[-1]))
+            end--;
+        for (from = end; from > function->head && in_name(from[-1]);)
+            from--;
+        if (end > from && !str_starts(from, "__")) /* not __launch_bounds__ */
+            *vec_push(out) =
+                (struct name){.p = from, .n = (size_t)(end - from), .function = function};
+    }
+}
+
+/* Marks the functions of this name as shown. Appends those that were not shown before to `out`. */
+static void show_named(const struct name_vec *names, struct name word, struct block_list *out)
+{
+    size_t low = 0;
+    for (size_t high = names->n; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (by_text(&names->items[middle], &word) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == names->n || names->items[low].used)
+        return;
+    for (size_t i = low; i < names->n && by_text(&names->items[i], &word) == 0; i++) {
+        struct block *function = names->items[i].function;
+        names->items[low].used = true;
+        if (!function->shown)
+            *vec_push(out) = function;
+        function->shown = true;
+    }
+}
+
+/* Marks a function as shown if a shown block uses it, directly or through other functions. A block
+ * uses a function if it contains one of the function's names. Reads each block once: a source may
+ * have 100,000 of them. */
 static void show_used(struct block_vec *blocks)
 {
-    for (bool more = true; more;) {
-        more = false;
-        vec_each (struct block, b, blocks)
-            vec_each (struct block, user, blocks)
-                if (!b->shown && user->shown && is_used_by(b, user))
-                    more = b->shown = true;
+    struct name_vec names = VEC_INIT;
+    struct block_list shown = VEC_INIT;
+    vec_each (struct block, b, blocks) {
+        if (b->shown)
+            *vec_push(&shown) = b;
+        else
+            add_names(b, &names);
     }
+    if (names.n)
+        qsort(names.items, names.n, sizeof *names.items, by_text);
+    for (size_t i = 0; i < shown.n; i++) {
+        const char *end = shown.items[i]->end;
+        for (const char *p = shown.items[i]->head; p < end;) {
+            struct name word = {.p = p};
+            for (; p < end && in_name(*p); p++)
+                word.n++;
+            if (word.n)
+                show_named(&names, word, &shown);
+            p += !word.n;
+        }
+    }
+    vec_release(&names);
+    vec_release(&shown);
 }
 
 void excerpt_find(const char *source, const struct anchor_vec *anchors, struct line_range_vec *out)

@@ -49,7 +49,8 @@ void reply_kinds(bool tensor_cores, bool tma, struct strbuf *out)
     }
 }
 
-/* Returns whether the line is "KEY: value", also as a heading or in bold type. Sets *value. */
+/* Returns whether the line is "KEY: value" or "KEY 2: value", also as a heading or in bold type.
+ * Sets *value. */
 static bool field_of(struct span l, const char *key, struct span *value)
 {
     size_t k = strlen(key);
@@ -61,7 +62,7 @@ static bool field_of(struct span l, const char *key, struct span *value)
         return false;
     const char *v = l.p + k;
     size_t left = l.n - k;
-    while (left && (*v == '*' || *v == ' ')) {
+    while (left && (*v == '*' || *v == ' ' || *v == '#' || isdigit((unsigned char)*v))) {
         v++;
         left--;
     }
@@ -98,20 +99,36 @@ void reply_field(const char *reply, const char *key, char *out, size_t n)
 size_t reply_moves(const char *reply, const char **from, size_t max)
 {
     const char *end = reply + strlen(reply);
-    bool edit = false, fence = false;
+    bool edit = false, edited = false, fence = false;
     size_t n = 0;
     for (const char *p = reply; p < end && n < max;) {
         const char *at = p;
         struct span l = next_line(&p, end), v;
-        if (edit || line_is(l, "<<<<<<< SEARCH"))
+        if (edit || line_is(l, "<<<<<<< SEARCH")) {
             edit = !line_is(l, ">>>>>>> REPLACE");
-        else if (line_is(l, "```"))
+            edited = true;
+        } else if (line_is(l, "```")) {
             fence = !fence;
-        else if (!fence && field_of(l, "MOVE", &v))
+        } else if ((!fence || edited || !n) && field_of(l, "MOVE", &v)) {
+            /* after an edit, a fence that is still open was never closed */
+            fence = fence && !edited;
+            edited = false;
             from[n++] = at;
+        }
     }
     from[0] = reply;
     return MAX(n, 1);
+}
+
+char *reply_move(const char *reply, size_t i)
+{
+    const char **from = xcalloc(i + 2, sizeof *from);
+    size_t n = reply_moves(reply, from, i + 2);
+    char *text = i >= n       ? NULL
+                 : i + 1 == n ? xstrdup(from[i])
+                              : xstrndup(from[i], (size_t)(from[i + 1] - from[i]));
+    free(from);
+    return text;
 }
 
 static void find_move(struct extract *x, const char *reply)
@@ -180,11 +197,13 @@ struct difference {
     size_t equal_lines;    /* equal lines before it */
     size_t equal_bytes;    /* equal bytes from its first non-blank on */
     size_t line;           /* number in the file */
+    size_t read;           /* bytes of all lines that were compared */
     struct span has, want; /* in the file, and in SEARCH */
 };
 
 enum {
     MAX_COMPARED = 4000, /* lines that are compared at one place */
+    MAX_READ = 64 << 20, /* bytes that are compared at all places */
     /* say_nearest() ignores places with fewer equal bytes in the first line */
     MIN_EQUAL = 6,
     QUOTED = 70 /* bytes of a line in a message */
@@ -197,6 +216,7 @@ static struct difference difference_at(const char *file, size_t line, const char
         bool ended = !*file;
         d.has = whole_line(&file);
         d.want = whole_line(&search);
+        d.read += d.has.n + d.want.n + 2;
         if (ended || d.has.n != d.want.n || memcmp(d.has.p, d.want.p, d.has.n) != 0)
             break;
         d.equal_lines++;
@@ -220,13 +240,16 @@ static void quote_at(struct strbuf *out, struct span s, size_t at)
                 from + n < s.n ? "..." : "");
 }
 
-/* Finds the place that is most like the SEARCH text, and quotes the first lines that differ. */
+/* Finds the place that is most like the SEARCH text, and quotes the first lines that differ. Says
+ * nothing if that takes too long. */
 static void say_nearest(const char *file, const char *search, struct strbuf *out)
 {
     struct difference best = {0};
-    size_t line = 1;
+    size_t line = 1, read = 0;
     for (const char *p = file; *p; line++) {
         struct difference d = difference_at(p, line, search);
+        if ((read += d.read) > MAX_READ)
+            return;
         if (d.equal_lines > best.equal_lines ||
             (d.equal_lines == best.equal_lines && d.equal_bytes > best.equal_bytes))
             best = d;
@@ -246,26 +269,37 @@ static void say_nearest(const char *file, const char *search, struct strbuf *out
     quote_at(out, want, at);
 }
 
-/* Whether these n bytes are in a part of the file that the author was not shown. */
-static bool is_unseen(const struct extract *x, const char *at, size_t n)
-{
-    vec_each (char *, text, &x->unseen) {
-        const char *from = strstr(x->source.buf, *text);
-        if (from && at >= from && at + n <= from + strlen(*text))
-            return true;
-    }
-    return false;
-}
-
-/* Like count_of(), but only in the part that the author was shown. */
+/* Like count_of(), but only in the part that the author was shown. Looks at one hit of each part
+ * that the author was not shown, because a blank line may occur there a million times. */
 static size_t count_shown(const struct extract *x, const char *needle, const char **first)
 {
     size_t n = 0, len = strlen(needle);
+    const struct byte_range *u = x->unseen.items, *end = u + x->unseen.n;
     *first = NULL;
-    for (const char *p = x->source.buf; n < 100 && (p = strstr(p, needle)); p++)
-        if (!is_unseen(x, p, len) && n++ == 0)
+    for (const char *p = x->source.buf; n < 100 && (p = strstr(p, needle));) {
+        size_t at = (size_t)(p - x->source.buf);
+        while (u < end && u->to < at + len)
+            u++;
+        if (u < end && u->from <= at) {
+            p = x->source.buf + (u->to - len + 1);
+            continue;
+        }
+        if (n++ == 0)
             *first = p;
+        p++;
+    }
     return n;
+}
+
+/* Adjusts x->unseen to a change of x->source: of `old` bytes at `at` to `new` bytes. */
+static void move_unseen(struct extract *x, size_t at, size_t old, size_t new)
+{
+    vec_each (struct byte_range, u, &x->unseen) {
+        if (u->from >= at + old)
+            *u = (struct byte_range){u->from - old + new, u->to - old + new};
+        else if (u->to > at)
+            *u = (struct byte_range){at, at};
+    }
 }
 
 /* Says why an edit does not fit. Line numbers are those of `file`, which the author was shown. */
@@ -308,6 +342,7 @@ static bool apply_edit(struct extract *x, const char *file, const char *search, 
         refuse_edit(x, file, search, number, n);
         return false;
     }
+    move_unseen(x, (size_t)(at - x->source.buf), strlen(search), strlen(replace));
     struct strbuf next = STRBUF_INIT(EXTRACT_MAX_SOURCE);
     strbuf_add(&next, x->source.buf, (size_t)(at - x->source.buf));
     strbuf_adds(&next, replace);
@@ -434,16 +469,14 @@ static void extract_file(struct extract *x, const char *reply, size_t len)
 static void keep_unseen(struct extract *x, const char *file, const struct line_range_vec *hidden)
 {
     size_t line = 1;
-    const char *from = file;
-    for (const char *p = file; *p; line++) {
-        size_t n = strcspn(p, "\n");
-        const char *next = p + n + (p[n] == '\n');
-        vec_each (struct line_range, r, hidden) {
-            from = r->first == line ? p : from;
-            if (r->last == line)
-                *vec_push(&x->unseen) = xstrndup(from, (size_t)(next - from));
-        }
-        p = next;
+    const char *p = file;
+    vec_each (struct line_range, r, hidden) {
+        for (; line < r->first; line++)
+            whole_line(&p);
+        size_t from = (size_t)(p - file);
+        for (; line <= r->last; line++)
+            whole_line(&p);
+        *vec_push(&x->unseen) = (struct byte_range){from, (size_t)(p - file)};
     }
 }
 
@@ -481,8 +514,6 @@ void extract_reply(struct extract *x, const char *reply, size_t len, const char 
 
 void extract_release(struct extract *x)
 {
-    vec_each (char *, text, &x->unseen)
-        free(*text);
     vec_release(&x->unseen);
     strbuf_release(&x->source);
 }

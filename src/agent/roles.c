@@ -506,15 +506,10 @@ static void read_move(struct agent *a, struct writing *w, const char *reply)
     extract_release(&x);
 }
 
-/* Returns a copy of move i of the reply; the caller frees it. Returns NULL if there is none, or if
- * the prompt did not ask for so many. */
+/* Like reply_move(). Returns NULL also if the prompt did not ask for so many moves. */
 static char *move_text(const struct writing *w, size_t i)
 {
-    const char *from[RUN_MAX_MOVES + 1];
-    size_t n = reply_moves(w->ask.reply, from, ARRAY_LEN(from));
-    return i >= MIN(n, w->moves) ? NULL
-           : i + 1 == n          ? xstrdup(from[i])
-                                 : xstrndup(from[i], (size_t)(from[i + 1] - from[i]));
+    return i < w->moves ? reply_move(w->ask.reply, i) : NULL;
 }
 
 /* Sets w->source from the author's reply, or refuses it. If the prompt asked for several moves,

@@ -3,10 +3,12 @@
  *
  * The store does not say which call a candidate came from. But Hone always makes a candidate's
  * source from a reply and the parent's source in the same way. So we take the first call whose
- * reply gives exactly this source.
+ * reply, or one move of it, gives exactly this source.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "agent/config.h"
 #include "agent/extract.h"
 #include "base/util.h"
 #include "sys/hash.h"
@@ -15,20 +17,43 @@
 
 enum { MAX_TRIES = 200, MAX_REPLY = 4 << 20 };
 
-static bool reply_gives(struct store *s, const char *reply_sha, const char *parent,
+static bool text_gives(const char *text, size_t len, const char *parent, const char *source_sha)
+{
+    struct extract x;
+    char sha[HASH_HEX] = "";
+    extract_reply(&x, text, len, parent);
+    if (x.ok)
+        hash_hex(x.source.buf, x.source.len, sha);
+    extract_release(&x);
+    return str_eq(sha, source_sha);
+}
+
+/* `moves`: how many moves a reply may have, each with a source of its own. */
+static bool reply_gives(struct store *s, const char *reply_sha, uint64_t moves, const char *parent,
                         const char *source_sha)
 {
     struct strbuf reply = STRBUF_INIT(MAX_REPLY);
-    struct extract x;
-    char sha[HASH_HEX] = "";
+    bool gives = false;
+    char *text;
     if (*reply_sha && store_blob_get(s, reply_sha, &reply, NULL) == 0) {
-        extract_reply(&x, reply.buf, reply.len, parent);
-        if (x.ok)
-            hash_hex(x.source.buf, x.source.len, sha);
-        extract_release(&x);
+        gives = text_gives(reply.buf, reply.len, parent, source_sha);
+        for (size_t i = 0; moves > 1 && i < moves && !gives && (text = reply_move(reply.buf, i));
+             i++) {
+            gives = text_gives(text, strlen(text), parent, source_sha);
+            free(text);
+        }
     }
     strbuf_release(&reply);
-    return str_eq(sha, source_sha);
+    return gives;
+}
+
+/* Returns how many moves a prompt of the run asks for (`--moves`). */
+static uint64_t moves_of(const struct run_rec *r)
+{
+    json_t *config = json_read_text(r->config, strlen(r->config), "config", NULL, NULL);
+    json_int_t moves = json_integer_value(json_object_get(config, "moves"));
+    json_decref(config);
+    return (uint64_t)MIN(MAX(moves, 1), RUN_MAX_MOVES);
 }
 
 /* Appends the source of the parent to `out` and returns its text; NULL if there is no parent. */
@@ -47,9 +72,10 @@ static const char *parent_source(struct store *s, int64_t run, const struct node
 }
 
 /*
- * The calls of a role and the candidates of that role are numbered in the same order, but some
- * calls give no candidate. So candidate number k of a role comes from call number k or from a later
- * one. This function tries the calls from number k on, at most MAX_TRIES of them.
+ * The calls of a role and the candidates of that role are numbered in the same order. Some calls
+ * give no candidate, and a call gives at most `moves` of them. So candidate number k of a role
+ * comes from call number k / moves or from a later one. This function tries the calls from there
+ * on, at most MAX_TRIES of them.
  */
 json_t *view_author_call(struct store *s, const struct run_rec *r, const struct node_rec *n)
 {
@@ -57,16 +83,16 @@ json_t *view_author_call(struct store *s, const struct run_rec *r, const struct 
     struct call_rec_vec calls = VEC_INIT;
     struct arena mem = ARENA_INIT;
     json_t *out = NULL;
-    uint64_t rank = 0;
+    uint64_t rank = 0, moves = moves_of(r);
     char empty[HASH_HEX];
     hash_hex("", 0, empty); /* the source of a candidate whose reply Hone refused */
     if (!str_eq(n->source_sha, empty) &&
         store_node_rank(s, r->id, n->role, n->index, &rank, NULL) == 0 &&
-        store_call_page(s, r->id, n->role, rank, MAX_TRIES, &calls, &mem, NULL) == 0) {
+        store_call_page(s, r->id, n->role, rank / moves, MAX_TRIES, &calls, &mem, NULL) == 0) {
         const char *from = parent_source(s, r->id, n, &parent);
         for (size_t i = 0; i < calls.n && !out; i++)
             if (calls.items[i].ended &&
-                reply_gives(s, calls.items[i].reply_sha, from, n->source_sha))
+                reply_gives(s, calls.items[i].reply_sha, moves, from, n->source_sha))
                 out = json_pack("{s:o, s:I}", "role", json_text(n->role), "index",
                                 (json_int_t)calls.items[i].index);
     }

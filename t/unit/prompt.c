@@ -14,6 +14,7 @@
 #include "agent/extract.h"
 #include "agent/shown_file.h"
 #include "base/util.h"
+#include "cpu_time.h"
 #include "prompt/prompt.h"
 #include "prompt/say.h"
 #include "sys/asset.h"
@@ -198,6 +199,55 @@ static void test_excerpt(void **state)
     strbuf_release(&sb);
 }
 
+/* Functions of the same name, and names that differ in their ends. The kernel uses `f` through
+ * `fg`.
+ */
+static void test_excerpt_names(void **state)
+{
+    (void)state;
+    const char *source = "__device__ void f(int)\n{\n" BODY "}\nvoid fgh()\n{\n" BODY "}\n"
+                         "void f()\n{\n" BODY "}\nvoid fg()\n{\n    f();\n" BODY "}\n"
+                         "void g()\n{\n" BODY "}\n__global__ void k()\n{\n    fg();\n" BODY "}\n";
+    struct anchor_vec anchors = VEC_INIT;
+    struct line_range_vec hidden = VEC_INIT;
+    struct strbuf why = STRBUF_INIT(1000);
+    assert_true(anchors_parse("ANCHOR `    fg();`: do it\n", source, &anchors, &why));
+    excerpt_find(source, &anchors, &hidden);
+    assert_int_equal(hidden.n, 2);
+    assert_int_equal(hidden.items[0].first, 14); /* fgh */
+    assert_int_equal(hidden.items[1].first, 48); /* g */
+    vec_release(&anchors);
+    vec_release(&hidden);
+    strbuf_release(&why);
+}
+
+/* Many blocks take only seconds: a chain of functions in which each uses the one before, and many
+ * blocks that are no functions. */
+static void test_excerpt_of_many(void **state)
+{
+    (void)state;
+    struct anchor_vec anchors = VEC_INIT;
+    struct line_range_vec hidden = VEC_INIT;
+    struct strbuf source = STRBUF_INIT(4 << 20), out = STRBUF_INIT(8 << 20);
+    double begun = cpu_seconds();
+    for (int i = 1; i <= 20000; i++)
+        strbuf_addf(&source, "void f%d() {f%d();\n\n\n\n\n\n\n\n}\n", i, i - 1);
+    for (int i = 0; i < 20000; i++)
+        strbuf_adds(&source, "union{}g(){\n\n\n\n\n\n\n\n}\n");
+    strbuf_adds(&source, "void k() {f20000(); here();}\n");
+    assert_true(anchors_parse("ANCHOR `here()`: do it\n", source.buf, &anchors, &out));
+    excerpt_find(source.buf, &anchors, &hidden);
+    assert_int_equal(hidden.n, 20000);
+    anchors_mark(source.buf, &anchors, &hidden, &out);
+    assert_non_null(strstr(out.buf, "f1() {f0();\n\n\n"));
+    assert_non_null(strstr(out.buf, "g(){\n[7 lines not shown]\n}\n"));
+    vec_release(&anchors);
+    vec_release(&hidden);
+    strbuf_release(&source);
+    strbuf_release(&out);
+    assert_true(cpu_seconds() - begun < 5);
+}
+
 /* "right at the shapes you know" is told only if it is true. */
 static void test_hidden_failure(void **state)
 {
@@ -322,6 +372,8 @@ int main(void)
         cmocka_unit_test(test_changes),
         cmocka_unit_test(test_shown_file),
         cmocka_unit_test(test_excerpt),
+        cmocka_unit_test(test_excerpt_names),
+        cmocka_unit_test(test_excerpt_of_many),
         cmocka_unit_test(test_hidden_failure),
         cmocka_unit_test(test_fault),
         cmocka_unit_test(test_variants_beside),

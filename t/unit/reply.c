@@ -90,6 +90,7 @@ static void test_move(void **state)
         {"MOVE: vectorize: 16-byte loads\n", "vectorize", "16-byte loads"},
         {"**MOVE:** tensor-core - use mma\n", "tensor-core", "use mma"},
         {"`MOVE: something new`\n", "other", "something new"},
+        {"MOVE 1: tiling: larger tiles\n", "tiling", "larger tiles"},
         {"nothing\n", "other", ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -112,6 +113,8 @@ static bool check(const char *plan, const char *after, struct strbuf *why)
     return ok;
 }
 
+#define ONE_EDIT "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
+
 /* A reply is divided at its MOVE lines, but not at those in files and in edits. */
 static void test_several_moves(void **state)
 {
@@ -131,6 +134,13 @@ static void test_several_moves(void **state)
          "MOVE: b"},
         {"MOVE: a\n<<<<<<< SEARCH\nMOVE: cut off\n", 1, "MOVE: a"},
         {"MOVED: a\nmove : b\n  **Move**: c\n", 2, "  **Move**: c"},
+        {"MOVE 1: a\nx\n**Move #2:** b\ny\n", 2, "**Move #2"},
+        {"MOVE a: b\nMOVE 1 and MOVE: b\n", 1, "MOVE a"},
+        /* fences that were never closed, and one around all moves */
+        {"MOVE: a\n```\n" ONE_EDIT "MOVE: b\n```\n" ONE_EDIT "```\n", 2, "MOVE: b"},
+        {"MOVE: a\n```\nx\n```\n" ONE_EDIT "```\nMOVE: b\n" ONE_EDIT, 2, "MOVE: b"},
+        {"```\nMOVE: a\n" ONE_EDIT "MOVE: b\n" ONE_EDIT "```\n", 2, "MOVE: b"},
+        {"MOVE: a\n```\n" ONE_EDIT "```\nMOVE: b\n```cuda\n * MOVE: c\n```\n", 2, "MOVE: b"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const char *from[3];
@@ -216,6 +226,66 @@ static void test_huge_replies(void **state)
     assert_true(cpu_seconds() - begun < 15);
     strbuf_release(&source);
     strbuf_release(&reply);
+}
+
+/* The search for the text nearest to a SEARCH ends after some time. */
+static void test_nearest_in_blanks(void **state)
+{
+    struct strbuf source = STRBUF_INIT(2 << 20), reply = STRBUF_INIT(2 << 20);
+    struct extract x;
+    for (int lines = 4500; lines >= 0; lines -= 4500) { /* many lines, and one long line */
+        double begun = cpu_seconds();
+        strbuf_clear(&source);
+        strbuf_clear(&reply);
+        strbuf_adds(&source, "/* hone-plan */ __global__\n");
+        strbuf_adds(&reply, "<<<<<<< SEARCH\n");
+        while (source.len < 1 << 20)
+            strbuf_addc(&source, '\n');
+        for (int i = 0; i < lines; i++)
+            strbuf_addc(&reply, '\n');
+        while (reply.len < 1 << 20)
+            strbuf_addc(&reply, 'a');
+        strbuf_adds(&reply, "\n=======\nb\n>>>>>>> REPLACE\n");
+        extract_reply(&x, reply.buf, reply.len, source.buf);
+        assert_false(x.ok);
+        assert_string_equal(x.reason, "edit 1: its SEARCH text occurs 0 times in the file; copy "
+                                      "whole lines exactly");
+        extract_release(&x);
+        assert_true(cpu_seconds() - begun < 6);
+    }
+    strbuf_release(&source);
+    strbuf_release(&reply);
+}
+
+/* Text that occurs in hidden lines too is edited where the author saw it. The hidden parts are
+ * equal, and an edit before moves them; one of them has 256 KB of blank lines. */
+static void test_hidden_blanks(void **state)
+{
+    enum { BLANKS = 256 << 10 };
+    struct strbuf source = STRBUF_INIT(2 << 20);
+    struct line_range hidden[] = {{4, BLANKS + 4}, {BLANKS + 6, 2 * BLANKS + 6}};
+    struct line_range_vec v = {.items = hidden, .n = 2};
+    const char *reply = "<<<<<<< SEARCH\nint a;\n=======\nint aa;\nint ab;\n>>>>>>> REPLACE\n"
+                        "<<<<<<< SEARCH\n\n\n=======\n\nint b;\n>>>>>>> REPLACE\n"
+                        "<<<<<<< SEARCH\nint h;\n=======\nint i;\n>>>>>>> REPLACE\n";
+    const char *want = "/* hone-plan */\nint aa;\nint ab;\nvoid f() {\nint h;\n";
+    struct extract x;
+    double begun = cpu_seconds();
+    strbuf_adds(&source, "/* hone-plan */\nint a;\nvoid f() {\nint h;\n");
+    for (int i = 0; i < BLANKS; i++)
+        strbuf_addc(&source, '\n');
+    strbuf_adds(&source, "} void g() {\nint h;\n");
+    for (int i = 0; i < BLANKS; i++)
+        strbuf_addc(&source, '\n');
+    strbuf_adds(&source, "} void k() {\nint h;}\n\nint h;\n");
+    extract_partial(&x, reply, strlen(reply), source.buf, &v);
+    if (!x.ok)
+        fail_msg("%s", x.reason);
+    assert_true(str_starts(x.source.buf, want));
+    assert_true(str_ends(x.source.buf, "\n\n} void k() {\nint h;}\nint b;\nint i;\n"));
+    extract_release(&x);
+    assert_true(cpu_seconds() - begun < 5);
+    strbuf_release(&source);
 }
 
 static void test_anchors(void **state)
@@ -454,13 +524,14 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_extract),       cmocka_unit_test(test_move),
-        cmocka_unit_test(test_several_moves), cmocka_unit_test(test_tester),
-        cmocka_unit_test(test_huge_replies),  cmocka_unit_test(test_last_line),
-        cmocka_unit_test(test_move_is_text),  cmocka_unit_test(test_anchors),
-        cmocka_unit_test(test_linediff),      cmocka_unit_test(test_playbooks_are_cute),
-        cmocka_unit_test(test_dialect),       cmocka_unit_test(test_fold),
-        cmocka_unit_test(test_templates),
+        cmocka_unit_test(test_extract),           cmocka_unit_test(test_move),
+        cmocka_unit_test(test_several_moves),     cmocka_unit_test(test_tester),
+        cmocka_unit_test(test_huge_replies),      cmocka_unit_test(test_last_line),
+        cmocka_unit_test(test_move_is_text),      cmocka_unit_test(test_anchors),
+        cmocka_unit_test(test_linediff),          cmocka_unit_test(test_playbooks_are_cute),
+        cmocka_unit_test(test_dialect),           cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_templates),         cmocka_unit_test(test_hidden_blanks),
+        cmocka_unit_test(test_nearest_in_blanks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -355,6 +355,36 @@ static void test_author_call(void **state)
     json_decref(j);
 }
 
+#define EDIT(to) "<<<<<<< SEARCH\n// first\n=======\n" to "\n>>>>>>> REPLACE\n"
+
+/* In a run with `--moves`, a call may give several candidates. */
+static void test_author_call_of_moves(void **state)
+{
+    static const int calls[] = {0, 1, 1, 1, 2, 3, 3};
+    static const char *const ends[] = {"first", "a", "b", "c", "d", "e", "f"};
+    OK(store_run_create(s, "softmax", "refine", "{\"moves\":3}", "x", &run, &err));
+    struct run_rec r;
+    struct arena mem = ARENA_INIT;
+    OK(store_run_find(s, "last", &r, &mem, &err));
+    put_call(0, "```cuda\n" KERNEL "// first\n```\n");
+    put_call(1, "MOVE: 1\n" EDIT("// a") "MOVE: 2\n" EDIT("// b") "MOVE: 3\n" EDIT("// c"));
+    put_call(2, "MOVE: 1\nnothing\nMOVE: 2\n" EDIT("// d"));
+    put_call(3, "MOVE: 1\n" EDIT("// e") "MOVE: 2\n" EDIT("// f"));
+    for (uint64_t i = 0; i < ARRAY_LEN(calls); i++) {
+        char *source = xasprintf(KERNEL "// %s\n", ends[i]);
+        put_node(i, i ? 0 : -1, source, "pass");
+        free(source);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+        json_t *j = ask("candidate?run=%s&n=%zu", r.name, i);
+        assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "call"), "index")),
+                         calls[i]);
+        assert_string_equal(str(json_object_get(j, "call"), "role"), "code");
+        json_decref(j);
+    }
+    arena_release(&mem);
+}
+
 /* Many verdicts and texts at their caps stay under the largest answer. */
 static void test_largest(void **state)
 {
@@ -524,6 +554,7 @@ int main(void)
         T(test_pages),
         T(test_authors),
         T(test_author_call),
+        T(test_author_call_of_moves),
         T(test_largest),
         T(test_read_only),
         T(test_file),
