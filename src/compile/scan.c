@@ -165,6 +165,8 @@ static void on_pragma_operator(struct scanner *s, size_t at)
     struct token paren = token_next(&s->r), text = token_next(&s->r);
     if (paren.kind != TOK_PUNCT || paren.text[0] != '(' || text.kind != TOK_STRING)
         goto bad;
+    if (text.len >= sizeof text.text) /* its end was cut */
+        goto bad;
     const char *p = text.text;
     while (*p == ' ')
         p++;

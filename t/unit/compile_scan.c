@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,9 @@ static void directives(void **state)
     expect("#define NOW __TIME__\n", "forbidden directive", 1);
     expect("#pragma unroll (__TIME__[7] - 48)\n", "forbidden directive", 1);
     expect("int x;\n_Pragma(\"unroll(__TIME__[7] - 48)\")\n", "forbidden directive", 2);
+    char cut[320];
+    snprintf(cut, sizeof cut, "_Pragma(\"unroll(%260s__TIME__[7] - 48)\")\n", "");
+    expect(cut, "forbidden directive", 1);
     expect("#error don't\n#if 1\n#elif 2\n#else\n#endif\n", NULL, 0);
 }
 
