@@ -346,6 +346,9 @@ static void find_pch(struct compiler *c, const struct option_list *o, const char
 
 /* ---- families --------------------------------------------------------------------------------*/
 
+/* A record has a source and the names of its headers. */
+enum { MAX_RECORD = SOURCE_MAX_BYTES + (1 << 20) };
+
 /* The cache key of a compile's family record. */
 static void record_key(const char *key, char out[HASH_HEX])
 {
@@ -360,14 +363,15 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     struct compiler *c = t->compiler;
     if (!t->record.source || !out->ok || out->cpu_ns < c->cfg.family_min_ns || !c->have_cache)
         return;
-    struct strbuf sb = STRBUF_INIT(4 << 20);
+    struct strbuf sb = STRBUF_INIT(MAX_RECORD);
     char key[HASH_HEX];
     t->record.cpu_ns = out->cpu_ns;
     if (t->family) /* the record holds the time without a family header */
         t->record.cpu_ns = MAX(t->record.cpu_ns, t->family->record.cpu_ns);
     record_key(t->key, key);
     family_record_write(&t->record, &sb);
-    cache_put(&c->cache, key, sb.buf, sb.len, NULL);
+    if (!sb.truncated)
+        cache_put(&c->cache, key, sb.buf, sb.len, NULL);
     strbuf_release(&sb);
 }
 
@@ -376,7 +380,7 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
 static struct family *family_new(struct compiler *c, const char *parent,
                                  struct compile_job_request *job, const struct option_list *o)
 {
-    struct strbuf sb = STRBUF_INIT(4 << 20), text = STRBUF_INIT(2 << 20);
+    struct strbuf sb = STRBUF_INIT(MAX_RECORD), text = STRBUF_INIT(2 * SOURCE_MAX_BYTES);
     char key[HASH_HEX];
     struct family *f = xcalloc(1, sizeof *f);
     f->job = (struct client_job)CLIENT_JOB_INIT;

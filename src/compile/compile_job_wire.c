@@ -49,7 +49,7 @@ int compile_job_request_read(const void *data, size_t len, struct compile_job_re
     rq->tool = wire_get_str(&r, a, MAX_TEXT, "tool");
     rq->dir = wire_get_str(&r, a, MAX_TEXT, "directory");
     rq->tmp = wire_get_str(&r, a, MAX_TEXT, "temporary directory");
-    rq->prelude = wire_get_str(&r, a, MAX_TEXT, "prelude");
+    rq->prelude = wire_get_str(&r, a, MAX_SOURCE, "prelude");
     rq->options = get_list(&r, a, &rq->noptions, "options");
     rq->header_names = get_list(&r, a, &rq->nheaders, "header names");
     rq->header_texts = get_list(&r, a, &ntexts, "headers");

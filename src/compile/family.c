@@ -7,9 +7,10 @@
 #include <ctype.h>
 
 #include "base/util.h"
+#include "compile/scan.h"
 #include "job/wire.h"
 
-enum { MAX_SOURCE = 1 << 20, MAX_INCLUDES = 256, MAX_NAME = 256 };
+enum { MAX_INCLUDES = 256, MAX_NAME = 256 };
 
 void family_record_write(const struct family_record *r, struct strbuf *out)
 {
@@ -24,7 +25,7 @@ int family_record_read(const void *data, size_t len, struct family_record *r, st
 {
     struct wire_reader w = wire_reader_of(data, len);
     uint32_t n;
-    r->source = wire_get_bytes(&w, a, MAX_SOURCE, &n, "source");
+    r->source = wire_get_bytes(&w, a, SOURCE_MAX_BYTES, &n, "source");
     r->len = n;
     r->nincludes = wire_get_count(&w, MAX_INCLUDES, "includes");
     r->includes = arena_alloc(a, (r->nincludes + 1) * sizeof *r->includes);
@@ -199,6 +200,7 @@ int family_prelude(const struct family_record *r, struct strbuf *out)
     }
     strbuf_adds(out, "\n}\n");
     strbuf_adds(out, w.undefs.buf);
+    bool whole = !out->truncated && !w.undefs.truncated;
     strbuf_release(&w.undefs);
-    return rc < 0 || out->truncated ? -1 : 0;
+    return rc < 0 || !whole ? -1 : 0;
 }

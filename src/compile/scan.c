@@ -5,10 +5,12 @@
 
 #include <ctype.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "base/util.h"
+#include "job/job.h"
 #include "source/token.h"
 
 struct scanner {
@@ -165,6 +167,8 @@ static void on_pragma_operator(struct scanner *s, size_t at)
     struct token paren = token_next(&s->r), text = token_next(&s->r);
     if (paren.kind != TOK_PUNCT || paren.text[0] != '(' || text.kind != TOK_STRING)
         goto bad;
+    if (text.len >= sizeof text.text) /* its end was cut */
+        goto bad;
     const char *p = text.text;
     while (*p == ' ')
         p++;
@@ -266,10 +270,7 @@ static void find_kernel(struct scanner *s, struct kernel_finder *k, const struct
     if (c == '(') {
         bool attribute = str_starts(k->word, "__") && str_ends(k->word, "__");
         if (k->state == KF_GLOBAL && k->parens == 0 && !attribute && k->word[0]) {
-            bool c_name = k->extern_c || k->block_depth >= 0, known = false;
-            for (size_t i = 0; i < s->out->kernels.n; i++)
-                known |= str_eq(s->out->kernels.items[i], k->word);
-            if (c_name && !known)
+            if (k->extern_c || k->block_depth >= 0)
                 *vec_push(&s->out->kernels) = arena_strdup(&s->out->arena, k->word);
             k->state = KF_IDLE;
         }
@@ -291,6 +292,42 @@ static void find_kernel(struct scanner *s, struct kernel_finder *k, const struct
         k->state = KF_IDLE;
         k->parens = 0;
     }
+}
+
+struct found_kernel {
+    const char *name;
+    size_t i; /* in source_scan.kernels */
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct found_kernel *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->i > y->i) - (x->i < y->i);
+}
+
+/* Keeps the first of equal names. A sort takes little time even if the source is made to have very
+ * many kernels. */
+static void drop_repeated_kernels(struct scanner *s)
+{
+    struct source_scan *out = s->out;
+    size_t all = out->kernels.n, kept = 0;
+    struct found_kernel *f = xcalloc(all + 1, sizeof *f);
+    for (size_t i = 0; i < all; i++)
+        f[i] = (struct found_kernel){out->kernels.items[i], i};
+    qsort(f, all, sizeof *f, by_name);
+    for (size_t i = 1; i < all; i++)
+        if (str_eq(f[i].name, f[i - 1].name))
+            out->kernels.items[f[i].i] = NULL;
+    for (size_t i = 0; i < all; i++)
+        if (out->kernels.items[i])
+            out->kernels.items[kept++] = out->kernels.items[i];
+    out->kernels.n = kept;
+    free(f);
+    if (kept > JOB_MAX_LAUNCHES)
+        reject_at(s, s->r.len, "too many kernels",
+                  "the source has %zu extern \"C\" __global__ functions; the limit is %d", kept,
+                  JOB_MAX_LAUNCHES);
 }
 
 /* ---- the whole source ------------------------------------------------------------------------ */
@@ -367,6 +404,7 @@ static void scan_tokens(struct scanner *s)
             on_word(s, &t);
         find_kernel(s, &kf, &t);
     }
+    drop_repeated_kernels(s);
     if (s->if_depth > 0)
         reject_at(s, s->r.len, "unterminated #if", "the source ends inside an #if");
 }

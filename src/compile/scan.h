@@ -15,8 +15,8 @@
  *     characters, a lone CR, blanks between a backslash and a newline, characters that reverse the
  *     direction of text.
  *  5. __DATE__, __TIME__ and __TIMESTAMP__ do not occur.
- * The scan rejects a source of more than SOURCE_MAX_BYTES. On a trusted source it enforces only 3
- * and 4.
+ * The scan rejects a source of more than SOURCE_MAX_BYTES, or with more kernels than a plan may
+ * launch. On a trusted source it enforces only 3, 4 and these limits.
  */
 #ifndef COMPILE_SCAN_H
 #define COMPILE_SCAN_H

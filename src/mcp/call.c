@@ -6,8 +6,9 @@
 
 #include "base/utf8.h"
 #include "base/util.h"
+#include "compile/scan.h"
 
-enum { MAX_KERNEL = 1 << 20, MAX_MESSAGE = 1500 };
+enum { MAX_MESSAGE = 1500 };
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
@@ -45,12 +46,12 @@ static const char *name_of(const char *path)
 int call_kernel(struct call *c, const char **out, struct err *err)
 {
     const char *source = call_str(c, "source"), *file = call_str(c, "file");
-    struct strbuf text = STRBUF_INIT(MAX_KERNEL + 1);
+    struct strbuf text = STRBUF_INIT(SOURCE_MAX_BYTES + 1);
     int rc = -1;
     if (!source == !file)
         return err_set(err, ERR_INPUT, "give the kernel as `source` or as `file`%s",
                        file ? ", not as both" : "");
-    if (file && workdir_read(&c->desk->host.dir, file, MAX_KERNEL, &text, err) < 0)
+    if (file && workdir_read(&c->desk->host.dir, file, SOURCE_MAX_BYTES, &text, err) < 0)
         goto out;
     if (source)
         strbuf_adds(&text, source);

@@ -28,8 +28,8 @@ void plan_free(struct plan *p);
 /* Finds the text of the plan in a kernel file: the JSON from *from to *end, where the comment ends.
  * Returns false if there is none. */
 bool plan_find(const char *source, const char **from, const char **end);
-/* Appends the plan (JSON text) in a shorter form of the same meaning: expressions are simplified
- * (base/expr.h), and launches that never run are left out. */
+/* Appends the plan (JSON text) in a shorter form of the same meaning: expressions of integers are
+ * simplified (base/expr.h), and launches that never run are left out. */
 void plan_simplify(const char *plan, size_t len, struct strbuf *out);
 
 size_t plan_launch_count(const struct plan *p);

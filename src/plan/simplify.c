@@ -1,5 +1,7 @@
 /* simplify.c - finds a launch plan in a file, and writes it in a shorter way. See plan.h. */
+#include <ctype.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/expr.h"
@@ -16,24 +18,119 @@ static const char *string_end(const char *p, const char *end)
     return p < end ? p + 1 : end;
 }
 
-/* Copies the plan, with every string that is an expression in its shorter form. */
-static void copy_strings(const char *p, const char *end, struct strbuf *out)
+/* Whether the string that ends at `p` is a key. */
+static bool is_key(const char *p, const char *end)
 {
+    while (p < end && strchr(" \t\r\n", *p))
+        p++;
+    return p < end && *p == ':';
+}
+
+static bool spells(const char *p, const char *end, const char *word)
+{
+    return (size_t)(end - p) == strlen(word) && memcmp(p, word, strlen(word)) == 0;
+}
+
+/* A pass over the strings of a plan that are no keys. */
+struct strings {
+    void (*act)(struct strings *s, const char *p, const char *end); /* [p, end) has the quotes */
+    const char *key, *key_end; /* the key before the string, without quotes */
+    struct strbuf *out;        /* gets all other text; may be NULL */
+    struct strbuf names;       /* names of integers, each between blanks, once */
+};
+
+static void each_string(struct strings *s, const char *p, const char *end)
+{
+    s->key = s->key_end = p;
     while (p < end) {
-        if (*p != '"') {
-            strbuf_addc(out, *p++);
-            continue;
+        const char *to = *p == '"' ? string_end(p, end) : p + 1;
+        bool string = *p == '"' && to - p >= 2 && to[-1] == '"', key = string && is_key(to, end);
+        if (string && !key)
+            s->act(s, p, to);
+        else if (s->out)
+            strbuf_add(s->out, p, (size_t)(to - p));
+        if (key) {
+            s->key = p + 1;
+            s->key_end = to - 1;
         }
-        const char *to = string_end(p, end);
-        size_t n = (size_t)(to - p);
-        struct strbuf text = STRBUF_INIT(EXPR_MAX_LEN + 1);
-        if (n > 2 && to[-1] == '"' && expr_simplify(p + 1, n - 2, &text))
-            strbuf_addf(out, "\"%s\"", text.buf);
-        else
-            strbuf_add(out, p, n);
-        strbuf_release(&text);
         p = to;
     }
+}
+
+/* Under these keys there are only expressions of integers. */
+static bool is_integer_key(const struct strings *s)
+{
+    static const char *const keys[] = {"grid",  "block", "cluster", "smem",        "when",
+                                       "bytes", "value", "offset",  "from_offset", "to_offset",
+                                       "box",   "dims",  "strides", "elem_strides"};
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        if (spells(s->key, s->key_end, keys[i]))
+            return true;
+    return false;
+}
+
+static const char *word_end(const char *p, const char *end)
+{
+    while (p < end && (isalnum((unsigned char)*p) || *p == '_'))
+        p++;
+    return p;
+}
+
+/* Whether the list has the name; if not, adds it if `add` is true. */
+static bool is_listed(struct strbuf *names, const char *p, const char *end, bool add)
+{
+    char name[EXPR_MAX_LEN];
+    int n = snprintf(name, sizeof name, " %.*s ", (int)(end - p), p);
+    bool listed = n < (int)sizeof name && memmem(names->buf, names->len, name, (size_t)n);
+    if (!listed && add)
+        strbuf_adds(names, name);
+    return listed;
+}
+
+static void note_names(struct strings *s, const char *p, const char *end)
+{
+    if (!is_integer_key(s))
+        return;
+    for (const char *to; p < end; p = MAX(to, p + 1))
+        if ((to = word_end(p, end)) > p)
+            is_listed(&s->names, p, to, true);
+}
+
+/* Whether all names in the text of an argument are names of integers. Others may be real. */
+static bool has_integers_only(struct strings *s, const char *p, const char *end)
+{
+    for (const char *to; p < end; p = MAX(to, p + 1)) {
+        to = word_end(p, end);
+        bool name = to > p && !isdigit((unsigned char)*p) && *to != '(';
+        if (name && !is_listed(&s->names, p, to, false))
+            return false;
+    }
+    return true;
+}
+
+/* Copies a string. An expression of integers is copied in its shorter form. */
+static void copy_string(struct strings *s, const char *p, const char *end)
+{
+    struct strbuf text = STRBUF_INIT(EXPR_MAX_LEN + 1);
+    bool integer = is_integer_key(s) ||
+                   (spells(s->key, s->key_end, "args") && has_integers_only(s, p + 1, end - 1));
+    if (integer && expr_simplify(p + 1, (size_t)(end - p) - 2, &text))
+        strbuf_addf(s->out, "\"%s\"", text.buf);
+    else
+        strbuf_add(s->out, p, (size_t)(end - p));
+    strbuf_release(&text);
+}
+
+/* Copies the plan, with every expression of integers in its shorter form. Arguments can be real: we
+ * shorten those that have only names that also occur where real numbers are errors. */
+static void copy_strings(const char *p, const char *end, struct strbuf *out)
+{
+    struct strings s = {.act = note_names, .names = STRBUF_INIT(1 << 16)};
+    each_string(&s, p, end);
+    s.act = copy_string;
+    s.out = out;
+    each_string(&s, p, end);
+    strbuf_release(&s.names);
 }
 
 /* Returns the end of the JSON object that begins at `p`, or NULL if it has none. */
@@ -71,21 +168,39 @@ static bool never_runs(const json_t *launch)
 
 static bool some_run(const json_t *launches)
 {
+    bool some = false;
     size_t i;
     json_t *l;
     json_array_foreach((json_t *)launches, i, l)
     {
-        if (!never_runs(l))
-            return true;
+        if (!json_is_object(l)) /* no plan: copy_launches() does not know where the value ends */
+            return false;
+        some |= !never_runs(l);
     }
-    return false;
+    return some;
+}
+
+/* Returns the plan's key "launches", or NULL. Of several, JSON takes the last. Strings and the keys
+ * of inner objects can be equal to it. */
+static const char *launches_key(const char *p, const char *end)
+{
+    const char *key = NULL;
+    for (size_t depth = 0; p < end;) {
+        const char *to = *p == '"' ? string_end(p, end) : p + 1;
+        depth += *p == '{' || *p == '[';
+        depth -= depth && (*p == '}' || *p == ']');
+        if (depth == 1 && spells(p, to, "\"launches\"") && is_key(to, end))
+            key = p;
+        p = to;
+    }
+    return key;
 }
 
 /* Copies the plan without launches that never run. */
 static void copy_launches(const char *plan, size_t len, struct strbuf *out)
 {
     json_t *j = json_loadb(plan, len, 0, NULL), *launches = json_object_get(j, "launches");
-    const char *p = plan, *end = plan + len, *key = memmem(plan, len, "\"launches\"", 10);
+    const char *p = plan, *end = plan + len, *key = launches_key(plan, end);
     const char *object = key ? memchr(key, '{', (size_t)(end - key)) : NULL, *to;
     size_t kept = 0, n = some_run(launches) ? json_array_size(launches) : 0;
     if (object && n) {

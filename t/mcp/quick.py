@@ -89,6 +89,8 @@ def kernels(s):
     r = s.tool("compile_kernel", source="this is no CUDA")
     check("a kernel that does not compile gets diagnostics", not r["isError"] and not r["structuredContent"]["ok"]
           and r["structuredContent"]["diagnostics"])
+    r = s.tool("compile_kernel", source='extern "C" __global__ void k() {}' + "\n" * 4000000)
+    check("a kernel may be as long as one of the built-in author", not r["isError"] and r["structuredContent"]["ok"], r)
     r = s.tool("compile_kernel", source='extern "C" __global__ void k() {}', want="ptx")
     uri = [b["uri"] for b in r["content"] if b["type"] == "resource_link"][0]
     check("PTX is a resource", ".entry k" in s.ask("resources/read", {"uri": uri})["result"]["contents"][0]["text"])

@@ -495,7 +495,9 @@ static void families(void **state)
         "extern \"C\" __global__ void k(int *p) { *p = deep<200>::v + %d; }\n";
     char *home = xasprintf("%s/cutlass", dir.path), *cute = xasprintf("%s/include/cute", home);
     char *header = xasprintf("%s/tensor.hpp", cute), parent_key[65] = "";
-    char *parent = xasprintf(source, 1), *child = xasprintf(source, 2);
+    /* The parent is nearly as long as a source may be. */
+    char *first = xasprintf(source, 1), *parent = xasprintf("%s%*s\n", first, 4000000, "");
+    char *child = xasprintf(source, 2);
     const char text[] = "#pragma once\nconstexpr int cute_value = 7;\n";
     struct err err = ERR_INIT;
     struct compiled out;
@@ -555,6 +557,7 @@ static void families(void **state)
     assert_int_equal(compile_prepare(c, parent_key, "sm_80"), -1);
     compiler_close(c);
     unsetenv("HONE_CUTLASS_HOME");
+    free(first);
     free(home);
     free(cute);
     free(header);

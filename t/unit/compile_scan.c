@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,9 @@ static void directives(void **state)
     expect("#define NOW __TIME__\n", "forbidden directive", 1);
     expect("#pragma unroll (__TIME__[7] - 48)\n", "forbidden directive", 1);
     expect("int x;\n_Pragma(\"unroll(__TIME__[7] - 48)\")\n", "forbidden directive", 2);
+    char cut[320];
+    snprintf(cut, sizeof cut, "_Pragma(\"unroll(%260s__TIME__[7] - 48)\")\n", "");
+    expect(cut, "forbidden directive", 1);
     expect("#error don't\n#if 1\n#elif 2\n#else\n#endif\n", NULL, 0);
 }
 
@@ -136,6 +140,32 @@ static void kernels_and_headers(void **state)
     source_scan_release(&s);
 }
 
+/* A list of this many kernels takes minutes if each new name is compared with all others. */
+static void many_kernels(void **state)
+{
+    (void)state;
+    struct strbuf src = STRBUF_INIT(SOURCE_MAX_BYTES);
+    struct source_scan s;
+    strbuf_adds(&src, "extern \"C\" {\n");
+    for (int i = 0; i < 4096; i++)
+        strbuf_addf(&src, "__global__ k%d();", i);
+    while (src.len + 100 < SOURCE_MAX_BYTES)
+        strbuf_adds(&src, "__global__ k4095();");
+    source_scan(src.buf, src.len, false, &s);
+    assert_null(s.failure);
+    assert_int_equal(s.kernels.n, 4096);
+    assert_string_equal(s.kernels.items[0], "k0");
+    assert_string_equal(s.kernels.items[4095], "k4095");
+    source_scan_release(&s);
+    src.len = 12;
+    for (int i = 0; src.len + 100 < SOURCE_MAX_BYTES; i++)
+        strbuf_addf(&src, "__global__ a%d();", i);
+    source_scan(src.buf, src.len, false, &s);
+    assert_string_equal(s.failure, "too many kernels");
+    source_scan_release(&s);
+    strbuf_release(&src);
+}
+
 static void too_large(void **state)
 {
     (void)state;
@@ -157,6 +187,7 @@ int main(void)
         cmocka_unit_test(endings),
         cmocka_unit_test(pragmas_are_blanked),
         cmocka_unit_test(kernels_and_headers),
+        cmocka_unit_test(many_kernels),
         cmocka_unit_test(too_large),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

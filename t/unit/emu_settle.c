@@ -209,6 +209,27 @@ static void a_thread_reads_its_cell_before_it_writes_it(void **state)
     assert_int_equal(got, RACE | UNINIT);
 }
 
+/* As above, but each thread then reads 512 cells that no thread writes, and drops their values. */
+static void many_reads_hide_no_read(void **state)
+{
+    (void)state;
+    char text[4096];
+    uint32_t got = kinds_found("add.u32 %r5, %r0, 32;\nand.b32 %r5, %r5, 255;\n"
+                               "mad.lo.u32 %r5, %r5, 4, %r1;\nld.shared.u32 %r4, [%r5];\n"
+                               "ld.shared.u32 %r6, [%r2];\n"
+                               "add.u32 %r3, %r4, %r6;\nadd.u32 %r5, %r1, 1024;\n"
+                               "add.u32 %r7, %r5, 2048;\n.loc 1 101 1\nREADS:\n"
+                               "ld.shared.u32 %r8, [%r5];\nadd.u32 %r5, %r5, 4;\n"
+                               "setp.lt.u32 %p1, %r5, %r7;\n@%p1 bra READS;\n"
+                               "mov.u32 %r5, 0;\n.loc 1 102 1\nDELAY:\nadd.u32 %r5, %r5, 1;\n"
+                               "setp.lt.u32 %p1, %r5, 3000;\n@%p1 bra DELAY;\n"
+                               "st.shared.u32 [%r2], %r0;\n" OUT,
+                               1, 256, text, sizeof text);
+    if (got != (RACE | UNINIT))
+        print_error("%s\n", text);
+    assert_int_equal(got, RACE | UNINIT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +237,7 @@ int main(void)
         cmocka_unit_test(atomics_of_earlier_blocks),
         cmocka_unit_test(many_reads_are_followed),
         cmocka_unit_test(a_thread_reads_its_cell_before_it_writes_it),
+        cmocka_unit_test(many_reads_hide_no_read),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -476,8 +476,20 @@ static void simplified_plans(void **state)
          "{\"launches\":[{\"kernel\":\"a\",\"when\":\"0\"}]}"},
         /* not a plan, or not whole */
         {"", ""},
+        {"{\"grid\": \"1+11", "{\"grid\": \"1+11"},
         {"{\"launches\": [{\"when\": \"1+1", "{\"launches\": [{\"when\": \"1+1"},
-        {"[\"1+1\", \"a\\\"1\"", "[\"2\", \"a\\\"1\""},
+        {"{\"grid\": [\"1+1\", \"a\\\"1\"", "{\"grid\": [\"2\", \"a\\\"1\""},
+        /* N is an integer; eps and s may be real */
+        {"{\"grid\": \"N\", \"args\": [\"min(N, 2)*3*3\", \"2*3\", \"eps*3*3\", \"1 && s\"]}",
+         "{\"grid\": \"N\", \"args\": [\"min(N, 2)*9\", \"6\", \"eps*3*3\", \"1 && s\"]}"},
+        /* texts that are no expressions */
+        {"{\"kernel\": \"my-kernel\", \"args\": [\"my-kernel\"], \"init\": \"--x\"}",
+         "{\"kernel\": \"my-kernel\", \"args\": [\"my-kernel\"], \"init\": \"--x\"}"},
+        {"{\"workspace\":{\"launches\":{}},\"dtype\":\"launches\",\"launches\":[{\"when\":\"0\"},{}"
+         "]}",
+         "{\"workspace\":{\"launches\":{}},\"dtype\":\"launches\",\"launches\":[{}]}"},
+        {"{\"launches\":[\"{\",{\"when\":\"0\"},{}]}",
+         "{\"launches\":[\"{\",{\"when\":\"0\"},{}]}"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct strbuf out = STRBUF_INIT(4096);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
+#include "playbook/generate/part.h"
 #include "playbook/playbook.h"
 #include "playbook_rig.h"
 
@@ -362,9 +363,43 @@ static void test_work_before_windows(void **state)
     }
 }
 
+/* A part loses its lines of comments, but none that ends a comment or joins two lines. */
+static void test_comments_of_a_part(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code, *want;
+    } cases[] = {
+        {"int x;\n  // old\nint y; // z\n", "int x;\nint y; // z\n"},
+        {"/* a\n// old */\n// b\nint y;\n", "/* a\n// old */\nint y;\n"},
+        {"/*/\n// old */\nint y;\n", "/*/\n// old */\nint y;\n"},
+        {"// x \\\nint y;\n// z\n", "// x \\\nint y;\n"},
+        {"// x \\\n// y\nint z;\n", "// x \\\n// y\nint z;\n"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        enum { N = 5 };
+        struct strbuf s[N];
+        struct part_code_vec codes = VEC_INIT;
+        for (int k = 0; k < N; k++)
+            strbuf_init(&s[k], 4096);
+        char *source = xasprintf(
+            "/* hone-plan {\"launches\": [{\"kernel\": \"k\", \"args\": []}]} */%s", cases[i].code);
+        char *want = xasprintf("namespace c0 {\n%s}\n", cases[i].want);
+        const struct part_texts texts = {&s[0], &s[1], &s[2], &s[3], &s[4], &codes};
+        assert_int_equal(part_add(source, "c0", "work", true, &texts), 1);
+        assert_string_equal(s[4].buf, want);
+        for (int k = 0; k < N; k++)
+            strbuf_release(&s[k]);
+        part_codes_release(&codes);
+        free(source);
+        free(want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_comments_of_a_part),
         cmocka_unit_test_setup_teardown(test_products_of_float32, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_convolutions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_convolutions_on_hopper, set_up, tear_down),

@@ -355,10 +355,11 @@ void san_block_start(struct block *b)
     undef_shared_reset(b, false);
     s->g_many = s->other_sync = s->products = s->any_exited = false;
     memset(&s->exited, 0, sizeof s->exited);
-    if (s->any_blank) {
-        memset(s->blank, 0, sizeof s->blank);
+    if (s->nblank) {
+        free(s->blank);
+        s->blank = NULL;
+        s->nblank = s->cap_blank = 0;
         memset(s->rmax, 0, s->ncells * sizeof *s->rmax);
-        s->any_blank = false;
     }
     while (s->nearly)
         s->rmax[s->early[--s->nearly].cell] = 0;
@@ -396,6 +397,7 @@ void san_block_destroy(struct block *b)
     free(s->pend[0]);
     free(s->pend[1]);
     free(s->objs);
+    free(s->blank);
     free(s->fly);
     free(s);
     b->san = NULL;

@@ -238,9 +238,29 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
     }
 }
 
-static struct blank_read *blank_slot(struct block_san *s, uint32_t cell, uint32_t thread)
+/* A block remembers this many reads of unwritten cells. Then the table has 12 MB. */
+enum { MAX_BLANK = 1 << 19 };
+
+/* Returns the slot of this read, or the free slot for it. The table must not be full. */
+static struct blank_read *blank_slot(const struct block_san *s, uint32_t cell, uint32_t thread)
 {
-    return &s->blank[gen_mix32(cell << 11 ^ thread) % ARRAY_LEN(s->blank)];
+    uint32_t h = gen_mix32(cell << 11 ^ thread);
+    for (;; h++) {
+        struct blank_read *r = &s->blank[h % s->cap_blank];
+        if (!r->thread || (r->thread == thread && r->cell == cell))
+            return r;
+    }
+}
+
+static void grow_blank(struct block_san *s)
+{
+    struct block_san old = *s;
+    s->cap_blank = s->cap_blank ? s->cap_blank * 2 : 256;
+    s->blank = xcalloc(s->cap_blank, sizeof *s->blank);
+    for (uint32_t i = 0; i < old.cap_blank; i++)
+        if (old.blank[i].thread)
+            *blank_slot(s, old.blank[i].cell, old.blank[i].thread) = old.blank[i];
+    free(old.blank);
 }
 
 /* Notes that a thread of b reads an unwritten cell. Usually we report only a race that may be the
@@ -254,8 +274,13 @@ static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, str
     if (b != w->block || !p)
         return;
     uint32_t thread = w->id * 32 + lane + 1;
-    *blank_slot(s, c, thread) = (struct blank_read){c, thread, p->line};
-    s->any_blank = true;
+    if (s->nblank * 2 >= s->cap_blank && s->nblank < MAX_BLANK)
+        grow_blank(s);
+    struct blank_read *r = blank_slot(s, c, thread);
+    if (!r->thread && s->nblank == MAX_BLANK)
+        return;
+    s->nblank += !r->thread;
+    *r = (struct blank_read){c, thread, p->line};
     s->rmax[c] = UINT32_MAX;
 }
 
@@ -264,7 +289,7 @@ static void check_blank(struct warp *w, uint32_t lane, struct block *b, uint32_t
     struct block_san *s = b->san;
     uint32_t thread = w->id * 32 + lane + 1;
     const struct blank_read *r = blank_slot(s, c, thread);
-    if (s->wclock[c] < s->base && r->thread == thread && r->cell == c)
+    if (s->wclock[c] < s->base && r->thread)
         unwritten_stands(w->launch->emu, r->line);
     s->rmax[c] = s->rmax[c] == UINT32_MAX ? s->top : s->rmax[c];
 }
@@ -326,7 +351,7 @@ static void check_write(struct warp *w, const struct insn *pc, uint32_t lane, st
         uint32_t at = MAX(c << s->shift, off), reader;
         if (s->nearly)
             check_early(w, pc, lane, b, c);
-        if (s->any_blank)
+        if (s->nblank)
             check_blank(w, lane, b, c);
         if (!after_write(w, s, c, lane, access | MEM_WRITE, insn)) {
             if (!same_value(w, pc, lane, b, off, n))

@@ -46,6 +46,11 @@ struct inflight {
     uint32_t next_free; /* 1 + the index of the next free slot, or 0 */
 };
 
+/* `thread` is 1 + the thread's number, or 0 in a free slot. `line` is the read's source line. */
+struct blank_read {
+    uint32_t cell, thread, line;
+};
+
 /* Bytes per counter of block_san.pend: the size of the smallest copy, so that copies to
  * neighbouring words do not share a counter. */
 #define PEND_BYTES 4u
@@ -85,12 +90,10 @@ struct block_san {
         const struct insn *pc;
         uint32_t lane, phase;
     } remote;
-    /* Reads by this block of unwritten cells: a hash table in which a new read replaces an old one.
-     * `thread` is 1 + the thread's number, or 0 in a free slot. */
-    struct blank_read {
-        uint32_t cell, thread, line;
-    } blank[1024];
-    bool any_blank;
+    /* Reads by this block of unwritten cells: a hash table with the last read of each cell by each
+     * thread. */
+    struct blank_read *blank;
+    uint32_t nblank, cap_blank;
     /* By byte of shared memory: 0, or for a copy of an undefined value, 1 + the index of its load
      * or shuffle in `origins`. */
     uint8_t *copies;

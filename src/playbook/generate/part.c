@@ -357,26 +357,52 @@ static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots,
     }
 }
 
+/* Returns whether a comment may be open at `end`, if one was at `p` according to `open`. Also takes
+ * a comment mark in a string or after // for one, so it may be true too often. */
+static bool comment_is_open(bool open, const char *p, const char *end)
+{
+    for (; p + 1 < end; p++) {
+        if (!open && p[0] == '/' && p[1] == '*') {
+            open = true;
+            p++; /* the star of this mark cannot close the comment */
+        } else if (p[0] == '*' && p[1] == '/') {
+            open = false;
+        }
+    }
+    return open;
+}
+
+static bool is_continued(const char *line, size_t n)
+{
+    while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
+        n--;
+    return n && line[n - 1] == '\\';
+}
+
 /* Puts #include lines into `includes`, other lines into `out`. Removes extern "C", because C names
  * clash even in different namespaces. Leaves out lines that are comments: a network has many parts,
- * and the comments are in the template. In a raw string such a line may be text. */
+ * and the comments are in the template. Such a line is kept where it may be more than that: in a
+ * raw string, in another comment, and at a backslash that joins it to a line. */
 static void add_code(const char *code, struct strbuf *includes, struct strbuf *out)
 {
-    bool raw = strstr(code, "R\"") != NULL;
+    bool raw = strstr(code, "R\"") != NULL, open = false, joined = false;
     for (const char *line = code; *line;) {
         static const char c_name[] = "extern \"C\" __global__";
         size_t n = strcspn(line, "\n");
         n += line[n] == '\n';
         char text[256];
+        bool continued = is_continued(line, n), keep = raw || open || joined || continued;
         if (n < sizeof text && str_starts(line, "#include")) {
             memcpy(text, line, n);
             text[n] = 0;
             if (!strstr(includes->buf, text))
                 strbuf_adds(includes, text);
-        } else if (raw || !str_starts(line + strspn(line, " "), "//")) {
+        } else if (keep || !str_starts(line + strspn(line, " "), "//")) {
             size_t skip = str_starts(line, c_name) ? strlen("extern \"C\" ") : 0;
             strbuf_add(out, line + skip, n - skip);
+            open = comment_is_open(open, line, line + n);
         }
+        joined = continued;
         line += n;
     }
 }
