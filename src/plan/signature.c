@@ -178,7 +178,8 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
         snprintf(pointer, sizeof pointer, "/launches/%zu/args", i);
         bool has_struct = false;
         for (uint32_t k = 0; k < sig->nparams; k++)
-            has_struct |= sig->params[k].kind == SIG_STRUCT && sig->params[k].size != 128;
+            has_struct |= sig->params[k].kind == SIG_STRUCT && sig->params[k].size != 128 &&
+                          sig->params[k].size != 2;
         problem_at(r, pointer, false, 0,
                    "launch %zu: kernel '%s' takes %u parameter%s, the plan gives %zu argument%s%s",
                    i, l->kernel, sig->nparams, sig->nparams == 1 ? "" : "s", l->args.n,

@@ -20,8 +20,9 @@ extern pthread_mutex_t mem_wide_lock;
 
 /* insn.o[4] of ld.nc. No store may change its data, so this load may move before stores. */
 #define LD_CONST OPND_NUMBER(1)
-/* insn.o[4] of a part of a merged access to shared memory (merge_shared.c). `bytes` is the size of
- * the merged access; `first` marks its first part. */
+/* insn.o[4] of an instruction whose access to shared memory is part of a merged one
+ * (merge_shared.c). `bytes` is the size of the merged access. `first` marks the part that comes
+ * first in the code. */
 #define MERGED(bytes, first) OPND_NUMBER((bytes) | ((first) ? 0x100u : 0))
 #define MERGED_BYTES(code) ((code)&0xff)
 #define MERGED_FIRST(code) ((code) >> 8 & 1)
