@@ -420,13 +420,13 @@ static int most_at_once(unsigned jobs)
     return most;
 }
 
-/* Templates that take NVRTC seconds. */
-static const char slow[] =
-    "template <int I, int J> struct deep { static constexpr int v = deep<I - 1, J>::v + 1; };\n"
-    "template <int J> struct deep<0, J> { static constexpr int v = J; };\n"
-    "template <int J> struct wide { static constexpr int v = deep<150, J>::v + wide<J - 1>::v; };\n"
+/* With these templates, wide<190>::v takes NVRTC seconds. */
+#define SLOW                                                                                     \
+    "template <int I, int J> struct deep { static constexpr int v = deep<I - 1, J>::v + 1; };\n" \
+    "template <int J> struct deep<0, J> { static constexpr int v = J; };\n"                      \
+    "template <int J> struct wide { static constexpr int v = deep<150, J>::v + "                 \
+    "wide<J - 1>::v; };\n"                                                                       \
     "template <> struct wide<0> { static constexpr int v = 0; };\n"
-    "extern \"C\" __global__ void k(int *p) { *p = wide<190>::v; }\n";
 
 /* The service kills the child of a job that the client gave up, and does not start the job again.
  */
@@ -434,6 +434,8 @@ static void a_cancelled_compile_ends(void **state)
 {
     (void)state;
     struct compiler *c = open_with((struct compiler_config){.no_cache = true, .jobs = 1});
+    static const char slow[] =
+        SLOW "extern \"C\" __global__ void k(int *p) { *p = wide<190>::v; }\n";
     struct compile_ticket *t;
     struct err err = ERR_INIT;
     pid_t service = 0, child = 0, again = 0;
@@ -451,6 +453,62 @@ static void a_cancelled_compile_ends(void **state)
         usleep(2000);
     }
     compiler_close(c);
+}
+
+/* Returns the processor time of a process, and that of its children that have ended, in ticks. */
+static void ticks_of(pid_t pid, unsigned long own[1], unsigned long children[1])
+{
+    char path[64];
+    unsigned long t[4] = {0};
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f,
+                            "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu "
+                            "%lu %lu",
+                            &t[0], &t[1], &t[2], &t[3]),
+                     4);
+    fclose(f);
+    own[0] = t[0] + t[1];
+    children[0] = t[2] + t[3];
+}
+
+/* A child that builds a header goes on when the client gives up its job. Until then the service
+ * sleeps. */
+static void the_service_sleeps_while_a_header_is_built(void **state)
+{
+    (void)state;
+    char *home = xasprintf("%s/slow", dir.path), *cute = xasprintf("%s/include/cute", home);
+    char *header = xasprintf("%s/tensor.hpp", cute);
+    static const char slow[] = SLOW "constexpr int slow = wide<50>::v;\n";
+    static const char src[] =
+        "#include <cute/tensor.hpp>\nextern \"C\" __global__ void k2(int *p) { *p = 1; }\n";
+    struct compile_request rq = {.source = src, .len = strlen(src), .name = "k.cu"};
+    struct err err = ERR_INIT;
+    struct compile_ticket *t;
+    pid_t service = 0, child = 0;
+    unsigned long own, children, own_after, children_after;
+    assert_int_equal(dir_make(cute, &err), 0);
+    assert_int_equal(file_write(header, slow, strlen(slow), &err), 0);
+    setenv("HONE_CUTLASS_HOME", home, 1);
+    struct compiler *c = open_with((struct compiler_config){.no_cache = true, .jobs = 1});
+    assert_int_equal(compile_start(c, &rq, &t, &err), 0);
+    assert_true(children_of(getpid(), &service) > 0);
+    for (int i = 0; i < 20000 && !children_of(service, &child); i++)
+        usleep(500);
+    ticks_of(service, &own, &children);
+    compile_cancel(t);
+    for (int i = 0; i < 60000 && children_of(service, &child); i++)
+        usleep(1000);
+    ticks_of(service, &own_after, &children_after);
+    compiler_close(c);
+    unsetenv("HONE_CUTLASS_HOME");
+    /* The build took long enough to tell. */
+    assert_true(children_after - children >= 20);
+    assert_in_range(own_after - own, 0, (children_after - children) / 4);
+    free(home);
+    free(cute);
+    free(header);
 }
 
 static void a_wave_compiles_side_by_side(void **state)
@@ -604,6 +662,7 @@ int main(void)
         cmocka_unit_test(damaged_entry),
         cmocka_unit_test(tickets),
         cmocka_unit_test(a_cancelled_compile_ends),
+        cmocka_unit_test(the_service_sleeps_while_a_header_is_built),
         cmocka_unit_test(a_wave_compiles_side_by_side),
         cmocka_unit_test(a_wave_stays_within_the_memory),
         cmocka_unit_test(unknown_compiler),
