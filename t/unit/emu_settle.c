@@ -193,41 +193,36 @@ static void many_reads_are_followed(void **state)
 /* Each thread reads the cell of another warp's thread, then its own. Much later it stores to its
  * own. No barrier orders the warps, so every cell is part of a race. But the race is not the reason
  * why a thread finds its own cell unwritten. */
-static void a_thread_reads_its_cell_before_it_writes_it(void **state)
+#define READ_CELLS                                                                  \
+    "add.u32 %r5, %r0, 32;\nand.b32 %r5, %r5, 255;\nmad.lo.u32 %r5, %r5, 4, %r1;\n" \
+    "ld.shared.u32 %r4, [%r5];\nld.shared.u32 %r6, [%r2];\nadd.u32 %r3, %r4, %r6;\n"
+#define STORE_LATER                                                                              \
+    ".loc 1 102 1\nmov.u32 %r5, 0;\nDELAY:\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 3000;\n" \
+    "@%p1 bra DELAY;\nst.shared.u32 [%r2], %r0;\n" OUT
+
+static void finds_race_and_unwritten(const char *ptx)
 {
-    (void)state;
     char text[4096];
-    uint32_t got = kinds_found("add.u32 %r5, %r0, 32;\nand.b32 %r5, %r5, 255;\n"
-                               "mad.lo.u32 %r5, %r5, 4, %r1;\nld.shared.u32 %r4, [%r5];\n"
-                               "ld.shared.u32 %r6, [%r2];\nadd.u32 %r3, %r4, %r6;\n"
-                               "mov.u32 %r5, 0;\nDELAY:\nadd.u32 %r5, %r5, 1;\n"
-                               "setp.lt.u32 %p1, %r5, 3000;\n@%p1 bra DELAY;\n"
-                               "st.shared.u32 [%r2], %r0;\n" OUT,
-                               1, 256, text, sizeof text);
+    uint32_t got = kinds_found(ptx, 1, 256, text, sizeof text);
     if (got != (RACE | UNINIT))
         print_error("%s\n", text);
     assert_int_equal(got, RACE | UNINIT);
 }
 
-/* As above, but each thread then reads 512 cells that no thread writes, and drops their values. */
+static void a_thread_reads_its_cell_before_it_writes_it(void **state)
+{
+    (void)state;
+    finds_race_and_unwritten(READ_CELLS STORE_LATER);
+}
+
+/* Each thread also reads 512 cells that no thread writes, and drops their values. */
 static void many_reads_hide_no_read(void **state)
 {
     (void)state;
-    char text[4096];
-    uint32_t got = kinds_found("add.u32 %r5, %r0, 32;\nand.b32 %r5, %r5, 255;\n"
-                               "mad.lo.u32 %r5, %r5, 4, %r1;\nld.shared.u32 %r4, [%r5];\n"
-                               "ld.shared.u32 %r6, [%r2];\n"
-                               "add.u32 %r3, %r4, %r6;\nadd.u32 %r5, %r1, 1024;\n"
-                               "add.u32 %r7, %r5, 2048;\n.loc 1 101 1\nREADS:\n"
-                               "ld.shared.u32 %r8, [%r5];\nadd.u32 %r5, %r5, 4;\n"
-                               "setp.lt.u32 %p1, %r5, %r7;\n@%p1 bra READS;\n"
-                               "mov.u32 %r5, 0;\n.loc 1 102 1\nDELAY:\nadd.u32 %r5, %r5, 1;\n"
-                               "setp.lt.u32 %p1, %r5, 3000;\n@%p1 bra DELAY;\n"
-                               "st.shared.u32 [%r2], %r0;\n" OUT,
-                               1, 256, text, sizeof text);
-    if (got != (RACE | UNINIT))
-        print_error("%s\n", text);
-    assert_int_equal(got, RACE | UNINIT);
+    finds_race_and_unwritten(READ_CELLS "add.u32 %r5, %r1, 1024;\nadd.u32 %r7, %r5, 2048;\n"
+                                        ".loc 1 101 1\nREADS:\nld.shared.u32 %r8, [%r5];\n"
+                                        "add.u32 %r5, %r5, 4;\nsetp.lt.u32 %p1, %r5, %r7;\n"
+                                        "@%p1 bra READS;\n" STORE_LATER);
 }
 
 int main(void)
