@@ -95,19 +95,26 @@ __global__ void __launch_bounds__(kThreads)
     float *cells = inputs + 2 * kGates * kRows * share;          // [share][kRows]
     float *biases = cells + share * kRows;                       // [kGates][share]
 
+    constexpr int kParts = kLstm ? 2 : 1; // the hidden state, then the cell state
+    Tensor mGates = make_tensor(make_gmem_ptr(gates), make_shape(T, B, Int<kGates>{}, H),
+                                make_stride(int64_t(B) * kGates * H, int64_t(kGates) * H, H, _1{}));
+    Tensor mWeight = make_tensor(make_gmem_ptr(weight), make_shape(Int<kGates>{}, H, H),
+                                 make_stride(int64_t(H) * H, int64_t(H), _1{}));
+    Tensor mStates = make_tensor(make_gmem_ptr(states), make_shape(T, B, Int<kParts>{}, H),
+                                 make_stride(int64_t(B) * kParts * H, int64_t(kParts) * H, H, _1{}));
+
     auto copy_inputs = [&](int t) {
         float *to = inputs + t % 2 * kGates * kRows * share;
         for (int i = warp; i < kGates * kRows; i += kThreads / 32) {
             int gate = i / kRows, row = i % kRows;
-            const float *from = gates + ((int64_t(t) * B + row0 + row) * kGates + gate) * H + first;
             for (int unit = lane; row < rows && unit < units; unit += 32)
-                start_copy<4>(to + i * share + unit, from + unit);
+                start_copy<4>(to + i * share + unit, &mGates(t, row0 + row, gate, first + unit));
         }
     };
     copy_inputs(0);
     for (int i = thread; kHeld && i < share * kGates * width; i += kThreads) {
         int k = i % width, gate = i / width % kGates, unit = i / width / kGates;
-        held[i] = unit < units && k < H ? weight[(int64_t(gate) * H + first + unit) * H + k] : 0.f;
+        held[i] = unit < units && k < H ? mWeight(gate, first + unit, k) : 0.f;
     }
     for (int j = thread; j < 2 * kRows * width; j += kThreads) {
         int k = j % width, row = j / width;
@@ -151,10 +158,9 @@ __global__ void __launch_bounds__(kThreads)
                     *reinterpret_cast<float4 *>(w) = *reinterpret_cast<const float4 *>(
                         held + (u * kGates + g) * width + column(0));
                 } else {
-                    const float *from = weight + (int64_t(g) * H + min(first + u, H - 1)) * H;
                     CUTE_UNROLL
                     for (int j = 0; j < 4; j++)
-                        w[j] = column(j) < H ? from[column(j)] : 0.f;
+                        w[j] = column(j) < H ? mWeight(g, min(first + u, H - 1), column(j)) : 0.f;
                 }
                 CUTE_UNROLL
                 for (int r = 0; r < kRows; r++)
@@ -184,14 +190,14 @@ __global__ void __launch_bounds__(kThreads)
             float made = 0;
             if (lane < kElements && unit < units && row < rows) {
                 auto input = [&](int g) { return in[(g * kRows + row) * share + unit]; };
-                float *out = states + (int64_t(t) * B + row0 + row) * (kLstm ? 2 : 1) * H + first + unit;
+                auto put = [&](int part, float v) { mStates(t, row0 + row, part, first + unit) = v; };
                 if constexpr (kLstm) {
                     float *cell = cells + unit * kRows + row;
                     float kept = sigmoid(input(1) + z[1]) * *cell;
                     float c = kept + sigmoid(input(0) + z[0]) * tanhf(input(2) + z[2]);
                     made = sigmoid(input(3) + z[3]) * tanhf(c);
                     *cell = c;
-                    out[H] = c;
+                    put(1, c);
                 } else if constexpr (kGru) {
                     auto inner = [&](int g) { return z[g] + biases[g * share + unit]; };
                     float n = tanhf(input(2) + sigmoid(input(0) + inner(0)) * inner(2));
@@ -200,7 +206,7 @@ __global__ void __launch_bounds__(kThreads)
                     made = input(0) + z[0];
                     made = kRelu ? (made < 0 ? 0.f : made) : tanhf(made);
                 }
-                out[0] = made;
+                put(0, made);
             }
             CUTE_UNROLL
             for (int i = 0; i < kElements * kCluster; i += 32) {
