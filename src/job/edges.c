@@ -36,9 +36,19 @@ static void move_largest(char *row, uint64_t n, uint64_t step, enum dtype t)
     memcpy(row + (n - 1) * step, tmp, size);
 }
 
+/* Does so in the rows along a dimension of n places that are `inner` elements apart. */
+static void move_in_rows(char *data, uint64_t elems, uint64_t n, uint64_t inner, enum dtype t)
+{
+    uint64_t size = dtype_bytes(t), row = 0;
+    for (uint64_t from = 0; from < elems; from += n * inner)
+        for (uint64_t i = from; i < from + inner; i++, row++)
+            if (elems / n <= ALL_ROWS || gen_mix32((uint32_t)row) % ONE_IN == 0)
+                move_largest(data + i * size, n, inner * size, t);
+}
+
 void edges_apply(const struct job_buffer *b, void *data)
 {
-    uint64_t size = dtype_bytes(b->dtype), inner = 1, elems = 1;
+    uint64_t inner = 1, elems = 1;
     for (uint32_t d = 0; d < b->rank; d++)
         elems *= (uint64_t)b->dims[d];
     if (elems != b->elems || !elems)
@@ -49,11 +59,6 @@ void edges_apply(const struct job_buffer *b, void *data)
         uint64_t n = (uint64_t)b->dims[d];
         if (!(b->edge_dims >> d & 1) || n < 2)
             continue;
-        for (uint64_t k = 0; k < elems / n; k++) {
-            if (elems / n > ALL_ROWS && gen_mix32((uint32_t)k) % ONE_IN != 0)
-                continue;
-            move_largest((char *)data + (k / inner * inner * n + k % inner) * size, n, inner * size,
-                         b->dtype);
-        }
+        move_in_rows(data, elems, n, inner, b->dtype);
     }
 }
