@@ -10,7 +10,7 @@
 #include "playbook/match/match.h"
 #include "playbook/match/operand.h"
 
-/* What the kernel reads besides gates and weight. */
+/* The operands of the kernel besides gates and weight. */
 struct extra {
     struct match *x;
     struct strbuf params, args;
