@@ -129,6 +129,27 @@ static bool wrong_when_fresh(const struct call_ctx *x)
     return next->repeat_equal;
 }
 
+/* True if a call in a fresh module was wrong, in any case. Such a candidate has a plain mistake. By
+ * the same mistake, its output may not follow a changed input element, which proves no cheat then:
+ * in a tensor of one element, a wrong answer can be right by chance. */
+static bool has_plain_mistake(const struct check_input *in)
+{
+    const uint32_t not_fresh = JOB_CALL_KEEP_STATE | JOB_CALL_TIMED;
+    for (uint32_t c = 0; c < MIN(in->result->ncases, in->job->ncases); c++) {
+        struct call_ctx x = {
+            .in = in, .c = c, .jc = &in->job->cases[c], .rc = &in->result->cases[c]};
+        for (x.k = 0; x.k < x.rc->ncalls; x.k++) {
+            x.r = &x.rc->calls[x.k];
+            if (x.r->program != in->program || x.r->flags & not_fresh || x.r->status != RESULT_OK)
+                continue;
+            for (uint32_t i = 0; i < x.r->ncompares; i++)
+                if (what_is_wrong(&x, &x.r->compares[i]))
+                    return true;
+        }
+    }
+    return false;
+}
+
 static enum verdict_kind kind_of_finding(enum finding_kind k)
 {
     switch (k) {
@@ -184,7 +205,8 @@ static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detec
     }
     bool first = !x->first_ok || str_eq(detector, "budget") || wrong_when_fresh(x);
     bool perturbed = x->k < x->jc->ncalls && x->jc->calls[x->k].perturb_buffer >= 0;
-    if (perturbed && !cmp->stale) /* the output changed with the input, but is wrong */
+    if (perturbed && (!cmp->stale /* the output changed with the input, but is wrong */ ||
+                      has_plain_mistake(in)))
         first = true;
     if (!first && (x->r->flags & JOB_CALL_TIMED))
         check_blame(v, in, V_CHEAT, "time", "timed-sample",

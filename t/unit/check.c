@@ -254,6 +254,20 @@ static void answers_that_follow_badly(void **state)
     expect(&f, V_MISMATCH, "compare");
 }
 
+/* The first call is right by chance, for example because the ignored element is 0. */
+static void answers_that_ignore_an_input_by_mistake(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    for (int k = 1; k <= 3; k++) { /* wrong in a fresh module too (2), and stale (3) */
+        f.cmp[k].bad = 1;
+        f.cmp[k].max_ratio = 2;
+    }
+    f.cmp[3].stale = 1;
+    expect(&f, V_MISMATCH, "compare");
+}
+
 static void damage(void **state)
 {
     (void)state;
@@ -691,6 +705,7 @@ int main(void)
         cmocka_unit_test(answers_that_depend_on_the_call),
         cmocka_unit_test(answers_that_depend_on_the_data),
         cmocka_unit_test(answers_that_follow_badly),
+        cmocka_unit_test(answers_that_ignore_an_input_by_mistake),
         cmocka_unit_test(damage),
         cmocka_unit_test(findings_and_statuses),
         cmocka_unit_test(a_race_leads_over_its_wrong_result),
