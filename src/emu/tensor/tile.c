@@ -6,15 +6,15 @@
 #include <string.h>
 
 /*
- * On x86-64 the compiler makes two clones of these loops, one with AVX2 and one without. The
- * program chooses a clone when it starts. On aarch64 the compiler's baseline (NEON with FMA) is
- * good enough. Builds with ASan or TSan have no clones, because the code that chooses would run
- * before their runtime has started. Builds with clang have no clones either. Without clones there
- * is no FMA on x86-64.
+ * On x86-64 the compiler makes two clones of these loops: one for processors with AVX2 and FMA
+ * (x86-64-v3), one for all others. The program chooses a clone when it starts. On aarch64 the
+ * compiler's baseline (NEON with FMA) is good enough. Builds with ASan or TSan have no clones,
+ * because the code that chooses would run before their runtime has started. Builds with clang or a
+ * GCC before 12 have none either. Without clones there is no FMA on x86-64.
  */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
-    defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("arch=haswell", "default")))
+    !defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 12
+#define CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define CLONES
 #endif
