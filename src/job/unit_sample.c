@@ -25,9 +25,10 @@ static void shuffle(uint32_t *v, uint32_t n, uint64_t *seed)
     }
 }
 
-/* The n columns are divided into nblocks blocks, and the list of blocks into `parts` parts. The
- * sample of a row has one run of `run` neighbouring columns in each part. In each part, the run of
- * the k-th row of the sample lies in block number order[k % norder] of that part. */
+/* The n columns are divided into nblocks blocks, and the blocks into `parts` parts of neighbouring
+ * blocks. The sample takes `run` neighbouring columns of each row in each part. They all lie in one
+ * block. `order` lists the blocks of a part, so that the sample's rows take turns: its k-th row
+ * uses block order[k % norder]. */
 struct columns {
     uint64_t n, run;
     uint32_t nblocks, parts;

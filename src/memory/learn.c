@@ -9,8 +9,8 @@
 #include "playbook/playbook.h"
 #include "task/snapshot.h"
 
-/* Finds the label of a point in the move. Returns its playbook and sets *p; NULL if there is no
- * label. */
+/* A move may contain a label such as "[softmax 2.0.1]". Returns the label's playbook and sets *p to
+ * the label's point. Returns NULL if there is no label. */
 static const struct playbook *book_of(const struct playbook_shelf *shelf, const char *move,
                                       struct pb_point *p)
 {
@@ -47,10 +47,9 @@ static double best_time(const struct memory_outcome *o, size_t n)
     return best;
 }
 
-/* Fills kind, playbook, text and gain. `best` is the best time of the run. Returns false if no
- * lesson can be made of the outcome. That is so for a candidate without a point, and for a move
- * that is too long. It is also so if the lesson would break the rules of lesson_bad_field(). The
- * move "playbook softmax, starting point" is an example. */
+/* Fills kind, playbook, text and gain. `best` is the best time of the run. Returns false if there
+ * is no lesson: the candidate has no point, or the move is too long, or the lesson breaks a rule of
+ * lesson_bad_field(). */
 static bool make_lesson(const struct memory_outcome *o, const struct playbook_shelf *shelf,
                         double best, struct strbuf *text, struct lesson_rec *l)
 {

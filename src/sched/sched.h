@@ -65,8 +65,8 @@ int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, str
  * Appends nothing if this is not known. */
 void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
 
-/* Lets child processes share workers. For "slurm" and "slurm:...", opens a spool that sched_open()
- * in every child process uses. For any other `on`, *out becomes NULL. */
+/* Lets child processes share workers. For "slurm" and "slurm:...", opens a spool. Later, each child
+ * process calls sched_open(), which uses this spool. For any other `on`, *out becomes NULL. */
 int sched_share(struct sched **out, const char *on, bool emu, struct err *err);
 /* Starts and watches the workers of this spool. Call it a few times a second. Returns -1 if no
  * worker can be started. */

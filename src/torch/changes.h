@@ -11,7 +11,8 @@
 
 #include "torch/parse.h"
 
-/* Returns -1 if another part of the expression may see a change; err then names the column. */
+/* Returns -1 if another part of the expression may see a change. Then err says at which character
+ * of the expression the change is. */
 int changes_check(const struct tree *root, struct arena *mem, struct err *err);
 
 /* Whether t names a module: "torch", "F", "math" and so on, perhaps followed by ".nn",

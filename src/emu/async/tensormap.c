@@ -231,8 +231,8 @@ static bool in_dim(const struct tensormap *t, unsigned i, int64_t c)
 
 /* Walks one row of the box and splits it at the tensor's edges. The row has `n` elements. Their
  * coordinates in dimension 0 are c, c + es, c + 2*es and so on. `off` is the row's offset in the
- * box. If the row's other coordinates are inside the tensor, outer_inside is true, and `base` is
- * the global address of coordinate 0. */
+ * box. outer_inside says whether the coordinates in all other dimensions are inside the tensor.
+ * Then `base` is the global address of the row's element with coordinate 0 in dimension 0. */
 static int walk_row(const struct tensormap *t, uint32_t off, int64_t c, uint32_t n, uint32_t es,
                     bool outer_inside, uint64_t base, tmap_run_fn fn, void *ctx)
 {

@@ -7,8 +7,8 @@
  *
  * Between the view and its base there are only reshapes and permutations. If struct view_end allows
  * it, there may also be casts between floats. Each axis of the view is a range of neighbouring axes
- * of the base. If the elements are in the order of the base, a reshape may also split axes: the
- * base then counts as if it had the reshape's shape.
+ * of the base. A reshape may also split axes, if no permutation came before it. Then the reshaped
+ * value counts as the base.
  */
 #ifndef PLAYBOOK_MATCH_VIEW_H
 #define PLAYBOOK_MATCH_VIEW_H
@@ -18,8 +18,8 @@
 struct view {
     const struct value *base;
     uint32_t rank;
-    /* Axis i of the view is axes first[i] to end[i] - 1 of the base. The base's axes are counted
-     * without those of size 1, and the range of an axis of size 1 is empty. */
+    /* Axis i of the view is axes first[i] to end[i] - 1 of the base, where axes of size 1 do not
+     * count. If axis i of the view has size 1, first[i] equals end[i]. */
     uint32_t first[GRAPH_MAX_RANK], end[GRAPH_MAX_RANK];
 };
 
@@ -34,8 +34,8 @@ struct view_end {
  * that are not neighbours in the base. */
 bool read_view(struct dim_pool *dims, const struct value *v, const struct view_end *end,
                struct view *out);
-/* Do these n axes, in this order, put the view's elements in the order of the base? `axes` must be
- * all axes of the view in any order. */
+/* Somebody walks over the view in nested loops: axes[0] is the outer loop, axes[n - 1] the inner
+ * one. Are the elements met in the order of the base? `axes` must name all axes of the view. */
 bool view_in_order(const struct view *v, const uint32_t *axes, uint32_t n);
 /* Are all elements of the view in the order of the base? */
 bool view_is_array(const struct view *v);
