@@ -438,6 +438,7 @@ static void test_replayed(void **state)
 
 int main(void)
 {
+    setenv("HONE_LOG", "error", 0); /* the tests provoke warnings */
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_confirmed),   cmocka_unit_test(test_nothing_to_confirm),

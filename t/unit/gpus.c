@@ -162,6 +162,7 @@ static void set_users(const char *text)
 
 static void begin_to_listen(int *was)
 {
+    setenv("HONE_LOG", "warn", 1);
     char *path = xasprintf("%s/said", dir.path);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     *was = dup(2);
@@ -181,6 +182,7 @@ static bool has_said(const char *words)
 
 static void end_to_listen(int was)
 {
+    setenv("HONE_LOG", "error", 1);
     dup2(was, 2);
     close(was);
 }
@@ -405,6 +407,7 @@ static void when_slurm_takes_no_job_the_run_says_so(void **state)
 
 int main(void)
 {
+    setenv("HONE_LOG", "error", 1); /* the tests provoke warnings */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_of_gpus_are_checked),
         cmocka_unit_test(every_bundle_of_four_gpus_gets_a_verdict),

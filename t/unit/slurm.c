@@ -344,6 +344,7 @@ static void keys_are_checked(void **state)
 
 int main(void)
 {
+    setenv("HONE_LOG", "error", 0); /* the tests provoke warnings */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_checked),
         cmocka_unit_test(what_sbatch_gets),
