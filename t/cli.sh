@@ -129,6 +129,13 @@ out_has "the message about the setting names its line" "broken.cu:4: 'kA' is not
 runs 2 "--against with a file that does not exist is a usage error" \
     "$HONE" eval vector_add "$k" --device emu --against none.cu
 err_has "the message names the file of --against" "--against: there is no file 'none.cu'"
+runs 2 "nine files of --against are a usage error" \
+    "$HONE" eval vector_add "$k" --device emu $(yes -- "--against $k" | head -9)
+err_has "the message says how many files of --against there may be" "at most 7 files, not 9"
+cp "$k" "$T/torch.compile"
+runs 2 "a file of --against with the name of a baseline of PyTorch is a usage error" \
+    sh -c 'cd "$1" && exec "$2" eval vector_add "$3" --device emu --against torch.compile' sh "$T" "$HONE" "$PWD/$k"
+err_has "the message says to rename the file" "rename the file"
 mkdir vector_add && : >vector_add/task.json
 runs 0 "a name that is both a task and a folder means the task" "$HONE" playbook kernel elementwise vector_add
 err_has "a message says how to name the folder instead" "write ./vector_add for the folder"

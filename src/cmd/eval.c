@@ -8,9 +8,14 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/eval_command.h"
+#include "job/job.h"
 #include "job/torch_variants.h"
 #include "report/verdict_text.h"
 #include "sys/file.h"
+
+/* A job has at most JOB_MAX_PROGRAMS kernels and baselines. Nine may not come from --against: the
+ * candidate, the simple kernel, cuBLASLt and the variants of PyTorch. */
+enum { MAX_AGAINST = JOB_MAX_PROGRAMS - 3 - TORCH_VARIANTS };
 
 static void print(const struct verdict *v, const char *source, const void *ctx)
 {
@@ -97,9 +102,17 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc != 2)
         return cmd_usage(&spec, "give a TASK and a KERNEL.cu");
-    for (size_t i = 0; i < against.n; i++)
+    if (against.n > MAX_AGAINST)
+        return cmd_usage(&spec, "--against: give at most %d files, not %zu", MAX_AGAINST,
+                         against.n);
+    for (size_t i = 0; i < against.n; i++) {
         if (!file_exists(against.items[i]))
             return cmd_usage(&spec, "--against: there is no file '%s'", against.items[i]);
+        if (torch_variant_find(against.items[i]))
+            return cmd_usage(&spec,
+                             "--against: verdicts call a baseline of PyTorch '%s'; rename the file",
+                             against.items[i]);
+    }
     if (against.n && (smoke || no_time))
         return cmd_usage(&spec, "--against times a kernel, and --%s times nothing",
                          smoke ? "smoke" : "skip-time");

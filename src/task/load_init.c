@@ -293,7 +293,9 @@ static void default_tolerance(struct task_tensor *t)
     t->rtol = MAX(t->rtol, dtype_is_float(t->dtype) ? 1e-5 : 0);
     t->rtol = MIN(t->rtol, 0.25);
     t->atol = dtype_is_float(t->dtype) ? 1e-6 : 0;
-    t->why = "default: a few units in the last place of the output's type";
+    t->why = dtype_is_float(t->dtype)
+                 ? "default: 1e-5, or a few units in the last place of a shorter float type"
+                 : "default: an integer output is exact";
 }
 
 void load_tolerance(struct loader *l)
