@@ -134,7 +134,7 @@ runs 1 "hone task new does not overwrite a task" "$HONE" task new my_op
 err_has "the message says that the task exists" "exists; not overwritten"
 runs 2 "hone task new with a path for a name is a usage error" "$HONE" task new ../evil
 
-# Each broken task of t/cases/badtasks/changes.tsv is refused with its own reason and place.
+# Each broken task of t/cases/badtasks/broken.tsv is refused with its own reason and place.
 mkdir "$T/badtasks"
 ok "the broken tasks are written" "$ROOT/t/cases/badtasks/expand" "$T/badtasks"
 n=0 wrong=0
@@ -153,7 +153,7 @@ for d in "$T"/badtasks/*; do
     fi
 done
 is "each of $n broken tasks is refused with its reason and place" "$wrong" 0
-is "each row of changes.tsv gives one broken task" "$n" "$(grep -vc '^#' "$ROOT/t/cases/badtasks/changes.tsv")"
+is "each row of broken.tsv gives one broken task" "$n" "$(grep -vc '^#' "$ROOT/t/cases/badtasks/broken.tsv")"
 is "there are at least 150 broken tasks" "$((n >= 150))" 1
 is "no two broken tasks have the same reason" "$(cat "$T"/badtasks/*/want | cut -d' ' -f2- | sort | uniq -d)" ""
 

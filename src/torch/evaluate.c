@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "torch/changes.h"
 #include "torch/functions.h"
+#include "torch/in_place.h"
 #include "torch/numbers.h"
 
 /* ---- names and literals ---------------------------------------------------------------------- */

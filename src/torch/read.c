@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "torch/changes.h"
 #include "torch/evaluate.h"
+#include "torch/in_place.h"
 
 /* Evaluates a text to an object. On failure returns false, with err set. */
 static bool read_object(struct graph *g, const char *text, const struct torch_names *names,
@@ -17,7 +17,7 @@ static bool read_object(struct graph *g, const char *text, const struct torch_na
 {
     struct tree *t = torch_parse(mem, text, err);
     *x = (struct expression){.b = {.g = g, .mem = mem}, .names = names};
-    if (!t || changes_check(t, mem, err) < 0)
+    if (!t || in_place_check(t, mem, err) < 0)
         return false;
     if (expression_object(x, t, out))
         return true;

@@ -6,7 +6,7 @@
  *     if (torch_read(&g, "F.silu(x[:, :D]) * x[:, D:]", &t, err) < 0) ...
  *     graph_release(&g);
  *
- * The text goes through parse.h, changes.h (changes in place), evaluate.h (names, operators,
+ * The text goes through parse.h, in_place.h (changes in place), evaluate.h (names, operators,
  * subscripts) and functions.h. An expression without an exact meaning as a graph is refused with
  * the column and the reason.
  *

@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "sys/hash.h"
 #include "sys/json.h"
-#include "view/parts.h"
+#include "view/queries.h"
 
 enum { MAX_TRIES = 200, MAX_REPLY = 4 << 20 };
 

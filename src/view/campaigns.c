@@ -3,7 +3,7 @@
 #include "base/util.h"
 #include "campaign/table.h"
 #include "sys/json.h"
-#include "view/parts.h"
+#include "view/queries.h"
 
 /* The table of a campaign has at most this many rows, because we read a run and a verdict for each
  * row. */

@@ -7,7 +7,7 @@
 #include "report/verdict_text.h"
 #include "store/sql.h"
 #include "sys/json.h"
-#include "view/parts.h"
+#include "view/queries.h"
 
 enum { MAX_WORKLOADS = 1000, MAX_FINDINGS = 200, MAX_COUNTERS = 3000, MAX_NOTE = 2000 };
 

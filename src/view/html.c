@@ -11,7 +11,7 @@
 #include "sys/asset.h"
 #include "sys/hash.h"
 #include "view/pack.h"
-#include "view/parts.h"
+#include "view/queries.h"
 #include "view/view.h"
 
 static const char *name_of(const struct html_options *o)

@@ -5,7 +5,7 @@
  * The file holds the pages of `hone serve` and the data that these pages would request from the
  * server. It has one script and one style. The file's Content-Security-Policy allows exactly these
  * two, by their hashes, and forbids every request. Absolute paths of the machine are shortened
- * (view_without_paths() in parts.h).
+ * (view_without_paths() in queries.h).
  */
 #ifndef VIEW_HTML_H
 #define VIEW_HTML_H

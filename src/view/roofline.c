@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "measure/gpu.h"
 #include "task/snapshot.h"
-#include "view/parts.h"
+#include "view/queries.h"
 
 struct physics {
     double flops, bytes; /* geometric means over the timed shapes */

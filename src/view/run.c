@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "job/torch_variants.h"
 #include "sys/json.h"
-#include "view/parts.h"
+#include "view/queries.h"
 
 enum { MAX_IDEAS = 300, MAX_EVENTS = 200, MAX_CALLS = 2000, MAX_WORDS = 400 };
 

@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "base/util.h"
 #include "sys/json.h"
-#include "view/parts.h"
+#include "view/queries.h"
 
 int view_verdict(struct store *s, int64_t run, int64_t index, struct verdict *out)
 {

@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "sys/json.h"
 #include "sys/short_paths.h"
-#include "view/parts.h"
+#include "view/queries.h"
 
 /* Returns how many bytes a character takes in JSON. It has `n` bytes in UTF-8; `c` is the first. */
 static size_t escaped(unsigned char c, size_t n)

@@ -14,7 +14,7 @@
 #include "base/util.h"
 #include "sys/file.h"
 #include "sys/json.h"
-#include "view/parts.h"
+#include "view/queries.h"
 #include "view/view.h"
 
 enum {

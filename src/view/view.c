@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "view/parts.h"
+#include "view/queries.h"
 
 /* The parameters of each kind of query, in their order. */
 static const struct {

@@ -10,7 +10,7 @@
 #include "serve/request.h"
 #include "sys/asset.h"
 #include "sys/short_paths.h"
-#include "view/parts.h"
+#include "view/queries.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -10,7 +10,7 @@
 
 #include "base/strbuf.h"
 #include "base/util.h"
-#include "torch/changes.h"
+#include "torch/in_place.h"
 #include "torch/parse.h"
 
 /* Every operation in brackets: (+ a (* b c)). */
@@ -181,7 +181,7 @@ static void test_changes(void **state)
         struct err err = ERR_INIT;
         struct tree *t = torch_parse(&mem, cases[i].text, &err);
         assert_non_null(t);
-        if ((changes_check(t, &mem, &err) == 0) != cases[i].fine)
+        if ((in_place_check(t, &mem, &err) == 0) != cases[i].fine)
             fail_msg("'%s' %s", cases[i].text, cases[i].fine ? err.msg : "passes");
         arena_release(&mem);
     }

@@ -17,7 +17,7 @@
 #include "sys/short_paths.h"
 #include "view/html.h"
 #include "view/pack.h"
-#include "view/parts.h"
+#include "view/queries.h"
 #include "view/view.h"
 
 static struct temp_dir tmp;

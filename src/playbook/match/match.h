@@ -68,7 +68,7 @@ const struct pb_op *match_attention(struct match *x);
  * arguments for these; and relu. */
 const struct pb_op *match_recurrent(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the halves of each row of an input. */
-const struct pb_op *match_halves(struct match *x);
+const struct pb_op *match_row_halves(struct match *x);
 
 /* Finds an op with the task's expression among its `torch` forms; NULL if there is none. Sets *seen
  * to a new reference: the task with tensors and scalars in the order of the op's roles. */

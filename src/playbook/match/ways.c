@@ -8,7 +8,7 @@ static const struct match_way ways[] = {
     {"torch axis", match_axis},           {"torch gemm", match_product},
     {"torch matvec", match_matvec},       {"torch conv", match_conv},
     {"torch permute", match_permute},     {"torch chain", match_chain},
-    {"torch halves", match_halves},       {"torch dense conv", match_dense_conv},
+    {"torch halves", match_row_halves},   {"torch dense conv", match_dense_conv},
     {"torch pool", match_pool},           {"torch nested", match_nested},
     {"torch attention", match_attention}, {"torch recurrent", match_recurrent},
 };

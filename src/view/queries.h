@@ -1,11 +1,11 @@
 /*
- * parts.h - the functions that answer the queries of view.h, and the helpers that they share.
+ * queries.h - the functions that answer the queries of view.h, and the helpers that they share.
  *
  * They read without a transaction, so an answer may mix two states of the store. The browser draws
  * the page again when the store changes. Returned JSON values are new references.
  */
-#ifndef VIEW_PARTS_H
-#define VIEW_PARTS_H
+#ifndef VIEW_QUERIES_H
+#define VIEW_QUERIES_H
 
 #include <jansson.h>
 

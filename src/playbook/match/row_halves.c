@@ -1,5 +1,5 @@
-/* halves.c - matches an elementwise expression that combines the first and the second half of each
- * row. The task must have only one input. */
+/* row_halves.c - matches an elementwise expression that combines the first and the second half of
+ * each row. The task must have only one input. */
 #include "base/util.h"
 #include "playbook/match/match.h"
 
@@ -37,7 +37,7 @@ static bool has_half(const struct match *x)
     return false;
 }
 
-const struct pb_op *match_halves(struct match *x)
+const struct pb_op *match_row_halves(struct match *x)
 {
     struct leaves leaves = {leaf, x};
     struct strbuf expr = STRBUF_INIT(MAX_EXPRESSION);

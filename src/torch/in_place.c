@@ -1,8 +1,8 @@
 /*
- * changes.c - finds the calls of an expression that change a tensor in place. Refuses such a call
+ * in_place.c - finds the calls of an expression that change a tensor in place. Refuses such a call
  * if another part of the expression may see the change.
  */
-#include "torch/changes.h"
+#include "torch/in_place.h"
 
 #include <string.h>
 
@@ -96,7 +96,7 @@ static unsigned readers(const struct walk *w, const struct tree *of)
     return n;
 }
 
-int changes_check(const struct tree *root, struct arena *mem, struct err *err)
+int in_place_check(const struct tree *root, struct arena *mem, struct err *err)
 {
     struct walk w = {.err = err};
     w.order = arena_alloc(mem, TREE_MAX_NODES * sizeof(struct tree *));
