@@ -92,18 +92,25 @@ static int start(struct local_starter *l, struct slot *s, struct err *err)
     return 0;
 }
 
+/* Returns the process id in the worker's name HOST-PID-RANDOM; 0 if there is none. */
+static pid_t pid_of(const char *worker)
+{
+    const char *last = strrchr(worker, '-'), *at = last;
+    while (at && at > worker && at[-1] != '-')
+        at--;
+    return at ? (pid_t)strtol(at, NULL, 10) : 0;
+}
+
 /* Call it after the worker has ended. Nobody runs its bundle any more, so we need not wait for the
  * lease (spool/lease.h) to run out. */
 static void put_back(struct local_starter *l, const struct slot *s)
 {
     struct spool_names names = VEC_INIT;
-    char pid[32];
-    snprintf(pid, sizeof pid, "-%d-", (int)s->child.pid);
     l->fs->ops->list(l->fs, "claimed", &names);
     vec_each (char *, p, &names) {
         struct spool_name n;
         char from[SPOOL_NAME_MAX], to[SPOOL_NAME_MAX];
-        if (!spool_name_claimed(&n, *p) || !strstr(n.worker, pid))
+        if (!spool_name_claimed(&n, *p) || pid_of(n.worker) != s->child.pid)
             continue;
         spool_claimed_path(&n, from);
         n.taken++;
@@ -117,13 +124,12 @@ static void put_back(struct local_starter *l, const struct slot *s)
 static uint64_t forget_worker(struct local_starter *l, const struct slot *s)
 {
     struct spool_names names = VEC_INIT;
-    char pid[32], path[SPOOL_NAME_MAX];
+    char path[SPOOL_NAME_MAX];
     uint64_t done = 0;
-    snprintf(pid, sizeof pid, "-%d-", (int)s->child.pid);
     l->fs->ops->list(l->fs, "workers", &names);
     vec_each (char *, p, &names) {
         struct spool_beat b;
-        if (!strstr(*p, pid))
+        if (pid_of(*p) != s->child.pid)
             continue;
         if (spool_beat_read(l->fs, *p, &b) == 0)
             done += b.done;
@@ -132,15 +138,6 @@ static uint64_t forget_worker(struct local_starter *l, const struct slot *s)
     }
     spool_names_release(&names);
     return done;
-}
-
-/* Returns the process id in the worker's name HOST-PID-RANDOM; 0 if there is none. */
-static pid_t pid_of(const char *worker)
-{
-    const char *last = strrchr(worker, '-'), *at = last;
-    while (at && at > worker && at[-1] != '-')
-        at--;
-    return at ? (pid_t)strtol(at, NULL, 10) : 0;
 }
 
 static void look_at_end(struct local_starter *l, struct slot *s)
