@@ -298,8 +298,9 @@ static char *results_path(const struct oracle_trial *x, const char *so, enum ora
     if (mode != ORACLE_IN_ORDER || x->noise_seed || !t->graph_json ||
         oracle_operations(x->shape) < LONG_OPS)
         return NULL;
-    strbuf_addf(&sb, "%s-%llu", so, (unsigned long long)x->seed);
-    for (size_t i = 0; i < t->axes.n; i++)
+    strbuf_addf(&sb, "%s-%llu-%llu", so, (unsigned long long)x->seed,
+                (unsigned long long)x->shape->turn);
+    for (size_t i = 0; i < t->names.n; i++)
         strbuf_addf(&sb, "-%lld", (long long)x->shape->axes[i]);
     return strbuf_detach(&sb, NULL);
 }
