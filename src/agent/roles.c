@@ -66,7 +66,7 @@ static bool has_wgmma(const struct agent *a)
 
 static bool has_tma(const struct agent *a)
 {
-    return has_wgmma(a) || str_starts(a->cfg->arch, "sm_10") || str_starts(a->cfg->arch, "sm_12");
+    return str_starts(a->cfg->arch, "sm_") && atoi(a->cfg->arch + 3) >= 90;
 }
 
 /* Whether tensor cores can help tasks of this class. */

@@ -83,6 +83,7 @@ static void test_taught_where_useful(void **state)
                  {"vector_add", "sm_90a", false, false, false},
                  {"matmul_f16", "sm_100a", true, true, false},
                  {"transpose", "sm_120a", false, true, false},
+                 {"transpose", "sm_110a", false, true, false},
                  {"reduce_max_dim1", "sm_80", false, false, false}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         for (int d = 0; d < DIALECTS; d++) {
