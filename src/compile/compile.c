@@ -753,7 +753,9 @@ static int finish_job(struct compile_ticket *t, struct compiled *out, struct err
     family_remember(t, out);
     if (out->used_family_pch && out->cpu_ns > t->family->record.cpu_ns) {
         log_info("compile", "family header of %.12s saves no time", t->family->parent);
+        pthread_mutex_lock(&c->lock);
         t->family->state = FAMILY_USELESS;
+        pthread_mutex_unlock(&c->lock);
     }
     return 0;
 }
