@@ -117,6 +117,7 @@ static struct cublaslt *lt_open(struct cuda *d, struct err *err)
         void *sym = dlsym(lib, symbols[i].name);
         if (!sym) {
             err_set(err, ERR_ENV, "libcublasLt has no %s", symbols[i].name);
+            dlclose(lib);
             free(lt);
             return NULL;
         }
@@ -124,6 +125,8 @@ static struct cublaslt *lt_open(struct cuda *d, struct err *err)
     }
     if (lt->create(&lt->handle) != 0 || cu_mem_alloc(d->cu, WORKSPACE, &lt->workspace, NULL) < 0) {
         err_set(err, ERR_ENV, "cuBLASLt could not be initialised");
+        if (lt->handle)
+            lt->destroy(lt->handle);
         free(lt);
         return NULL;
     }
