@@ -1,6 +1,5 @@
 /*
- * config.h - the configuration of a run. The run writes it into the store when it begins, and
- * `hone resume` reads it back.
+ * config.h - the configuration of a run, which the store keeps for `hone resume`.
  */
 #ifndef AGENT_CONFIG_H
 #define AGENT_CONFIG_H
@@ -14,7 +13,6 @@
 #include "base/err.h"
 #include "task/task.h"
 
-/* ABLATIONS, below, explains the first three enums. */
 enum profile_mode { PROFILE_NEVER, PROFILE_ALWAYS, PROFILE_DELAYED, PROFILE_MODES };
 enum context_mode { CONTEXT_FLAT, CONTEXT_DYNAMIC, CONTEXT_MODES };
 enum select_mode { SELECT_GREEDY, SELECT_EPS, SELECT_MODES };
@@ -24,7 +22,6 @@ extern const char *const context_names[CONTEXT_MODES];
 extern const char *const select_names[SELECT_MODES];
 extern const char *const dialect_names[DIALECTS];
 
-/* The largest values on the command line. */
 enum {
     RUN_MAX_STEPS = 100000,
     RUN_MAX_REPAIRS = 1000,
@@ -34,39 +31,37 @@ enum {
     RUN_MAX_MOVES = 8
 };
 
-/* Roles that may have their own author. */
 enum author_role {
     AUTHOR_CODE,
     AUTHOR_PLAN,
-    AUTHOR_DEBUG, /* diagnosis and repair */
+    AUTHOR_DEBUG,
     AUTHOR_TEST,
     AUTHOR_PROFILE,
     AUTHOR_PORT,
     AUTHOR_ROLES
 };
 
-/* Which dialect the run asks for. `hone resume` may change it. A reply keeps the rule under which
- * it was first read, so that the resumed run makes the same candidates. */
+/* The dialect that the run asks for. `hone resume` may change it, but a stored reply keeps its
+ * rule: the resumed run makes the same candidates. */
 struct dialect_rule {
     enum dialect dialect;
-    bool strict; /* reject kernels in another dialect; else only report them */
-    /* Applies to replies that are read while at most this many author calls have ended. */
-    uint64_t until;
+    bool strict;    /* reject kernels in another dialect; else only report them */
+    uint64_t until; /* for replies that are read while at most this many author calls have ended */
 };
 enum { MAX_DIALECT_RULES = 8 };
 
 struct run_config {
     const char *strategy;
-    /* A built-in task's name, or a path; in the store it is absolute. */
+    /* A built-in task's name, or a path. The store has an absolute path. */
     const char *task;
-    /* The task's hash; the store has a snapshot under it (task/snapshot.h). "" if not known. */
+    /* Hash of its snapshot in the store (task/snapshot.h), or "". */
     const char *task_sha;
-    const char *arch;     /* such as "sm_90a" */
-    const char *gpu;      /* for the roofline, such as "h200" */
+    const char *arch;
+    const char *gpu;
     const char *device;   /* "emu" or "cuda"; "" means a GPU if there is one */
     const char *on;       /* "local", "spool:DIR", ... (sched/sched.h) */
-    const char *compiler; /* "nvrtc" or "nvcc"; "" means whichever is found */
-    /* As the user wrote them; NULL means that of "code". */
+    const char *compiler; /* "nvrtc", "nvcc", or "" for whichever is found */
+    /* NULL means the author of "code". */
     const char *authors[AUTHOR_ROLES];
     enum dialect dialect;
     bool strict_dialect;
@@ -75,43 +70,40 @@ struct run_config {
     enum profile_mode profile;
     enum context_mode context;
     enum select_mode select;
-    /* "refine:" marks a member that only this strategy uses. */
-    bool restore;       /* refine: after a slower kernel, go back to the best one */
-    bool class_prompts; /* list moves for the task's class in prompts */
-    bool anchors;       /* search: plans name the lines to change (anchors.h) */
-    bool zero_shot;     /* no example kernel in prompts */
-    /* Prompts show the whole kernel, not an older file and its changes (shown_file.h). */
-    bool whole_files;
-    bool rejudge; /* a replay ignores recorded verdicts */
+    bool restore; /* refine: after a slower kernel, go back to the best one */
+    bool class_prompts;
+    bool anchors; /* search: plans name the lines to change (anchors.h) */
+    bool zero_shot;
+    bool whole_files; /* prompts always show the whole kernel (shown_file.h) */
+    bool rejudge;     /* a replay ignores recorded verdicts */
     bool baselines;
-    /* PyTorch variants to time, as bits (job/torch_variants.h). */
-    unsigned torch_variants;
-    bool smoke;        /* judge at the smoke shapes only, without times */
-    bool torch_at_end; /* time PyTorch only beside the final kernel */
+    unsigned torch_variants; /* of PyTorch, as bits (job/torch_variants.h) */
+    bool smoke;              /* judge at the smoke shapes only, without times */
+    bool torch_at_end;       /* time PyTorch only beside the final kernel */
     uint64_t seed;
     /* Steps (refine, reflect), rounds (team) or nodes (search, sample). */
     uint32_t steps;
-    int32_t repairs; /* attempts to repair a failed step; -1: the strategy's default */
-    uint32_t tries;  /* attempts at a first kernel */
-    /* The first step with counters in prompts; -1: the default of the task's class. */
+    int32_t repairs; /* of a failed step; -1: the strategy's default */
+    uint32_t tries;
+    /* First step with counters in prompts; -1: by the task's class. */
     int32_t profile_delay;
-    /* refine: a kernel that is slower by at most this factor may be the parent (refine.c). */
+    /* refine: for regress_steps steps the parent may be slower than the best by this factor. */
     double regress_allow;
-    uint32_t regress_steps; /* refine: how many steps it may be the parent */
-    double stop_pct;        /* percentage of the roofline at which the run stops; 0: never */
-    /* For studies: the time at which the run stops; 0: never. Not stored. */
+    uint32_t regress_steps;
+    double stop_pct; /* of the roofline, at which the run stops; 0: never */
+    /* For studies: the run stops when a kernel is this fast; 0: never. Not stored. */
     double stop_ns;
-    double eps;               /* search: probability that a random leaf is selected */
-    uint32_t proposals;       /* refine: moves per step, of which the cost model picks one */
-    uint32_t moves;           /* refine: moves per call, all of which are judged */
+    double eps;               /* search: probability of a random leaf */
+    uint32_t proposals;       /* refine: moves per step; the cost model picks one */
+    uint32_t moves;           /* refine: moves per call; all are judged */
     uint32_t n_root, n_child; /* search: limits on a node's children (search.c) */
-    uint32_t leaders;         /* search: fastest candidates listed in a plan prompt */
+    uint32_t leaders;         /* search: fastest candidates in a plan prompt */
     uint32_t wave;            /* search, sample: candidates to ask for at once */
     struct budget budget;
-    const char *from;      /* text of the starting kernel, or "" */
-    const char *from_name; /* the file it came from */
-    bool use_memory;       /* use earlier lessons and leave new ones */
-    /* The lessons that the run began with (memory/memory.h), as JSON; or "". */
+    const char *from; /* text of the starting kernel, or "" */
+    const char *from_name;
+    bool use_memory;
+    /* The lessons that the run began with, as JSON (memory/memory.h); or "". */
     const char *memory;
     const char *out; /* the report's folder; "" means hone-out/RUN */
 };
@@ -119,7 +111,6 @@ struct run_config {
 void run_config_init(struct run_config *c); /* defaults of `refine` */
 /* Sets whole_files if an author is a person or a program: these have no prompt cache. */
 void run_config_set_whole_files(struct run_config *c);
-/* Sets one "KEY=VALUE" of ABLATIONS, which switch single ideas off for studies. */
 int run_config_ablate(struct run_config *c, const char *setting, struct err *err);
 #define ABLATIONS                                                                          \
     "for studies, may be given several times:\n"                                           \
@@ -136,20 +127,17 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
     "                               from the best one\n"                                   \
     "context=flat                   search: every role sees every node\n"                  \
     "select=greedy                  search: always expand the best node"
-/* Fills in what the user did not set. */
 void run_config_settle(struct run_config *c, const struct task *t);
-/* Returns the rule for a reply that is read after `calls` author calls. */
+/* The rule for a reply that is read after `calls` author calls. */
 struct dialect_rule run_config_dialect(const struct run_config *c, uint64_t calls);
-/* Changes the rule for replies that are read after `calls` author calls. */
 int run_config_set_dialect(struct run_config *c, enum dialect dialect, bool strict, uint64_t calls,
                            struct err *err);
 int dialect_from_name(const char *name, enum dialect *out, struct err *err);
 /* Returns NULL if a text is not UTF-8. */
 json_t *run_config_to_json(const struct run_config *c);
-/* The caller frees the text. Returns NULL and sets *err if a text is not UTF-8. */
+/* The same as text, which the caller frees. */
 char *run_config_text(const struct run_config *c, struct err *err);
-/* The arena gets the texts of *c. Wrong values are errors, and so are missing keys, unless older
- * versions of Hone did not write them. */
+/* The arena gets the texts of *c. Keys that older versions of Hone did not write may be missing. */
 int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err);
 
 #endif

@@ -14,7 +14,7 @@ struct span {
     size_t n;
 };
 
-/* Returns the line at *p without trailing white space, and moves *p past it. */
+/* Cuts trailing white space off the line. */
 static struct span next_line(const char **p, const char *end)
 {
     const char *eol = memchr(*p, '\n', (size_t)(end - *p));
@@ -49,8 +49,7 @@ void reply_kinds(bool tensor_cores, bool tma, struct strbuf *out)
     }
 }
 
-/* Returns whether the line is "KEY: value" or "KEY 2: value", also as a heading or in bold type.
- * Sets *value. */
+/* Whether the line is "KEY: value" or "KEY 2: value", also as a heading or in bold type. */
 static bool field_of(struct span l, const char *key, struct span *value)
 {
     size_t k = strlen(key);
@@ -167,7 +166,7 @@ static size_t count_of(const char *hay, const char *needle, const char **first)
     return n;
 }
 
-/* Returns the line at *p with all its white space, and moves *p past it. */
+/* Keeps all white space of the line. */
 static struct span whole_line(const char **p)
 {
     struct span s = {*p, strcspn(*p, "\n")};
@@ -192,21 +191,19 @@ static size_t equal_bytes(struct span a, struct span b)
     return n;
 }
 
-/* The first line at which a place of the file differs from an edit's SEARCH text. */
 struct difference {
-    size_t equal_lines;    /* equal lines before it */
-    size_t equal_bytes;    /* equal bytes from its first non-blank on */
+    size_t equal_lines;    /* before it */
+    size_t equal_bytes;    /* from its first non-blank on */
     size_t line;           /* number in the file */
-    size_t read;           /* bytes of all lines that were compared */
+    size_t read;           /* bytes that were compared */
     struct span has, want; /* in the file, and in SEARCH */
 };
 
 enum {
-    MAX_COMPARED = 4000, /* lines that are compared at one place */
-    MAX_READ = 64 << 20, /* bytes that are compared at all places */
-    /* say_nearest() ignores places with fewer equal bytes in the first line */
-    MIN_EQUAL = 6,
-    QUOTED = 70 /* bytes of a line in a message */
+    MAX_COMPARED = 4000, /* lines at one place */
+    MAX_READ = 64 << 20, /* bytes at all places */
+    MIN_EQUAL = 6,       /* say_nearest() ignores lines with fewer equal bytes */
+    QUOTED = 70          /* bytes of a line in a message */
 };
 
 static struct difference difference_at(const char *file, size_t line, const char *search)
@@ -226,11 +223,9 @@ static struct difference difference_at(const char *file, size_t line, const char
     return d;
 }
 
-/* Quotes a part of the line that contains byte `at`. */
 static void quote_at(struct strbuf *out, struct span s, size_t at)
 {
     size_t from = at > QUOTED / 2 && s.n > QUOTED ? at - QUOTED / 2 : 0;
-    /* do not begin in the middle of a character */
     while (from && ((unsigned char)s.p[from] & 0xC0) == 0x80)
         from--;
     size_t n = MIN(s.n - MIN(from, s.n), QUOTED);
@@ -240,8 +235,8 @@ static void quote_at(struct strbuf *out, struct span s, size_t at)
                 from + n < s.n ? "..." : "");
 }
 
-/* Finds the place that is most like the SEARCH text, and quotes the first lines that differ. Says
- * nothing if that takes too long. */
+/* Quotes the first lines that differ at the place most like the SEARCH text. Gives up if the search
+ * takes too long. */
 static void say_nearest(const char *file, const char *search, struct strbuf *out)
 {
     struct difference best = {0};
@@ -269,8 +264,8 @@ static void say_nearest(const char *file, const char *search, struct strbuf *out
     quote_at(out, want, at);
 }
 
-/* Like count_of(), but only in the part that the author was shown. Looks at one hit of each part
- * that the author was not shown, because a blank line may occur there a million times. */
+/* Like count_of(), in the part that the author was shown. Looks at one hit in each hidden part,
+ * because a blank line may occur there a million times. */
 static size_t count_shown(const struct extract *x, const char *needle, const char **first)
 {
     size_t n = 0, len = strlen(needle);
@@ -291,7 +286,6 @@ static size_t count_shown(const struct extract *x, const char *needle, const cha
     return n;
 }
 
-/* Adjusts x->unseen to a change of x->source: of `old` bytes at `at` to `new` bytes. */
 static void move_unseen(struct extract *x, size_t at, size_t old, size_t new)
 {
     vec_each (struct byte_range, u, &x->unseen) {
@@ -302,7 +296,6 @@ static void move_unseen(struct extract *x, size_t at, size_t old, size_t new)
     }
 }
 
-/* Says why an edit does not fit. Line numbers are those of `file`, which the author was shown. */
 static void refuse_edit(struct extract *x, const char *file, const char *search, unsigned number,
                         size_t n)
 {
@@ -326,7 +319,7 @@ static void refuse_edit(struct extract *x, const char *file, const char *search,
     strbuf_release(&near);
 }
 
-/* Changes x->source. `file` is the text before all edits. */
+/* `file` is the text before all edits. */
 static bool apply_edit(struct extract *x, const char *file, const char *search, const char *replace,
                        unsigned number)
 {
@@ -356,7 +349,7 @@ static bool apply_edit(struct extract *x, const char *file, const char *search, 
     return fits;
 }
 
-/* Collects lines up to one that begins with `stop`. Returns false if there is none. */
+/* Returns false if no line begins with `stop`. */
 static bool collect(const char **p, const char *end, const char *stop, struct strbuf *out)
 {
     strbuf_clear(out);
@@ -445,7 +438,7 @@ static void extract_file(struct extract *x, const char *reply, size_t len)
         open = false;
         struct span b = {from, (size_t)(at - from)};
         int r = rank_block(b);
-        /* of equal blocks the last counts, because models correct themselves */
+        /* the last of equal blocks counts, because models correct themselves */
         if (r >= best_rank && r) {
             best = b;
             best_rank = r;

@@ -1,5 +1,4 @@
-/* roles.c - fills the slots of prompts, asks authors and reads their replies (roles.h). A slot is
- * {{name}} in a template. */
+/* roles.c - fills the {{slots}} of templates, asks authors and reads their replies (roles.h). */
 #include "agent/roles.h"
 
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 
 const char *const move_stage_names[4] = {"structure", "movement", "pipelining", "tuning"};
 
-/* Caps in tokens. */
 enum {
     MAX_SOURCE = 24000,
     MAX_FEEDBACK = 3000,
@@ -58,7 +56,7 @@ static void say_idea(const struct agent *a, const struct idea *i, struct strbuf 
     strbuf_addc(out, '\n');
 }
 
-/* Only sm_90 has WGMMA; later architectures have TMA, but not WGMMA. */
+/* Later architectures have TMA, but not WGMMA. */
 static bool has_wgmma(const struct agent *a)
 {
     return str_starts(a->cfg->arch, "sm_9");
@@ -69,7 +67,6 @@ static bool has_tma(const struct agent *a)
     return str_starts(a->cfg->arch, "sm_") && atoi(a->cfg->arch + 3) >= 90;
 }
 
-/* Whether tensor cores can help tasks of this class. */
 static bool has_products(const struct agent *a)
 {
     switch (a->task->class) {
@@ -84,7 +81,6 @@ static bool has_products(const struct agent *a)
     }
 }
 
-/* Whether TMA's tiles can help tasks of this class here. */
 static bool has_tiles(const struct agent *a)
 {
     return has_tma(a) && (has_products(a) || a->task->class == CLASS_TRANSPOSE);
@@ -112,7 +108,7 @@ struct making {
     struct agent *a;
     const char *role;
     const struct situation *s;
-    struct strbuf changes; /* the text of {{changes}}, made by make_shown() */
+    struct strbuf changes;
 };
 
 static int add_file(const char *name, struct strbuf *out, struct err *err)
@@ -125,8 +121,6 @@ static int add_file(const char *name, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Appends prompts/dialect/, without tensor cores or TMA if the task or the architecture cannot use
- * them. */
 static int make_dialect(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *name = dialect_names[wants_cute(m->a) ? DIALECT_CUTE : DIALECT_CUDA];
@@ -220,7 +214,7 @@ static int make_marked(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* The slot {{file}} must be made before {{changes}}, because this fills m->changes. */
+/* {{file}} must be made before {{changes}}, because this fills m->changes. */
 static int make_shown(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *text = m->a->cfg->whole_files
@@ -237,7 +231,7 @@ static int make_changes(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* An author who gets advice gets no counters: the adviser has read them. */
+/* Advice replaces counters: the adviser has read them. */
 static int make_feedback(struct making *m, struct strbuf *out, struct err *err)
 {
     const struct agent *a = m->a;
@@ -278,8 +272,7 @@ static int make_stage(struct making *m, struct strbuf *out, struct err *err)
     return add_file(file, out, err);
 }
 
-/* The planner's advice names anchors, the lines to change. Removes them if the file has marks for
- * them. */
+/* The planner's advice names the lines to change. A file with anchors marks them itself. */
 static int make_advice(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *text = m->s->advice ? m->s->advice : "";
@@ -308,7 +301,6 @@ static int make_given(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Makes the slot {{moves}}: how many moves a reply shall have. */
 static int make_moves(struct making *m, struct strbuf *out, struct err *err)
 {
     strbuf_addf(out, "%u", m->a->cfg->moves);
@@ -318,7 +310,7 @@ static int make_moves(struct making *m, struct strbuf *out, struct err *err)
 static const struct slot_maker {
     const char *name;
     int (*make)(struct making *m, struct strbuf *out, struct err *err);
-    uint32_t max_tokens; /* 0: no limit */
+    uint32_t max_tokens;
 } slot_makers[] = {
     {"dialect", make_dialect, 0},
     {"arch", make_arch, 0},
@@ -343,7 +335,7 @@ static const struct slot_maker {
     {"moves", make_moves, 0},
 };
 
-/* Makes only the slots that the template names, because prompt_render() refuses others. */
+/* Makes only the slots that the template names: prompt_render() refuses others. */
 static int make_prompt(struct agent *a, struct prompt *p, const char *role, const char *template,
                        const struct situation *s, struct err *err)
 {
@@ -472,7 +464,6 @@ static void refuse_repeated(struct writing *w, const struct node *twin)
     strbuf_release(&sb);
 }
 
-/* Sets w->source from `reply`, or refuses it with a reason. */
 static void read_move(struct agent *a, struct writing *w, const char *reply)
 {
     struct extract x;
@@ -506,14 +497,13 @@ static void read_move(struct agent *a, struct writing *w, const char *reply)
     extract_release(&x);
 }
 
-/* Like reply_move(). Returns NULL also if the prompt did not ask for so many moves. */
+/* NULL also if the prompt did not ask for so many moves. */
 static char *move_text(const struct writing *w, size_t i)
 {
     return i < w->moves ? reply_move(w->ask.reply, i) : NULL;
 }
 
-/* Sets w->source from the author's reply, or refuses it. If the prompt asked for several moves,
- * takes the first move that can be used. */
+/* Of several moves takes the first that can be used. */
 static void read_reply(struct agent *a, struct writing *w)
 {
     char *text;
@@ -541,7 +531,7 @@ static void copy_prompt(const struct prompt *from, struct prompt *to)
     strbuf_adds(&to->turn, from->turn.buf);
 }
 
-/* Adds to the prompt the reply and the reason why Hone cannot use it. */
+/* Repeats the prompt, with the refused reply and the reason. */
 static int ask_again(struct agent *a, struct writing *w, struct ask *again, struct err *err)
 {
     struct prompt p;
@@ -565,7 +555,7 @@ static int ask_again(struct agent *a, struct writing *w, struct ask *again, stru
     return 0;
 }
 
-/* Asks once more if a reply cannot be used. */
+/* Asks once more for a reply that cannot be used. */
 static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err *err)
 {
     struct ask *asks = xcalloc(n, sizeof *asks);
@@ -609,7 +599,6 @@ static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err
     return rc;
 }
 
-/* Asks for cfg->proposals writings and keeps the one with the least modelled time. */
 static int writing_choose(struct agent *a, struct writing *w, struct err *err)
 {
     uint32_t n = a->cfg->proposals, good = 0, pick = 0;
@@ -627,7 +616,7 @@ static int writing_choose(struct agent *a, struct writing *w, struct err *err)
         json_object_set_new(all[i].ask.facts, "proposal", json_integer(i));
         asks[i] = all[i].ask;
     }
-    /* The first alone: if its reply is STOP, the author has nothing left to try. */
+    /* First alone: if the author has nothing left to try, it replies STOP. */
     int rc = writings_ask(a, w, 1, err);
     all[0] = *w;
     if (rc == 0 && n > 1)
@@ -661,7 +650,6 @@ static int writing_choose(struct agent *a, struct writing *w, struct err *err)
     return rc;
 }
 
-/* Sets out[i] to a new node for w[i], and has the nodes with a source judged. */
 static int writings_judge(struct agent *a, const struct writing *w, size_t n, const char *stage,
                           struct node **out, struct err *err)
 {
@@ -691,7 +679,6 @@ int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage
     return rc ? rc : writings_judge(a, w, n, stage, out, err);
 }
 
-/* Refuses the writing if one of the `n` others has the same source. */
 static void refuse_twin(struct writing *w, const struct writing *others, size_t n)
 {
     for (size_t i = 0; w->source && i < n; i++)

@@ -1,6 +1,6 @@
 /*
  * author.h - an author replies to prompts. It is a model behind an API, a program, a person who
- * answers through files (a mailbox), a recorded run, or the built-in author with its playbooks.
+ * answers through files (a mailbox), a recorded run, or the built-in author.
  *
  *     struct author *a;
  *     author_open(&a, "anthropic:claude-sonnet-4-5", &cfg, err);
@@ -11,8 +11,7 @@
  *     const struct author_reply *r = author_reply(c);      r->ok, r->text, r->out_tokens, ...
  *     author_call_free(c);
  *
- * Several calls may be under way at once. A call ends with a text or an error; it never falls back
- * to another author. docs/authors.md shows how to add an author.
+ * Several calls may be under way at once. docs/authors.md shows how to add an author.
  */
 #ifndef AUTHOR_AUTHOR_H
 #define AUTHOR_AUTHOR_H
@@ -26,94 +25,86 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-#define AUTHOR_MAX_REPLY (4u << 20) /* bytes */
+#define AUTHOR_MAX_REPLY (4u << 20)
 
 struct author;
 struct author_call;
 struct author_ops;
 struct budget_pool; /* author/limits/pool.h */
 
-/* Limits; 0 means the default in brackets. */
+/* 0 means the default in brackets. */
 struct author_config {
-    /* Time of one request [15 min]; for the author "exec", of the whole command. */
-    uint64_t total_ns;
+    uint64_t total_ns;       /* one request; for "exec", the whole command [15 min] */
     uint64_t stall_ns;       /* wait for the next byte [120 s] */
-    uint64_t wait_ns;        /* wait for a reply in a mailbox [7 days] */
-    uint64_t backoff_ns;     /* pause before the first retry [1 s]; it doubles each time */
+    uint64_t wait_ns;        /* wait in a mailbox [7 days] */
+    uint64_t backoff_ns;     /* pause before the first retry; doubles each time [1 s] */
     uint64_t backoff_max_ns; /* longest pause before a retry [60 s] */
-    /* Longest pause that a server may ask for with Retry-After; else the call fails [10 min]. */
+    /* Longest Retry-After of a server; else the call fails [10 min]. */
     uint64_t retry_after_max_ns;
     uint32_t retries;     /* failures in a row that are retried [6] */
     uint32_t continues;   /* requests for the rest of a cut-off reply [6] */
     uint32_t max_tokens;  /* of a reply [32000] */
     uint64_t jitter_seed; /* for the random part of pauses [from the clock] */
-    uint64_t minute_ns;   /* the provider's "minute" in tokens per minute [60 s] */
+    uint64_t minute_ns;   /* the provider's "minute" in its limits [60 s] */
 };
 
 struct author_request {
-    const char *run;  /* for people who read a mailbox; may be "" */
-    const char *role; /* "code", "plan", ... */
-    uint64_t index;   /* counts the run's calls of this role */
-    /* The first part of the prompt. It stays equal in a role's calls, so providers can cache it. */
+    const char *run; /* shown in a mailbox; may be "" */
+    const char *role;
+    uint64_t index; /* counts the run's calls of this role */
+    /* The first part of the prompt. A role's calls share it, so that providers can cache it. */
     const char *stable;
     const char *turn;
     double temperature;  /* negative means the provider's default */
     uint32_t max_tokens; /* 0 means author_config.max_tokens */
     const json_t *facts; /* the prompt's content for programs; borrowed, or NULL */
-    /* NULL for a new call. To continue a call of an earlier process: its author_call_handle(), or
-     * "?" if not known. */
+    /* To continue a call of an earlier process: its author_call_handle(), or "?". Else NULL. */
     const char *handle;
 };
 
 struct author_reply {
     bool ok;
-    struct strbuf text; /* UTF-8 */
-    struct err err;     /* one line, if `ok` is false */
-    bool over_budget;   /* the budget of author_set_budget() is used up */
-    char model[128];    /* as the provider reports it */
-    char finish[32];    /* "stop", ...; "failed" if `ok` is false */
-    /* in_tokens is the whole prompt. The provider read cached_tokens of it from its cache, and
-     * wrote cache_write_tokens to it. */
+    struct strbuf text;
+    struct err err;   /* one line, if `ok` is false */
+    bool over_budget; /* the pool of author_set_budget() has too little */
+    char model[128];
+    char finish[32]; /* "stop", ...; "failed" if `ok` is false */
+    /* in_tokens is the whole prompt: cached_tokens of it came from the provider's cache, and
+     * cache_write_tokens went into it. */
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
-    bool estimated;     /* some token counts are Hone's estimates */
-    uint32_t requests;  /* sent over the network */
-    uint32_t continued; /* how often the rest of the reply was asked for */
+    bool estimated; /* Hone estimated some token counts */
+    uint32_t requests;
+    uint32_t continued; /* requests for the rest of the reply */
     bool drift;         /* a replay's prompt differs from the recorded one */
     uint64_t latency_ns;
     struct strbuf notes; /* retries and other trouble, in lines */
 };
 
-/* Returns NULL after the last author. */
 const struct author_ops *author_nth(size_t i);
-/* Whether there is an author for the spec's scheme. */
 bool author_is_known(const char *spec);
-/* `spec` is "SCHEME:ARGUMENT", such as "openai:gpt-5". `cfg` may be NULL. Fails if the author is
- * unknown or cannot be used, for example without a key. */
+/* `spec` is "SCHEME:ARGUMENT", such as "openai:gpt-5". `cfg` may be NULL. */
 int author_open(struct author **out, const char *spec, const struct author_config *cfg,
                 struct err *err);
 void author_close(struct author *a);
 const char *author_spec(const struct author *a);
-const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
-/* True if the author needs no model and replies immediately. */
+const char *author_scheme(const struct author *a);
 bool author_is_built_in(const struct author *a);
 /* The model's name in prices.json. */
 const char *author_model(const struct author *a);
-/* From now on each HTTP call first reserves the most that it may cost, and waits or fails if the
- * pool has too little. Calls of other authors are counted afterwards. The pool must outlive the
+/* From now on each HTTP call first reserves the most that it may cost; it waits or fails if the
+ * pool has too little. Calls of other authors are charged at their end. The pool must outlive the
  * author. */
 void author_set_budget(struct author *a, struct budget_pool *pool, const struct price *price);
 
 /* Copies the request. Free the call before you close the author. */
 int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
                  struct err *err);
-/* A text with which a later process can continue the call, such as "0007" in a mailbox; or "". */
+/* With this text a later process can continue the call: "0007" in a mailbox, or "". */
 const char *author_call_handle(const struct author_call *c);
-/* Names what the call waits for, such as "the file box/0007.reply.md"; "" for the author's reply.
- */
+/* What the call waits for, such as "the file box/0007.reply.md"; "" for the author's reply. */
 const char *author_call_waits_for(const struct author_call *c);
 /* Never waits. Returns true when the call has ended. */
 bool author_poll(struct author_call *c);
-/* Sleeps until author_poll() may find something new. */
 void author_wait(struct author *a, uint64_t timeout_ns);
 const struct author_reply *author_reply(const struct author_call *c);
 /* Cancels the call if it has not ended. */
@@ -124,7 +115,7 @@ void author_call_free(struct author_call *c);
 struct author {
     const struct author_ops *ops;
     char *spec;
-    char *model; /* the text after the scheme */
+    char *model;
     struct author_config cfg;
     struct budget_pool *pool; /* borrowed, or NULL */
     struct price price;
@@ -134,7 +125,7 @@ struct author {
 struct author_call {
     struct author *author;
     char *run, *role, *stable, *turn;
-    char *resume; /* the request's `handle`, or NULL */
+    char *resume;
     uint64_t index;
     double temperature;
     uint32_t max_tokens;
@@ -155,8 +146,8 @@ struct author_ops {
     /* Never waits. Ends the call with author_succeed() or author_fail(). */
     void (*step)(struct author_call *c);
     void (*wait)(struct author *a, uint64_t timeout_ns);
-    void (*end)(struct author_call *c); /* frees c->priv */
-    bool reserves;                      /* the author itself reserves from the pool */
+    void (*end)(struct author_call *c);
+    bool reserves; /* calls reserve from the pool themselves */
     bool built_in;
 };
 

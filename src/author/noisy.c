@@ -1,20 +1,21 @@
 /*
- * noisy.c - an author without a language model, for studies of strategies. It is `playbook`, the
- * built-in author, but errs as often as models did in recorded runs.
+ * noisy.c - an author without a language model, for studies of strategies. It is the built-in
+ * author `playbook`, but errs as often as models did in recorded runs.
  *
- *  1. It forgets each candidate whose label is not in its prompt, as a model would. A label names a
- *     point: a value for each setting of a playbook (playbook/book/book.h).
- *  2. Some of its replies are bad. prompts/noisy.json says how often; tools/noisy-rates takes these
- *     rates from recorded runs. "noisy:compile=0.2,wrong=0.1,slower=0.3,idle=0.1" sets others.
+ *  1. It forgets each candidate whose label is not in its prompt, as a model would. A label names
+ *     a point (playbook/book/book.h).
+ *  2. Some of its replies are bad, as often as prompts/noisy.json or its argument
+ *     "compile=0.2,wrong=0.1,slower=0.3,idle=0.1" says. tools/noisy-rates takes these rates from
+ *     recorded runs.
  *
  *        compile   the file does not compile
  *        wrong     the first grid has one block too few: elements stay unwritten
  *        slower    the move is a random one of the eight most promising moves
- *        idle      the reply is the file to improve, unchanged except for one more comment
+ *        idle      the reply is the file to improve, with one more comment
  *
- * A candidate with the error "compile" or "wrong" is spoilt. Its label is in braces, so that its
- * failure does not count against the point. The author repairs it by writing the point again, and
- * may err again. Random numbers depend only on the run's seed, the role and the number of the call.
+ * "compile" and "wrong" spoil a candidate. Its label gets braces, so that the failure does not
+ * count against the point. A repair writes the point again. Random numbers depend only on the run's
+ * seed, the role and the number of the call.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,15 +27,15 @@
 #include "sys/asset.h"
 #include "sys/json.h"
 
-#define STREAM_NOISY 7301 /* the random stream of this file (base/rng.h) */
+#define STREAM_NOISY 7301 /* base/rng.h */
 #define RATES_FILE "prompts/noisy.json"
-enum { SLOWER_OF = 8 }; /* a "slower" move is drawn from this many */
+enum { SLOWER_OF = 8 }; /* moves from which "slower" draws */
 
 enum noise { NOISE_COMPILE, NOISE_WRONG, NOISE_SLOWER, NOISE_IDLE, NOISES };
 static const char *const noise_names[NOISES] = {"compile", "wrong", "slower", "idle"};
 
 struct noisy {
-    struct author inner; /* the author `playbook` */
+    struct author inner;
     double rate[NOISES];
 };
 
@@ -98,8 +99,8 @@ static void close_noisy(struct author *a)
 
 /* ---- what the prompt shows ------------------------------------------------------------------- */
 
-/* Finds the label in a move: "[softmax 1.0.2]", or "{softmax 1.0.2}" if spoilt. Returns "" if there
- * is none in these brackets. */
+/* Finds "[softmax 1.0.2]", or with other brackets "{softmax 1.0.2}". Returns "" if there is
+ * none. */
 static const char *label_of(const char *move, char open, char shut, char out[160])
 {
     const char *from = strrchr(move, open), *to = from ? strchr(from, shut) : NULL;
@@ -176,7 +177,6 @@ static bool is_passing(const json_t *node)
     return str_eq(facts_text(json_object_get(node, "verdict"), "kind"), "pass");
 }
 
-/* Returns false if the facts have no file that passed. */
 static bool reply_idle(struct author_call *c)
 {
     const json_t *node = json_object_get(c->facts, "node");
@@ -219,7 +219,7 @@ static void ask_playbook(struct author_call *c)
     c->author = self;
 }
 
-/* For the repair of a spoilt candidate: makes the built-in author write its point again. */
+/* Makes the built-in author write the point of a spoilt candidate again. */
 static void advise_repair(struct author_call *c)
 {
     char label[160];
@@ -252,7 +252,7 @@ static void step(struct author_call *c)
         json_object_set_new(c->facts, "proposal", json_integer((json_int_t)other));
     ask_playbook(c);
     if (str_starts(c->reply.text.buf, "STOP") && json_object_get(c->facts, "proposal")) {
-        strbuf_clear(&c->reply.text); /* there is no move number `other`: take the best one */
+        strbuf_clear(&c->reply.text); /* there are fewer moves: take the best one */
         json_object_del(c->facts, "proposal");
         ask_playbook(c);
     }

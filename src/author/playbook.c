@@ -1,19 +1,13 @@
 /*
  * playbook.c - the built-in author. It answers each role from playbooks/, without a model or a key.
  *
- * Its proposals depend only on the request's facts: the task, the candidate to improve (key "node")
- * and all candidates tried. So a resumed run gets the same ones.
+ * Proposals depend only on the facts: the task, the candidate to improve ("node") and all
+ * candidates tried. So a resumed run gets the same ones. A move ends with the label of its point,
+ * such as "[softmax 1.0.2]" (playbook/book/book.h), which tells later calls what was tried.
+ * Settings in the kernel file itself (source/settings.h) come first.
  *
- * A point has one value for each setting of a playbook. A move ends with the label of its point,
- * such as "[softmax 1.0.2]" (playbook/book/book.h), so that later calls know what was tried. If the
- * kernel file has settings of its own (source/settings.h), their values come first.
- *
- * The replies by role:
- *
- *      code, repair, debug   the whole file for the next point, or STOP when none is left
- *      plan, advise          the next point in words, with the lines that the coder changes
- *      test                  shapes with each axis one larger than in a known shape
- *      profile, diagnose     a sentence made from the facts
+ * The roles code, repair and debug get the whole file for the next point; plan and advise get the
+ * point in words. If no point is left, the reply is STOP.
  */
 #include "playbook/playbook.h"
 
@@ -74,12 +68,11 @@ struct proposal {
     struct playbook own;
     struct pb_binding binding;
     struct pb_point point;
-    bool remembered; /* from earlier runs on similar tasks */
+    bool remembered;
     char kind[24], move[160];
 };
 
-/* `base` is the point before the move; NULL for a first kernel. The setting number `changed` gives
- * the kind. */
+/* `base` is the point before the move, or NULL. The setting `changed` gives the kind. */
 static void describe(struct proposal *x, const struct pb_point *base, uint32_t changed)
 {
     struct strbuf sb = STRBUF_INIT(400), code = STRBUF_INIT(100);
@@ -107,7 +100,6 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
     strbuf_release(&code);
 }
 
-/* Returns false if the advice names no point, or a forbidden one. */
 static bool follow_advice(struct proposal *x, const json_t *facts)
 {
     struct pb_point p;
@@ -118,7 +110,7 @@ static bool follow_advice(struct proposal *x, const json_t *facts)
     return true;
 }
 
-/* The point of the candidate to improve if that passes, else the best kernel's. */
+/* The point of the candidate to improve if that passes, else of the best kernel. */
 static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_point *out)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
@@ -126,8 +118,7 @@ static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_po
            (best && playbook_uncode(pb, facts_text(best, "move"), out));
 }
 
-/* Settings that are not named get the values of `start`. Returns false if the playbook lacks a
- * setting or a value. */
+/* Settings that are not named get the values of `start`. */
 static bool read_remembered(const struct playbook *pb, const json_t *settings,
                             const struct pb_point *start, struct pb_point *out)
 {
@@ -147,7 +138,7 @@ static bool read_remembered(const struct playbook *pb, const json_t *settings,
     return named == json_object_size(settings);
 }
 
-/* Memory has gains instead of times, so a trial's time is 1 / gain: only ratios matter. */
+/* Memory has gains, not times. Only ratios matter, so a trial's time is 1 / gain. */
 static void read_hints(const struct playbook *pb, const json_t *facts, const struct pb_point *start,
                        struct pb_trial_vec *out)
 {
@@ -162,8 +153,8 @@ static void read_hints(const struct playbook *pb, const json_t *facts, const str
     }
 }
 
-/* Proposes the playbook's best next point if *k is 0, the second best if *k is 1, and so on. Sets
- * *known if the candidate to improve or the best kernel comes from this playbook. */
+/* *k is 0 for the best next point, 1 for the second best, and so on. *known: the candidate to
+ * improve or the best kernel is of this playbook. */
 static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, bool *known)
 {
     struct pb_trial_vec tried = VEC_INIT;
@@ -202,7 +193,6 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
 _Static_assert(SETTING_MAX <= PB_MAX_SETTINGS && SETTING_MAX_VALUES <= PB_MAX_VALUES,
                "a file's settings fit a playbook");
 
-/* Returns false if the file has no settings. */
 static bool own_settings(struct proposal *x, const char *source)
 {
     size_t n = source_settings(source, strlen(source), x->settings);
@@ -226,7 +216,7 @@ static bool own_settings(struct proposal *x, const char *source)
     return n > 0;
 }
 
-/* Adds candidates without a label, such as the user's file. Their points come from the sources. */
+/* Adds candidates without a label, such as the user's file. */
 static void add_given(const struct playbook *own, const json_t *facts, struct pb_trial_vec *tried)
 {
     const json_t *all = json_object_get(facts, "tried");
@@ -242,8 +232,6 @@ static void add_given(const struct playbook *own, const json_t *facts, struct pb
     }
 }
 
-/* Tunes the own settings of the candidate to improve, or of the best kernel. Returns false if there
- * are none, or no values are left to try. */
 static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *k)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
@@ -269,8 +257,7 @@ static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *
 
 /* ---- points from memory ---------------------------------------------------------------------- */
 
-/* Points from memory that the author tries first. */
-enum { REMEMBERED = 3 };
+enum { REMEMBERED = 3 }; /* points from memory to try first */
 
 static bool was_tried(const struct playbook *pb, const json_t *facts, const struct pb_point *p)
 {
@@ -300,7 +287,7 @@ static const struct playbook *find_book(const struct playbook_shelf *s, const ch
     return NULL;
 }
 
-/* Proposes the points that did best on similar tasks. Tried ones count towards REMEMBERED. */
+/* Tried points count towards REMEMBERED. */
 static bool propose_remembered(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
                                struct proposal *x, uint32_t *k)
 {
@@ -325,7 +312,7 @@ static bool propose_remembered(const struct playbook_shelf *s, const json_t *fac
             if (!was_tried(pb, facts, &x->point) && (*k)-- == 0) {
                 bool known = base_of(pb, facts, &base);
                 x->remembered = true;
-                uint32_t first = 0; /* setting that differs */
+                uint32_t first = 0;
                 while (known && first + 1 < pb->nsettings && x->point.at[first] == base.at[first])
                     first++;
                 describe(x, known ? &base : NULL, first);
@@ -340,7 +327,7 @@ static bool propose_remembered(const struct playbook_shelf *s, const json_t *fac
 
 /* ---- the next proposal of any kind ----------------------------------------------------------- */
 
-/* For a run in which no kernel has passed: if a playbook failed, goes on with the next one. */
+/* If no kernel has passed and a playbook failed, goes on with the next one. */
 static bool propose_other_start(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
                                 struct proposal *x)
 {
@@ -368,9 +355,8 @@ static bool propose_other_start(const struct playbook_shelf *s, const json_t *fa
     return false;
 }
 
-/* Looks for the next point in this order: the kernel's own settings, memory, the best kernel's
- * playbook, other playbooks. Returns false if none is left. Then *fits says whether any playbook
- * fits the task; if none does, `why` says why. */
+/* The order is: the kernel's own settings, memory, the best kernel's playbook, other playbooks. If
+ * no point is left, *fits says whether any playbook fits the task, and `why` why none does. */
 static bool propose(const struct playbook_shelf *s, const json_t *facts, struct proposal *x,
                     bool *fits, struct strbuf *why)
 {
@@ -403,8 +389,8 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
             templates += !pb->last;
             struct pb_point p;
             bool of_best = base_of(pb, facts, &p), any_best = json_object_get(facts, "best");
-            /* Even rounds try the best kernel's playbook, or all if there is no best kernel. Odd
-             * rounds try the others. */
+            /* Even rounds: the best kernel's playbook, or all without a best kernel. Odd rounds:
+             * the others. */
             bool now = round % 2 == 0 ? of_best || !any_best : !of_best;
             if (now && propose_from(x, facts, &k, &known))
                 return true;
@@ -465,8 +451,8 @@ static int reply_file(struct author_call *c, const struct proposal *x, struct er
     return rc;
 }
 
-/* Writes "ANCHOR FIRST-LAST: ..." for each span of lines in which the texts differ. Both have
- * equally many lines. The launch plan, in the first comment, needs no anchor. */
+/* Writes "ANCHOR FIRST-LAST: ..." for each span of lines that differ. Both texts have equally many
+ * lines. The plan needs no anchor. */
 static void add_anchors(const char *before, const char *after, struct strbuf *out)
 {
     const char *plan_end = strstr(before, "*/");

@@ -1,5 +1,4 @@
-/* remote.c - sends the requests of an HTTP author, retries them and continues cut-off replies
- * (remote.h). */
+/* remote.c - sends requests over HTTP, retries them and continues cut-off replies (remote.h). */
 #include "author/remote.h"
 
 #include <ctype.h>
@@ -15,8 +14,8 @@
 #include "sys/http.h"
 #include "sys/json.h"
 
-#define MAX_EMPTY 2        /* empty answers that are retried */
-#define MAX_ADAPT 6        /* changes of parameters in a call */
+#define MAX_EMPTY 2
+#define MAX_ADAPT 6        /* changes of parameters */
 #define MAX_WITHOUT_CODE 2 /* continuations of a reply without code */
 
 struct remote {
@@ -25,14 +24,14 @@ struct remote {
     char *url;
     struct strbuf key;
     struct remote_quirks quirks;
-    uint64_t rng; /* for the jitter of pauses */
+    uint64_t rng;
     struct limiter *limiter;
     unsigned queued; /* calls that wait for their turn */
 };
 
 struct remote_call {
-    struct http_transfer *t; /* the request under way, or NULL */
-    size_t seen;             /* parsed bytes of the body */
+    struct http_transfer *t;
+    size_t seen; /* parsed bytes of the body */
     struct sse sse;
     struct remote_answer answer;
     bool streaming;     /* the answer is an event stream */
@@ -203,8 +202,7 @@ static uint64_t next_random(struct remote *r)
     return r->rng;
 }
 
-/* Pauses before the next request, or ends the call after too many failures. `asked` is the pause in
- * seconds that the server asks for, or -1. */
+/* Ends the call after too many failures. The server asks for a pause of `asked` seconds, or -1. */
 static void pause_and_retry(struct author_call *c, const char *why, double asked)
 {
     struct remote *r = c->author->priv;
@@ -236,7 +234,6 @@ static void pause_and_retry(struct author_call *c, const char *why, double asked
     rc->resume_ns = now_ns() + pause;
 }
 
-/* The server is overloaded. Makes all processes wait, before each gets the error. */
 static void share_pause(struct author_call *c, double asked)
 {
     struct remote *r = c->author->priv;
@@ -289,7 +286,7 @@ static struct turn_used tokens_of(const struct author_reply *r)
                               .out = r->out_tokens};
 }
 
-/* Ends the turn. `before` holds the call's tokens before this answer. */
+/* `before` holds the call's tokens before this answer. */
 static void give_turn_back(struct author_call *c, const struct turn_used *before)
 {
     struct remote_call *rc = c->priv;
@@ -335,7 +332,6 @@ static void replace_nul(struct strbuf *text)
         *p = '?';
 }
 
-/* Adds the answer's tokens, and if keep_text, its text. */
 static void take_answer(struct author_call *c, bool keep_text)
 {
     struct remote_call *rc = c->priv;
@@ -366,7 +362,6 @@ static void take_answer(struct author_call *c, bool keep_text)
     }
 }
 
-/* Ends the call if the reply was cut off too often. */
 static void continue_reply(struct author_call *c, const char *why)
 {
     struct remote_call *rc = c->priv;
@@ -394,8 +389,8 @@ static bool names(const char *text, const char *word)
     return strcasestr(text, word) != NULL;
 }
 
-/* Finds the model's limit in a message such as "max_tokens is too large: 32000. This model supports
- * at most 16384 ...": the largest number below `asked`. Returns 0 if there is none. */
+/* Finds the largest number below `asked` in a message such as "max_tokens is too large: 32000. This
+ * model supports at most 16384 ..."; else 0. */
 static uint32_t token_limit_in(const char *m, uint32_t asked)
 {
     uint32_t most = 0;
@@ -406,14 +401,14 @@ static uint32_t token_limit_in(const char *m, uint32_t asked)
         return 0;
     for (const char *p = m; *p;) {
         if (!isdigit((unsigned char)*p)) {
-            bool word = isalnum((unsigned char)*p); /* skips words such as gpt-4o-2024 */
+            bool word = isalnum((unsigned char)*p); /* such as gpt-4o-2024 */
             for (p++; word && (isalnum((unsigned char)*p) || *p == '-' || *p == '_'); p++)
                 ;
             continue;
         }
         uint64_t n = 0;
         for (; isdigit((unsigned char)*p) || (*p == ',' && isdigit((unsigned char)p[1])); p++)
-            if (*p != ',' && n <= UINT32_MAX) /* skips the comma of 16,384 */
+            if (*p != ',' && n <= UINT32_MAX) /* 16,384 */
                 n = n * 10 + (uint64_t)(*p - '0');
         if (n < asked && n > most)
             most = (uint32_t)n;
@@ -429,8 +424,7 @@ static bool same_quirks(const struct remote_quirks *a, const struct remote_quirk
            a->no_cache_control == b->no_cache_control && a->no_system == b->no_system;
 }
 
-/* If the error message names a parameter, changes or drops it for later requests. Returns false if
- * it changes nothing. */
+/* Changes or drops the parameter that the error message names. */
 static bool adapt(struct author_call *c)
 {
     struct remote *r = c->author->priv;
@@ -508,7 +502,7 @@ static void judge_status(struct author_call *c, int status)
     }
 }
 
-/* An error inside a stream. Keeps the text before it, unless a part is missing. */
+/* Keeps the text so far, unless a part is missing. */
 static void judge_error_event(struct author_call *c)
 {
     struct remote *r = c->author->priv;
@@ -552,7 +546,6 @@ static void too_big(struct author_call *c)
                 AUTHOR_MAX_REPLY);
 }
 
-/* Ends the call, or asks for the rest. */
 static void judge_text(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
@@ -569,7 +562,7 @@ static void judge_text(struct author_call *c)
         continue_reply(c, http_outcome_text(rc->t));
 }
 
-/* Status 200, and the events were read. */
+/* Status 200; all events were read. */
 static void judge_stream(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
@@ -586,7 +579,7 @@ static void judge_stream(struct author_call *c)
         take_answer(c, false);
         author_fail(c, ERR_LIMIT, "the model refused to answer (content filter or refusal)");
     } else if (damaged) {
-        /* A piece may be missing, so we keep no text. */
+        /* a piece may be missing, so we keep no text */
         take_answer(c, false);
         snprintf(why, sizeof why, "%u events of the stream could not be read", damaged);
         pause_and_retry(c, why, -1);
@@ -682,7 +675,6 @@ static void judge_answer(struct author_call *c)
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* Returns -1 if the request cannot be sent. */
 static int try_send(struct author_call *c, struct err *err)
 {
     struct remote *r = c->author->priv;

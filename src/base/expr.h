@@ -8,15 +8,14 @@
  *     int64_t v;
  *     if (expr_eval(e, &(struct expr_env){.values = axes}, &v, err) < 0) ...
  *
- * Division truncates as in C. cdiv(a,b) is a/b rounded up. align(a,b) rounds a up to a multiple of
- * b. Both need b > 0. pow2ceil(a) rounds a up to a power of 2. alignof(NAME) is the largest power
- * of 2, in bytes, that divides the address of tensor NAME. min and max take 2 to 16 arguments. The
- * operators && || ?: evaluate only the operands they need. a < b < c, overflow, division by zero
- * and unknown names are errors. Depth and length are capped.
+ * Division truncates as in C. cdiv(a,b) is a/b rounded up; align(a,b) rounds a up to a multiple of
+ * b; both need b > 0. pow2ceil(a) rounds up to a power of 2. alignof(NAME) is the largest power of
+ * 2, in bytes, that divides the address of tensor NAME. min and max take 2 to 16 arguments. && ||
+ * ?: evaluate only the operands they need. a < b < c, overflow, division by zero and unknown names
+ * are errors.
  *
- * expr_parse_real() also accepts real numbers (0.5, 1e-6), the names in expr_names.reals, and the
- * functions sqrt exp log log2 pow double. As in C, an operator computes in double only if an
- * operand is real, so 1/2*0.5 is 0.
+ * expr_parse_real() also accepts real numbers (0.5, 1e-6), real names, and sqrt exp log log2 pow
+ * double. As in C, an operator computes in double only if an operand is real, so 1/2*0.5 is 0.
  */
 #ifndef BASE_EXPR_H
 #define BASE_EXPR_H
@@ -34,7 +33,6 @@
 
 struct expr;
 
-/* Returns -1 if there is no tensor of that name. */
 typedef int (*expr_alignof_fn)(void *ctx, const char *name, int64_t *out);
 struct expr_env {
     const int64_t *values;      /* one for each integer name */
@@ -43,8 +41,7 @@ struct expr_env {
     const double *reals; /* one for each real name */
 };
 
-/* The expression lives in the arena. On a parse error returns NULL and sets *col to the error's
- * column, from 0. */
+/* The expression lives in the arena. On an error *col is its column, from 0. */
 struct expr *expr_parse(const char *text, size_t len, const char *const *names, size_t nnames,
                         struct arena *a, size_t *col, struct err *err);
 int expr_eval(const struct expr *e, const struct expr_env *env, int64_t *out, struct err *err);
@@ -57,16 +54,16 @@ struct expr_names {
 };
 struct expr *expr_parse_real(const char *text, size_t len, const struct expr_names *names,
                              struct arena *a, size_t *col, struct err *err);
-/* A real value needs expr_eval_real(); expr_eval() fails. The result must be finite. */
+/* If true, only expr_eval_real() works; its result must be finite. */
 bool expr_is_real(const struct expr *e);
 int expr_eval_real(const struct expr *e, const struct expr_env *env, double *out, struct err *err);
 const char *expr_text(const struct expr *e);
 /*
  * Turns an expression into another representation, from the leaves up. `apply` gets the operator
  * ("+", "min", "neg", "<", ...) and the results for its operands; b is NULL if there is only one.
- * Returns NULL if a callback returned NULL, or if the expression needs a callback that is NULL.
+ * Returns NULL if a callback did, or if the expression needs a callback that is NULL.
  *
- * && and || become calls of `apply`, but need `choose` too, because they may skip an operand. Real
+ * && and || are operators of `apply`, but need `choose` too, because they may skip an operand. Real
  * operators are "+", "-", "*", "real/", "fmin", "fmax", "neg", "<", ..., "sqrt", "pow", "double".
  */
 struct expr_fold {
@@ -80,15 +77,13 @@ struct expr_fold {
     void *(*real_name)(void *ctx, size_t i);
 };
 void *expr_fold(const struct expr *e, const struct expr_fold *f);
-/* Appends the expression `text` in a shorter way: "(64*1)/cdiv(N, 1) + 0" becomes "64/N". Wherever
- * `text` has a value, the new text has the same value. Every word may be a name. Appends nothing
- * and returns false if `text` is no expression of integers. */
+/* Appends a shorter expression: "(64*1)/cdiv(N, 1) + 0" becomes "64/N". It has the same value
+ * wherever `text` has one. Every word may be a name. Returns false if `text` is no expression of
+ * integers. */
 bool expr_simplify(const char *text, size_t len, struct strbuf *out);
-/* Replaces name number i by a value. */
 void expr_fix(struct expr *e, size_t i, int64_t value);
-/* Whether the expression uses name number i. */
 bool expr_uses(const struct expr *e, size_t i);
-/* Returns NAME and its column in use number i of alignof(NAME); NULL if there are fewer uses. */
+/* NAME and its column in the i-th alignof(NAME), or NULL. */
 const char *expr_alignof_name(const struct expr *e, size_t i, size_t *col);
 
 #endif

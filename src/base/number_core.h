@@ -1,10 +1,9 @@
 /*
- * number_core.h - random words and rounding by integer arithmetic, in the common subset of C17 and
- * C++17.
+ * number_core.h - random words (Philox4x32-10) and rounding (to nearest even) by integer
+ * arithmetic.
  *
- * `hone`, `hone-worker` and device code (through NVRTC) compile this text, and produce the same
- * bits. Random words come from Philox4x32-10. A conversion to a narrower type rounds once, to
- * nearest even. job/gen_core.h fills tensors with these functions.
+ * `hone`, `hone-worker` and device code (through NVRTC) compile this text, which is valid C17 and
+ * C++17, and get the same bits. job/gen_core.h fills tensors with these functions.
  */
 #ifndef BASE_NUMBER_CORE_H
 #define BASE_NUMBER_CORE_H
@@ -68,8 +67,7 @@ GEN_FN struct gen_block gen_philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32
     return b;
 }
 
-/* Returns four random words of a stream. Different values of `draw` give independent words for the
- * same seed, stream and block. */
+/* Returns four random words, independent for each seed, stream, draw and block. */
 GEN_FN struct gen_block gen_words(uint64_t seed, uint32_t stream, uint32_t draw, uint64_t block)
 {
     return gen_philox((uint32_t)block, (uint32_t)(block >> 32), stream, draw, (uint32_t)seed,
@@ -118,16 +116,16 @@ GEN_FN double gen_f64_from(uint64_t b)
 #endif
 }
 
-/* Keeps 21 significant bits, so that a product with a 32-bit integer is exact. */
+/* Keeps 21 significant bits: a product with a 32-bit integer is then exact. */
 GEN_FN double gen_cut(double d)
 {
     return gen_f64_from(gen_f64_bits(d) & 0xffffffff00000000u);
 }
 
 /*
- * Rounds |d| to a float with `mant` explicit mantissa bits and exponents emin..emax; d must be
- * finite. Returns exponent and mantissa, without the sign. On overflow returns the pattern after
- * the largest finite value, which is infinity if the type has one.
+ * Rounds a finite |d| to a float with `mant` explicit mantissa bits and exponents emin..emax.
+ * Returns exponent and mantissa. On overflow returns the pattern after the largest finite value,
+ * which is infinity if the type has one.
  */
 GEN_FN uint64_t gen_round(double d, int mant, int emin, int emax)
 {
@@ -135,15 +133,14 @@ GEN_FN uint64_t gen_round(double d, int mant, int emin, int emax)
     int e = (int)(bits >> 52 & 0x7ff) - 1023, drop = 52 - mant;
     uint64_t sig = (bits & ((one << 52) - 1)) | one << 52;
     if (e == -1023)
-        return 0; /* a denormal double is below half of the least denormal of any type here */
+        return 0; /* a denormal double is below half of any least denormal here */
     if (e < emin)
         drop += emin - e;
     if (drop > 54)
         return 0;
     uint64_t kept = sig >> drop, rest = sig & ((one << drop) - 1), half = one << drop >> 1;
     kept += rest > half || (rest == half && (kept & 1));
-    /* The hidden bit in a normal `kept` adds 1 to the exponent field, so we add e - emin, not
-     * e - emin + 1. */
+    /* The hidden bit of a normal `kept` adds 1 to the exponent field, so we add e - emin. */
     uint64_t out = e < emin ? kept : kept + ((uint64_t)(e - emin) << mant);
     uint64_t past = (uint64_t)(emax - emin + 2) << mant;
     return out < past ? out : past;
@@ -165,8 +162,8 @@ GEN_FN int64_t gen_to_int(double v, double lo, double hi)
     return t;
 }
 
-/* The bits of a finite v in type t. Too large values become infinity, or NaN in float8_e4m3fn.
- * Integers are clamped, uint64 to 2^63 - 1. */
+/* The bits of a finite v. Too large values become infinity, or NaN in float8_e4m3fn. Integers are
+ * clamped, uint64 to 2^63 - 1. */
 GEN_FN uint64_t gen_encode(int t, double v)
 {
     uint64_t sign = gen_f64_bits(v) >> 63, r;
@@ -207,10 +204,10 @@ GEN_FN uint64_t gen_encode(int t, double v)
 
 struct gen_float {
     int mant, bits;    /* explicit mantissa bits; all bits. Both are 0 if the type is no float. */
-    uint64_t inf;      /* pattern of +inf, or of the largest finite value if there is no infinity */
-    uint64_t most;     /* pattern of the largest finite value */
-    uint64_t nan;      /* pattern of a quiet NaN */
-    uint64_t nan_free; /* mask of bits that may change while it stays a NaN */
+    uint64_t inf;      /* +inf, or the largest finite value */
+    uint64_t most;     /* largest finite value */
+    uint64_t nan;      /* a quiet NaN */
+    uint64_t nan_free; /* bits that may change in a NaN */
 };
 
 GEN_FN struct gen_float gen_float_of(int t)

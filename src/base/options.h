@@ -16,9 +16,9 @@
  *     };
  *     switch (options_parse(&spec, &argc, argv, err)) ...
  *
- * The parser understands --name VALUE, --name=VALUE, -nVALUE, bundled short flags, --no-FLAG, and
- * --help and -h, which no table lists. "--" ends the options. Options may come after operands,
- * except if stop_at_operand is set. For an unknown option, the error suggests a similar name.
+ * The parser understands --name VALUE, --name=VALUE, -nVALUE, bundled short flags, --no-FLAG,
+ * --help and -h. "--" ends the options. Options may follow operands, except if stop_at_operand is
+ * set. For an unknown option, the error suggests a similar name.
  */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
@@ -31,17 +31,17 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-/* Each comment gives the C type of the variable, and how the user writes the value. */
+/* The C type of the variable, and the form of the value. */
 enum option_type {
     OPTION_END,
-    OPTION_GROUP, /* not an option, but a title in --help */
+    OPTION_GROUP, /* a title in --help */
     OPTION_FLAG,  /* bool; has no value */
-    OPTION_COUNT, /* int; counts how often the option is given */
+    OPTION_COUNT, /* int; how often the option is given */
     OPTION_STR,   /* const char *; borrowed from argv */
-    OPTION_STRS,  /* struct str_vec; gets an element each time the option is given */
+    OPTION_STRS,  /* struct str_vec; an element each time */
     OPTION_INT,   /* int64_t; decimal, or hexadecimal such as 0x10; never octal */
-    OPTION_UINT,  /* uint64_t; written like OPTION_INT */
-    OPTION_REAL,  /* double; must be finite */
+    OPTION_UINT,  /* uint64_t; like OPTION_INT */
+    OPTION_REAL,  /* double; finite */
     OPTION_BYTES, /* uint64_t; such as 512, 64K or 64KiB, 2M, 6G, 1T, in powers of 1024 */
     OPTION_TIME /* uint64_t, nanoseconds; such as 500ns, 20us, 10ms, 2s or 2, 5m or 5min, 1h, 1d */
 };
@@ -50,13 +50,13 @@ VEC_DECL(str_vec, const char *);
 
 struct option {
     enum option_type type;
-    char letter;      /* the short name; 0 if there is none */
-    const char *name; /* the long name, without dashes; for a group, its title */
+    char letter;
+    const char *name; /* without dashes; for a group, its title */
     void *value;      /* the variable that gets the value */
     const char *arg;  /* stands for the value in --help */
     const char *help;
     bool positive; /* the number must be above 0, because 0 means "not given" */
-    uint64_t most; /* for OPTION_UINT: the largest value; 0 means no limit */
+    uint64_t most; /* for OPTION_UINT; 0 means no limit */
 };
 
 #define OPT_FLAG(c, name, v, help)                              \
@@ -129,9 +129,9 @@ struct option {
     }
 
 struct options {
-    const char *usage;   /* the ways to call the command, one on each line */
-    const char *about;   /* a sentence or a short paragraph; --help keeps its line breaks */
-    const char *example; /* examples, one on each line */
+    const char *usage;   /* one call on each line */
+    const char *about;   /* --help keeps its line breaks */
+    const char *example; /* one on each line */
     const struct option *opts;
     bool stop_at_operand; /* the first operand ends the options: it is a subcommand */
 };
@@ -139,18 +139,17 @@ struct options {
 enum options_status { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 
 /*
- * Parses a command line. Skips argv[0], the command's name. After OPTIONS_OK, argv and *argc hold
- * only the operands, the first in argv[0]. After OPTIONS_HELP, the caller should print
- * options_help(). After OPTIONS_BAD, *err says what is wrong.
+ * Skips argv[0], the command's name. After OPTIONS_OK, argv and *argc hold only the operands, the
+ * first in argv[0]. After OPTIONS_HELP, print options_help(). After OPTIONS_BAD, *err says what is
+ * wrong.
  */
 enum options_status options_parse(const struct options *spec, int *argc, const char **argv,
                                   struct err *err);
 void options_help(const struct options *spec, FILE *out);
 
-/* Returns the word most similar to a mistyped one, or NULL. */
 const char *suggest_word(const char *typed, const char *const *words, size_t n);
 
-/* Parses a number as OPTION_BYTES does. Returns 0, or -1 if the text has another form. */
+/* Parses a number as OPTION_BYTES does. Returns 0 or -1. */
 int parse_bytes(const char *s, uint64_t *out);
 
 #endif

@@ -1,5 +1,4 @@
-/* drive.c - campaign_run(): chooses the next task, starts its process, and records how the process
- * ended. An entry is one task of a campaign in the store. */
+/* drive.c - campaign_run(): chooses the next task, starts its process, and records how it ended. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,16 +13,15 @@
 #include "sys/proc.h"
 #include "sys/term.h"
 
-/* How long a child may take to end after SIGTERM. It is `hone` too, and ends within ten seconds. */
+/* Time for a child to end after SIGTERM. It is `hone` too, and ends within ten seconds. */
 #define STOP_NS (12 * SEC)
-/* How long to wait for a child that a killed campaign left behind. */
+/* Time to wait for a child that a killed campaign left behind. */
 #define LOCK_NS (30 * SEC)
 
 #define NO_PASS "no kernel passes"
 
-/* The state of an entry whose run ended for lack of budget and goes on, because the budget has
- * grown. The store says "stopped" meanwhile. So if this process is killed, the next one goes on
- * with it too. */
+/* The state of an entry that goes on because its budget has grown. The store says "stopped" then.
+ * So if this process is killed, the next one goes on with the entry. */
 #define REOPENED "reopened"
 
 struct job {
@@ -31,22 +29,21 @@ struct job {
     struct arena mem;
     struct entry_rec entry;
     struct str_vec argv;
-    struct budget share; /* how much the run may spend in all; 0 = no limit */
-    /* used: this element has a task. ended: its process has ended. */
-    bool used, ended;
-    bool reopened; /* see REOPENED */
+    struct budget share; /* most that the run may spend in all; 0 = no limit */
+    bool used, ended;    /* the element has a task; its process has ended */
+    bool reopened;
 };
 
 struct drive {
     struct campaign_run *r;
     struct loop *loop;
     struct arena mem;
-    struct entry_rec_vec entries; /* not done yet, in the order of work */
-    size_t next;                  /* the first that was not started yet */
+    struct entry_rec_vec entries;
+    size_t next;
     struct job jobs[CAMPAIGN_MAX_JOBS];
-    struct temp_dir pool_dir; /* see open_pool() */
-    char *pool_path;          /* NULL without a budget of tokens or money */
-    char *program;            /* path of this program, for the children */
+    struct temp_dir pool_dir;
+    char *pool_path; /* see open_pool(); NULL without a budget of tokens or money */
+    char *program;
     bool stopping;
 };
 
@@ -59,8 +56,7 @@ static bool is_over(const struct entry_rec *e, const struct campaign_run *r)
     return str_eq(e->state, "done") || (str_eq(e->state, "failed") && !r->retry);
 }
 
-/* Corrects the state of an entry if the campaign was killed before it recorded the end of the run.
- * Reopens an entry if the budget has grown (REOPENED). */
+/* Corrects the entry if the campaign was killed before it recorded the end of the run. */
 static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
 {
     struct run_rec run;
@@ -85,7 +81,7 @@ static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
                              run.best < 0 ? NO_PASS : "", err);
 }
 
-/* Entries with a lower turn start first: 0 if the run has begun, 1 if not, 2 if reopened. */
+/* Lower turns start first. */
 static int turn_of(const struct entry_rec *e)
 {
     return str_eq(e->state, REOPENED) ? 2 : e->run < 0;
@@ -105,7 +101,6 @@ static int list_entries(struct drive *d, struct err *err)
     return rc;
 }
 
-/* When no budget is left: closes the reopened entries that were not started. */
 static int close_reopened(struct drive *d, struct err *err)
 {
     int rc = 0;
@@ -148,7 +143,7 @@ static int spent_by_run(struct drive *d, int64_t run, struct amounts *out, struc
     return rc;
 }
 
-/* Adds up what all runs have spent. A running task counts with its whole share. */
+/* Adds up what the runs have spent. A running task counts with its whole share. */
 static int committed(struct drive *d, struct amounts *out, struct err *err)
 {
     struct arena a = ARENA_INIT;
@@ -175,8 +170,7 @@ static int committed(struct drive *d, struct amounts *out, struct err *err)
     return rc;
 }
 
-/* Returns what a run may spend in all: what it has spent (`own`), and an equal share of the rest
- * for each of `tasks` tasks. 0 if nothing is left. */
+/* What a run may spend in all: `own`, which it has spent, and an equal share of the rest. */
 static double share_of(double limit, double used, double own, size_t tasks)
 {
     double left = limit - used;
@@ -202,8 +196,7 @@ static int set_share(struct drive *d, struct job *j, struct err *err)
            (b->steps && j->share.steps < 1);
 }
 
-/* Creates the pool, a file in which the author calls of all tasks reserve tokens and money. It
- * starts with what the campaign has spent before. */
+/* Author calls of all tasks reserve tokens and money in the pool, a file. */
 static int open_pool(struct drive *d, struct err *err)
 {
     const struct budget *b = &d->r->budget;
@@ -324,7 +317,7 @@ static int start_next(struct drive *d, struct err *err)
 
 /* ---- ending ---------------------------------------------------------------------------------- */
 
-/* The last lines that the process printed to stderr, as one line without "hone: ". */
+/* The last lines of stderr, without "hone: ". */
 static void last_words(const struct job *j, struct strbuf *out)
 {
     enum { MAX_WORDS = 600 };
@@ -343,7 +336,7 @@ static void last_words(const struct job *j, struct strbuf *out)
     free(words);
 }
 
-/* Returns true if another version of Hone began the run and this version cannot resume it. */
+/* Whether another version of Hone began the run and this one cannot resume it. */
 static bool must_begin_again(const struct drive *d, const struct job *j)
 {
     return j->entry.run >= 0 && *j->entry.hone && !str_eq(j->entry.hone, d->r->hone) &&
@@ -356,9 +349,9 @@ static int set_state(struct drive *d, const struct job *j, const char *state, co
     return store_entry_state(d->r->store, d->r->campaign, j->entry.index, state, reason, err);
 }
 
-/* Has the process imported the task, or ended its run? Returns 1 for yes, 0 for no, -1 on an error.
- * If no kernel passes, `why` says why. The exit status does not tell: 1 means that no kernel
- * passes, or that the task cannot be loaded. */
+/* Has the process imported the task, or ended its run? Returns 1, 0, or -1 on an error. If no
+ * kernel passes, `why` says why. The exit status does not tell: 1 may also mean that the task
+ * cannot be loaded. */
 static int carried_out(struct drive *d, const struct job *j, struct strbuf *why, struct err *err)
 {
     struct arena a = ARENA_INIT;
@@ -406,7 +399,7 @@ static int record_end(struct drive *d, struct job *j, struct err *err)
     } else if (rc == 0 && (d->stopping || (exited && c->code == INTERRUPT_EXIT))) {
         rc = set_state(d, j, "stopped", d->r->stop.buf, err);
     } else if (rc == 0 && must_begin_again(d, j)) {
-        /* A new run would replace the result of a reopened entry. */
+        /* a new run would replace the result of a reopened entry */
         rc = j->reopened ? set_state(d, j, "done", "this version cannot resume its run", err)
                          : begin_again(d, j, err);
     } else if (rc == 0) {
@@ -449,8 +442,7 @@ static void stop_all(struct drive *d)
             child_terminate(&d->jobs[i].child);
 }
 
-/* Ends the tasks that still run, for example after Ctrl-C, which reaches the children too. Kills
- * those that still live. */
+/* Kills the processes that still run, for example after Ctrl-C. */
 static int give_up(struct drive *d, struct err *err)
 {
     int rc = 0;
@@ -464,8 +456,7 @@ static int give_up(struct drive *d, struct err *err)
     return rc;
 }
 
-/* Returns 0 if all entries were worked on, 1 if it stopped before (r->stop says why), -1 on an
- * error. */
+/* Returns 0 if all entries were worked on, 1 if r->stop says why not, -1 on an error. */
 static int work(struct drive *d, struct err *err)
 {
     struct campaign_run *r = d->r;
@@ -479,7 +470,7 @@ static int work(struct drive *d, struct err *err)
         while (rc == 0 && !d->stopping && !r->stop.len && d->next < d->entries.n &&
                running(d) < jobs)
             rc = start_next(d, err);
-        if (rc == 1) /* a budget is used up; the running tasks go on */
+        if (rc == 1) /* a budget is used up; running tasks go on */
             rc = 0;
         unsigned n = running(d);
         if (rc < 0 || !n)

@@ -6,10 +6,9 @@
  *     t.rows.items[0].ratio.mid
  *     campaign_table_release(&t);
  *
- * A ratio is a baseline's time divided by the kernel's, both from one evaluation. A measured row
- * has times of a GPU and is compared with the fastest PyTorch baseline. A modelled row has the
- * emulator's estimates. It is compared with the task's first baseline, because the emulator cannot
- * run PyTorch.
+ * A ratio is a baseline's time divided by the kernel's, both from one evaluation. A measured row is
+ * compared with the fastest PyTorch baseline. A modelled row, with times of the emulator, is
+ * compared with the task's first baseline, because the emulator cannot run PyTorch.
  */
 #ifndef CAMPAIGN_ROW_H
 #define CAMPAIGN_ROW_H
@@ -31,8 +30,8 @@ enum row_state {
 };
 extern const char *const row_state_names[ROW_STATES];
 
-/* A measured row is a win if the whole interval of its ratio is above 1, a loss if it is below 1,
- * else a tie. A modelled row has no standing. */
+/* A measured row is a win if the whole interval of its ratio is above 1, a loss if it is below
+ * 1. */
 enum row_standing { ROW_NONE, ROW_WIN, ROW_LOSS, ROW_TIE, ROW_STANDINGS };
 extern const char *const row_standing_names[ROW_STANDINGS];
 
@@ -44,24 +43,24 @@ struct row_baseline {
 
 struct campaign_row {
     uint64_t index;
-    const char *label, *operand, *run; /* run: the run's name, or "" */
+    const char *label, *operand, *run; /* `run`: name, or "" */
     enum row_state state;
-    const char *reason; /* why it has this state */
-    int64_t at_ms;      /* when the state last changed */
-    const char *hone;   /* the version that made the row, such as "0.3.0 1a2b3c4d5e6f" */
-    bool is_old;        /* another version of Hone made the row */
+    const char *reason;
+    int64_t at_ms;    /* when the state last changed */
+    const char *hone; /* the version that made the row, such as "0.3.0 1a2b3c4d5e6f" */
+    bool is_old;      /* made by another version than this one */
     struct work_kind kind;
     const char *precision, *gpu;
-    bool is_model;   /* the times are modelled, not measured */
-    double ours_ns;  /* geometric mean of the best kernel's times over the timed shapes, or 0 */
-    unsigned shapes; /* number of timed shapes */
+    bool is_model;
+    double ours_ns; /* of the best kernel: geometric mean over the timed shapes, or 0 */
+    unsigned shapes;
     VEC(struct row_baseline) baselines;
-    /* The ratio to the baseline with which the row is compared; `who` is NULL if there is none. */
+    /* To the baseline of the comparison; `who` is NULL if there is none. */
     struct verdict_ratio ratio;
     enum row_standing standing;
-    double roofline_pct;     /* percent of a ceiling that the best kernel reaches (verdict.h) */
-    double known_ns;         /* PyTorch's time from the table of known times, or 0 */
-    unsigned judged, passes; /* candidates that were judged; that passed */
+    double roofline_pct; /* of the best kernel (verdict.h) */
+    double known_ns;     /* PyTorch's known time, or 0 */
+    unsigned judged, passes;
     uint64_t tokens;
     bool usd_unknown; /* `usd` lacks calls without a known price */
     double usd, wall_s;
@@ -73,15 +72,14 @@ struct campaign_table {
     VEC(struct campaign_row) rows;
 };
 
-/* `which` is as for store_campaign_find(). `hone` is the version of this program, for is_old. If
- * `hone` is NULL, is_old is false. */
+/* `which` is as for store_campaign_find(). `hone` is the version of this program. If it is NULL,
+ * is_old is false. */
 int campaign_table_load(struct campaign_table *t, struct store *s, const char *which,
                         const char *hone, struct err *err);
 void campaign_table_release(struct campaign_table *t);
-/* Loads one row. Strings live in the arena; the caller releases `baselines`. */
+/* Strings live in the arena; the caller releases `baselines`. */
 int campaign_row_load(struct campaign_row *r, struct store *s, const struct entry_rec *e,
                       const char *hone, struct arena *a, struct err *err);
-/* Sets `ratio` and `standing` from is_model and baselines. */
 void campaign_row_compare(struct campaign_row *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* decide_verdict.c - the rules that turn the facts of a job into a verdict (decide_verdict.h). */
+/* decide_verdict.c - the rules that turn the facts of a job into a verdict. */
 #include "check/decide_verdict.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static bool hidden(const struct check_input *in, uint32_t c)
     return in->cases[c].role == ROLE_HELDOUT;
 }
 
-/* Replaces numbers by '#', because they would reveal a held-out shape. Names keep their digits. */
+/* Numbers would reveal a held-out shape. Names keep their digits. */
 static const char *without_numbers(struct verdict *v, const char *text)
 {
     char *out = arena_strdup(&v->arena, text ? text : ""), *w = out;
@@ -59,7 +59,7 @@ static const char *without_numbers(struct verdict *v, const char *text)
     return out;
 }
 
-/* Such as "smoke:0 (M=4 N=7)". Does not name a held-out shape. */
+/* Such as "smoke:0 (M=4 N=7)"; a held-out shape is not shown. */
 static const char *where(struct verdict *v, const struct check_input *in, uint32_t c)
 {
     const struct check_case *k = &in->cases[c];
@@ -82,19 +82,18 @@ struct call_ctx {
     struct verdict_workload *w;
 };
 
-/* job_buffer.budget limits an output's rms error. Fewer than BUDGET_MIN_ELEMS elements say nothing
- * about the precision. */
+/* job_buffer.budget limits an output's rms error. Fewer elements say nothing about the
+ * precision. */
 enum { BUDGET_MIN_ELEMS = 256 };
 
-/* most_written is a generous estimate of the share of an output that all blocks together write.
- * Below this limit, the kernel leaves a part unwritten. An element counts as unwritten if it holds
- * the poison, a pattern that we write before the call. The limit is below 1 because one right byte
- * in 256 equals the poison by chance. */
+/* most_written estimates the share of an output that all blocks write. Below this limit, the
+ * kernel leaves a part unwritten. It is below 1 because one right byte in 256 equals the poison
+ * by chance. */
 static const double WRITTEN_ENOUGH = 0.98;
 
-/* Returns the largest rms_ratio that an output may have. Few elements may lie in a few rows with
- * similar errors: their mean varies with the data. So the budget is doubled for a sample of blocks
- * and for BUDGET_MIN_ELEMS elements, and grows less for more elements. */
+/* The largest allowed rms_ratio. The mean of few elements varies with the data. So the budget is
+ * doubled for a sample of blocks and for BUDGET_MIN_ELEMS elements, and grows less for more
+ * elements. */
 static double allowed_ratio(const struct call_ctx *x, const struct result_compare *cmp)
 {
     bool sample = x->r->flags & JOB_CALL_BLOCK_SAMPLE;
@@ -113,7 +112,7 @@ static const char *what_is_wrong(const struct call_ctx *x, const struct result_c
     return enough && !(cmp->rms_ratio <= allowed_ratio(x, cmp)) ? "budget" : NULL;
 }
 
-/* True if the same data in a fresh module was wrong too. Then no earlier call and no clock causes
+/* Whether the same data in a fresh module was wrong too. Then no earlier call and no clock causes
  * the error. */
 static bool wrong_when_fresh(const struct call_ctx *x)
 {
@@ -129,9 +128,9 @@ static bool wrong_when_fresh(const struct call_ctx *x)
     return next->repeat_equal;
 }
 
-/* True if a call in a fresh module was wrong, in any case. Such a candidate has a plain mistake. By
- * the same mistake, its output may not follow a changed input element, which proves no cheat then:
- * in a tensor of one element, a wrong answer can be right by chance. */
+/* Whether a call in a fresh module was wrong. With such a plain mistake, an output that does not
+ * follow a changed input element proves no cheat: in a tensor of one element, a wrong answer can be
+ * right by chance. */
 static bool has_plain_mistake(const struct check_input *in)
 {
     const uint32_t not_fresh = JOB_CALL_KEEP_STATE | JOB_CALL_TIMED;
@@ -164,12 +163,12 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
         return V_MISMATCH;
     case FIND_INPUT:
         return V_CHEAT;
-    default: /* callers handle FIND_UNSUPPORTED and FIND_NOTE */
+    default: /* FIND_UNSUPPORTED and FIND_NOTE do not come here */
         return V_UNSAFE;
     }
 }
 
-/* True if the sanitizer found a reason why the result may depend on the order of threads. It does
+/* Whether the sanitizer found a cause for a result that depends on the order of threads. It does
  * not watch calls with a sample of blocks. For these, findings of all cases count. */
 static bool has_cause(const struct call_ctx *x)
 {
@@ -184,7 +183,7 @@ static bool has_cause(const struct call_ctx *x)
     return false;
 }
 
-/* The summary keeps the finding first, because the author must repair that. */
+/* The finding stays first, because the author must repair that. */
 static void add_consequence(struct verdict *v, const struct call_ctx *x, const char *story)
 {
     static const char lead[] = "; so the result is wrong on ";
@@ -193,7 +192,7 @@ static void add_consequence(struct verdict *v, const struct call_ctx *x, const c
             arena_printf(&v->arena, "%s%s%s: %s", v->summary, lead, where(v, x->in, x->c), story);
 }
 
-/* Chooses the detector by the kind of call. `budget` stays, because a low precision shows in every
+/* Chooses the detector by the kind of call, except for `budget`: a low precision shows in every
  * kind. */
 static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
                         const struct result_compare *cmp, const char *story)
@@ -322,8 +321,7 @@ static bool check_compare(struct verdict *v, struct call_ctx *x, const struct re
     return false;
 }
 
-/* Returns false if the reference leaves some elements undefined. Then a call compares fewer
- * elements than the output has, although the truth of all was computed. */
+/* Whether calls compare all elements. If not, the reference leaves some undefined. */
 static bool all_is_defined(const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
@@ -389,8 +387,7 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
 #define TELL_UNVERIFIED \
     "the output was not verified, since blocks that were not run may contribute to it"
 
-/* Verdicts state the probability of finding an error in TOLD_SHARE of the blocks or rows; for a
- * sample, at most NEVER_CERTAIN percent. */
+/* Verdicts state the probability of finding an error in TOLD_SHARE of the blocks or rows. */
 static const double TOLD_SHARE = 0.01, NEVER_CERTAIN = 99.9999;
 
 /* Never rounds up to 100. */
@@ -404,7 +401,6 @@ static const char *percent(struct verdict *v, double pct)
     return arena_printf(&v->arena, "%.2g", pct);
 }
 
-/* Records how much was compared, and the probability that an error is found (TOLD_SHARE). */
 static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
                       const struct result_call *r, uint64_t seed)
 {
@@ -445,8 +441,8 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
     }
 }
 
-/* A reference may leave elements undefined, and these are not compared. So a call counts as whole
- * if the truth of all elements was computed. */
+/* A reference may leave elements undefined. So a call counts as whole if the truth of all elements
+ * was computed, even if fewer were compared. */
 static void note_verified(struct verdict_workload *w, const struct job_case *jc,
                           const struct result_call *r)
 {
@@ -504,7 +500,6 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
 
 /* ---- the whole job ---- */
 
-/* V_UNJUDGED: Hone or the machine ended the run. */
 static enum verdict_kind kind_of_status(enum result_status status)
 {
     static const enum verdict_kind kinds[] = {
@@ -536,7 +531,7 @@ static void check_status(struct verdict *v, const struct check_input *in)
                 story);
 }
 
-/* Hone or the machine ended the run. A candidate without a mistake so far is unjudged. */
+/* Hone or the machine ended the run. */
 static void check_early_end(struct verdict *v, const struct check_input *in)
 {
     const char *why = in->result->message;
@@ -556,14 +551,13 @@ static void check_early_end(struct verdict *v, const struct check_input *in)
     v->summary = arena_strdup(&v->arena, why);
 }
 
-/* The plan's name for the kernel. */
 static const char *kernel_label(const struct check_input *in, const struct result_finding *f)
 {
     const struct job_case *c = &in->job->cases[f->case_index];
     return c->nprograms ? job_kernel_label(c->programs, f->kernel) : f->kernel;
 }
 
-/* Whether the verdict has a finding of this kind, kernel and line. If `count`, counts it there. */
+/* Whether the verdict has this kind, kernel and line. If `count`, counts the finding there. */
 static bool found_before(struct verdict *v, const struct check_input *in,
                          const struct result_finding *f, bool count)
 {
@@ -607,7 +601,7 @@ static void check_finding(struct verdict *v, const struct check_input *in,
                     hidden(in, c) ? "" : f->text);
 }
 
-/* Warns once for each kernel and line. Skips held-out shapes: numbers would reveal them. */
+/* Warns once for each kernel and line. */
 static void check_note(struct verdict *v, const struct check_input *in, uint32_t i)
 {
     const struct result_finding *f = &in->result->findings[i];
@@ -638,7 +632,6 @@ void check_findings(struct verdict *v, const struct check_input *in)
         }
 }
 
-/* Warns if zeros would pass: then the task's data cannot show errors. */
 static void check_probes(struct verdict *v, const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases; c++) {
@@ -656,7 +649,6 @@ static void check_probes(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* Endless output could harm the machine or the times. */
 static void check_printf(struct verdict *v, const struct check_input *in)
 {
     size_t n = in->result->printf_text ? strlen(in->result->printf_text) : 0;
@@ -696,7 +688,7 @@ static void check_unverified(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* True also if the job has no checked cases. */
+/* Also true if the job has no checked cases. */
 static bool launched_where_checked(const struct check_input *in, const char *kernel)
 {
     bool any = false;

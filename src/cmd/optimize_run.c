@@ -1,5 +1,4 @@
-/* optimize_run.c - carries out a run: opens its authors and its judge, shows progress, and writes
- * the report (optimize_run.h). */
+/* optimize_run.c - opens what a run needs, shows progress, and writes the report. */
 #include "cmd/optimize_run.h"
 
 #include <math.h>
@@ -103,7 +102,7 @@ struct live {
     const struct run_config *cfg;
     bool quiet;
     char waits_for[400];
-    uint64_t judging_ns; /* when candidates of this step went to the judge; 0 = it has none */
+    uint64_t judging_ns; /* since when candidates are judged, or 0 */
 };
 
 static void on_asking(void *ctx, const struct agent *a, const char *role)
@@ -113,7 +112,7 @@ static void on_asking(void *ctx, const struct agent *a, const char *role)
         progress_show(&l->p, "step %u: asking %s ...", a->step, role);
 }
 
-/* If the call waits for something new, updates the line at once. */
+/* Updates the line at once if the call waits for something new. */
 static void on_waiting(void *ctx, const struct agent *a, const char *role, const char *what,
                        uint64_t ns)
 {
@@ -233,12 +232,12 @@ static void on_confirmed(void *ctx, const struct agent *a, const struct node *n,
 struct run_resources {
     struct task *task;
     struct author *authors[AUTHOR_ROLES];
-    /* `model` ranks proposals on the emulator before `eval` runs the best on a GPU; may be NULL. */
+    /* `model`, the emulator, ranks proposals before `eval` runs the best on a GPU; may be NULL. */
     struct evaluator *eval, *model;
     struct replay *replay;
     struct judge *judge;
     struct prices *prices;
-    struct budget_pool *pool; /* NULL = no budget of tokens or money */
+    struct budget_pool *pool; /* NULL without a budget of tokens or money */
 };
 
 static void run_resources_close(struct run_resources *p)
@@ -293,7 +292,7 @@ static int open_authors(struct run_resources *p, const struct optimize_run *s, s
     return 0;
 }
 
-/* Calls reserve their cost from the pool of the campaign, or else from one for this run. */
+/* The pool is the campaign's, or else one for this run. */
 static int open_pool(struct run_resources *p, const struct optimize_run *s, struct arena *mem,
                      struct err *err)
 {
@@ -404,7 +403,6 @@ static int print_end(struct optimize_run *s, struct run_resources *p, int rc, st
     return code;
 }
 
-/* Makes the path after `prefix` absolute, if the file exists. */
 static const char *in_full(const char *text, const char *prefix, struct arena *mem)
 {
     char *full = str_starts(text, prefix) ? realpath(text + strlen(prefix), NULL) : NULL;
@@ -414,7 +412,7 @@ static const char *in_full(const char *text, const char *prefix, struct arena *m
     return text;
 }
 
-/* Makes paths absolute, because the user may resume the run from any directory. */
+/* The user may resume the run from any directory. */
 static void keep_full_paths(struct run_config *c, const struct task *t, struct arena *mem)
 {
     static const char *const schemes[] = {"mailbox:", "playbook:", "replay:"};
@@ -426,7 +424,7 @@ static void keep_full_paths(struct run_config *c, const struct task *t, struct a
             c->authors[i] = in_full(c->authors[i], schemes[k], mem);
 }
 
-/* Keeps a copy of the task in the store. A resumed run uses it if the task has changed. */
+/* The copy of the task is for a resumed run. */
 static int keep_task(struct optimize_run *s, const struct task *t, struct arena *mem,
                      struct err *err)
 {
@@ -439,8 +437,8 @@ static int keep_task(struct optimize_run *s, const struct task *t, struct arena 
     return rc;
 }
 
-/* One transaction creates the run and notes it in the campaign. So if the process is killed here, a
- * resumed campaign does not begin a second run. */
+/* One transaction creates the run and notes it in the campaign. If the process is killed here, a
+ * resumed campaign begins no second run. */
 static int create_run(struct optimize_run *s, const char *task, const char *config, struct err *err)
 {
     const char *author = s->config->authors[AUTHOR_CODE];
@@ -454,7 +452,6 @@ static int create_run(struct optimize_run *s, const char *task, const char *conf
     return store_end(s->store, rc == 0, err);
 }
 
-/* Makes the folder of the report before the run, so that an error comes early. */
 static int prepare_out(struct optimize_run *s, struct arena *mem, struct err *err)
 {
     const char *dir = s->out_dir ? s->out_dir : *s->config->out ? s->config->out : "hone-out";
@@ -467,7 +464,7 @@ static int prepare_out(struct optimize_run *s, struct arena *mem, struct err *er
     return 0;
 }
 
-/* Looks for lessons of earlier runs. A replay has lessons in its recording. */
+/* A replay has the lessons in its recording. */
 static int recall(struct optimize_run *s, const struct task *t, const struct evaluator *e,
                   struct arena *mem, struct err *err)
 {
@@ -508,7 +505,7 @@ static int begin_run(struct optimize_run *s, const struct task *t, const struct 
     return 0;
 }
 
-/* Stores the options of `hone resume`, because they hold for the rest of the run. */
+/* The options of `hone resume` hold for the rest of the run. */
 static int keep_config(const struct optimize_run *s, const struct task *t, struct arena *mem,
                        struct err *err)
 {
@@ -521,7 +518,7 @@ static int keep_config(const struct optimize_run *s, const struct task *t, struc
     return rc;
 }
 
-/* Sets *name to the device of the run's recorded times; to NULL if there are none. */
+/* *name becomes the device of the recorded times, or NULL. */
 static int recorded_device(const struct optimize_run *s, const char **name, struct arena *mem,
                            struct err *err)
 {
@@ -544,8 +541,8 @@ static int recorded_device(const struct optimize_run *s, const char **name, stru
     return rc < 0 ? -1 : 0;
 }
 
-/* Fails if another device gave the recorded times, because such times cannot be compared. We cannot
- * check the GPUs behind a spool. A campaign has its own check. */
+/* Fails if another device gave the recorded times: they cannot be compared. We cannot check the
+ * GPUs behind a spool. A campaign has its own check. */
 static int check_same_device(const struct optimize_run *s, const struct evaluator *e,
                              struct arena *mem, struct err *err)
 {
@@ -586,7 +583,7 @@ static void say_changed(const struct optimize_run *s, const struct task *now,
     strbuf_release(&diff);
 }
 
-/* Loads the current task if the run began with it, else the copy in the store. */
+/* The current task if the run began with it, else the copy in the store. */
 static struct task *task_of_resumed(const struct optimize_run *s, struct strbuf *note,
                                     struct err *err)
 {
@@ -628,7 +625,7 @@ static void compare_with_recording(const struct optimize_run *s, const struct ta
                     t->name, was, now);
 }
 
-/* If the task is not the one of the run or of a recording, `note` says so. */
+/* `note` tells if the task is not the one of the run or of a recording. */
 static struct task *load_run_task(struct optimize_run *s, struct strbuf *note)
 {
     struct err err = ERR_INIT;
@@ -667,8 +664,7 @@ int optimize_run_finish(struct optimize_run *s)
         strbuf_release(&note);
         return HONE_ENV;
     }
-    /* Open authors and device first: if one is missing, no store is created and no run begins or
-     * changes. */
+    /* Authors and device come first: if one is missing, no store is created and no run begins. */
     if (prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
         open_judge(&p, s, &err) < 0 || prepare_out(s, &mem, &err) < 0 ||
         (!s->store && cmd_open_store(&s->store, s->store_path, false, &err) < 0) ||

@@ -1,7 +1,6 @@
 /*
- * compile.c - drives a compile: scan the source, look in the cache, ask the service, keep the
- * result. It also chooses the precompiled header: the usual one with CuTe, or the family header of
- * the parent (family.h).
+ * compile.c - scans the source, looks in the cache, chooses a precompiled header (the usual one
+ * with CuTe, or the parent's family header), asks the service and keeps the result.
  */
 #include "compile/compile.h"
 
@@ -35,18 +34,17 @@
 
 #define SEC 1000000000ull
 /* NVRTC's heap, in bytes of address space. A compile that needs more runs again without a
- * precompiled header. */
+ * header. */
 #define HEADER_HEAP ((uint64_t)2 << 30)
 #define FAMILY_HEAP ((uint64_t)4 << 30)
-/* A faster compile is not worth a family header. */
 #define FAMILY_MIN_NS (4 * SEC)
-/* A part of every cache key. Raise the number when the meaning of an entry changes. */
+/* Raise the number when the meaning of a cache entry changes. */
 #define KEY_VERSION "hone-compile 6"
 
 struct family {
-    char parent[HASH_HEX]; /* compile_key() of the parent */
+    char parent[HASH_HEX];
     char pch[PCH_PATH_MAX];
-    char *prelude; /* source text of the header */
+    char *prelude;
     struct family_record record;
     struct arena arena;
     enum { FAMILY_BUILDING, FAMILY_READY, FAMILY_USELESS } state;
@@ -68,25 +66,24 @@ struct compiler {
 
 struct compile_ticket {
     struct compiler *compiler;
-    int fd;               /* if at_once, a readable descriptor; else -1 */
-    bool at_once;         /* the result was cached, or the source was rejected */
-    struct compiled done; /* valid if at_once */
+    int fd;       /* if at_once, readable; else -1 */
+    bool at_once; /* the result was cached, or the source was rejected */
+    struct compiled done;
     struct client_job job;
     struct arena arena;
     char nonce[33], key[HASH_HEX];
     const char *name, *arch;
     const char **kernels;
     size_t nkernels;
-    bool resent;           /* the service died, and a new one got the job */
-    struct family *family; /* family whose header this compile uses, or NULL */
-    /* The record from which a family header of this compile can be built. Not kept if record.source
-     * is NULL. */
+    bool resent;
+    struct family *family; /* whose header this compile uses, or NULL */
+    /* For a family header of this compile, if record.source is set. */
     struct family_record record;
 };
 
 /* ---- opening ---------------------------------------------------------------------------------*/
 
-/* Size and time are a fast substitute for the bytes of a file. */
+/* Size and time stand for the bytes of a file. */
 static void hash_stat(struct hash *h, const char *dir, const char *name)
 {
     char path[4096];
@@ -176,7 +173,6 @@ int compiler_open(struct compiler **out, const struct compiler_config *cfg, stru
         c->cfg.child_bytes = (uint64_t)6 << 30;
     if (!c->cfg.jobs)
         c->cfg.jobs = (unsigned)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1L);
-    /* Hone works without a cache, but slowly. */
     struct err cache_err = ERR_INIT;
     c->have_cache = cache_open(&c->cache, cfg->cache_dir, &cache_err) == 0;
     if (!c->have_cache)
@@ -261,7 +257,7 @@ static void find_options(const struct compiler *c, const struct compile_request 
     if (c->nvcc) {
         add_option(o, "--expt-relaxed-constexpr");
     } else {
-        add_option(o, "--device-int128"); /* nvcc needs no option for __int128 */
+        add_option(o, "--device-int128"); /* nvcc needs no option for this */
         /* for CuTe, and for lambdas that become function pointers */
         add_option(o, "-default-device");
     }
@@ -276,8 +272,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
         add_option(o, "%s", *x);
 }
 
-/* Collects the headers that a source can include by name: for NVRTC the shims (shim.h), for trusted
- * code Hone's embedded headers. */
+/* Headers that a source can include by name: for NVRTC the shims (shim.h), for trusted code Hone's
+ * embedded headers. */
 static void find_headers(const struct compiler *c, const struct compile_request *rq,
                          struct compile_job_request *job, struct arena *a)
 {
@@ -322,9 +318,8 @@ static void find_roots(const struct compiler *c, struct compile_job_request *job
     job->dir = *c->tc.cuda_include ? c->tc.cuda_include : "/proc/self/fdinfo";
 }
 
-/* Writes to `out` the path of the precompiled header for this source text and these options. The
- * file need not exist. `kind` is "" or PCH_FAMILY. Leaves `out` as it is if no header can be kept
- * on disk. */
+/* Sets `out` to the header's path, or leaves it if no header can be kept on disk. `kind` is "" or
+ * PCH_FAMILY. */
 static void find_pch(struct compiler *c, const struct option_list *o, const char *kind,
                      const char *prelude, char out[PCH_PATH_MAX])
 {
@@ -346,10 +341,8 @@ static void find_pch(struct compiler *c, const struct option_list *o, const char
 
 /* ---- families --------------------------------------------------------------------------------*/
 
-/* A record has a source and the names of its headers. */
-enum { MAX_RECORD = SOURCE_MAX_BYTES + (1 << 20) };
+enum { MAX_RECORD = SOURCE_MAX_BYTES + (1 << 20) }; /* a source and the names of its headers */
 
-/* The cache key of a compile's family record. */
 static void record_key(const char *key, char out[HASH_HEX])
 {
     struct hash *h = hash_new();
@@ -375,8 +368,7 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     strbuf_release(&sb);
 }
 
-/* Starts to build the header from the parent's record. If that is not possible, the state is
- * FAMILY_USELESS. */
+/* Starts to build the header, or sets FAMILY_USELESS. */
 static struct family *family_new(struct compiler *c, const char *parent,
                                  struct compile_job_request *job, const struct option_list *o)
 {
@@ -430,7 +422,7 @@ static void family_poll(struct compiler *c, struct family *f)
     client_job_release(&f->job);
 }
 
-/* Finds the parent's family. The first call starts to build its header. */
+/* The first call starts to build the header. */
 static struct family *family_of(struct compiler *c, const char *parent,
                                 struct compile_job_request *job, const struct option_list *o)
 {
@@ -530,8 +522,8 @@ static int submit(struct compile_ticket *t, const struct compile_request *rq,
         spec.pch_if_ready = true;
         job.prelude = f->prelude;
     } else if (f && f->record.source) {
-        /* The parent compiles slowly, but its family header is not ready or does not fit. For the
-         * slowest kernels, the usual header costs more than it saves (docs/compile.md). */
+        /* The parent compiles slowly, and its family header cannot be used. For the slowest
+         * kernels, the usual header costs more than it saves (docs/compile.md). */
         spec.pch[0] = '\0';
     }
     rc = client_submit(&c->client, &spec, &job, &t->job, err);
@@ -666,7 +658,7 @@ void compile_cancel(struct compile_ticket *t)
 
 /* ---- finishing -------------------------------------------------------------------------------*/
 
-/* Returns whether the result depends only on the request, so that it may be cached. */
+/* Returns whether the result may be cached: it depends only on the request. */
 static bool take_reply(struct compile_ticket *t, const struct compile_job_reply *reply,
                        const struct compile_job_result *r, struct compiled *out)
 {
@@ -705,7 +697,6 @@ static bool take_reply(struct compile_ticket *t, const struct compile_job_reply 
     }
 }
 
-/* If the service died, sends the job to a new one. */
 static int wait_reply(struct compile_ticket *t, struct compile_job_reply *reply, struct err *err)
 {
     for (;;) {

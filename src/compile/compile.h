@@ -1,6 +1,6 @@
 /*
- * compile.h - compiles a candidate, a .cu file that Hone judges. The result has the PTX, the cubin,
- * the signatures of the kernels and the compiler's diagnostics.
+ * compile.h - compiles a candidate. The result has the PTX, the cubin, the signatures of the
+ * kernels and the diagnostics.
  *
  *     struct compile_request rq = {.source = src, .len = n, .arch = "sm_90a", .kernels = names};
  *     struct compiled c;
@@ -8,8 +8,8 @@
  *     if (!c.ok) print(c.diags);                      the candidate does not compile
  *     compiled_release(&c);
  *
- * Use one `struct compiler` for all compiles of the process. If the cache has no result, a service
- * process (compile_service.h) runs NVRTC or nvcc.
+ * Use one `struct compiler` for the whole process. If the cache has no result, a service process
+ * (compile_service.h) runs NVRTC or nvcc.
  */
 #ifndef COMPILE_COMPILE_H
 #define COMPILE_COMPILE_H
@@ -26,12 +26,12 @@ struct compiler;
 struct compiler_config {
     const char *kind;      /* "nvrtc", "nvcc", or NULL = NVRTC if found, else nvcc */
     const char *cache_dir; /* NULL = the user's cache directory */
-    uint64_t child_ns;     /* limit on the processor time of a compile; 0 = 120 s */
-    uint64_t child_bytes;  /* memory limit per compile; 0 = 6 GiB */
-    /* Processor time from which on Hone can build a family header (family.h), with which edited
-     * versions of the candidate compile faster. 0 = 4 s. */
+    uint64_t child_ns;     /* most processor time of a compile; 0 = 120 s */
+    uint64_t child_bytes;  /* most memory of a compile; 0 = 6 GiB */
+    /* Least processor time of a compile for a family header (family.h), with which edited versions
+     * compile faster. 0 = 4 s. */
     uint64_t family_min_ns;
-    unsigned jobs; /* maximum compiles at the same time; 0 = one per core */
+    unsigned jobs; /* compiles at the same time; 0 = one per core */
     bool no_cache, no_pch;
 };
 
@@ -40,45 +40,39 @@ struct compile_request {
     size_t len;
     const char *name; /* in diagnostics; NULL = "kernel.cu" */
     const char *arch; /* NULL = "sm_90a" */
-    /* The kernels that the candidate's plan launches. The result has their parameter types. */
+    /* The kernels that the plan launches. The result has their parameter types. */
     const char *const *kernels;
-    size_t nkernels; /* 0 = every extern "C" __global__ function in the source */
-    /* compile_key() of the candidate from which this one was made, or NULL. The compile can use its
-     * family header. */
-    const char *parent;
-    /* The source is Hone's own device code, or a task's oracle. It may include Hone's headers. */
-    bool trusted;
-    /* Leave out line numbers, and with them the paths of this machine. */
-    bool no_lines;
-    const char *const *options; /* extra compiler options, NULL-terminated; NULL = none */
+    size_t nkernels;    /* 0 = every extern "C" __global__ function in the source */
+    const char *parent; /* compile_key() of the version before this one, or NULL (family.h) */
+    bool trusted;       /* may include Hone's headers: Hone's own device code, or an oracle */
+    bool no_lines;      /* leave out line numbers and the paths of this machine */
+    const char *const *options; /* extra ones, ended by NULL; or NULL */
 };
 
 int compiler_open(struct compiler **out, const struct compiler_config *cfg, struct err *err);
 void compiler_close(struct compiler *c);
 const char *compiler_version(const struct compiler *c);
 
-/* Computes compiled.key, but does not compile. */
+/* Computes compiled.key without compiling. */
 void compile_key(struct compiler *c, const struct compile_request *rq, char key[65]);
 
 int compile_run(struct compiler *c, const struct compile_request *rq, struct compiled *out,
                 struct err *err);
-/* Checks an architecture: sm_ and the number of a known GPU (75 to 121), or 122 to 200 for future
- * ones. From sm_90 on the suffix a or f is allowed. The compiler may still refuse it. */
+/* Accepts known GPUs (sm_75 to sm_121) and future ones (sm_122 to sm_200), from sm_90 on also with
+ * a suffix a or f. The compiler may still refuse the architecture. */
 int compile_check_arch(const char *arch, struct err *err);
 /* For several compiles at the same time. The ticket's descriptor becomes readable when the compile
- * is done. compile_finish() then gives the result and frees the ticket, even if it fails. */
+ * is done. compile_finish() frees the ticket even if it fails. */
 struct compile_ticket;
 int compile_start(struct compiler *c, const struct compile_request *rq, struct compile_ticket **t,
                   struct err *err);
 int compile_ticket_fd(const struct compile_ticket *t);
 int compile_finish(struct compile_ticket *t, struct compiled *out, struct err *err);
-/* Gives up the compile and frees the ticket, instead of compile_finish(). */
+/* Gives up the compile and frees the ticket. */
 void compile_cancel(struct compile_ticket *t);
 
-/*
- * Builds the family header of `parent`, a compile_key(), in the background. Returns 1 if it is
- * ready, 0 if it is being built, and -1 if it cannot be built or would save no time.
- */
+/* Builds the family header of `parent`, a compile_key(), in the background. Returns 1 if it is
+ * ready, 0 if it is being built, -1 if it cannot be built or would save no time. */
 int compile_prepare(struct compiler *c, const char *parent, const char *arch);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * compile_service.c - the process that runs compilers. compile_service.h has the invariants.
- */
+/* compile_service.c - the process that runs compilers. compile_service.h has the invariants. */
 #include "compile/compile_service.h"
 
 #include <errno.h>
@@ -41,20 +39,18 @@ struct slot {
     enum slot_state state;
     struct compile_job_spec spec;
     int request_fd, result_fd, reply_fd;
-    uint64_t seq; /* the lowest number starts first */
+    uint64_t seq; /* the lowest starts first */
     pid_t pid;
     uint64_t start_ns, deadline_ns;
     uint64_t cpu_ns;
-    bool building; /* the child builds pchs[pch_index] */
+    bool building; /* pchs[pch_index] */
     bool timed_out;
     bool gone;        /* the client has given up the job */
     bool without_pch; /* second try, after a crash with a header */
-    /* Second try, after NVRTC's heap was too small for the header, which is not damaged. */
-    bool pch_full;
-    /* Second try, after another process killed the first child. */
-    bool killed;
-    int pch_index;  /* header that the child uses or builds, or -1 */
-    int pch_failed; /* header with which the first try crashed, or -1 */
+    bool pch_full;    /* in that crash NVRTC's heap was too small; the header is good */
+    bool killed;      /* second try, after another process killed the child */
+    int pch_index;    /* header that the child uses or builds, or -1 */
+    int pch_failed;   /* header of the first try, or -1 */
 };
 
 enum pch_state { PCH_UNKNOWN, PCH_BUILDING, PCH_READY, PCH_BAD };
@@ -69,12 +65,11 @@ static struct {
     struct slot slots[MAX_SLOTS];
     struct pch pchs[MAX_PCHS];
     size_t npchs;
-    unsigned jobs, running; /* the most compiles at the same time, and those that run now */
-    /* Expected memory of a compile. A larger compile raises it to its need, a smaller one lowers it
-     * a little. */
+    unsigned jobs, running; /* compiles at the same time: the most, and now */
+    /* Expected memory of a compile: raised by larger ones, and lowered a little by others. */
     uint64_t child_bytes;
     bool short_of_memory;
-    unsigned background; /* 1 while a COMPILE_JOB_PCH runs, which `running` does not count */
+    unsigned background; /* 1 while a COMPILE_JOB_PCH runs; not in `running` */
     uint64_t seq;
     int signal_fd;
     sigset_t old_mask;
@@ -102,10 +97,10 @@ static void child_setup(const struct slot *s, pid_t parent)
         dup2(null, fd);
     limit(RLIMIT_CORE, 0);
     if (s->spec.kind == COMPILE_JOB_PCH && nice(5) < 0)
-        errno = 0; /* then the child runs at normal priority */
+        errno = 0;
     limit(RLIMIT_CPU, s->spec.limit_ns / 1000000000u + 1);
 #ifdef __SANITIZE_ADDRESS__
-    /* No limit, because AddressSanitizer reserves terabytes of addresses. */
+    /* AddressSanitizer reserves terabytes of addresses. */
     bool address_limit = false;
 #else
     bool address_limit = s->spec.kind != COMPILE_JOB_NVCC; /* nvcc.c limits nvcc's memory itself */
@@ -160,7 +155,7 @@ static int child_work(struct slot *s, const void *data, size_t len)
     if (s->building) {
         char dir[PCH_PATH_MAX];
         dir_of(s->spec.pch, dir, sizeof dir);
-        setenv("TMPDIR", dir, 1); /* the compiler writes a temporary file beside the header */
+        setenv("TMPDIR", dir, 1);
         sandbox_enter(rq.roots, rq.nroots, (const char *[]){dir}, 1);
         return nvrtc_build_pch(&rq, &s->spec) == 0 ? CHILD_OK : CHILD_BAD_REQUEST;
     }
@@ -196,8 +191,7 @@ static int child_work(struct slot *s, const void *data, size_t len)
 static int child_main(struct slot *s, pid_t parent)
 {
     child_setup(s, parent);
-    /* Allocations below 32 MB cause no new mapping. So the addresses of mappings do not depend on
-     * the source. */
+    /* Allocations below 32 MB make no new mapping, so the source does not move other mappings. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_ARENA_MAX, 1);
     size_t len;
@@ -250,8 +244,8 @@ static int slot_start(struct slot *s)
 {
     pid_t self = getpid();
     s->start_ns = now_ns();
-    /* limit_ns limits processor time, so that no candidate fails because the machine is busy. This
-     * deadline ends a child that sleeps. */
+    /* limit_ns limits processor time, so a busy machine makes no candidate fail. This ends a child
+     * that sleeps. */
     s->deadline_ns = s->start_ns + s->spec.limit_ns * WALL_FACTOR;
     pid_t pid = fork();
     if (pid == 0)
@@ -265,7 +259,7 @@ static int slot_start(struct slot *s)
     return 0;
 }
 
-/* Returns whether the slot may start now. Chooses the header that it uses or builds. */
+/* Chooses the header that the slot uses or builds. Returns whether it may start now. */
 static bool slot_ready(struct slot *s)
 {
     s->building = false;
@@ -274,7 +268,7 @@ static bool slot_ready(struct slot *s)
         return true;
     int i = pch_find(s->spec.pch);
     struct pch *p = i < 0 ? NULL : &sv.pchs[i];
-    /* Renews the header's time for cache_prune(). A missing file must be built again. */
+    /* Renews the header's time for cache_prune(), and finds out if it is missing. */
     if (p && p->state == PCH_READY && utimensat(AT_FDCWD, p->path, NULL, 0) < 0 && errno == ENOENT)
         p->state = PCH_UNKNOWN;
     if (p && p->state == PCH_UNKNOWN)
@@ -294,8 +288,7 @@ static bool slot_ready(struct slot *s)
     return true;
 }
 
-/* Returns whether memory suffices for one more compile, and for the growth of the running ones. If
- * none runs, one may always start. */
+/* Whether memory suffices for one more compile and the growth of the others. One may always run. */
 static bool has_memory(void)
 {
     uint64_t need = sv.child_bytes, available = sv.running ? memory_available() : 0;
@@ -305,8 +298,7 @@ static bool has_memory(void)
     return !available || need <= available;
 }
 
-/* Returns the oldest job that may start now, or NULL. A job that builds a header may overtake
- * others. */
+/* The oldest job that may start now, or NULL. A job that builds a header may overtake others. */
 static struct slot *next_slot(void)
 {
     struct slot *next = NULL;
@@ -416,8 +408,7 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
         return;
     }
     if (p && end == COMPILE_JOB_DONE && (unused || (s->without_pch && !s->pch_full))) {
-        /* The header was built at another address or is damaged. The next service builds a new
-         * one. */
+        /* built at another address, or damaged: the next service builds a new one */
         p->state = PCH_BAD;
         pch_discard(p->path);
     }
@@ -465,7 +456,7 @@ static void check_deadlines(void)
     }
 }
 
-/* Ends a job. But a child that builds a header goes on, because other jobs need the header. */
+/* A child that builds a header goes on, because other jobs need the header. */
 static void cancel(struct slot *s)
 {
     s->gone = true;
@@ -477,7 +468,7 @@ static void cancel(struct slot *s)
 
 /* ---- the loop --------------------------------------------------------------------------------*/
 
-/* Takes one request. Returns false if the client closed the socket, or sent something else. */
+/* Returns false if the client closed the socket or sent something else. */
 static bool receive(int control)
 {
     struct compile_job_spec spec;

@@ -12,7 +12,7 @@
  *     the same address space, if ASLR is off (client_program()). NVRTC silently ignores a
  *     precompiled header that was built at another address.
  *  2. When the client closes the control socket, or the service dies, all children are killed.
- *  3. A child holds no lock except on files. Linux releases file locks when the child ends.
+ *  3. A child holds no locks but file locks, which Linux releases when the child ends.
  *  4. When the client closes the reply socket of a job, the service cancels the job.
  *  5. Every reply is one struct compile_job_reply. If a socket ends without one, the service died.
  */
@@ -33,36 +33,31 @@ enum { COMPILE_SERVICE_FD = 3 };
 
 enum compile_job_kind { COMPILE_JOB_NVRTC, COMPILE_JOB_NVCC, COMPILE_JOB_PCH };
 
-/* One message on the control socket. It carries the request memfd, the result memfd and the reply
+/* A message on the control socket, with the request memfd, the result memfd and the reply
  * socket. */
 struct compile_job_spec {
     uint32_t magic;
     uint32_t kind;
-    /* Limit on processor time. The limit on elapsed time is four times as long. */
-    uint64_t limit_ns;
+    uint64_t limit_ns;    /* processor time; elapsed time may be four times as long */
     uint64_t limit_bytes; /* memory of the child */
-    uint64_t heap_bytes;  /* NVRTC's heap for precompiled headers */
-    /* Path of the precompiled header to use, or "". If it is missing, the service builds it
-     * first. */
+    uint64_t heap_bytes;  /* for NVRTC's precompiled headers */
+    /* The precompiled header to use, or "". If it is missing, the service builds it first. */
     char pch[PCH_PATH_MAX];
-    bool pch_if_ready; /* if the header is missing, compile without it */
+    bool pch_if_ready; /* if it is missing, compile without it */
 };
 #define COMPILE_JOB_MAGIC 0x31434e48u
 
 enum compile_job_end {
-    COMPILE_JOB_DONE,    /* the child wrote a result */
-    COMPILE_JOB_TIMEOUT, /* it exceeded limit_ns */
-    /* It ran out of memory, or crashed with more than half of limit_bytes in use. */
-    COMPILE_JOB_MEMORY,
+    COMPILE_JOB_DONE,
+    COMPILE_JOB_TIMEOUT,
+    COMPILE_JOB_MEMORY,  /* out of memory, or a crash with over half of limit_bytes in use */
     COMPILE_JOB_CRASHED, /* a signal ended it, or it wrote no result */
-    /* It did not start, or another process killed it twice. */
-    COMPILE_JOB_LOST
+    COMPILE_JOB_LOST     /* it did not start, or another process killed it twice */
 };
 
 struct compile_job_reply {
-    uint32_t end; /* enum compile_job_end */
-    /* Status from waitpid(). For COMPILE_JOB_LOST it may be an errno. */
-    int32_t status;
+    uint32_t end;   /* enum compile_job_end */
+    int32_t status; /* from waitpid(); for COMPILE_JOB_LOST perhaps an errno */
     uint64_t wall_ns, cpu_ns;
 };
 
@@ -70,14 +65,14 @@ struct compile_job_reply {
 struct compile_job_request {
     const char *source;
     size_t len;
-    const char *name;    /* file name in diagnostics */
-    const char *tool;    /* path of nvcc */
-    const char *dir;     /* working directory of the compiler */
-    const char *tmp;     /* directory for temporary files; "" = the system's */
-    const char *prelude; /* source text of the precompiled header, or "" */
+    const char *name;
+    const char *tool;
+    const char *dir;
+    const char *tmp;     /* for temporary files; "" = the system's */
+    const char *prelude; /* text of the precompiled header, or "" */
     const char **options;
     size_t noptions;
-    const char **header_names, **header_texts; /* headers passed as texts, not as files */
+    const char **header_names, **header_texts; /* headers passed as texts */
     size_t nheaders;
     const char **roots; /* directories that the child may read */
     size_t nroots;
@@ -87,20 +82,18 @@ void compile_job_request_write(const struct compile_job_request *rq, struct strb
 int compile_job_request_read(const void *data, size_t len, struct compile_job_request *rq,
                              struct arena *a, struct err *err);
 
-/* compile_job_result.code if the compiler itself failed */
+/* compile_job_result.code if the compiler itself failed; else it has no meaning */
 enum {
     COMPILE_JOB_TOOL_FAILED = 100,
     COMPILE_JOB_TOOL_CRASHED,
     COMPILE_JOB_TOOL_KILLED,
     COMPILE_JOB_OUT_OF_MEMORY
 };
-/* most bytes of the PTX, and of the machine code */
 enum { COMPILE_JOB_MAX_OUTPUT = 256 << 20 };
 
 /* The contents of the result memfd. */
 struct compile_job_result {
     bool ok;
-    /* If not ok: a value from above, or any other value if the source has errors. */
     int code;
     bool used_pch;
     uint64_t compile_ns;
@@ -115,22 +108,20 @@ void compile_job_result_write(const struct compile_job_result *r, struct strbuf 
 int compile_job_result_read(const void *data, size_t len, struct compile_job_result *r,
                             struct arena *a, struct err *err);
 
-/* Runs the service. `nvrtc` is the path of the NVRTC library, or "" for none. At most `jobs`
- * compiles run at the same time. */
+/* `nvrtc` is NVRTC's library, or "". At most `jobs` compiles run at once. */
 int compile_service_main(const char *nvrtc, unsigned jobs);
 
 /* The service calls it once, before it starts children. */
 int nvrtc_load(const char *path, struct err *err);
-/* For children. The first two fill the result, even if the compile fails. spec->pch is the header
- * to use or to build; "" = none. nvrtc_build_pch() returns 0 or -1. */
+/* For children. spec->pch is the header to use or to build, or "". */
 void nvrtc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
                    struct compile_job_result *out, struct arena *a);
 void nvcc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
                   struct compile_job_result *out, struct arena *a);
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec);
 
-/* Restricts this process with Landlock, if Linux has it, to read below `roots` and `rw`, and to
- * write below `rw`. Without Landlock, only scan.h keeps the compiler from other files. */
+/* With Landlock, restricts this process to read below `roots` and `rw`, and to write below `rw`.
+ * Without it, only scan.h keeps the compiler from other files. */
 void sandbox_enter(const char *const *roots, size_t n, const char *const *rw, size_t nrw);
 
 #endif

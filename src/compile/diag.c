@@ -1,6 +1,4 @@
-/*
- * diag.c - reads the log of NVRTC or nvcc into diagnostics, and prints diagnostics as text.
- */
+/* diag.c - reads the log of NVRTC or nvcc into diagnostics. */
 #include "compile/diag.h"
 
 #include <ctype.h>
@@ -13,8 +11,7 @@ enum {
     MESSAGE_MAX = 400,
     FRAME_MAX = 160,
     DIAGS_MAX = 64,
-    /* the first error of a line usually causes the rest */
-    PER_LINE_MAX = 2,
+    PER_LINE_MAX = 2, /* the first error of a line usually causes the rest */
     FRAMES_MAX = 8
 };
 
@@ -37,9 +34,9 @@ struct parser {
     struct arena *a;
     struct diag *cur;
     char *file;              /* the file that the log named last */
-    unsigned header_line;    /* place of the error, if it is in a header */
+    unsigned header_line;    /* of the error, if it is in a header */
     const char *header_file; /* NULL = the error is in the candidate */
-    bool snippet;            /* the log's copy of the source line was read */
+    bool snippet;            /* the copy of the source line was read */
     bool unclosed;           /* the source ends inside a brace */
 };
 
@@ -55,8 +52,8 @@ static const char *short_path(const char *path, struct arena *a)
     return arena_strdup(a, slash ? slash + 1 : path);
 }
 
-/* Copies a message without "cute::", "cutlass::", template arguments more than two deep, and
- * everything from " [with " on. Cuts the copy to `max` bytes. */
+/* Leaves out "cute::", "cutlass::", template arguments more than two deep, and the rest of the line
+ * from "[with" on. */
 static char *squeeze(const char *s, size_t n, size_t max, struct arena *a)
 {
     struct strbuf sb = STRBUF_INIT(max);
@@ -101,8 +98,8 @@ static void frame_add(struct diag *d, uint32_t line, const char *text)
     f->text = text;
 }
 
-/* Finds the diagnostic's place in the candidate. Drops it if it repeats an earlier one, or if its
- * line already has PER_LINE_MAX errors. */
+/* Finds the diagnostic's place in the candidate. Drops a repetition, and further errors of a
+ * line. */
 static void finish(struct parser *p)
 {
     struct diag *d = p->cur;
@@ -117,8 +114,7 @@ static void finish(struct parser *p)
         d->file = p->name;
     }
     if (p->header_file && str_starts(p->header_file, TRAILER_FILE)) {
-        /* The trailer (trailer.h) redeclares each kernel, in the file "hone-trailer:NAME". An error
-         * there means that this failed. */
+        /* The trailer (trailer.h) redeclares a kernel in "hone-trailer:NAME". This failed. */
         const char *colon = strchr(p->header_file, ':');
         d->file = p->name;
         d->line = 0;
@@ -161,7 +157,7 @@ static void begin(struct parser *p, const char *file, size_t flen, uint32_t line
     p->cur->message = squeeze(msg, mlen, MESSAGE_MAX, p->a);
 }
 
-/* Reads "FILE(LINE): [catastrophic ]error: MESSAGE". */
+/* "FILE(LINE): [catastrophic ]error: MESSAGE" */
 static bool read_head(struct parser *p, const char *s, size_t n)
 {
     static const struct {
@@ -189,7 +185,7 @@ static bool read_head(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* Reads "FILE:LINE:COLUMN: [fatal ]error: MESSAGE", from nvcc's host compiler. */
+/* "FILE:LINE:COLUMN: [fatal ]error: MESSAGE", from nvcc's host compiler */
 static bool read_host(struct parser *p, const char *s, size_t n)
 {
     static const char *const marks[] = {": error: ", ": fatal error: "};
@@ -231,7 +227,7 @@ static bool read_ptxas(struct parser *p, const char *s, size_t n)
     return true;
 }
 
-/* Reads errors that name no line, such as a missing brace at the end of the source. */
+/* Errors without a line, such as a missing brace at the end. */
 static bool read_placeless(struct parser *p, const char *s, size_t n)
 {
     static const char *const heads[] = {
@@ -247,8 +243,7 @@ static bool read_placeless(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* Reads 'FILE(LINE): note #3196-D: to match this "{"', and takes it as the place of an error at the
- * end. */
+/* 'FILE(LINE): note #3196-D: to match this "{"' is the place of an error at the end. */
 static bool read_match(struct parser *p, const char *s, size_t n)
 {
     const char *note = memmem(s, n, "): note ", 8), *match = memmem(s, n, "to match this ", 14);
@@ -279,7 +274,7 @@ static void read_frame(struct parser *p, const char *s, size_t n)
     if (n - (size_t)(end - s) > 4 && strncmp(end, " of ", 4) == 0)
         p->file = arena_strndup(p->a, end + 4, n - (size_t)(end + 4 - s));
     size_t flen = strlen(p->file);
-    if (flen > 2 && p->file[0] == '"') { /* older versions put the name in quotes */
+    if (flen > 2 && p->file[0] == '"') { /* from older versions */
         p->file[flen - 1] = '\0';
         p->file++;
     }
@@ -301,7 +296,7 @@ static void read_line(struct parser *p, const char *s, size_t n)
         if (!p->header_file)
             p->cur->column = (uint32_t)(blanks > 2 ? blanks - 1 : 1);
     } else if (n > 16 && strncmp(s, "detected during ", 16) == 0) {
-        read_frame(p, s + 16, n - 16); /* a backtrace with one frame */
+        read_frame(p, s + 16, n - 16); /* the only frame */
     } else if (n > 13 && (strncmp(s, "instantiation", 13) == 0 || strncmp(s, "implicit", 8) == 0 ||
                           strncmp(s, "processing", 10) == 0 || strncmp(s, "evaluation", 10) == 0)) {
         read_frame(p, s, n);

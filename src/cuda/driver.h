@@ -5,25 +5,18 @@
  *     cu_ptr p;
  *     if (cu_mem_alloc(cu, 1 << 20, &p, err) < 0) ...       memory.h
  *
- * The other headers of this folder wrap the driver's functions by subject:
+ * The other headers of this folder wrap the driver's functions by subject: context.h, memory.h,
+ * module.h, stream.h, launch.h, tensormap.h, hidden.h (device memory that kernels cannot reach for
+ * some time), and nvml.h (clocks of a GPU, and the processes that use it).
  *
- *   context.h    GPUs and their attributes, contexts, limits
- *   memory.h     device memory, pinned host memory, copies
- *   module.h     loads a cubin or PTX, and finds its kernels and variables
- *   stream.h     streams and events
- *   launch.h     kernel launches
- *   tensormap.h  descriptors for TMA
- *   hidden.h     device memory that kernels cannot reach for some time
- *   nvml.h       clocks of a GPU, and the processes that use it
+ * A wrapper takes the driver first and, if it can fail, `struct err *` last, which may be NULL. It
+ * returns 0 or a negated error number of the driver, such as -CU_OUT_OF_MEMORY. nvml.h has its own
+ * rules.
  *
- * A function that wraps the driver takes the driver first and, if it can fail, `struct err *` last;
- * err may be NULL. It returns 0 or a negated error number of the driver, such as
- * -CU_OUT_OF_MEMORY. Functions that free or close something return void. nvml.h has its own rules.
+ * The declarations are ours, so that Hone can be built without cuda.h. Where it is installed,
+ * t/unit/cuda.c compares them.
  *
- * The declarations are ours, so that Hone can be built without NVIDIA's cuda.h. Where cuda.h is
- * installed, t/unit/cuda.c compares them.
- *
- * Each thread that calls the driver must first make a context current with cu_context_use();
+ * Each thread must make a context current with cu_context_use() before it calls the driver;
  * cu_context_open() does so for its own thread.
  */
 #ifndef CUDA_DRIVER_H
@@ -43,7 +36,7 @@ typedef struct cu_function_st *cu_function;
 typedef struct cu_stream_st *cu_stream;
 typedef struct cu_event_st *cu_event;
 
-/* Error numbers of the driver (CUresult in cuda.h). */
+/* CUresult in cuda.h. */
 enum {
     CU_SUCCESS = 0,
     CU_INVALID_VALUE = 1,
@@ -74,9 +67,8 @@ enum {
     CU_INVALID_CLUSTER_SIZE = 912,
 };
 
-/* Attributes, limits and flags, with the numbers of cuda.h. Pass CU_ATTR_... to
- * cu_device_attribute(), CU_FUNC_... to cu_function_get() and cu_function_set(), CU_LIMIT_... to
- * cu_context_limit(), CU_CTX_... to cu_context_open(). Only the wrappers use the other numbers. */
+/* For cu_device_attribute(), cu_function_get() and cu_function_set(), cu_context_limit(),
+ * cu_context_open(), and for the wrappers. */
 enum {
     CU_ATTR_MAX_THREADS_PER_BLOCK = 1,
     CU_ATTR_SM_COUNT = 16,
@@ -103,7 +95,7 @@ enum {
     CU_LAUNCH_PDL = 6,
 };
 
-/* The next two structs have the layout of CUlaunchAttribute and CUlaunchConfig in cuda.h. */
+/* CUlaunchAttribute and CUlaunchConfig in cuda.h. */
 struct cu_launch_attr {
     int id;
     char pad[4];
@@ -132,8 +124,7 @@ struct cu_ipc_handle {
     char reserved[64];
 };
 
-/* The next three structs have the layout of CUmemLocation, CUmemAllocationProp and CUmemAccessDesc
- * in cuda.h. */
+/* CUmemLocation, CUmemAllocationProp and CUmemAccessDesc in cuda.h. */
 struct cu_mem_location {
     int type, id;
 };
@@ -228,23 +219,21 @@ struct cu_driver {
 #undef X
 };
 
-/* Opens libcuda.so.1 and initialises it, once per process. Returns NULL if that fails. Modules are
- * loaded whole, because loading a kernel at its first launch would stop the stream. */
+/* Opens libcuda.so.1 once per process; NULL if that fails. Modules are loaded whole, because
+ * loading a kernel at its first launch would stop the stream. */
 const struct cu_driver *cu_driver_load(struct err *err);
 
-/* Does the same for the library file `path`, and fills `out`. */
+/* The same for the library `path`; fills `out`. */
 int cu_driver_open(const char *path, struct cu_driver *out, struct err *err);
 
-/* Finds a function such as "cuMemAlloc_v2" in the driver's library; NULL if there is none. Exported
- * kernels get the driver's functions through it (docs/export.md). */
+/* A function such as "cuMemAlloc_v2", or NULL, for exported kernels (docs/export.md). */
 void *cu_driver_symbol(const struct cu_driver *cu, const char *name);
 
-/* Returns a text such as "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
- * `r` is an error number or its negation. The thread's next call overwrites the text. */
+/* Such as "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)". `r` may be
+ * negated. The thread's next call overwrites the text. */
 const char *cu_error_text(const struct cu_driver *cu, int r);
 
-/* Returns 0 for CU_SUCCESS. Else returns -r and writes "what: error text" to err. For driver
- * functions that this folder does not wrap. */
+/* For functions without a wrapper. Returns 0 or -r, with "what: error text" in err. */
 int cu_check(const struct cu_driver *cu, cu_result r, struct err *err, const char *what);
 
 #endif

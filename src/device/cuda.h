@@ -1,11 +1,11 @@
 /*
- * cuda.h - types and functions that the files of the CUDA backend share. Private to
- * src/device/cuda*.c. src/cuda/ calls the driver; names from there begin with cu_.
+ * cuda.h - what the files of the CUDA backend share. Private to src/device/cuda*.c. src/cuda/ calls
+ * the driver; names from there begin with cu_.
  *
  *     cuda.c        open, close, errors, the vtable
  *     cuda_mem.c    buffers: slabs, guard zones, data, poison, hashes, cache flushing
  *     cuda_run.c    modules, launches, tensor maps, time limits, clocks
- *     cuda_truth.c  the oracle (the task's compiled reference) and the comparison
+ *     cuda_truth.c  the oracle and the comparison
  *     cuda_lib.c    cuBLASLt as a baseline
  *     cuda_peak.c   ceilings: the highest rates of the device
  *
@@ -27,9 +27,9 @@
 #include "cuda/tensormap.h"
 #include "device/device.h"
 
-#define CUDA_GUARD_BYTES 65536u /* bytes of each of a buffer's two guard zones */
+#define CUDA_GUARD_BYTES 65536u /* each guard zone */
 
-/* The names of Hone's own kernels (service.cu), called service kernels. */
+/* Hone's own kernels (service.cu), called service kernels. */
 #define CUDA_SERVICE(X) \
     X(fill)             \
     X(poison)           \
@@ -45,12 +45,11 @@ struct cuda_service {
 #undef X
 };
 
-/* A device allocation that holds at most one buffer. */
 struct cuda_slab {
     cu_ptr base;
     uint64_t size;
     bool used;
-    uint64_t addr, bytes; /* address and size of the buffer */
+    uint64_t addr, bytes; /* of the buffer */
     uint64_t key;         /* decides the bytes of the guard zones */
 };
 VEC_DECL(cuda_slab_vec, struct cuda_slab);
@@ -59,7 +58,7 @@ VEC_DECL(cuda_slab_vec, struct cuda_slab);
 struct device_hidden {
     struct device_hidden *next;
     struct cu_hidden memory;
-    bool used; /* false after cuda_forget(); then it may hold another copy */
+    bool used; /* false after cuda_forget(); another copy may reuse it */
 };
 
 struct cuda_truth;
@@ -73,35 +72,33 @@ struct cuda {
     cu_context ctx;
     cu_stream stream;
     cu_event begin, end; /* around the launches of a timed call */
-    cu_event done;       /* for cuda_wait() */
+    cu_event done;
     struct cuda_service svc;
     struct device_info info;
     struct nvml *nvml;
     struct cuda_slab_vec slabs;
-    uint64_t live_bytes;          /* all buffers in use */
-    uint64_t slab_bytes;          /* all slabs */
+    uint64_t live_bytes;
+    uint64_t slab_bytes;
     struct device_hidden *hidden; /* all copies, used or not */
     uint64_t rng;
-    /* Device memory for the answers of service kernels. */
-    cu_ptr slot;
-    /* Host memory that kernels can read and write. A gate is a kernel that makes the stream wait
-     * until the host has queued a whole timed call. The host opens a gate by writing its number to
-     * flags[0]. A gate that waited too long opens by itself and writes its number to flags[1]. */
+    cu_ptr slot; /* device memory for the answers of service kernels */
+    /* Host memory that kernels can read and write. A gate is a kernel that holds back the stream.
+     * It opens when the host writes its number to flags[0]. If it waits too long, it opens by
+     * itself and writes its number to flags[1]. */
     volatile uint64_t *flags;
     cu_ptr flags_dev; /* address of `flags` for kernels */
     uint64_t epoch;   /* number of the newest gate */
-    cu_ptr flush;     /* two buffers of flush_bytes bytes, for cuda_flush_l2() */
+    cu_ptr flush;     /* two buffers of flush_bytes bytes */
     uint64_t flush_bytes;
-    bool timing;             /* true between time_begin and time_end */
-    enum result_status lost; /* RESULT_OK while the context is usable */
-    char lost_why[2048];     /* why it is not usable */
-    /* The program's own stdout, and the file in memory that takes its place. -1 if none. */
+    bool timing; /* true between time_begin and time_end */
+    enum result_status lost;
+    char lost_why[2048];
+    /* The program's own stdout, and the file that takes its place; or -1. */
     int saved_stdout, capture_fd;
     char *printed;
     struct cuda_truth *truth;
     struct cublaslt *lt;
-    /* Where the variables of each loaded module file lie. */
-    struct cuda_symbols *symbols;
+    struct cuda_symbols *symbols; /* where the variables of each loaded file lie */
 };
 
 static inline struct cuda *cuda_of(struct device *d)
@@ -109,14 +106,12 @@ static inline struct cuda *cuda_of(struct device *d)
     return (struct cuda *)d;
 }
 
-/* In the next two functions `rc` is the driver's error number, negated. We pass no err to the
- * functions of src/cuda/, because cuda_fail() and cuda_blame() say more. Both set d->lost if the
- * context is no longer usable. */
+/* `rc` is a negated error number of the driver. Both functions set d->lost if the context is no
+ * longer usable. They say more than the functions of src/cuda/, which get no err. */
 
-/* For a driver call that Hone made for itself. Writes "<what>: <reason>" to err and returns -1. */
+/* For a driver call of Hone. Writes "<what>: <reason>" to err and returns -1. */
 int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);
-/* For an error that the candidate's code may have caused. Explains it in err and returns the
- * candidate's status. */
+/* For an error that the candidate may have caused. Returns the candidate's status. */
 enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const char *what);
 
 #define CUDA_TRY(d, call, err, what)                   \
@@ -126,10 +121,9 @@ enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const cha
             return cuda_fail((d), rc_, (err), (what)); \
     } while (0)
 
-/* Launches a service kernel for n work items. A thread may do several items. */
 int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, struct err *err);
-/* Waits until the stream is idle, at most timeout_ns (0 means no limit). Returns 0, -CU_NOT_READY
- * if the time ran out, or another negated error. */
+/* Waits until the stream is idle, at most timeout_ns (0: no limit). Returns 0, -CU_NOT_READY, or
+ * another negated error. */
 int cuda_wait(struct cuda *d, uint64_t timeout_ns);
 uint64_t cuda_random(struct cuda *d);
 
@@ -194,7 +188,7 @@ enum result_status cuda_lib_launch(struct cuda *d, const char *spec, const struc
                                    void *const *args, struct err *err);
 void cuda_lib_close(struct cuda *d);
 
-/* Reads a whole file of at most `max` bytes from `dir`. The caller frees *data. */
+/* Reads at most `max` bytes. The caller frees *data. */
 int cuda_read_file(const char *dir, const char *name, size_t max, char **data, size_t *len,
                    struct err *err);
 

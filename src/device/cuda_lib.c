@@ -2,20 +2,16 @@
  * cuda_lib.c - runs cuBLASLt as a baseline: row-major matrix products at the task's own precision.
  *
  * A module's spec reads "gemm TA TB IN OUT COMPUTE EPILOGUE", for example "gemm n t float16 float32
- * f32 none". The words are:
- *
- * - TA is n if A is stored as [M,K], and t if it is stored as [K,M];
- * - TB is n if B is stored as [K,N], and t if it is stored as [N,K];
- * - IN is the dtype of A and B, OUT the dtype of D;
- * - COMPUTE is f32, tf32, f64 or i32;
- * - EPILOGUE is none, bias or relu_bias.
+ * f32 none". TA is n if A is stored as [M,K], and t if it is stored as [K,M]. TB is n if B is
+ * stored as [K,N], and t if it is stored as [N,K]. IN is the dtype of A and B, OUT the dtype of D.
+ * parse_spec() lists the rest.
  *
  * A program has one launch, with the arguments A, B, D, then M, N, K and batch as 8-byte integers,
- * then the bias [N] if there is one. The matrices of a batch lie one after another. The library
- * works in column-major order, so we give it the transposed problem: D^T[N,M] = B^T A^T.
+ * then perhaps the bias [N]. The matrices of a batch lie one after another. The library is
+ * column-major, so it gets the transposed problem: D^T[N,M] = B^T A^T.
  *
- * The first untimed call of a shape tries the algorithms that the library proposes and keeps the
- * fastest. Timed calls before it use the first proposal.
+ * The first untimed call of a shape tries the library's proposals and keeps the fastest algorithm.
+ * Timed calls before it use the first proposal.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -28,12 +24,11 @@
 #include "device/cuda.h"
 
 enum { MAX_ALGOS = 8, TRIES = 3 }; /* algorithms to try; launches of each */
-/* Numbers of the library's own enums. Hone is built without its headers. */
+/* Hone is built without the library's headers. */
 enum { EPILOGUE_NONE = 1, EPILOGUE_BIAS = 4, EPILOGUE_RELU_BIAS = 6 };
 enum { DESC_TRANSA = 3, DESC_TRANSB = 4, DESC_EPILOGUE = 7, DESC_BIAS = 8 };
 static const uint64_t WORKSPACE = 64 << 20; /* bytes */
 
-/* cublasLtMatmulAlgo_t and cublasLtMatmulHeuristicResult_t. */
 struct lt_algo {
     uint64_t data[8];
 };
@@ -71,11 +66,10 @@ struct cublaslt {
 struct lt_plan {
     char *spec;
     uint64_t m, n, k, batch;
-    void *desc, *a, *b, *d; /* the library's descriptions of the product and its matrices */
-    /* f64, i32: computes in float64 or int32, not in float32 */
-    bool f64, i32, bias;
+    void *desc, *a, *b, *d; /* descriptions of the product and its matrices */
+    bool f64, i32, bias;    /* f64, i32: computes in float64 or int32, not in float32 */
     struct lt_algo algo;
-    bool chosen; /* we have measured the algorithms */
+    bool chosen;
 };
 
 static const struct {
@@ -165,10 +159,10 @@ void cuda_lib_close(struct cuda *d)
 
 struct spec {
     bool ta, tb;
-    int in, out, compute, scale, epilogue; /* of the library's own enums */
+    int in, out, compute, scale, epilogue; /* the library's numbers */
 };
 
-/* Returns the cudaDataType of a dtype, or -1 if cuBLASLt is not used for it. */
+/* The cudaDataType of a dtype, or -1. */
 static int data_type(const char *name)
 {
     switch (dtype_from_name(name)) {
@@ -252,7 +246,7 @@ static bool describe(struct cublaslt *lt, struct lt_plan *p, const struct spec *
     p->i32 = s->scale == 10;
     if (lt->desc_create(&p->desc, s->compute, s->scale) != 0)
         return false;
-    /* The library's A is our B, and its B is our A. */
+    /* the library's A is our B, and its B is our A */
     if (lt->desc_set(p->desc, DESC_TRANSA, &tb, sizeof tb) != 0 ||
         lt->desc_set(p->desc, DESC_TRANSB, &ta, sizeof ta) != 0 ||
         (epilogue != EPILOGUE_NONE &&
@@ -273,8 +267,8 @@ static uint32_t alignment(uint64_t addr)
     return (uint32_t)MIN(low, UINT64_C(256));
 }
 
-/* Writes the library's proposals to `h` and returns their number. Attribute 1 is the size of the
- * workspace; attributes 5 to 8 are the alignments of the four matrices. */
+/* Returns the number of proposals. Attribute 1 is the size of the workspace; attributes 5 to 8 are
+ * the alignments of the four matrices. */
 static int propose_algorithms(struct cublaslt *lt, struct lt_plan *p, const uint64_t addr[3],
                               struct lt_heuristic *h)
 {

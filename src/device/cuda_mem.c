@@ -1,8 +1,7 @@
 /*
- * cuda_mem.c - manages buffers. Each buffer has an allocation of its own, a slab, with guard zones
- * on both sides. A freed slab is reused for another buffer, at a random place inside it. So a
- * buffer seldom needs a driver allocation to get a new address. A hidden copy of an output lies in
- * memory that no kernel can reach.
+ * cuda_mem.c - manages buffers. Each buffer has a driver allocation of its own, a slab, with guard
+ * zones on both sides. A freed slab is reused for another buffer, at a random place inside it:
+ * buffers get new addresses without new allocations.
  *
  *     base                addr                       addr+bytes             base+size
  *      | gap  | guard 64K  | the buffer               | guard 64K  | gap     |
@@ -13,9 +12,9 @@
 
 #include "base/util.h"
 
-/* A new slab is JITTER_BYTES larger than its first buffer needs, so that buffers can move in it. */
+/* A new slab has JITTER_BYTES to spare, so that buffers can move in it. */
 enum { JITTER_BYTES = 1 << 20, SLABS_MIN = 3, SLABS_MAX = 16, FLUSH_MIN = 64 << 20 };
-/* The size of a slab is a multiple of this. The driver packs smaller allocations together, so if we
+/* Sizes of slabs are multiples of this. The driver packs smaller allocations together, so if we
  * shared one with another process, we would share its neighbours too. */
 static const uint64_t SLAB_UNIT = 2 << 20;
 
@@ -102,17 +101,16 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
     return 0;
 }
 
-/* How many unused slabs must fit a buffer before it gets one of them. A short kernel's time depends
- * on the addresses of its buffers, by tens of nanoseconds, so we measure it at many addresses. */
+/* How many unused slabs must fit before a buffer gets one. The addresses of buffers change a short
+ * kernel's time by tens of nanoseconds, so we measure it at many addresses. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
                          (uint64_t)SLABS_MAX);
 }
 
-/* Returns a random unused slab of about this size, or NULL if the caller should allocate one. It
- * should while fewer than slabs_wanted() fit, if all slabs with the new one take less than half of
- * the memory. */
+/* Returns a random unused slab of about this size. Returns NULL if a new slab is needed: fewer than
+ * slabs_wanted() fit, and less than half of the memory is in slabs. */
 static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
 {
     struct cuda_slab *pick = NULL;
@@ -152,8 +150,7 @@ int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *ad
                            spec->name, (unsigned long long)spec->bytes);
         CUDA_TRY(d, rc, err, "allocating device memory");
     }
-    /* The address is an odd multiple of align, plus spec->offset. So a kernel cannot rely on a
-     * larger alignment than align. */
+    /* An odd multiple of align, plus spec->offset: a kernel cannot rely on a larger alignment. */
     uint64_t places = (s->size - span) / step + 1;
     uint64_t first = s->base + CUDA_GUARD_BYTES;
     first = (first + step - 1) / step * step + spec->align;
@@ -178,7 +175,7 @@ int cuda_free(struct device *dev, uint64_t addr, struct err *err)
 
 /* ---- hidden copies --------------------------------------------------------------------------- */
 
-/* Share of the device's memory that Hone may fill; the rest is for PyTorch's own tensors. */
+/* The rest of the device's memory is for PyTorch's own tensors. */
 static const double FILL_SHARE = 0.6;
 
 static uint64_t hidden_bytes(const struct cuda *d)
@@ -290,7 +287,7 @@ int cuda_poison(struct device *dev, uint64_t addr, const struct job_buffer *b, u
     struct cuda *d = cuda_of(dev);
     uint32_t type = (uint32_t)b->dtype, size = type ? (uint32_t)dtype_bytes(b->dtype) : 4;
     uint64_t bytes = b->bytes;
-    if (!type && addr % 4) /* a workspace whose address is not aligned */
+    if (!type && addr % 4) /* an unaligned workspace */
         size = 1;
     void *args[] = {&addr, &bytes, &size, &type, &pattern};
     return cuda_service_launch(d, d->svc.poison, bytes / size, args, err);
@@ -352,10 +349,9 @@ int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_
 }
 
 /*
- * Removes all that the candidate could find in the L2. First we reset the lines that a kernel asked
- * the L2 to keep. Then we write a buffer of at least twice the cache's size, which drives out dirty
- * lines. Then we read another buffer. It fills the cache with clean lines, so that no write-back
- * slows the candidate down.
+ * Removes all that the candidate could find in the L2. The reset ends the protection of lines that
+ * a kernel asked the L2 to keep. The write drives out dirty lines. The read fills the cache with
+ * clean lines, so that no write-back slows the candidate down.
  */
 int cuda_flush_l2(struct device *dev, struct err *err)
 {

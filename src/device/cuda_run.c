@@ -1,14 +1,14 @@
 /*
  * cuda_run.c - loads modules, launches kernels and times them.
  *
- * The worker queues a whole timed call behind a gate kernel, and cuda_time_end() opens the gate. So
- * the time between the two events contains no time of the host:
+ * A gate kernel holds back a timed call until the host has queued all of it, and cuda_time_end()
+ * opens the gate. So the time between the two events contains no time of the host:
  *
  *     flush | gate (waits for the host) | event | launches... | event
  *
- * The gate stays closed for at least REST_NS, so that the device rests before each timed call.
- * PyTorch baselines wait at least as long (torch_sidecar.py). If the host needs more than GATE_NS
- * to queue the call, the gate opens by itself, and cuda_time_end() reports no time.
+ * The gate stays closed for at least REST_NS, so that the device rests before each timed call, as
+ * for PyTorch baselines (torch_sidecar.py). After GATE_NS it opens by itself, and cuda_time_end()
+ * reports no time.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -21,29 +21,28 @@
 enum { CUBIN_MAX = 256 << 20, MAX_FUNCTIONS = 64, MAX_RANGES = 64 };
 static const uint64_t GATE_NS = 100 * 1000 * 1000, REST_NS = 500 * 1000;
 
-struct module_range { /* one section of writable variables */
+struct module_range { /* a section of writable variables */
     cu_ptr ptr;
-    uint64_t bytes, hash; /* hash of the contents after loading */
-    char *name;           /* name of one variable in it */
+    uint64_t bytes, hash; /* of the contents after loading */
+    char *name;           /* of one variable in it */
 };
 
 struct device_module {
     enum job_module_kind kind;
     cu_module mod;
-    char *spec; /* for JOB_MODULE_LIBRARY */
+    char *spec;
     struct {
         char *name;
         cu_function f;
         /* threads per block, bytes per block, registers per thread */
         int max_threads, static_smem, regs;
-        uint64_t smem_set; /* dynamic shared memory that opt_in() has allowed, in bytes */
+        uint64_t smem_set; /* dynamic shared memory that opt_in() has allowed */
         bool wide_cluster; /* opt_in() has allowed clusters of more than 8 blocks */
     } fn[MAX_FUNCTIONS];
     unsigned nfn;
     struct module_range range[MAX_RANGES];
     unsigned nranges;
-    /* True if `range` covers all memory in which the module could keep data for the next call. */
-    bool sealed;
+    bool sealed; /* `range` covers all memory that could keep data for the next call */
 };
 
 /* ---- __device__ variables -------------------------------------------------------------------- */
@@ -98,19 +97,18 @@ static bool holds_variables(const struct elf *e, unsigned shstr, unsigned index)
 }
 
 /*
- * The symbols that tell where the writable variables of a cubin lie in memory. In memory, a
- * section's variables have the order and distances that they have in the file. So one symbol whose
- * address the driver knows is enough for each section, even for static variables. We remember the
- * symbols for the next load of the file, because headers like CuTe's define thousands, and the
+ * Symbols that tell where the writable variables of a cubin lie. A section has the same layout in
+ * memory as in the file. So one symbol that the driver knows is enough for a section, even for its
+ * static variables. We keep them for the next load: headers like CuTe's define thousands, and the
  * driver takes microseconds for each.
  */
 struct cuda_symbols {
     struct cuda_symbols *next;
     char *file;
-    unsigned nsections, n; /* `n`: symbols in `at` */
+    unsigned nsections, n; /* n: length of `at` */
     struct {
         char *name;
-        uint64_t offset, bytes; /* the symbol's offset in its section; the section's size */
+        uint64_t offset, bytes; /* of the symbol in its section; of the section */
     } at[MAX_RANGES];
 };
 
@@ -132,8 +130,7 @@ static void look_for_symbols(struct cuda *d, struct cuda_symbols *out, cu_module
     struct elf e;
     bool found[256] = {false};
     if (!elf_open(&e, data, len)) {
-        /* This is PTX, so we know nothing about its variables. A section without a symbol keeps the
-         * module from counting as sealed. */
+        /* PTX does not tell. One section without a symbol makes the module not sealed. */
         out->nsections = 1;
         return;
     }
@@ -260,7 +257,7 @@ void cuda_unload(struct device *dev, struct device_module *m)
     free(m);
 }
 
-/* Returns the index of a kernel in m->fn, or -1 with *st set. */
+/* Returns an index in m->fn, or -1 with *st set. */
 static int find_function(struct cuda *d, struct device_module *m, const char *name,
                          enum result_status *st, struct err *err)
 {
@@ -295,7 +292,7 @@ static int find_function(struct cuda *d, struct device_module *m, const char *na
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Refuses what the driver would refuse, and explains why. The driver only says "invalid value". */
+/* The driver would only say "invalid value". */
 static enum result_status check_shape(struct cuda *d, const struct device_module *m, int fn,
                                       const struct job_launch *l, struct err *err)
 {
@@ -407,7 +404,7 @@ static enum result_status report_hang(struct cuda *d, uint64_t timeout_ns, struc
 enum result_status cuda_sync(struct device *dev, uint64_t timeout_ns, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
-    if (d->lost != RESULT_OK) { /* an earlier operation, such as time_end(), noticed the loss */
+    if (d->lost != RESULT_OK) { /* noticed by an earlier operation, such as time_end() */
         err_set(err, ERR_INPUT, "%s", d->lost_why);
         return d->lost;
     }
@@ -458,7 +455,7 @@ int cuda_time_end(struct device *dev, struct launch_stat *out, struct err *err)
     return 0;
 }
 
-/* Times one empty launch behind the gate. Returns ns, or < 0 on failure. */
+/* Returns ns, or < 0 on failure. */
 static double empty_sample(struct cuda *d, struct err *err)
 {
     struct launch_stat stat;

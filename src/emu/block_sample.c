@@ -27,8 +27,8 @@ static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
     }
 }
 
-/* Returns whether a block may wait for other blocks, or use their values. Then a sample must be the
- * first blocks of the grid. An atomic whose result nobody reads gives the block no value. */
+/* Whether a block may wait for other blocks, or use their values. An atomic gives the block no
+ * value if nobody reads its result. */
 static bool may_wait_for_blocks(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
@@ -55,7 +55,7 @@ static bool atomics_meet(const struct emu_mem *m)
     return false;
 }
 
-/* A loop may call a device function, so all of the function counts as a loop. */
+/* A loop may call a device function, so a whole function counts as a loop. */
 bool block_sample_polls(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
@@ -77,7 +77,7 @@ bool block_sample_polls(const struct code *c)
 
 /* ---- what the blocks wrote ------------------------------------------------------------------ */
 
-/* In a sampled call, a piece gets its fill value (data, poison or zeros) at its first access. */
+/* A piece gets its fill value (data, poison or zeros) at its first access. */
 
 static inline bool differs(const uint8_t *a, const uint8_t *b, uint32_t size)
 {
@@ -87,7 +87,6 @@ static inline bool differs(const uint8_t *a, const uint8_t *b, uint32_t size)
     return x != y;
 }
 
-/* Returns whether any element differs. Inlined for each size. */
 static inline bool mark_written(const uint8_t *was, const uint8_t *is, uint32_t size,
                                 struct device_piece *out)
 {
@@ -100,7 +99,6 @@ static inline bool mark_written(const uint8_t *was, const uint8_t *is, uint32_t 
     return any;
 }
 
-/* Finds the elements of piece k that lost their fill value. Returns false if there are none. */
 static bool compare_piece(const struct alloc *a, uint64_t k, struct device_piece *out)
 {
     uint8_t was[LAZY_PIECE];
@@ -131,8 +129,8 @@ static uint32_t count_written(const struct device_piece *p)
     return n;
 }
 
-/* Looks at up to TRIES random filled pieces. Appends up to `max` pieces with written elements to
- * `out`, unless `out` is NULL. Sets a->share, the estimated share of written elements. */
+/* Looks at up to TRIES random filled pieces and sets a->share. `out` (or NULL) gets up to `max`
+ * pieces with written elements. */
 static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct piece_vec *out)
 {
     enum { TRIES = 768 };
@@ -156,14 +154,14 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
             *vec_push(out) = piece;
     }
     free(pieces);
-    /* One written byte in 256 equals its fill value by chance. It counts as unwritten. */
+    /* One written byte in 256 equals its fill value by chance, and counts as unwritten. */
     double seen = a->elem_bytes == 1 ? 255.0 / 256 : 1;
     double elems = (double)(a->end - a->addr) / a->elem_bytes;
     a->share = (struct written_share){.known = true};
     if (!i || written <= 0)
         return;
     double mean = written / (double)i * (double)n / elems / seen;
-    double rest = 1 - (double)i / (double)n; /* share of pieces not looked at */
+    double rest = 1 - (double)i / (double)n;
     double error = sqrt(MAX(squares * (double)i / (written * written) - 1, 0) / (double)i * rest);
     a->share.mean = mean;
     a->share.most = mean * (1 + 4 * error);
@@ -174,32 +172,29 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
 /*
  * A sampled launch runs in up to three steps.
  *
- * 1. block_sample_choose() chooses the counted sample, the clusters that run for the cost model. It
- *    draws them at random, so that a block cannot know whether it is in the sample. If blocks may
- *    wait for earlier blocks, it takes the first clusters of the grid. If block_sample_polls() is
- *    true and each SM gets at most two clusters, all run: blocks may divide the work at run time,
- *    and a sample of them would do all of it. If blocks are independent and clusters take long,
- *    fewer run (SAMPLE_COST in machine.h).
- * 2. If the call is verified, all other clusters run, uncounted. If that is too much work, only
- *    some random ones and those at the grid's edges run. If blocks depend on each other, all run or
- *    none.
- * 3. If the whole grid seems to leave a part of an output unwritten, more clusters run, up to a
- *    higher limit.
+ * 1. block_sample_choose() draws clusters for the cost model, the counted sample. It draws at
+ *    random, so that a block cannot know whether it is in the sample. If blocks may wait for
+ *    earlier blocks, it takes the first clusters of the grid. Blocks that poll may divide the
+ *    work at run time, and a sample would do all of it. So if each SM gets at most two clusters,
+ *    all run. A costly sample of independent blocks is smaller (SAMPLE_COST in machine.h).
+ * 2. If the call is verified, all other clusters run, uncounted. If that is too much work, some
+ *    random ones and those at the grid's edges run. Blocks that depend on each other run all or
+ *    not at all.
+ * 3. If the whole grid seems to leave a part of an output unwritten, more clusters run.
  *
- * The limits count host work in units of count_cost(), so the choice does not depend on this
- * machine's speed.
+ * The limits count host work in units of count_cost(), so they do not depend on the speed of this
+ * machine.
  */
-/* Most clusters of step 2 if not all can run, including the counted sample. If 1% of the blocks are
- * bad, 500 blocks contain a bad one with a probability of 99.3%. */
+/* Most clusters of step 2, with the counted sample. If 1% of the blocks are bad, 500 blocks contain
+ * a bad one with a probability of 99.3%. */
 #define VERIFY_CLUSTERS 500u
-/* The limit of step 2 is VERIFY_COST. For a heavy kernel it is half the work of the counted sample,
- * up to VERIFY_COST_MOST. */
+/* The limit of step 2 is VERIFY_COST. A heavy kernel gets half the work of its counted sample, up
+ * to VERIFY_COST_MOST. */
 #define VERIFY_COST_MOST 6e7
 #define WHOLE_COST 2e8 /* limit of step 2, if all clusters must run or none */
 #define DOUBT_COST 4e8 /* limit of step 3 */
-/* Step 3 is needed if the grid seems to write less than this share of an output. If some block
- * wrote nothing, the share must be 1: such a block may be the only sign of a kernel that leaves out
- * 1% of its blocks. */
+/* Step 3 runs if the grid seems to write less than this share of an output. If some block wrote
+ * nothing, the share must be 1: the kernel may leave out 1% of its blocks. */
 #define DOUBT_SHARE 0.995
 
 static void forget_shares(const struct emu_mem *m)
@@ -239,7 +234,7 @@ static int by_number(const void *pa, const void *pb)
     return a < b ? -1 : a > b;
 }
 
-/* Returns how many clusters are left without duplicates. */
+/* Returns the number without duplicates. */
 static uint32_t sort_clusters(uint32_t *v, uint32_t n)
 {
     uint32_t m = 0;
@@ -250,8 +245,8 @@ static uint32_t sort_clusters(uint32_t *v, uint32_t n)
     return m;
 }
 
-/* Writes 27 clusters to v: the corners of the grid, one cluster on each edge, one on each side, and
- * one inside. A small grid gives duplicates. Returns 27. */
+/* The corners of the grid, one cluster on each edge, one on each side, and one inside: 27, perhaps
+ * with duplicates. */
 static uint32_t clusters_at_edges(const struct launch *run, uint64_t *rng, uint32_t *v)
 {
     uint32_t dim[3], at[3][3], n = 0;
@@ -267,8 +262,8 @@ static uint32_t clusters_at_edges(const struct launch *run, uint64_t *rng, uint3
     return n;
 }
 
-/* Appends those clusters of `more` to run->order that have not run. Frees `more`. Returns the new
- * length. */
+/* Appends the clusters of `more` that have not run to run->order; returns its length. Frees
+ * `more`. */
 static uint32_t append_clusters(struct launch *run, uint32_t *more, uint32_t n)
 {
     uint32_t had = run->nran, end = had, *ran = xmalloc((had + 1) * sizeof *ran);
@@ -298,8 +293,8 @@ static enum result_status run_rest(struct launch *run, struct err *err)
     return launch_run_more(run, run->emu->nthreads, end, err);
 }
 
-/* Runs one random cluster from each of n parts of the grid. The first call also runs the clusters
- * at the edges. */
+/* Runs a random cluster from each of n parts of the grid; the first call also runs those at the
+ * edges. */
 static enum result_status run_some(struct launch *run, uint32_t n, struct err *err)
 {
     uint64_t rng = run->seed + 77 * run->emu->launches_of_call + run->nran;
@@ -320,8 +315,8 @@ static enum result_status run_some(struct launch *run, uint32_t n, struct err *e
     return launch_run_more(run, run->emu->nthreads, run->chosen_end, err);
 }
 
-/* Statistics of x, the bytes that a cluster stored. Only `all` includes the clusters at the edges,
- * because they were not drawn at random. */
+/* Bytes that clusters stored. Only `all` includes the clusters at the edges, which are not
+ * random. */
 struct stored {
     double n, idle, sum, squares, all;
 };
@@ -343,14 +338,14 @@ static struct stored stored_by(const struct launch *run)
     return s;
 }
 
-/* Estimates how many times more bytes all clusters would store than those that ran. */
+/* How many times more bytes all clusters would store than those that ran. */
 static double scale_of_sample(const struct launch *run, const struct stored *s)
 {
     return s->all > 0 ? run->nclusters * (s->sum / s->n) / s->all : 1;
 }
 
-/* Returns an upper bound for scale_of_sample(). It allows four standard errors, and four clusters
- * for rare blocks that the sample misses. It is infinite if too few clusters stored anything. */
+/* An upper bound: four standard errors, and four clusters for rare blocks that the sample misses.
+ * Infinite if too few clusters stored anything. */
 static double bound_of_sample(const struct launch *run, const struct stored *s)
 {
     enum { ENOUGH = 16 };
@@ -360,9 +355,8 @@ static double bound_of_sample(const struct launch *run, const struct stored *s)
     return scale_of_sample(run, s) * (1 + 4 * error + 4 / s->n);
 }
 
-/* Returns whether the whole grid probably leaves a part of an output unwritten. If the kernel
- * updates its outputs in place, we cannot see written elements, and look for clusters that stored
- * nothing. */
+/* Whether the whole grid probably leaves a part of an output unwritten. Elements that are updated
+ * in place do not show, so there we look for clusters that stored nothing. */
 static bool leaves_something_out(const struct launch *run)
 {
     const struct emu_mem *m = &run->emu->mem;
@@ -391,9 +385,9 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
     enum result_status st = RESULT_OK;
     uint64_t limit = e->job->limits.call_ns;
     if (e->ran_in_part || run->nran >= run->nclusters)
-        /* all blocks ran, or an earlier launch ran in part and nothing can be verified */
+        /* all blocks ran; or an earlier launch ran in part, and nothing can be verified */
         return RESULT_OK;
-    /* This limit only stops a block that never ends. */
+    /* only stops a block that never ends */
     run->cpu_limit_ns = limit ? run->cpu_ns + DEVICE_VERIFY_LIMITS * limit : 0;
     if (rest <= (whole ? WHOLE_COST : most))
         st = run_rest(run, err);
@@ -451,8 +445,8 @@ static struct device_piece *find_piece(const struct piece_vec *v, uint64_t elem,
     return v->n ? bsearch(&key, v->items, v->n, sizeof key, by_first) : NULL;
 }
 
-/* Appends the places in this buffer that the traces name, and up to `max` pieces that contain them.
- * Clusters come in random order, first with their first places, then with their second. */
+/* Appends the places of the traces, and up to `max` pieces that contain them. Takes the first
+ * places of all clusters, in random order, and then their second places. */
 static void pieces_of_clusters(const struct emu *e, const struct alloc *a, uint64_t seed,
                                uint32_t max, struct device_written *out)
 {
@@ -500,10 +494,10 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
                           struct device_written *out)
 {
     out->most = INFINITY;
-    /* A write to an input is wrong, whichever blocks ran. */
+    /* a write to an input is wrong, whichever blocks ran */
     if (!a->lazy || (a->role == JOB_INPUT ? !a->stored : !sample_is_independent(e)))
         return;
-    /* Where blocks did not run, copied values look like written ones. */
+    /* where blocks did not run, copied values look like written ones */
     if (a->copied && e->ran_in_part)
         return;
     if (a->role != JOB_INPUT)
@@ -516,6 +510,6 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
     if (a->share.mean > 0 || !e->ran_in_part)
         out->most = a->share.most * (e->ran_in_part ? e->in_part_scale : 1);
     else if (a->lazy->patches.n && e->blocks_ran)
-        /* If the grid wrote a larger share than this, we would almost surely have seen it. */
+        /* if the grid wrote more than this share, we would almost surely have seen some */
         out->most = 5.0 / (double)e->blocks_ran;
 }

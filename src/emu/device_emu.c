@@ -1,8 +1,7 @@
 /*
- * device_emu.c - the emulator as a device: implements the device vtable.
+ * device_emu.c - implements the device vtable with the emulator.
  *
- * launch() runs a launch to its end. So sync() only looks for unwritten outputs. Limits, seed,
- * number of threads and the emulated GPU come from the job.
+ * launch() runs a launch to its end, so sync() only looks for unwritten outputs.
  */
 #include "emu/device_emu.h"
 
@@ -35,8 +34,7 @@ static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct 
     return a;
 }
 
-/* Returns the host memory of a buffer. In a sampled call (block_sample.h), first fills [addr, addr
- * + n). */
+/* In a sampled call (block_sample.h), first fills [addr, addr + n). */
 static uint8_t *bytes_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
 {
     struct alloc *a = buffer_at(e, addr, n, err);
@@ -161,7 +159,7 @@ static int op_fill_gen(struct device *d, uint64_t addr, const struct job_buffer 
     return 0;
 }
 
-/* In a sampled call, a launch may read workspace that no block wrote, and finds zeros. Random bits
+/* In a sampled call, a launch may read workspace that no block wrote. It finds zeros: random bits
  * may be NaN, with which a kernel may take a slow path that it normally never takes. */
 static int op_poison(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                      struct err *err)
@@ -309,7 +307,7 @@ static int op_globals_intact(struct device *d, struct device_module *m, bool *ok
                              const char **which, struct err *err)
 {
     const struct emu *e = emu_of(d);
-    /* A kernel may count with atomics, and one block resets the counter. If this block did not run,
+    /* Blocks may count with atomics, and one block resets the counter. If that block did not run,
      * the changed counter is no mistake. */
     *ok = true;
     if (e->sampling && e->ran_in_part && m->code->globals && m->code->globals->atomics)
@@ -332,8 +330,6 @@ static enum result_status refuse(struct err *err, const struct job_launch *l, co
     return RESULT_PLAN;
 }
 
-/* Refuses a block with too many registers, and a cooperative grid that does not fit on the GPU at
- * once. */
 static enum result_status check_room(const struct job_launch *l, const struct launch *run,
                                      struct err *err)
 {
@@ -435,8 +431,7 @@ static enum result_status fill_params(struct launch *out, const struct job_launc
     return RESULT_OK;
 }
 
-/* The sanitizer tracks memory in cells (sanitizer/state.h). A cell is as wide as the code's
- * narrowest access, at most 4 bytes. */
+/* A sanitizer cell (sanitizer/state.h) is as wide as the narrowest access, at most 4 bytes. */
 static void access_sizes(const struct code *c, struct launch *run)
 {
     uint32_t smem = 4, gmem = 4;
@@ -522,7 +517,7 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
 
 /* ---- memset and copy ------------------------------------------------------------------------ */
 
-/* After a launch that ran only a part of its blocks, the written bytes cannot be verified. */
+/* After a launch that ran only some blocks, the written bytes cannot be verified. */
 static void note_transfer(struct emu *e, const char *name, uint64_t read, uint64_t written)
 {
     e->stored_after |= e->sampling && e->ran_in_part;
@@ -640,8 +635,7 @@ static bool stands_alone(const struct emu *e, uint32_t line)
     return false;
 }
 
-/* Returns whether a race explains this read of unwritten memory. The race says more, so we report
- * only the race. */
+/* Returns whether a race explains this finding. Then we report only the race, which says more. */
 static bool reported_as_race(const struct emu *e, const struct result_finding *u)
 {
     char line[32];

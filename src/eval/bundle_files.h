@@ -1,7 +1,6 @@
 /*
  * bundle_files.h - collects the files of a bundle other than the candidate: baselines, the oracle
- * (the compiled reference of the task), and the service code (Hone's own device code). A bundle is
- * the directory that a worker gets (pack.h).
+ * and the service code.
  *
  * These baselines are left out:
  * - Baselines that Hone cannot make for the task. PyTorch needs a task with a PyTorch form, a
@@ -29,7 +28,7 @@ struct baseline {
     struct plan *plan;
     struct compiled code;
     bool have_code;
-    /* `spec`: for PyTorch and libraries; `gemm`: only for libraries */
+    /* spec: of PyTorch and libraries; gemm: of libraries */
     char *spec;
     struct library_gemm gemm;
 };
@@ -39,7 +38,6 @@ struct judged_baseline {
     const struct verdict *verdict;
 };
 
-/* A baseline that the candidate is not compared with, and why. */
 struct rejected_baseline {
     char *name, *text;
     bool failed; /* it could not run; else its result is wrong */
@@ -51,38 +49,38 @@ struct bundle_files {
     struct baseline *items;
     size_t n;
     struct rejected_baseline_vec rejected;
-    const char *oracle, *service; /* file names in the bundle; "" = none */
+    const char *oracle, *service; /* file names in the bundle, or "" */
     VEC(char *) notes;
 };
 
 struct bundle_files_request {
     const struct task *task;
     const struct eval_config *cfg;
-    const char *source; /* the candidate's text; a baseline with this text is left out */
+    const char *source; /* the candidate; a baseline with the same text is left out */
     const struct judged_baseline *judged;
     size_t njudged;
-    /* Baselines that failed in an earlier job; NULL = none. */
+    /* Baselines that failed in an earlier job, or NULL. */
     const struct rejected_baseline_vec *broken;
     struct compiler *compiler;
     const char *arch;
-    /* the bundle is for the emulator; add the baselines */
+    /* emu: the bundle is for the emulator; baselines: add them */
     bool emu, baselines;
 };
 
-/* Returns the names of the plan's kernels, without repetition. */
+/* Returns the names of the plan's kernels, each once. */
 const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a);
 struct kernel_baseline {
     const char *name, *source;
 };
-/* Lists the kernel baselines that the request wants, in `a`. Returns their number. Leaves out files
- * that cannot be read; bundle_files_gather reports them. */
+/* Lists the kernel baselines that the request wants, in `a`, and returns their number. Leaves out
+ * unreadable files; bundle_files_gather() reports them. */
 size_t bundle_files_kernels(const struct bundle_files_request *rq, struct kernel_baseline **out,
                             struct arena *a);
-/* Compiles trusted device code. `file` is the cubin's name in a bundle. If the source has errors,
- * out->ok is false. The caller releases *out. */
+/* Compiles trusted device code. `file`: the cubin's name in a bundle. out->ok is false if the
+ * source has errors. The caller releases *out. */
 int bundle_files_compile(const struct bundle_files_request *rq, const char *file,
                          const char *source, struct compiled *out, struct err *err);
-/* Compiles Hone's service code for rq->arch into dir/service.cubin. */
+/* Writes the service code for rq->arch to dir/service.cubin. */
 int bundle_files_service(const struct bundle_files_request *rq, const char *dir, struct err *err);
 /* Adds only the baselines. */
 int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_request *rq,

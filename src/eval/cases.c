@@ -9,9 +9,9 @@
 #include "eval/library.h"
 #include "eval/precision.h"
 
-/* The emulator runs this much work in about a second. */
+/* The emulator does this work in about a second. */
 static const double emu_max_flops = 4e7, emu_max_bytes = 8e6;
-/* Memory that a timed case may take on the emulator. */
+/* for a timed case */
 static const double emu_max_time_bytes = 6e9;
 
 static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
@@ -22,7 +22,6 @@ static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
     return z ^ z >> 31;
 }
 
-/* The text ends with Hone's reason to add the workload, or with its offsets and alignment. */
 static const char *describe(const struct shape *s, struct arena *a)
 {
     const char *text = shape_text(s, a);
@@ -62,7 +61,7 @@ static void add_call(struct job_case *c, uint32_t program, uint32_t flags, uint6
         .program = program, .flags = flags, .seed = seed, .poison = poison, .perturb_buffer = -1};
 }
 
-/* Chooses the float input of which call 4 (cases.h) changes an element, or -1. */
+/* Chooses a float input for call 4 (cases.h), or -1. */
 static int pick_input(const struct job_case *c, uint64_t seed)
 {
     int picked = -1;
@@ -75,7 +74,6 @@ static int pick_input(const struct job_case *c, uint64_t seed)
     return picked;
 }
 
-/* Adds the four calls of cases.h. */
 static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
 {
     uint64_t s0 = mix(seed, 1, 0), s1 = mix(seed, 2, 0);
@@ -90,7 +88,7 @@ static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
     }
 }
 
-/* All workloads that Hone adds share one loaded module, which saves most of their time. */
+/* Workloads that Hone adds share one loaded module, which saves most of their time. */
 static void add_regime_call(struct job_case *c, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE | JOB_CALL_EDGES, mix(seed, 1, 0),
@@ -116,8 +114,8 @@ static void add_time_calls(struct job_case *c, const struct contender *who,
         add_call(c, 0, JOB_CALL_PROFILE, mix(seed, 5, 0), mix(seed, 6, 0));
         return;
     }
-    /* The emulator's cost model is deterministic, so one call of each program is enough. All
-     * programs get the same data, because the time may depend on the data. */
+    /* The emulator's cost model is deterministic, so one call of each program is enough. Times may
+     * depend on the data, so all programs get the same. */
     if (o->emu) {
         const uint32_t modelled = JOB_CALL_TIMED | JOB_CALL_BLOCK_SAMPLE | JOB_CALL_COUNT;
         for (uint32_t p = 0; p < c->nprograms; p++)
@@ -135,13 +133,13 @@ static void add_time_calls(struct job_case *c, const struct contender *who,
                                     .target_rel = 0.01,
                                     .seed = mix(seed, 7, 0),
                                     .warm_l2 = o->warm_l2};
-    /* All baselines get the same data, so that the right outputs are computed once. */
+    /* With the same data for all baselines, the worker computes the right outputs once. */
     for (uint32_t p = 1; p < c->nprograms; p++)
         if (is_judged(&who[p]))
             add_call(c, p, JOB_CALL_VERIFY, mix(seed, 12, 0), mix(seed, 13, p));
 }
 
-/* A short timing on the emulator, with the sequence of calls that a GPU gets. */
+/* Adds the sequence of calls that a timing on a GPU has. */
 static void add_rehearsal(struct job_case *c, uint64_t seed)
 {
     const uint32_t timed = JOB_CALL_TIMED | JOB_CALL_KEEP_STATE;
@@ -177,8 +175,8 @@ static bool wanted(const struct case_options *o, enum workload_role r, unsigned 
                                : o->time;
 }
 
-/* For the emulator, draws a held-out shape up to 24 times, until one runs in about a second. If
- * none does, takes the cheapest. */
+/* On the emulator, draws a held-out shape up to 24 times, until one runs in about a second. If none
+ * does, takes the cheapest. */
 static int draw(struct shape *s, const struct task *t, const struct task_workload *w,
                 const struct case_options *o, uint64_t seed, struct arena *a, struct err *err)
 {
@@ -231,8 +229,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     struct shape *s = arena_alloc(a, sizeof *s);
     if (draw(s, t, w, o, seed, a, err) < 0)
         return -1;
-    /* If an input's "init" lists several values, the workloads use them in turn. The seed decides
-     * which comes first, so that no kernel can know its value. */
+    /* An input's "init" may list several values. The workloads use them in turn, and the seed
+     * decides which comes first: no kernel can know its value. */
     s->turn += mix(o->seed, 11, 0) >> 32;
     const char *name = arena_printf(a, "%s:%u", workload_role_name(w->role), index);
     if (o->emu && timed && total_bytes(s) > emu_max_time_bytes) {
@@ -271,8 +269,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
         add_check_calls(&c, w->role != ROLE_HELDOUT, seed);
     if (o->emu && w->role == ROLE_SMOKE && index == 0)
         add_rehearsal(&c, seed);
-    /* For a large product, computing all right outputs takes longer than running the candidate. So
-     * the worker computes only a sample (job/unit_sample.h). */
+    /* For a large product, the truth takes longer than the candidate. So the worker computes only a
+     * sample of it (job/unit_sample.h). */
     c.max_units = c.flops > 2e10 ? 1u << 16 : 0;
     *vec_push(&out->cases) = c;
     *vec_push(&out->shapes) = describe(s, a);
@@ -289,7 +287,7 @@ static unsigned count_role(const struct task *t, enum workload_role role)
     return n;
 }
 
-/* The most workloads with precision data that Hone may add to the role. */
+/* Returns how many workloads with precision data Hone may add to the role. */
 static unsigned most_added(const struct task *t, enum workload_role role)
 {
     return role == ROLE_SMOKE ? 2 : role == ROLE_CHECK ? count_role(t, ROLE_TIME) : 0;
@@ -341,10 +339,10 @@ bool cases_time_any(const struct task *t, const struct case_options *o)
     return false;
 }
 
-/* Adds cases with precision data (precision.h). ROLE_SMOKE gets two, with the shape of the first
- * smoke workload: one with few terms in each sum, one with inputs so small that an epsilon of the
- * task matters. ROLE_CHECK gets one with few terms for each timed shape, on the emulator only for
- * the first. `index` is the number of the first added case. */
+/* Adds cases with precision data (precision.h). ROLE_SMOKE gets two at its first shape: one with
+ * few terms in each sum, one with inputs so small that an epsilon of the task matters. ROLE_CHECK
+ * gets one with few terms for each timed shape, on the emulator only for the first. `index` is the
+ * number of the first added case. */
 static int add_precision_cases(struct case_set *out, const struct task *t, enum workload_role role,
                                unsigned index, const struct contender *who,
                                const struct case_options *o, struct arena *a, struct err *err)

@@ -1,9 +1,8 @@
 /*
  * cases.h - chooses the workloads at which a candidate runs, and the calls at each workload.
  *
- * A case is a workload at one shape, with its calls. The task gives the shapes of smoke and check
- * workloads. The seed decides the shapes of held-out workloads. Time workloads are timed. Other
- * workloads have these four calls, and the worker verifies each:
+ * A case is a workload at one shape, with its calls. Time workloads are timed. Other workloads have
+ * these four calls, and the worker verifies each:
  *     1. some data;
  *     2. other data, without reloading the module: a kernel must not carry data from call to call;
  *     3. the data of call 2 in a fresh module; the result must be bit-identical;
@@ -20,23 +19,22 @@
 #include "plan/plan.h"
 #include "task/task.h"
 
-/* The candidate (first) or a baseline. */
 struct contender {
     const char *name;
     enum job_module_kind kind;
-    const struct plan *plan;         /* only for a kernel */
-    const struct sig_vec *sigs;      /* only for a kernel */
-    const struct library_gemm *gemm; /* only for a library */
-    /* only for a kernel; NULL = unknown */
+    const struct plan *plan;         /* of a kernel */
+    const struct sig_vec *sigs;      /* of a kernel */
+    const struct library_gemm *gemm; /* of a library */
+    /* of a kernel; NULL = unknown */
     const struct compiled *code;
 };
 
 struct case_options {
     bool emu;
-    bool smoke, check, heldout, time; /* run the workloads of these roles */
+    bool smoke, check, heldout, time;
     bool profile; /* one call of the candidate at each timed workload, for a profiler */
-    /* Only these workloads: names ("smoke:0,check:1"), numbers of workloads in the task, or roles
-     * ("time"). NULL = all workloads of the roles above. */
+    /* Only these workloads, separated by commas: names ("smoke:0"), numbers in the task, or roles
+     * ("time"). NULL = all of the roles above. */
     const char *only;
     uint64_t seed;
     uint64_t measure_ns;
@@ -51,20 +49,19 @@ struct case_set {
 };
 
 /*
- * Returns 0, or -1 if Hone itself failed. Returns 1 if the candidate's plan does not resolve on
- * some workload; then err has the reason.
+ * Returns 1 if the candidate's plan does not resolve on some workload, with the reason in err.
+ * Returns -1 if Hone itself failed.
  */
 int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,
                 const struct case_options *o, struct arena *a, struct err *err);
 
 /*
- * Raises the limit of a job on the emulator and, if `calls` is true, the limit of each call, by the
- * time that the work may take. Cases with sampled calls do not count.
+ * Raises the limit of a job on the emulator, and of each call if `calls`, by the time that the work
+ * may take. Cases with sampled calls do not count.
  */
 void cases_allow_for_work(const struct case_set *s, bool calls, struct job_limits *limits);
 
-/* Commas separate the names. Fails if the task can never have one of these workloads, and lists the
- * possible names. */
+/* Fails if the task can never have one of these workloads, and lists the possible names. */
 int cases_check_workload(const struct task *t, const char *names, struct err *err);
 bool cases_time_any(const struct task *t, const struct case_options *o);
 void cases_release(struct case_set *s);

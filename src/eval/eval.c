@@ -6,8 +6,8 @@
  *        │                 v
  *        └──emu────────> RUNNING (all workloads, on the device) ──> PROFILING ──> DONE
  *
- * In the stage FILTERING, the emulator runs the smoke workloads with its sanitizer. Any stage may
- * end the evaluation with a verdict.
+ * FILTERING: the emulator runs the smoke workloads with its sanitizer. Any stage may end the
+ * evaluation with a verdict.
  *
  * A kernel baseline (naive.cu, a file of --against) is judged like a candidate, in an evaluation
  * that no caller sees (`of_baseline`). A candidate's stage RUNNING waits for these verdicts.
@@ -76,8 +76,7 @@ static void finish_with(struct evaluator *e, struct evaluation *a, enum verdict_
                         const char *stage, const char *detector, const char *summary,
                         const char *detail)
 {
-    /* A detector is a rule that decides a verdict (check/). If a test switched `detector` off, the
-     * candidate is unjudged. */
+    /* If a test switched off this rule of check/, the candidate is unjudged. */
     for (const char *const *off = a->cfg.disabled_detectors; off && *off; off++)
         if (str_eq(*off, detector))
             kind = V_UNJUDGED;
@@ -126,7 +125,6 @@ static struct compile_request request_of(const struct evaluator *e, const struct
                                     .options = plan_compile_options(p)};
 }
 
-/* Returns false if the source's plan cannot be parsed. */
 static bool key_of(struct evaluator *e, const struct task *t, const char *source, size_t len,
                    char key[65])
 {
@@ -185,7 +183,7 @@ static uint32_t line_of(const char *text, const char *at)
     return line;
 }
 
-/* Returns NULL if no kernel is missing, or if the source shows no kernel at all. */
+/* Returns NULL if no kernel is missing, or if the source shows none at all. */
 static const char *missing_kernel(struct evaluation *a)
 {
     struct source_scan scan;
@@ -260,7 +258,7 @@ static uint64_t default_measure_ns(const struct eval_config *cfg)
     return 2000000000u + more * UINT64_C(500000000);
 }
 
-/* How much longer a job may run because PyTorch variants compile in it. */
+/* PyTorch variants compile during a job. Returns how much longer it may run for that. */
 static uint64_t variants_ns(const struct job *j)
 {
     uint64_t sum_s = 0;
@@ -287,7 +285,7 @@ static void describe_job(struct evaluator *e, struct evaluation *a, bool on_emu,
     uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : default_measure_ns(&a->cfg);
     j->limits = (struct job_limits){
         .wall_ns = (120000000000u + 4 * measure) * (on_emu ? JOB_EMU_PATIENCE : 1),
-        /* A profiler repeats every launch many times, so it gets a higher limit. */
+        /* A profiler repeats every launch many times. */
         .call_ns = a->cfg.call_ns          ? a->cfg.call_ns
                    : on_emu                ? 40000000000u
                    : a->stage == PROFILING ? 20000000000u
@@ -317,7 +315,6 @@ static struct case_options case_options_of(const struct evaluation *a, bool on_e
 
 static void profile_failed(struct evaluator *e, struct evaluation *a, const struct err *err);
 
-/* Returns false if the verdict of a kernel baseline is not known yet. */
 static bool judged_baselines(struct evaluator *e, struct evaluation *a,
                              struct bundle_files_request *rq)
 {
@@ -393,8 +390,7 @@ static void submit_run(struct evaluator *e, struct evaluation *a)
         err_set(&err, ERR_ENV, "ncu was not found");
         goto broken;
     }
-    /* If the device is a GPU, the emulator's bundles run on this machine. With --device emu, they
-     * go where --on says. */
+    /* If the device is a GPU, the emulator's bundles run on this machine. Else --on says where. */
     a->sched = on_emu && e->cuda ? e->local : under && e->one_gpu ? e->one_gpu : e->main;
     if (sched_submit(a->sched, a->dir.path, a->job.limits.wall_ns, under, &a->sched_ticket, &err) <
         0)
@@ -420,7 +416,7 @@ static void set_bottleneck(struct evaluator *e, struct evaluation *a)
     strbuf_release(&sb);
 }
 
-/* If ncu failed, the emulator profiles. If the emulator failed too, there is no profile. */
+/* If ncu failed, the emulator profiles. If it fails too, there is no profile. */
 static void profile_failed(struct evaluator *e, struct evaluation *a, const struct err *err)
 {
     *vec_push(&a->v.warnings) = arena_printf(
@@ -470,8 +466,8 @@ static bool begin_profile(struct evaluator *e, struct evaluation *a)
         set_bottleneck(e, a);
     if (!e->cuda || a->cfg.depth < EVAL_PROFILE || !a->v.times.n)
         return false;
-    /* The counters of the emulated smoke workloads say nothing about the timed workloads, so the
-     * profile needs a run of its own. */
+    /* The emulator counted smoke workloads, which say nothing about the timed ones. So the profile
+     * needs a run of its own. */
     a->stage = PROFILING;
     a->no_ncu = a->no_ncu || (str_eq(e->main->ops->name, "spool") && !e->one_gpu);
     submit_run(e, a);
@@ -751,13 +747,13 @@ int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct
     for (;;) {
         struct evaluation *a = take_done(e);
         if (a && a->v.kind == V_UNJUDGED && interrupted()) {
-            evaluation_free(a); /* the user stopped Hone, so there is no verdict */
+            evaluation_free(a); /* the user stopped Hone */
             continue;
         }
         if (a) {
             *ticket = a->ticket;
             *out = a->v;
-            memset(&a->v, 0, sizeof a->v); /* the caller owns the verdict now */
+            memset(&a->v, 0, sizeof a->v); /* now the caller owns it */
             evaluation_free(a);
             return 1;
         }

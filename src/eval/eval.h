@@ -7,8 +7,8 @@
  *     while ((rc = eval_wait(ev, 200000000u, &done, &v, err)) == 0)
  *         ...                                        v is the verdict of `done` when rc is 1
  *
- * A candidate that fails gets a verdict too. eval_submit() and eval_wait() return -1 only if
- * Hone itself fails.
+ * A candidate that fails gets a verdict too. eval_submit() and eval_wait() return -1 only if Hone
+ * itself fails.
  */
 #ifndef EVAL_EVAL_H
 #define EVAL_EVAL_H
@@ -24,8 +24,8 @@ struct evaluator;
 struct eval_options {
     const char *device;   /* "emu", "cuda", "cuda:1"; NULL = a GPU if there is one */
     const char *on;       /* "local", "local:all", "spool:DIR"; NULL = local */
-    const char *gpu;      /* a data sheet; NULL = the local GPU's, or "h200" without a GPU */
-    const char *arch;     /* NULL = the local GPU's, or the data sheet's without a GPU */
+    const char *gpu;      /* data sheet; NULL = the local GPU's, or else "h200" */
+    const char *arch;     /* NULL = the local GPU's, or else the data sheet's */
     const char *compiler; /* "nvrtc", "nvcc"; NULL = best */
     const char *cache_dir;
 };
@@ -34,32 +34,31 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
 void evaluator_close(struct evaluator *e);
 struct eval_target {
     char arch[16];
-    char gpu[32]; /* the data sheet that Hone chose; "" if o->gpu is set */
+    char gpu[32]; /* chosen data sheet; "" if o->gpu is set */
 };
 /* Finds the architecture for which an evaluator with these options would compile, and the data
  * sheet for its modelled times. */
 int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err);
 const char *evaluator_device(const struct evaluator *e);
-/* The name of the data sheet of the GPU that runs candidates, or the GPU's own name without a data
- * sheet. For the emulator or a GPU of another machine: the data sheet in the options. */
+/* Names the GPU that runs candidates by its data sheet, or else by its own name. For the emulator
+ * or a GPU of another machine: the data sheet in the options. */
 const char *evaluator_gpu(const struct evaluator *e, struct arena *a);
 
-/* Prepares faster compiles of candidates derived from this source. Call it before you submit them.
+/* Call it before you submit candidates derived from this source: it makes their compiles faster.
  * Returns the result of compile_prepare(), or -1 if there is nothing to gain. */
 int eval_prepare(struct evaluator *e, const struct task *t, const char *source, size_t len);
 
-/* Appends in a few words what an evaluation is doing; nothing if it is done or unknown. */
+/* Appends in a few words what an evaluation is doing. */
 void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out);
 
-/* Starts an evaluation and sets *ticket to its number. */
 int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
                 const struct eval_config *cfg, uint64_t *ticket, struct err *err);
-/* Evaluates a baseline's kernel like a candidate, or finds an earlier verdict
- * (baseline_verdict.h). The evaluator owns the verdict. Returns NULL if Hone could not begin. */
+/* Evaluates a baseline's kernel like a candidate, or finds an earlier verdict (baseline_verdict.h).
+ * The evaluator owns the verdict. NULL if Hone could not begin. */
 const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, const char *source,
                                     struct err *err);
-/* Compiles the task's oracle. *log becomes NULL, or the compiler's messages if the oracle does not
- * compile; the caller frees it. Returns -1 if the compiler could not run. */
+/* *log becomes NULL, or the compiler's messages if the oracle does not compile; the caller frees
+ * it. Returns -1 if the compiler could not run. */
 int eval_compile_oracle(struct evaluator *e, const struct task *t, char **log, struct err *err);
 /* Returns 1 with a ticket and its verdict, 0 if none is finished within timeout_ns, -1 on an
  * error. */

@@ -3,8 +3,6 @@
  * verdict. There, a Definition is a task, a Solution is a program for it, and a Trace is one
  * evaluation of a Solution at one shape.
  *
- * DIR gets the layout of a FlashInfer-Bench data set:
- *
  *     DIR/definitions/NAME.json     if the task is a Definition, or can be written as one
  *     DIR/solutions/NAME.json
  *     DIR/traces/NAME.jsonl         one line for each timed shape of the verdict
@@ -27,7 +25,7 @@ static const char *py(struct export_model *m, const char *name)
     return name_in(LANG_PYTHON, name, &m->arena);
 }
 
-/* Returns a new reference: the Definition that the task was imported from, or the task's JSON. */
+/* Returns a new reference: the Definition of an imported task, or the task's JSON. */
 static json_t *document_of(const struct task *t, bool *imported)
 {
     json_t *doc = json_read_text(t->text, strlen(t->text), "task", NULL, NULL);
@@ -38,8 +36,7 @@ static json_t *document_of(const struct task *t, bool *imported)
     return definition ? definition : doc;
 }
 
-/* Calls fn for each input of the Definition, in its order, with the task's tensor or scalar. Both
- * are NULL if the reference of an imported task does not use the input. */
+/* Tensor and scalar are NULL if the reference of an imported task does not use the input. */
 static void each_input(struct export_model *m,
                        void (*fn)(struct export_model *m, const char *name,
                                   const struct task_tensor *tensor,
@@ -93,8 +90,8 @@ static void add_scalar_check(struct export_model *m, const char *name,
                 name, x, scalar->value);
 }
 
-/* run(inputs, outputs) writes into the caller's outputs. A Solution must not change its inputs, so
- * run() copies each tensor that the kernel updates in place. */
+/* A Solution must not change its inputs, so run() copies each tensor that the kernel updates in
+ * place. */
 static void add_run(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -181,7 +178,7 @@ static void add_workload_input(struct export_model *m, const char *name,
     json_object_set_new(ctx, name, in);
 }
 
-/* Reads a text such as "R=4096 C=1024". Returns NULL if an axis is missing. */
+/* Reads for example "R=4096 C=1024". Returns NULL if an axis is missing. */
 static json_t *axes_of(const struct task *t, const char *shape)
 {
     json_t *axes = json_object();
@@ -203,7 +200,6 @@ static json_t *axes_of(const struct task *t, const char *shape)
     return axes;
 }
 
-/* Returns PyTorch's time at this shape, or else another baseline's; 0 if there is none. */
 static double reference_ns(const struct verdict *v, const char *workload)
 {
     double found = 0;
@@ -218,9 +214,9 @@ static double reference_ns(const struct verdict *v, const char *workload)
     return found;
 }
 
-/* max_ratio is the largest ratio of an element's error to its tolerance. Times the relative part of
- * the tolerance it gives the relative error, times the absolute part the absolute error. A
- * tolerance in standard deviations (sigmas) has no such parts; then both errors are NaN. */
+/* max_ratio is the largest ratio of an element's error to its tolerance. Times rtol it gives the
+ * relative error, times atol the absolute one. A tolerance in standard deviations (sigmas) has
+ * neither; then both errors are NaN. */
 static json_t *correctness_json(const struct export_model *m, const char *workload)
 {
     double ratio = 0, rtol = 0, atol = 0;
@@ -275,9 +271,8 @@ static void add_trace(struct export_model *m, const char *solution, const struct
     json_decref(j);
 }
 
-/* If the task is a Definition or was imported from one, returns it. Otherwise makes one from the
- * task's PyTorch expression. Returns NULL if there is no expression, a dimension is not an axis, a
- * tensor is updated in place, or there are scalars. */
+/* Returns the task's Definition, or makes one from its PyTorch expression. Returns NULL if there is
+ * no expression, a dimension is not an axis, a tensor is updated in place, or there are scalars. */
 static json_t *definition_json(struct export_model *m)
 {
     const struct task *t = m->in.task;

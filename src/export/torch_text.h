@@ -1,6 +1,6 @@
 /*
  * torch_text.h - Python text that several export formats share: the functions of one kernel (sizes,
- * plan, call) and its code as data.
+ * plan, call) and its code as data. Most functions append to `out`.
  */
 #ifndef EXPORT_TORCH_TEXT_H
 #define EXPORT_TORCH_TEXT_H
@@ -18,16 +18,14 @@ void torch_text_sizes(struct export_model *m, const char *prefix, struct strbuf 
 void torch_text_kernel(struct export_model *m, const char *prefix, struct strbuf *out);
 /* Appends machine code, PTX, source, and _PREFIX_code(), through which _Kernel gets them. */
 void torch_text_data(struct export_model *m, const char *prefix, struct strbuf *out);
-/* Appends JSON as a string literal. */
 void torch_text_json(struct strbuf *out, const json_t *j);
 /* Appends the standard headers that NVRTC lacks, as JSON in a string literal. */
 void torch_text_headers(struct strbuf *out);
-/* Appends def reference(...), which computes the task in eager PyTorch. Returns false and appends
- * nothing if the task has neither a PyTorch text nor a reference in Python. Does so too if the text
- * is an expression and the export renames a tensor or axis (name_suffix()), because the expression
- * would still use the old name. */
+/* Appends def reference(...), the task in eager PyTorch. Returns false and appends nothing if the
+ * task has neither a PyTorch text nor a reference in Python, or if its text is an expression and
+ * the export renames a tensor or axis (name_suffix()). */
 bool torch_text_reference(struct export_model *m, struct strbuf *out);
-/* Appends a Python string literal, raw if possible, because that is readable. */
+/* Appends a string literal, raw if possible, because that is readable. */
 void torch_text_literal(struct strbuf *out, const char *text);
 
 /* Appends the operator's parameters, such as "x, w, D": inputs, then sizes and scalars that the
@@ -35,9 +33,9 @@ void torch_text_literal(struct strbuf *out, const char *text);
 void torch_text_params(struct export_model *m, bool types, struct strbuf *out);
 /* Appends the values that a plan needs, such as "R, C", as _PREFIX_sizes() returns them. */
 void torch_text_values(struct export_model *m, struct strbuf *out);
-/* Appends the code that makes the outputs that are not inputs, and the names of these outputs. */
+/* Appends the code that makes the outputs that are not inputs, and their names. */
 void torch_text_outputs(struct export_model *m, struct strbuf *lines, struct strbuf *names);
-/* Appends a text such as "-> (Tensor, Tensor)", for the outputs that are not inputs. */
+/* Appends for example "-> (Tensor, Tensor)", for the outputs that are not inputs. */
 void torch_text_returns(struct export_model *m, struct strbuf *out);
 size_t torch_text_new_outputs(const struct export_model *m); /* outputs that are not inputs */
 bool torch_text_in_place(const struct export_model *m);      /* a tensor is updated in place */

@@ -11,18 +11,17 @@
 struct census {
     uint32_t by_kind[OPK_LOSS + 1];
     bool computes; /* there is an elementwise operation other than a cast */
-    bool spreads;  /* a reduction's result is broadcast to a larger value, as in a norm */
+    bool spreads;  /* a reduction's result is broadcast, as in a norm */
     bool permutes;
 };
 
-/* Views other than expand repeat no element, for example a reshape from [R] to [R, 1]. */
+/* No other view repeats an element, for example a reshape from [R] to [R, 1]. */
 static bool broadcasts(const struct value *a, const struct value *v)
 {
     bool may = op_row(v->op)->kind == OPK_ELEMENTWISE || v->op == OP_EXPAND;
     return may && value_repeats(a, v);
 }
 
-/* Marks v if it is a reduction's result, or is computed from one without broadcasting it. */
 static void mark_reduced(const struct value *v, bool *reduced)
 {
     enum op_kind k = op_row(v->op)->kind;
@@ -108,8 +107,8 @@ static const struct dim *times(struct graph *g, const struct dim *d, int64_t n)
     return dim_mul(&g->dims, d, dim_number(&g->dims, n));
 }
 
-/* How many products are added up for one element of v. For OP_CONV_TRANSPOSE: with how many weights
- * an element of the input is multiplied. */
+/* How many products are added up for one element of v. For OP_CONV_TRANSPOSE: how many weights
+ * multiply an element of the input. */
 static const struct dim *pairs(struct graph *g, const struct value *v)
 {
     const struct value *a = v->args[0], *w = v->args[1];
@@ -128,7 +127,7 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
         return times(g, dim_mul(p, elements(g, v), pairs(g, v)), each);
     case OP_CONV_TRANSPOSE:
         return times(g, dim_mul(p, elements(g, v->args[0]), pairs(g, v)), each);
-    /* Two products, q . k and weights . values, each with 2 flops for each pair of factors. */
+    /* q . k and weights . values, each with 2 flops for each pair of factors */
     case OP_ATTENTION: {
         const struct value *q = v->args[0], *k = v->args[1];
         const struct dim *n = dim_add(p, elements(g, q), elements(g, v));
@@ -136,7 +135,7 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
     }
     case OP_LSTM:
     case OP_GRU:
-    case OP_RNN: /* each gate of each step multiplies a row of the weight with the state */
+    case OP_RNN: /* each gate of each step multiplies the state by a row of the weight */
         return times(g, dim_mul(p, elements(g, v->args[0]), v->args[1]->shape[1]), each);
     case OP_INDEX_ADD:
         return times(g, elements(g, v->args[2]), each);
@@ -147,8 +146,7 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
     }
 }
 
-/* Does v hold the indices (OP_IOTA) along one axis, and have size 1 along all others? from_last
- * counts the axes after that axis. */
+/* Does v hold the indices (OP_IOTA) along one axis only? from_last counts the axes after it. */
 static bool is_index(const struct value *v, uint32_t from_last)
 {
     for (uint32_t i = 0; i < v->rank; i++)
@@ -159,8 +157,8 @@ static bool is_index(const struct value *v, uint32_t from_last)
     return v->op == OP_IOTA && v->rank == 1;
 }
 
-/* Does v compare the column index with the row index, as the masks of triu and tril do? v may also
- * compare their difference with a number *k. Otherwise *k is 0. */
+/* Does v compare the column index with the row index, as the masks of triu and tril do? *k becomes
+ * the number in "row - column < k", or 0. */
 static bool compares_indices(const struct value *v, double *k)
 {
     bool is_order = v->op == OP_LT || v->op == OP_LE || v->op == OP_GT || v->op == OP_GE;
@@ -175,8 +173,6 @@ static bool compares_indices(const struct value *v, double *k)
     return (is_index(x, 0) && is_index(y, 1)) || (is_index(x, 1) && is_index(y, 0));
 }
 
-/* If elementwise operations compute v from a product of matrices, and nothing else uses it, returns
- * the product. Otherwise returns NULL. */
 static const struct value *only_product(const struct value *v, const uint32_t *uses)
 {
     while (uses[v->id] == 1 && op_row(v->op)->kind == OPK_ELEMENTWISE) {
@@ -199,8 +195,7 @@ static bool is_constant(const struct value *v)
     return value_is_number(v, &number);
 }
 
-/* If `where` keeps a triangle of a product of matrices, returns the product and estimates the
- * triangle's flops. Otherwise returns NULL. */
+/* If `where` keeps a triangle of a matrix product, returns the product. */
 static const struct value *kept_triangle(struct graph *g, const struct value *where,
                                          const uint32_t *uses, const struct dim **flops)
 {
@@ -214,8 +209,8 @@ static const struct value *kept_triangle(struct graph *g, const struct value *wh
     if (!p || !value_same_shape(p, where))
         return NULL;
     /* A triangle has about side*side/2 elements, with 2 flops for each pair of factors. If its
-     * diagonal is k away from the main one, its side may be up to k shorter than the matrix. We
-     * take the shortest possible side. */
+     * diagonal is k away from the main one, its side may be up to k shorter. We take the shortest
+     * side. */
     const struct dim *rows = p->shape[p->rank - 2], *cols = p->shape[p->rank - 1];
     const struct dim *side = dim_min(&g->dims, rows, cols);
     if (fabs(k) > 1) {

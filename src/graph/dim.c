@@ -7,9 +7,8 @@
  *   - a division a/b where a constraint says that b divides a
  *   - a whole expression, kept as text
  *
- * A size's key is its text in canonical form: terms and atoms are sorted, so sizes with the same
- * terms have the same key. If a sum or product exceeds a limit below, or a factor overflows 64
- * bits, the operation becomes an atom.
+ * A size's key is its text with sorted terms and atoms, so equal sums have equal keys. If a sum or
+ * product exceeds a limit below, or a factor overflows 64 bits, the operation becomes an atom.
  */
 #include "graph/dim.h"
 
@@ -23,14 +22,14 @@
 /* Terms in a sum, atoms in a term, characters in a key. */
 enum { MAX_TERMS = 24, MAX_ATOMS = 12, MAX_KEY = 4000 };
 
-/* ATOM_EXACT is an exact division a/b. */
+/* ATOM_EXACT is a division without remainder. */
 enum atom_kind { ATOM_NAME, ATOM_APPLY, ATOM_TEXT, ATOM_EXACT };
 
 struct atom {
     enum atom_kind kind;
-    size_t name;             /* ATOM_NAME: the index in the pool's names */
+    size_t name;             /* ATOM_NAME: index in the pool's names */
     const char *op;          /* ATOM_APPLY, ATOM_EXACT: "/", "min", ... */
-    const struct dim *a, *b; /* the operands of `op`; b may be NULL */
+    const struct dim *a, *b; /* of `op`; b may be NULL */
     const struct expr *expr; /* ATOM_TEXT */
     const char *key;
 };
@@ -97,7 +96,7 @@ static int by_key(const void *x, const void *y)
     return strcmp(a->key, b->key);
 }
 
-/* Terms with more atoms come first, so a plain number comes last. */
+/* A plain number comes last. */
 static int by_atoms(const void *x, const void *y)
 {
     const struct dim_term *a = x, *b = y;
@@ -115,8 +114,7 @@ static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d);
 
 /* ---- the pool -------------------------------------------------------------------------------- */
 
-/* Returns a unique key for a size whose own key would be too long. No plan can read it as an
- * expression. */
+/* Makes a key for a size whose own key would be too long. No plan can read it as an expression. */
 static const char *unwritten_key(struct dim_pool *p)
 {
     p->too_long = true;
@@ -166,7 +164,7 @@ static const struct dim *of_atom(struct dim_pool *p, const struct atom *a)
     return interned(p, &s);
 }
 
-/* Each level of nesting could double the length of the key, so the length has a limit. */
+/* Each level of nesting could double the length of the key. */
 static const struct dim *applied(struct dim_pool *p, const char *op, const struct dim *a,
                                  const struct dim *b)
 {
@@ -197,7 +195,6 @@ static bool same_atoms(const struct dim_term *a, const struct dim_term *b)
     return by_atoms(a, b) == 0;
 }
 
-/* False if there would be too many terms, or if a number overflows. */
 static bool sum_add(struct sum *s, const struct dim_term *t, int64_t factor)
 {
     int64_t f;
@@ -276,7 +273,7 @@ static bool both_numbers(const struct dim *a, const struct dim *b)
     return a->is_number && b->is_number;
 }
 
-/* Adds the quotient to `out`, and the remainder, which is never negative, to `rest`. */
+/* The remainder is never negative. */
 static void split_number(const struct dim_term *t, int64_t by, struct sum *out, struct sum *rest)
 {
     int64_t q = t->factor / by, r = t->factor % by;
@@ -296,8 +293,7 @@ static bool has_minus(const struct dim *d)
     return false;
 }
 
-/* Turns (x/k + m)/c, with numbers k, m and c, into (x + k*m)/(k*c). NULL if a / b has another form.
- */
+/* Turns (x/k + m)/c, with numbers k, m and c, into (x + k*m)/(k*c). NULL for another form. */
 static const struct dim *nested_div(struct dim_pool *p, const struct dim *a, const struct dim *b)
 {
     const struct dim_term *division = NULL;
@@ -344,7 +340,7 @@ const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct 
     bool nothing = left->is_number && (dim_is(left, 0) || (b->is_number && left->value < b->value));
     if (nothing)
         return whole;
-    /* nested_div() could not change a / b, but it may change left / b. */
+    /* nested_div() may still change left / b */
     return dim_add(p, whole, left == a ? applied(p, "/", a, b) : dim_div(p, left, b));
 }
 
@@ -385,7 +381,7 @@ const struct dim *dim_product(struct dim_pool *p, const struct dim *const *d, si
 
 static void *fold_apply(void *ctx, const char *op, void *a, void *b);
 
-/* Returns d with each defined name replaced by its definition. */
+/* Returns d with the definitions of its names. */
 static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
 {
     const struct dim *sum = NULL;
@@ -416,8 +412,7 @@ static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
 static void set_value(struct dim_pool *p, size_t i, const struct dim *d)
 {
     p->values[i] = d;
-    /* Two rounds, because fixed_of() uses the `fixed` of operands, and an operand may come later in
-     * the pool. */
+    /* Two rounds: fixed_of() uses the `fixed` of operands, which may come later in the pool. */
     for (size_t round = 0; round < 2; round++)
         for (size_t k = 0; k < p->all.n; k++)
             p->all.items[k]->fixed = fixed_of(p, p->all.items[k]);
@@ -472,7 +467,7 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
     const struct dim *d =
         expr_fold(e, &(struct expr_fold){
                          .number = fold_number, .name = fold_name, .apply = fold_apply, .ctx = p});
-    if (!d) { /* expr_fold() got no function `choose`, so it refuses && || ?: */
+    if (!d) { /* expr_fold() refuses && || ?: here */
         struct atom *t = arena_alloc(p->arena, sizeof *t);
         *t = (struct atom){.kind = ATOM_TEXT, .expr = e};
         t->key = arena_printf(p->arena, "(%s)", text);
@@ -502,8 +497,8 @@ bool dim_define_by(struct dim_pool *p, const char *constraint)
     return false;
 }
 
-/* If d is a name, or a name plus a number, returns the name's atom, else NULL. *rest becomes the
- * number, or 0. */
+/* For "NAME" or "NAME + NUMBER", returns the name, and sets *rest to the number or 0. Otherwise
+ * NULL. */
 static const struct atom *name_and_number(const struct dim *d, int64_t *rest)
 {
     const struct dim_term *t = d->terms;

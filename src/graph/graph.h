@@ -2,12 +2,12 @@
  * graph.h - what a task computes: values, each the result of one operation on earlier values.
  *
  * Invariants:
- *  1. Values are in SSA form. A value never changes, and its arguments have smaller ids.
- *  2. Operations come from one table (ops.def). The caller gives the dtype and the shape of a leaf
- *     (an input, scalar, number or size). An operation's rule infers those of all other values.
- *  3. No two values have the same operation, arguments and attributes. So two values are the same
- *     computation exactly if their pointers are equal.
- *  4. Sizes are expressions over the task's axes (dim.h).
+ *   1. A value never changes, and its arguments have smaller ids.
+ *   2. The caller gives the dtype and the shape of a leaf: an input, scalar, number or size. A rule
+ *      of ops.def infers those of all other values.
+ *   3. No two values have the same operation, arguments and attributes. So the same pointer means
+ *      the same computation.
+ *   4. Sizes are expressions over the task's axes (dim.h).
  *
  *     struct graph g;
  *     graph_init(&g, axis_names, n);
@@ -37,7 +37,7 @@
 
 struct graph_output {
     const char *name;
-    /* The declared dtype and shape. Those of `value` may differ as graph_verify() allows. */
+    /* As declared. `value` may differ as graph_verify() allows. */
     enum dtype dtype;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
@@ -47,7 +47,7 @@ struct graph_output {
 struct graph {
     struct arena arena;
     struct dim_pool dims;
-    VEC(struct value *) values; /* every value comes after its arguments */
+    VEC(struct value *) values;
     VEC(const struct value *) inputs;
     VEC(const struct value *) scalars;
     VEC(struct graph_output) outputs;
@@ -69,26 +69,20 @@ const struct value *graph_scalar(struct graph *g, const char *name, enum dtype t
 const struct value *graph_variable(struct graph *g, const char *name);
 const struct value *graph_number(struct graph *g, double v);   /* a Python float */
 const struct value *graph_integer(struct graph *g, int64_t v); /* a Python int */
-/* Makes a value from a size. */
 const struct value *graph_size(struct graph *g, const struct dim *d);
-/* The input or scalar of that name, or NULL. */
+/* An input or scalar, or NULL. */
 const struct value *graph_find(const struct graph *g, const char *name);
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/*
- * Adds one operation. `args` and `attrs` have as many entries as the operation's row in ops.def. An
- * absent operand is NULL. An attribute that is ATTR_NONE gets its default; `attrs` may be NULL. A
- * negative axis counts from the end. A reduction without axes reduces all axes. Returns NULL if an
- * operand is missing, an attribute has the wrong kind, the graph is full, or the operation's rule
- * refuses the operands.
- */
+/* An absent operand is NULL. `attrs` may be NULL; ATTR_NONE gives an attribute its default. A
+ * negative axis counts from the end. A reduction without axes reduces all axes. Returns NULL if the
+ * operation's rule refuses the operands, or if the graph is full. */
 const struct value *graph_add(struct graph *g, enum graph_op op, const struct value *const *args,
                               const struct attr *attrs, struct err *err);
 /* Shorter ways to call graph_add(). If an operand is NULL, they return NULL and leave err
- * unchanged, so calls can be nested. graph_add1() to graph_add3() use the default attributes.
- * graph_cast() and graph_reshape() return `a` itself if it already has the dtype or shape. But
- * graph_cast() always casts a Python number. */
+ * unchanged, so calls can be nested. graph_cast() and graph_reshape() return `a` itself if nothing
+ * changes. But graph_cast() always casts a Python number. */
 const struct value *graph_add1(struct graph *g, enum graph_op op, const struct value *a,
                                struct err *err);
 const struct value *graph_add2(struct graph *g, enum graph_op op, const struct value *a,
@@ -101,7 +95,7 @@ const struct value *graph_reshape(struct graph *g, const struct value *a, uint32
                                   const struct dim *const *shape, struct err *err);
 const struct value *graph_permute(struct graph *g, const struct value *a, const int64_t *axes,
                                   struct err *err);
-/* Adds v's operation, with its attributes and the operands `args`. If v is a leaf, returns v. */
+/* Adds v's operation with its attributes and other operands. If v is a leaf, returns v. */
 const struct value *graph_rebuild(struct graph *g, const struct value *v,
                                   const struct value *const *args, struct err *err);
 
@@ -117,12 +111,11 @@ void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t 
  *   - every value comes after its operands. */
 int graph_verify(const struct graph *g, struct err *err);
 
-/* Returns, by id, how often a value is used by other values or as an output. Values that no output
- * needs do not count as users, and their own entries are 0. The array lives in the arena. */
+/* Returns, by id, how often outputs and other values use a value. Only values that an output needs
+ * count as users. */
 const uint32_t *graph_uses(const struct graph *g, struct arena *a);
-/* Returns, by id up to v's id, true for v and for every value that v is computed from. The search
- * ends at values for which `stop` returns true. `stop` may be NULL. The array lives in the arena.
- */
+/* Returns, by id up to v's id, true for v and what it is computed from. The search ends where
+ * `stop`, which may be NULL, returns true. */
 const bool *graph_needed(const struct graph *g, const struct value *v,
                          bool (*stop)(const struct value *v), struct arena *a);
 

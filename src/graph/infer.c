@@ -1,5 +1,5 @@
-/* infer.c - the rules that find the dtype and shape of a value. The last column of ops.def names
- * the rule of each operation. */
+/* infer.c - finds the dtype and shape of a value. The last column of ops.def names the rule of each
+ * operation. */
 #include "graph/infer.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static bool is_unsigned(enum dtype t)
     return t == DT_U8 || t == DT_U16 || t == DT_U32 || t == DT_U64;
 }
 
-/* Promotes two dtypes of one kind, as PyTorch does. */
+/* Promotes as PyTorch does. Both dtypes are of one kind. */
 static enum dtype wider(enum dtype a, enum dtype b)
 {
     size_t na = dtype_bytes(a), nb = dtype_bytes(b);
@@ -41,7 +41,7 @@ static enum dtype wider(enum dtype a, enum dtype b)
         return a;
     if (na == nb && dtype_is_float(a))
         return na == 2 ? DT_F32 : na == 1 ? DT_F16 : a;
-    /* One dtype is signed and the other unsigned: take the next wider signed one, at most int64. */
+    /* One is signed and the other unsigned: take the next wider signed one, at most int64. */
     if (na == nb)
         return na == 1 ? DT_I16 : na == 2 ? DT_I32 : DT_I64;
     enum dtype large = na > nb ? a : b, small = na > nb ? b : a;
@@ -50,7 +50,7 @@ static enum dtype wider(enum dtype a, enum dtype b)
     return large;
 }
 
-/* Promotes two dtypes, as PyTorch does. DT_NONE means no operand. */
+/* Promotes as PyTorch does. DT_NONE means no operand. */
 static enum dtype promoted(enum dtype a, enum dtype b)
 {
     if (a == DT_NONE || b == DT_NONE)
@@ -59,16 +59,15 @@ static enum dtype promoted(enum dtype a, enum dtype b)
     return ka == kb ? wider(a, b) : ka > kb ? a : b;
 }
 
-/* The common dtype of strong operands (`first`) and weaker ones (`second`). Weaker operands count
- * only if there are no strong ones, or if they have a higher kind. */
+/* The operands `second` count only if there are no others, or if they have a higher kind. */
 static enum dtype giving_way(enum dtype first, enum dtype second)
 {
     bool counts = first == DT_NONE || (second != DT_NONE && kind_of(second) > kind_of(first));
     return counts ? promoted(first, second) : first;
 }
 
-/* Promotes the operands from number `from` on, as PyTorch does. A tensor without axes is weaker
- * than a tensor with axes, and a Python number is weaker than both. */
+/* As in PyTorch, a tensor without axes is weaker than a tensor with axes, and a Python number is
+ * weaker than both. */
 static void promote_args(struct infer *x, uint32_t from)
 {
     enum dtype with_axes = DT_NONE, without = DT_NONE, weak = DT_NONE;
@@ -128,13 +127,12 @@ static int too_many_axes(const struct infer *x)
                    GRAPH_MAX_RANK);
 }
 
-/* Replaces `shape` by its broadcast with the shape of a. */
 static int broadcast_with(const struct infer *x, const struct value *a, uint32_t *rank,
                           const struct dim **shape)
 {
     const struct dim *both[GRAPH_MAX_RANK] = {NULL};
     uint32_t n = MAX(*rank, a->rank);
-    for (uint32_t i = 0; i < n; i++) { /* counts from the last axis */
+    for (uint32_t i = 0; i < n; i++) { /* from the last axis */
         const struct dim *p = i < *rank ? shape[*rank - 1 - i] : NULL;
         const struct dim *q = i < a->rank ? a->shape[a->rank - 1 - i] : NULL;
         if (p && q && !dim_same(p, q) && !dim_is(p, 1) && !dim_is(q, 1))
@@ -268,7 +266,7 @@ static int rule_where(struct infer *x)
         return err_set(x->err, ERR_INPUT, "where takes a bool condition, not %s",
                        dtype_name(x->v->args[0]->dtype));
     promote_args(x, 1);
-    x->v->weak &= x->v->args[0]->weak; /* if the condition is a tensor, so is the result */
+    x->v->weak &= x->v->args[0]->weak; /* with a tensor as condition, the result is a tensor */
     return broadcast_args(x);
 }
 
@@ -417,8 +415,7 @@ static int rule_matmul(struct infer *x)
     return 0;
 }
 
-/* The list `name` must have an entry of at least `least` for each of the n spatial axes. If it was
- * left out, fills it with `usual`. */
+/* Checks one entry for each of the n spatial axes. Without a list, fills it with `usual`. */
 static int spatial_ints(const struct infer *x, const char *name, uint32_t n, int64_t usual,
                         int64_t least)
 {
@@ -593,7 +590,7 @@ static int rule_attention(struct infer *x)
 
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
-/* Operand k must be a matrix [rows, columns], or a vector [rows] if `columns` is NULL. */
+/* Operand k must be a matrix [rows, columns], or a vector if `columns` is NULL. */
 static int needs_sizes(struct infer *x, uint32_t k, const struct dim *rows,
                        const struct dim *columns, const char *what)
 {

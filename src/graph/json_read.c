@@ -1,8 +1,5 @@
-/*
- * json_read.c - reads a graph from JSON.
- *
- * Error messages begin with the JSON pointer of the entry being read.
- */
+/* json_read.c - reads a graph from JSON. Error messages begin with the JSON pointer of the
+ * entry. */
 #include "graph/json.h"
 
 #include <ctype.h>
@@ -23,15 +20,15 @@
 /* A name that sizes may mention. */
 struct size_name {
     const char *name;
-    int64_t value; /* the size of a constant axis; 0 for any other name */
+    int64_t value; /* of a constant axis, or 0 */
 };
 
 struct reader {
     struct graph *g;
     struct err *err;
-    struct strbuf path;        /* the JSON pointer */
-    json_t *ids;               /* maps the id of a value, such as "%3", to an index in `made` */
-    const struct value **made; /* the values read so far */
+    struct strbuf path; /* the JSON pointer */
+    json_t *ids;        /* maps ids, such as "%3", to indices in `made` */
+    const struct value **made;
     VEC(struct size_name) names;
     char quote[44];
 };
@@ -48,13 +45,12 @@ __attribute__((format(printf, 2, 3))) static int fail(struct reader *r, const ch
     return -1;
 }
 
-/* Puts the path in front of an error that another file has set. */
 static int fail_here(struct reader *r)
 {
     return err_prefix(r->err, "%s", r->path.len ? r->path.buf : "graph");
 }
 
-/* Adds a member to the path. Returns the path's old length, for step_out(). */
+/* Returns the path's old length, for step_out(). */
 static size_t step_in(struct reader *r, const char *key)
 {
     size_t before = r->path.len;
@@ -81,7 +77,7 @@ static void step_out(struct reader *r, size_t before)
         r->path.buf[before] = '\0';
 }
 
-/* Copies a text for an error message: at most 40 characters, in plain ASCII, in r->quote. */
+/* At most 40 characters, in plain ASCII, for error messages. */
 static const char *quoted(struct reader *r, const char *s)
 {
     char *to = r->quote;
@@ -91,7 +87,7 @@ static const char *quoted(struct reader *r, const char *s)
     return r->quote;
 }
 
-/* Checks that the object has only these n keys. The last `noptional` may be missing. */
+/* The last `noptional` of the n keys may be missing. */
 static int need_keys(struct reader *r, const json_t *j, const char *const *keys, size_t n,
                      size_t noptional)
 {
@@ -199,8 +195,7 @@ static int read_dims(struct reader *r, const json_t *j, size_t *n, const struct 
     return 0;
 }
 
-/* Runs the expression `call`, in which `member` stands for the member `key` of `obj`. During the
- * call the path ends with `key`. */
+/* Runs the expression `call`, in which `member` stands for the member `key` of `obj`. */
 #define IN_MEMBER(r, obj, key, call)                      \
     do {                                                  \
         size_t at_ = step_in((r), (key));                 \
@@ -242,7 +237,7 @@ static int read_constant(struct reader *r, const json_t *j, int64_t *out)
                                                     : fail(r, "a constant axis of %" PRId64, *out);
 }
 
-/* Reads "R", or {"name": "C", "value": 128} for an axis with a constant size. */
+/* Reads "R", or {"name": "C", "value": 128} for a constant size. */
 static int read_axis(struct reader *r, const json_t *j)
 {
     static const char *const keys[] = {"name", "value"};
@@ -325,7 +320,7 @@ static int read_guard(struct reader *r, const json_t *j, const char **out)
     return 0;
 }
 
-/* A guard "AXIS == SIZE" becomes the definition of the axis. All other guards go to g->guards. */
+/* dim_define_by() takes the guards "AXIS == SIZE". All others go to g->guards. */
 static int read_guards(struct reader *r, const json_t *j)
 {
     if (need_array(r, j, GRAPH_JSON_MAX_GUARDS) < 0)
@@ -666,7 +661,7 @@ static int read_rest(struct reader *r, const json_t *root)
     return graph_verify(r->g, r->err);
 }
 
-/* Starts the graph. The names must live as long as the graph. */
+/* The names must live as long as the graph. */
 static void begin(struct reader *r)
 {
     struct graph *g = r->g;

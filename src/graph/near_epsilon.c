@@ -1,6 +1,6 @@
-/* near_epsilon.c - finds epsilons in a graph, and the inputs to scale for them. An epsilon is a
- * small number that is added to a value or limits it, as in sqrt(variance + epsilon). A kernel's
- * wrong epsilon shows only if the value is near the epsilon (near_epsilon.h). */
+/* near_epsilon.c - finds epsilons in a graph, and the inputs to scale for them. A kernel's wrong
+ * epsilon, as in sqrt(variance + epsilon), shows only if the value beside it is small too
+ * (near_epsilon.h). */
 #include "graph/near_epsilon.h"
 
 #include <math.h>
@@ -9,13 +9,12 @@
 #include "base/util.h"
 
 static const double MOST_EPSILON = 1e-3;
-/* If a value is at most this many times as large as its epsilon, it is near enough. */
+/* A value up to this many times as large as its epsilon is near enough. */
 static const double NEAR = 16;
-/* An input is multiplied by 2^-k, where k is at least LEAST_BITS and at most MOST_BITS. With a
- * larger k floats might become subnormal. Float16 has a smaller range of exponents. */
+/* We multiply an input by 2^-k, where k is from LEAST_BITS to MOST_BITS. With a larger k floats
+ * might become subnormal. */
 enum { LEAST_BITS = 1, MOST_BITS = 60, MOST_BITS_F16 = 8 };
 
-/* The estimated mean and variance of a value's elements. */
 struct spread {
     double mean, variance;
 };
@@ -25,13 +24,13 @@ struct search {
     const struct near_epsilon_input *inputs;
     const double *scalars;
     const int64_t *sizes;
-    struct spread *spread; /* by the value's id */
-    bool *seen;            /* by the value's id: collect() has visited it */
+    struct spread *spread; /* by value */
+    bool *seen;            /* by value; for collect() */
     bool *chosen;          /* by input: to be scaled */
-    /* By the value's id. If the chosen inputs are multiplied by s, the value is multiplied by
-     * s^degree. NAN: it changes in another way. */
+    /* By value. If the chosen inputs are multiplied by s, the value is multiplied by s^degree. NAN:
+     * it changes in another way. */
     double *degree;
-    int *bits; /* by input: the result, as in struct near_epsilon */
+    int *bits;
 };
 
 static size_t input_number(const struct search *x, const struct value *v)
@@ -59,7 +58,7 @@ static double count(const struct search *x, const struct value *v)
     return elements(x, v->shape, v->rank);
 }
 
-/* Returns how many products one sum of a matrix product or a convolution has. */
+/* How many products one sum of a matrix product or a convolution has. */
 static double terms(const struct search *x, const struct value *v)
 {
     const struct value *a = v->args[0], *w = v->args[1];
@@ -148,8 +147,8 @@ static bool collect_all(struct search *x, const struct value *v)
     return ok;
 }
 
-/* Chooses inputs with which v probably grows; degree_of() then checks this. Returns false if an
- * input may not be scaled, a number is not 0, or an operation is not listed below. */
+/* Chooses inputs with which v probably grows; degree_of() checks this. Returns false if an input
+ * may not be scaled, a number is not 0, or an operation is not listed. */
 static bool collect(struct search *x, const struct value *v)
 {
     double zero;
@@ -170,7 +169,7 @@ static bool collect(struct search *x, const struct value *v)
         return collect_all(x, v);
     case OP_MATMUL:
     case OP_CONV:
-    case OP_CONV_TRANSPOSE: /* chooses the weight and the bias, not the input */
+    case OP_CONV_TRANSPOSE: /* the weight and the bias, not the input */
         return collect(x, v->args[1]) && (v->nargs < 3 || !v->args[2] || collect(x, v->args[2]));
     case OP_CAST:
     case OP_NEG:
@@ -209,7 +208,7 @@ static double same(double a, double b)
     return a == b ? a : NAN;
 }
 
-/* The operands of v have their degree already. */
+/* The operands of v need their degree first. */
 static double degree_of(const struct search *x, const struct value *v)
 {
     double d[GRAPH_MAX_ARGS] = {0}, number;
@@ -288,10 +287,9 @@ static bool is_epsilon(const struct search *x, const struct value *v, double *ou
     return known && *out > 0 && *out <= MOST_EPSILON;
 }
 
-/* If v uses an epsilon, returns true and sets *epsilon. *beside is the value that the epsilon is
- * added to or limits; *size estimates how large it is. In a norm, *beside is the operand, and *size
- * estimates its variance or vector norm. If *beside is multiplied by s, *size is multiplied by
- * s^*power. */
+/* *beside is the value that the epsilon is added to or limits, and *size estimates how large it is.
+ * In a norm, *beside is the operand, and *size its variance or vector norm. If *beside is
+ * multiplied by s, *size is multiplied by s^*power. */
 static bool find_epsilon(const struct search *x, const struct value *v, const struct value **beside,
                          double *epsilon, double *size, double *power)
 {
@@ -325,9 +323,8 @@ static bool find_epsilon(const struct search *x, const struct value *v, const st
     }
 }
 
-/* Chooses how to scale the inputs of `beside`, so that its size comes near the epsilon. `ratio` is
- * size / epsilon. Returns false if scaling does not help, or if one of the inputs is already scaled
- * for another epsilon. */
+/* `ratio` is size / epsilon. Returns false if scaling does not help, or if an input is already
+ * scaled for another epsilon. */
 static bool scale_for(struct search *x, const struct value *beside, double ratio, double power)
 {
     size_t n = x->g->inputs.n;

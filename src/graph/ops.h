@@ -1,9 +1,7 @@
 /*
- * ops.h - the table of operations, and struct value: the result of one operation on earlier
- * values.
+ * ops.h - the table of operations, and struct value: the result of one operation on earlier values.
  *
- * ops.def has a row for each operation. graph_add() (graph.h) makes values, and infer.h finds the
- * dtype and shape of each.
+ * ops.def has a row for each operation. graph_add() (graph.h) makes values.
  */
 #ifndef GRAPH_OPS_H
 #define GRAPH_OPS_H
@@ -28,28 +26,28 @@ enum graph_op {
 
 enum op_kind {
     OPK_LEAF,        /* input, scalar, number, size */
-    OPK_ELEMENTWISE, /* broadcasts the operands, then computes each element on its own */
+    OPK_ELEMENTWISE, /* broadcasts the operands */
     OPK_REDUCTION,   /* removes axes, or keeps them with size 1 */
     OPK_SOFTMAX,     /* along one axis */
     OPK_SCAN,        /* along one axis */
     OPK_NORM,        /* along the last axes; normalize along one axis */
-    OPK_PRODUCT,     /* matrix products */
+    OPK_PRODUCT,     /* of matrices */
     OPK_CONV,
     OPK_ATTENTION,
-    OPK_RECURRENT, /* computes each step along the first axis from the step before */
-    OPK_GATHER,    /* reads or adds elements or rows that an index tensor names */
-    OPK_VIEW,      /* moves elements and computes nothing; also iota, which has no operand */
+    OPK_RECURRENT, /* each step along the first axis needs the step before */
+    OPK_GATHER,    /* reads or adds elements that an index tensor names */
+    OPK_VIEW,      /* moves elements; also iota, which has no operand */
     OPK_LOSS
 };
 
-/* Each comment names the members of struct attr that hold the attribute. */
+/* Each comment names the members of struct attr in use. */
 enum attr_kind {
-    ATTR_NONE, /* no member: not given, or Python's None */
+    ATTR_NONE, /* not given, or Python's None */
     ATTR_BOOL, /* i */
     ATTR_INT,  /* i */
     ATTR_REAL, /* real */
     ATTR_AXES, /* ints, n; in a value: counted from 0 and, except in a permute, sorted */
-    ATTR_INTS, /* ints, n; for example strides or paddings */
+    ATTR_INTS, /* ints, n; for example strides */
     ATTR_DIMS, /* dims, n */
     ATTR_DIM,  /* dims[0] */
     ATTR_TEXT, /* text */
@@ -68,17 +66,16 @@ struct attr {
 };
 
 struct value {
-    uint32_t id, hash; /* `id` is the value's index in the graph */
+    uint32_t id, hash; /* `id` is the index in the graph */
     enum graph_op op;
     enum dtype dtype;
-    /* Computed from Python numbers only. An operation with a tensor keeps the tensor's dtype,
-     * unless this value is of a higher kind. The kinds are, from low to high: bool, integer, float.
-     */
+    /* Computed from Python numbers only. Beside a tensor, it sets the dtype only if its kind is
+     * higher. The kinds, from low to high: bool, integer, float. */
     bool weak;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
     uint32_t nargs, nattrs;
-    const struct value *args[GRAPH_MAX_ARGS]; /* the operands; an absent operand is NULL */
+    const struct value *args[GRAPH_MAX_ARGS]; /* NULL: absent */
     struct attr attrs[GRAPH_MAX_ATTRS];
     const char *name;       /* of an OP_INPUT or OP_SCALAR */
     double number;          /* of an OP_NUMBER */
@@ -90,48 +87,48 @@ struct value {
 struct op_row {
     const char *name; /* such as "softmax" */
     enum op_kind kind;
-    const char *args;  /* such as "input other?"; an operand with "?" may be absent */
+    const char *args;  /* such as "input other?"; an operand with "?" is optional */
     const char *attrs; /* kinds and defaults, such as "dim:axes keepdim:bool=false" */
     /* A C expression for one element, such as "exp($0)"; $0 is the first operand. "" if
      * graph/reference/ has code for the operation. */
     const char *real;
-    unsigned flops; /* per element, counted as the top of ops.def says */
+    unsigned flops; /* per element, as the top of ops.def says */
 };
 const struct op_row *op_row(enum graph_op op);
 /* One operand or attribute of a row. */
 struct op_param {
     const char *name;
-    bool optional;       /* only for operands */
-    enum attr_kind kind; /* only for attributes */
-    struct attr value;   /* only for attributes: the default, or ATTR_NONE */
+    bool optional;       /* of an operand */
+    enum attr_kind kind; /* of an attribute */
+    struct attr value;   /* an attribute's default, or ATTR_NONE */
 };
-/* Set *out to the operands or the attributes of an operation. Return how many there are. */
+/* Return the length of *out. */
 uint32_t op_args(enum graph_op op, const struct op_param **out);
 uint32_t op_attrs(enum graph_op op, const struct op_param **out);
-enum graph_op op_named(const char *name); /* OP_COUNT if there is no such operation */
-/* Does the result stay the same when the two operands change places? */
+enum graph_op op_named(const char *name); /* or OP_COUNT */
+/* May the two operands change places? */
 bool op_is_commutative(enum graph_op op);
-/* Returns the index of an attribute, or -1. */
+/* The index of an attribute, or -1. */
 int op_attr_place(enum graph_op op, const char *name);
 
 /* Calls BUG() if the operation has no such attribute. */
 const struct attr *value_attr(const struct value *v, const char *name);
-bool value_flag(const struct value *v, const char *name); /* a bool attribute */
-/* If v is an OP_NUMBER or its negation, sets *out to the number and returns true. */
+bool value_flag(const struct value *v, const char *name);
+/* True for an OP_NUMBER or its negation. */
 bool value_is_number(const struct value *v, double *out);
 bool value_same_shape(const struct value *a, const struct value *b);
 /* Is some element of a repeated when a is broadcast to the shape of v? */
 bool value_repeats(const struct value *a, const struct value *v);
 bool attr_same(const struct attr *a, const struct attr *b);
 
-/* These make attributes for graph_add(). A list keeps at most GRAPH_MAX_RANK entries. */
+/* Attributes for graph_add(). A list keeps at most GRAPH_MAX_RANK entries. */
 struct attr attr_none(void);
 struct attr attr_bool(bool v);
 struct attr attr_int(int64_t v);
 struct attr attr_real(double v);
 struct attr attr_axis(int64_t axis); /* ATTR_AXES with one entry */
 struct attr attr_axes(const int64_t *axes, size_t n);
-struct attr attr_last_axes(const struct value *v, int64_t n); /* the last n axes of v */
+struct attr attr_last_axes(const struct value *v, int64_t n);
 struct attr attr_ints(const int64_t *v, size_t n);
 struct attr attr_dims(const struct dim *const *d, size_t n);
 struct attr attr_dim(const struct dim *d);

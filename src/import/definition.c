@@ -13,11 +13,11 @@
 
 #define MAX_LINES_BYTES (64u << 20)
 #define MAX_WORKLOADS 4096
-#define MAX_DEPTH 6 /* levels of folders that find_file() enters */
+#define MAX_DEPTH 6 /* of folders */
 
 /* ---- where things are ------------------------------------------------------------------------ */
 
-/* Returns "set" for "set/definitions/norm/x.json"; NULL if the path has no folder definitions/. */
+/* Returns "set" for "set/definitions/norm/x.json"; NULL without a folder definitions/. */
 static char *root_of(const char *path)
 {
     static const char folder[] = "definitions/";
@@ -203,8 +203,7 @@ const struct definition_workload *definition_largest(const struct definition *d)
     return found;
 }
 
-/* `given` has texts such as "eps=1e-5". Returns 1 if it has the scalar, 0 if not, -1 if the value
- * is not a number. */
+/* Returns 1 if `given` has a text such as "eps=1e-5", 0 if not, -1 if the value is no number. */
 static int given_scalar(const char *name, const char *const *given, size_t n, double *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -218,7 +217,6 @@ static int given_scalar(const char *name, const char *const *given, size_t n, do
     return 0;
 }
 
-/* Returns false if the workload gives no value. */
 static bool scalar_in(const struct definition_workload *w, const char *name, double *out)
 {
     const json_t *v = json_object_get(json_object_get(w->inputs, name), "value");
@@ -238,7 +236,7 @@ static void note(json_t *notes, const char *fmt, ...)
     strbuf_release(&text);
 }
 
-/* Drops the workloads with another value, unless that would leave none. */
+/* Keeps all if no workload has the value. */
 static void keep_workloads_with(struct definition *d, const char *name, double value, json_t *notes)
 {
     size_t n = d->workloads.n, kept = 0;
@@ -284,17 +282,16 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-#define MOST_READ (UINT64_C(1) << 22) /* elements of a tensor that we look at */
+#define MOST_READ (UINT64_C(1) << 22)
 
-/* What the files of all workloads say about one input. */
 struct input_facts {
-    /* Of the finite elements that we looked at; `squares` is the sum of their squares. */
+    /* These count finite elements only; `squares` is the sum of their squares. */
     double least, most, sum, squares;
-    uint64_t n;   /* number of these elements */
-    bool is_csr;  /* row pointers in every workload (is_row_pointers()) */
+    uint64_t n;
+    bool is_csr;  /* row pointers in every workload */
     bool is_perm; /* a permutation of 0 to length - 1 in every workload */
-    size_t total; /* if is_csr: the axis whose size is the last element */
-    /* Bit a: in every workload, all elements are less than the size of axis a. */
+    size_t total; /* for is_csr: the axis whose size is the last element */
+    /* Bit a: all elements are less than the size of axis a, in every workload. */
     uint64_t below;
 };
 
@@ -312,7 +309,7 @@ static bool is_permutation(const struct safetensor *t, size_t size)
     return good;
 }
 
-/* Row pointers begin with 0, never fall, and end with the size of a variable axis; sets *axis. */
+/* Row pointers begin with 0, never fall, and end with the size of a variable axis. */
 static bool is_row_pointers(const struct definition *d, const struct definition_workload *w,
                             const struct safetensor *t, size_t size, size_t *axis)
 {
@@ -358,7 +355,6 @@ static void look_at(const struct definition *d, const struct definition_workload
     f->total = axis;
 }
 
-/* The path must stay within the data set. */
 static bool path_is_inside(const char *path)
 {
     return *path && *path != '/' && !str_eq(path, "..") && !str_starts(path, "../") &&
@@ -381,7 +377,7 @@ static int look_at_file(const struct definition *d, const struct definition_work
     int rc = safetensors_open(&s, full, err);
     free(full);
     if (rc < 0 && err)
-        err->kind = ERR_INPUT; /* a missing file is an error of the data set */
+        err->kind = ERR_INPUT; /* the data set is to blame for a missing file */
     if (rc < 0)
         return err_prefix(err, "input '%s'", x->name);
     rc = safetensors_find(&s, key, &t, err);
@@ -402,8 +398,8 @@ static int look_at_file(const struct definition *d, const struct definition_work
     return rc;
 }
 
-/* For an input that no workload has in a file. Integers have both signs: they are not indices,
- * which FlashInfer-Bench gives in files. */
+/* FlashInfer-Bench gives indices in files. So integers without a file are no indices, and have both
+ * signs. */
 static json_t *random_init(enum dtype t)
 {
     if (t == DT_BOOL)
@@ -414,8 +410,8 @@ static json_t *random_init(enum dtype t)
     return json_pack("{s:s, s:f, s:f}", "dist", "normal", "mean", 0.0, "std", 1.0);
 }
 
-/* Returns the variable axis that the integers seem to index, or NULL. All integers are below its
- * size, and it is the first dimension of a float input. Of several, returns the smallest. */
+/* Returns the variable axis that the integers seem to index, or NULL. All are below its size, and
+ * it is the first dimension of a float input. */
 static const char *indexed_axis(const struct definition *d, const struct input_facts *f)
 {
     const struct definition_workload *w = definition_largest(d);
@@ -452,7 +448,7 @@ static json_t *init_like(const struct definition *d, const struct input_facts *f
     }
     if (!dtype_is_float(t))
         return json_pack("{s:s, s:f, s:f}", "dist", "int", "min", f->least, "max", f->most);
-    if (span == 0) /* constant data would let a kernel pass that ignores it */
+    if (span == 0) /* a kernel that ignores its input could pass with constant data */
         return json_pack("{s:s, s:f, s:f}", "dist", "uniform", "min", f->least - 0.25, "max",
                          f->least + 0.25);
     if (f->n < 16 || fabs(std * sqrt(12) / span - 1) < 0.12)

@@ -17,14 +17,12 @@
 #include "torch/task.h"
 
 #define MAX_TRACES 4
-#define MAX_SHAPES 3       /* shapes in prove_tolerance() */
+#define MAX_SHAPES 3       /* in prove_tolerance() */
 #define MAX_FLOPS 20000000 /* of a shape after the first */
-/* If the tolerance is too loose, Hone chooses sizes with more elements in each variance: first the
- * least, then the most. */
+/* If the tolerance is too loose, Hone chooses sizes with more elements in each variance. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
-/* "path/12_Gemm.py" gives "12_Gemm"; the member "swiglu" of "ops.py" gives "swiglu". Forbidden
- * characters become '_'. */
+/* "path/12_Gemm.py" gives "12_Gemm"; the member "swiglu" of "ops.py" gives "swiglu". */
 static char *name_of(const char *file, const char *member)
 {
     const char *base = strrchr(file, '/');
@@ -52,8 +50,7 @@ static int write_files(const char *dir, const struct import_files *f, struct err
     return rc;
 }
 
-/* Runs the graph with random rounding, at the first shape and at up to two cheap ones. The errors
- * must be within the tolerance, and not far below it. */
+/* Runs the graph with random rounding, at the first shape and at up to two cheap ones. */
 static int prove_tolerance(const struct task *t, const char *oracle_so, struct import_report *r,
                            struct err *err)
 {
@@ -91,8 +88,7 @@ static int prove_tolerance(const struct task *t, const char *oracle_so, struct i
     return rc;
 }
 
-/* Checks the task as `hone task check` does, then its tolerance. If with_torch, also compares its
- * oracle (the compiled reference) with PyTorch. Builds the oracle's shared object `so` if it is
+/* Checks the task as `hone task check` does, and its tolerance. Builds `so`, the oracle, if it is
  * missing. */
 static int prove(struct importer *im, const char *dir, const char *so, bool with_torch,
                  struct import_report *r, struct err *err)
@@ -138,7 +134,6 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* With `divided`, only a name beside a division sign counts. */
 static bool names(const char *message, const char *axis, bool divided)
 {
     size_t len = axis ? strlen(axis) : 0;
@@ -149,9 +144,8 @@ static bool names(const char *message, const char *axis, bool divided)
     return false;
 }
 
-/* Adds to `fixed` the axes that the error message names beside a division sign, because divisions
- * are what Hone usually cannot follow. If there are none, adds all axes in the message. Returns
- * false if there are none either. */
+/* Adds to `fixed` the axes that the message names beside a division sign, or else all axes in the
+ * message. Usually Hone cannot follow a division. */
 static bool fix_named(const json_t *found, const char *message, json_t *fixed)
 {
     const json_t *axes = json_object_get(json_object_get(found, "graph"), "axes");
@@ -166,7 +160,7 @@ static bool fix_named(const json_t *found, const char *message, json_t *fixed)
     return json_array_size(fixed) > before;
 }
 
-/* If Hone cannot follow a size, for example through a reshape, it makes the axes of this size
+/* If Hone cannot follow a size, for example through a reshape, makes the axes in the message
  * constant and traces again. */
 static json_t *trace_and_write(const struct trace_request *rq, const char *name,
                                const struct import_choice *how, struct import_files *f,
@@ -191,7 +185,6 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
     return found;
 }
 
-/* Returns false if nothing is left to change. */
 static bool change_choice(const struct importer *im, const struct import_files *f,
                           const struct import_report *r, struct import_choice *how)
 {
@@ -206,7 +199,7 @@ static bool change_choice(const struct importer *im, const struct import_files *
     return true;
 }
 
-/* Tasks with equal references share the object. The caller frees the path. */
+/* A later try with the same reference uses the same object. The caller frees the path. */
 static char *object_path(const char *dir, const struct strbuf *reference)
 {
     char hash[HASH_HEX];
@@ -214,7 +207,7 @@ static char *object_path(const char *dir, const struct strbuf *reference)
     return xasprintf("%s/oracle-%s.so", dir, hash);
 }
 
-/* Writes and proves the task. If that fails, makes one of these changes and tries again:
+/* After a failure, makes one of these changes and tries again:
  *  1. PyTorch refuses a shape: no sizes of 1, because batch statistics of one value are an error.
  *  2. The tolerance is too loose: more elements in each variance.
  *  3. A wrong answer would pass: the task is marked as "degenerate". */
@@ -250,9 +243,9 @@ static void add_note(struct import_report *r, char *text)
     r->notes = notes;
 }
 
-/* Hone may replace only a task that it imported from the same file, as the description shows. A
- * task from a definition (definition.h) may have its own description and a reference in Python.
- * Hone knows it by its tolerance, which a definition lacks. */
+/* Hone may replace only a task that it imported from the same file. The description names this
+ * file. A task made from a definition (definition.h) is known by its tolerance: a definition has
+ * none. */
 static int check_folder(const char *dir, const struct trace_request *rq, bool *replaces,
                         struct err *err)
 {

@@ -1,4 +1,4 @@
-/* sizes.c - draws shapes that satisfy the graph's conditions, and keeps the best (sizes.h). */
+/* sizes.c - draws shapes that satisfy the graph's conditions, and keeps the best. */
 #include "import/sizes.h"
 
 #include <math.h>
@@ -11,15 +11,14 @@
 #include "task/task.h"
 
 #define TRIALS 6000
-/* Limits on a shape's cost and on its largest tensor. */
 #define SMOKE_COST 3e6   /* the emulator runs it in well under a second */
 #define CHECK_COST 1.5e8 /* the reference runs it in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
-/* merit() subtracts this for a constant result; good sizes can add less. */
+/* merit() subtracts this for a constant result. */
 #define CONSTANT_COSTS 50
-/* If at least DEEP variances follow each other, each must have this many elements. With fewer, such
- * a network never had a useful tolerance. */
+/* If DEEP or more variances follow each other, each must combine DEEP_STATISTICS elements. With
+ * fewer, networks this deep never had a useful tolerance. */
 enum { DEEP = 8, DEEP_STATISTICS = 16 };
 #define MAX_SHRINKS 100 /* each by a fifth: 2e-10 of a size is left */
 
@@ -29,7 +28,6 @@ static const int64_t likely[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,   10
                                  40,  48,  56,  63,  64,  65,  72,  80,  96,  97,  100,
                                  112, 127, 128, 129, 130, 160, 192, 224, 255, 256, 257};
 
-/* A variance's number of elements, and its lower limit. */
 struct least_size {
     const struct dim *n;
     int64_t least;
@@ -37,23 +35,23 @@ struct least_size {
 
 struct search {
     struct graph *g;
-    size_t n; /* axes */
+    size_t n;
     const int64_t *original;
     struct size_limits limits;
-    /* Of each axis: the step between sizes, and the least size. */
+    /* For each axis: the step between sizes, and the least size. */
     int64_t *multiple, *least;
     VEC(struct expr *) guards;
     VEC(const struct dim *) positive; /* sizes that could be below 1 */
     VEC(const struct dim *) flops;
-    VEC(const struct value *) values; /* values that an output needs */
+    VEC(const struct value *) values;
     VEC(struct least_size) statistics;
-    /* Numbers of elements that a variance, layer_norm or softmax combines. */
+    /* Elements that a variance, layer_norm or softmax combines. */
     VEC(const struct dim *) lengths;
 };
 
 /* ---- what a shape must satisfy --------------------------------------------------------------- */
 
-/* A sum of products is at least 1, because every axis is. */
+/* Axes are at least 1, and so are their sums of products. */
 static bool always_positive(const struct dim *d)
 {
     return d->is_number ? d->value >= 1 : !strpbrk(d->text, "-/%") && !strstr(d->text, "min");
@@ -123,9 +121,8 @@ static double cost_of(const struct search *s, const int64_t *axes)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Returns the least step by which axis i can change alone, such as 8 for channels. Tries 1 to 8 and
- * the divisors of the original up to 4096. A step fits if its next smaller multiples, at most four,
- * are allowed. Returns the original if none fits. */
+/* Returns the least step by which axis i can change alone, such as 8 for channels. All of the next
+ * multiples below the original, at most four, must be allowed. */
 static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], best = keep;
@@ -147,7 +144,7 @@ static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
     return best;
 }
 
-/* The least multiple of the step that fits beside the other axes. */
+/* The least multiple of the step that fits while the other axes stay. */
 static int64_t find_least(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], m = s->multiple[i], v = m;
@@ -173,8 +170,8 @@ static int64_t draw_size(const struct search *s, size_t i, struct rng *r)
     return MIN(v, top);
 }
 
-/* Scores how well a shape shows errors. Odd sizes and sizes above 8 are good, sizes of 1 are bad.
- * Worst is a norm or softmax of one element: its constant result hides all errors before it. */
+/* Scores how well a shape shows errors. Worst is a norm or softmax of one element: its constant
+ * result hides all errors before it. */
 static double merit(const struct search *s, const int64_t *axes)
 {
     double sum = 0;
@@ -196,7 +193,6 @@ static bool is_among(const struct size_points *p, const int64_t *axes, size_t n)
 }
 
 struct wish {
-    /* Upper limits; `most_elems` is for the largest input or output. */
     double most_cost, most_elems;
     double least_cost; /* cheaper shapes are worse, but allowed */
 };
@@ -225,7 +221,7 @@ static bool add_best(struct size_choice *c, struct size_points *out, const struc
     return best != NULL;
 }
 
-/* Even the least sizes cost too much. So only the cheapest axis varies. */
+/* Used if even the least sizes cost too much. */
 static void widen_cheapest(const struct search *s, struct size_range *out)
 {
     struct arena a = ARENA_INIT;
@@ -245,8 +241,8 @@ static void widen_cheapest(const struct search *s, struct size_range *out)
     arena_release(&a);
 }
 
-/* Chooses the ranges for held-out shapes, which test kernels in secret. To find the upper ends,
- * shrinks all original sizes in one ratio until they are cheap, but none below its least size. */
+/* To find the upper ends of the ranges, shrinks all original sizes in one ratio until they are
+ * cheap, but none below its least size. */
 static void choose_heldout(struct size_choice *c, const struct search *s)
 {
     struct size_range *out = arena_alloc(&c->arena, (s->n + 1) * sizeof *out);
@@ -288,7 +284,7 @@ static int read_guards(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* Notes a length: a shape at which d is 1 shows few errors. */
+/* At a shape where d is 1, the result is constant and hides errors. */
 static void note_length(struct search *s, const struct dim *d)
 {
     int64_t original = 0;
@@ -300,8 +296,8 @@ static void note_length(struct search *s, const struct dim *d)
     *vec_push(&s->lengths) = d;
 }
 
-/* Returns how many elements v combines if it is a variance or a layer_norm, or with `softmaxes` a
- * softmax; else NULL. */
+/* Returns how many elements a variance or layer_norm combines, or with `softmaxes` a softmax, else
+ * NULL. */
 static const struct dim *elements_along(struct graph *g, const struct value *v, bool softmaxes)
 {
     const struct value *x = v->args[0];
@@ -340,7 +336,7 @@ static void read_values(struct search *s, struct size_choice *c)
                                                   (long long)MIN(s->limits.floor, s->original[i]));
 }
 
-/* The most variances on one path through the graph, except those of fixed length. */
+/* On one path through the graph. Variances of fixed length do not count. */
 static uint32_t stacked_variances(struct search *s, struct size_choice *c)
 {
     uint32_t *depth = arena_alloc(&c->arena, (s->g->values.n + 1) * sizeof *depth), most = 0;
@@ -356,8 +352,7 @@ static uint32_t stacked_variances(struct search *s, struct size_choice *c)
     return most;
 }
 
-/* Every variance needs limits.statistics elements, or as many as in the original. A variance of two
- * or three elements amplifies errors too much for a useful tolerance. */
+/* A variance of two or three elements amplifies errors too much for a useful tolerance. */
 static void note_statistics(struct search *s, struct size_choice *c)
 {
     if (s->limits.statistics < DEEP_STATISTICS && stacked_variances(s, c) >= DEEP)
@@ -393,8 +388,7 @@ static int find_steps(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* If the least sizes do not fit together, shrinks one axis after the other, in several orders, and
- * returns the cheapest shape. */
+/* Shrinks one axis after the other, in several orders, if the least sizes do not fit together. */
 static int64_t *least_together(struct size_choice *c, const struct search *s)
 {
     int64_t *best = arena_alloc(&c->arena, (s->n + 1) * sizeof *best);
@@ -449,7 +443,7 @@ int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original
         note_statistics(&s, c);
         rc = find_steps(&s, c, err);
     }
-    /* Each entry of s.least assumes that the other axes have their original sizes. With all least
+    /* Each entry of s.least fits only beside the original sizes of the other axes. With all least
      * sizes at once, variances would have too few elements. */
     if (rc == 0 && s.statistics.n)
         s.least = least_together(c, &s);

@@ -1,9 +1,8 @@
 /*
  * compare_core.h - compares one output element with the truth, in the common subset of C17 and
- * C++17.
+ * C++17, because hone-worker and Hone's device code share it.
  *
- * hone-worker and Hone's device code share this file, so both give the same result. The task's
- * oracle computes the truth, as a double, and a magnitude: how large the terms of the element's sum
+ * The task's oracle computes the truth, and a magnitude: how large the terms of the element's sum
  * are (task/hone_ref.h).
  *
  *   allowed = atol + rtol * magnitude + half an ulp of the dtype at the truth
@@ -11,9 +10,9 @@
  *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the mean squared error of an ideal kernel
  *
  * A NaN is right if the truth is NaN. An infinity is right if the truth is the same infinity, or if
- * a value within the tolerance overflows the dtype. float8_e4m3fn has no infinity, so after an
- * overflow a NaN is right there. If the truth itself overflows a float8 type, the largest value is
- * right too.
+ * a value within the tolerance overflows the dtype. float8_e4m3fn has no infinity, so a NaN is
+ * right there after an overflow. If the truth overflows a float8 type, the largest value is right
+ * too.
  */
 #ifndef JOB_COMPARE_CORE_H
 #define JOB_COMPARE_CORE_H
@@ -30,26 +29,24 @@
 #define COMPARE_FN static inline __attribute__((unused))
 #endif
 
-/* These replace the magnitude of elements without a truth. The oracle computes an output in units,
- * often one element each, and Hone may let it compute only a sample of the units. */
+/* The magnitude of elements without a truth. Hone may let the oracle compute only a sample of its
+ * units. */
 #define COMPARE_SKIPPED (-1.0) /* in no unit: any value is right */
-#define COMPARE_UNSEEN (-2.0)  /* in a unit outside the sample: any value but poison is right */
+#define COMPARE_UNSEEN (-2.0)  /* outside the sample: any value but poison is right */
 
 struct compare_rule {
     double rtol, atol, acc_eps; /* as in struct job_buffer (job.h) */
-    uint64_t poison;            /* pattern of job/poison.h */
-    uint32_t dtype;             /* enum dtype */
-    uint32_t poisoned;          /* the output held poison before the call */
+    uint64_t poison;            /* job/poison.h */
+    uint32_t dtype;
+    uint32_t poisoned; /* the output held poison before the call */
 };
 
-/* The comparison of one element. zero_ratio is the ratio if the kernel had given 0. err2 is the
- * squared error, and ideal2 is ideal^2. */
+/* zero_ratio is the ratio if the kernel had given 0. err2 is the squared error. */
 struct compare_elem {
     double ratio, zero_ratio, abs_err, err2, ideal2;
     int bad, unwritten;
 };
 
-/* Counts, sums and maxima over elements. */
 struct compare_sum {
     uint64_t n, bad, unwritten, worst_elem;
     double max_ratio, zero_ratio, max_abs, err2, ideal2;
@@ -101,13 +98,13 @@ COMPARE_FN double compare_abs(double d)
     return compare_from_bits(compare_to_bits(d) & 0x7fffffffffffffffu);
 }
 
-/* mant: mantissa bits; emin: least exponent. Integers have mant 0. */
+/* mant: mantissa bits, 0 for integers; emin: least exponent. */
 struct compare_type {
     int mant, emin;
-    double overflow; /* the smallest value that rounds to overflow; 0 = the type never overflows */
+    double overflow; /* the least value that overflows; 0 = none does */
 };
 
-/* The cases here and below are numbers of enum dtype. Device code cannot include base/dtype.h. */
+/* These cases are numbers of enum dtype. Device code cannot include base/dtype.h. */
 COMPARE_FN struct compare_type compare_type_of(uint32_t dtype)
 {
     struct compare_type t = {0, 0, 0};
@@ -136,7 +133,6 @@ COMPARE_FN struct compare_type compare_type_of(uint32_t dtype)
     return t;
 }
 
-/* Converts the bits of a float (sign, exponent, mantissa) to double. */
 COMPARE_FN double compare_small(uint64_t bits, int mant, int ebits, int has_inf)
 {
     int emask = (1 << ebits) - 1, bias = emask >> 1;
@@ -188,7 +184,6 @@ COMPARE_FN double compare_decode(uint32_t dtype, uint64_t bits)
     }
 }
 
-/* Returns the distance between neighbouring values of the dtype around the finite v. */
 COMPARE_FN double compare_ulp(struct compare_type t, double v)
 {
     if (!t.mant)
@@ -206,8 +201,8 @@ COMPARE_FN int compare_overflows(struct compare_type t, double v)
     return t.overflow > 0 && compare_abs(v) >= t.overflow;
 }
 
-/* `slack` is `allowed` without the half ulp. If got or want is NaN or infinite, returns 0 for a
- * right element and infinity for a wrong one. */
+/* `slack` is `allowed` without the half ulp. If got or want is not finite, returns 0 for a right
+ * element and infinity for a wrong one. */
 COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, double slack,
                                 double allowed)
 {
@@ -227,15 +222,14 @@ COMPARE_FN double compare_ratio(struct compare_type t, double got, double want, 
     return compare_abs(got - want) / allowed;
 }
 
-/* Returns whether arithmetic never produces the poison of this dtype. Then an element that holds
- * poison was not written. */
+/* Arithmetic never produces the poison of these types. So an element with poison was not
+ * written. */
 COMPARE_FN int compare_poison_is_proof(uint32_t dtype)
 {
     return (dtype >= 1 && dtype <= 4) || dtype == 15;
 }
 
-/* Whether the element is not compared. An element outside the sample is compared only if its poison
- * proves that it is unwritten. */
+/* An element outside the sample is compared only if its poison proves that it is unwritten. */
 COMPARE_FN int compare_left_out(const struct compare_rule *r, uint64_t bits, uint64_t poison_bits,
                                 double mag)
 {
@@ -244,7 +238,6 @@ COMPARE_FN int compare_left_out(const struct compare_rule *r, uint64_t bits, uin
     return mag == COMPARE_SKIPPED;
 }
 
-/* Compares one element for which compare_left_out() is false. */
 COMPARE_FN struct compare_elem compare_element(const struct compare_rule *r, uint64_t bits,
                                                uint64_t poison_bits, double want, double mag)
 {

@@ -1,7 +1,7 @@
 /*
  * gen_core.h - the arithmetic of generated data, in the common subset of C17 and C++17.
  *
- * `hone`, `hone-worker` and Hone's device code share this text. They produce the same bits, because
+ * `hone`, `hone-worker` and Hone's device code share this text and produce the same bits, because
  * no step can round in two ways:
  *
  *   1. Random words come from Philox4x32-10: integers only.
@@ -10,7 +10,7 @@
  *   3. Integer arithmetic (gen_round) rounds a double to a narrower type, once, to nearest even.
  *
  * Element i comes from word i % 4 of the Philox block with counter (i / 4, stream, draw) and key
- * `seed`. Draw 0 makes the data; later draws make the values of perturbed elements.
+ * `seed`. Draw 0 makes the data; later draws perturb elements.
  */
 #ifndef JOB_GEN_CORE_H
 #define JOB_GEN_CORE_H
@@ -18,26 +18,26 @@
 #include "base/number_core.h"
 
 enum gen_dist {
-    GEN_NORMAL,  /* mean a, standard deviation b; at most 4.9 deviations from the mean */
-    GEN_UNIFORM, /* numbers from a to b */
-    GEN_INT,     /* integers from a to b, including a and b */
-    GEN_CONST,   /* always a */
+    GEN_NORMAL,  /* mean a, deviation b; at most 4.9 b from a */
+    GEN_UNIFORM, /* from a to b */
+    GEN_INT,     /* from a to b, including both */
+    GEN_CONST,
     GEN_ZERO,
-    GEN_DENORMAL, /* denormals of the dtype, of both signs; 0 if the dtype is an integer */
-    GEN_CSR,      /* row pointers: n numbers from 0 to b that never decrease; rows are uneven */
-    GEN_PERM,     /* a permutation of the numbers from 0 to n - 1 */
-    GEN_SORTED,   /* numbers from a to b that never decrease along a row */
+    GEN_DENORMAL, /* denormals of both signs; 0 if the dtype is an integer */
+    GEN_CSR,      /* row pointers: n numbers from 0 to b that never decrease */
+    GEN_PERM,     /* a permutation of 0 to n - 1 */
+    GEN_SORTED,   /* from a to b, never decreasing along a row */
     GEN_ONE_HOT,  /* one 1 in each row, zeros elsewhere */
-    GEN_LENGTHS,  /* the lengths, from 1 to cols, of the rows of a tensor with GEN_PADDED */
+    GEN_LENGTHS,  /* row lengths, from 1 to cols, of a tensor with GEN_PADDED */
     GEN_DIST_COUNT
 };
 
-/* A mask gives some elements a fixed value. The last two dimensions form a matrix. */
+/* The last two dimensions form a matrix. A mask gives some of its elements a fixed value. */
 enum gen_mask {
     GEN_MASK_NONE,
-    GEN_LOWER, /* elements above the diagonal are zero */
-    GEN_UPPER, /* elements below the diagonal are zero */
-    GEN_PADDED /* elements after the end of a row are `pad`; the seed chooses where rows end */
+    GEN_LOWER, /* zeros above the diagonal */
+    GEN_UPPER, /* zeros below the diagonal */
+    GEN_PADDED /* `pad` after the end of each row; the seed chooses the ends */
 };
 
 enum gen_special {
@@ -53,39 +53,37 @@ enum gen_special {
 
 enum { GEN_FEW = 4, GEN_THIN_RANGES = 2 };
 
-/* Adjacent dimensions of a tensor, seen as one dimension. Its `places` places are `step` elements
- * apart. */
+/* Adjacent dimensions of a tensor, seen as one. Its places are `step` elements apart. */
 struct gen_range {
     uint64_t places, step;
 };
 
 struct gen_spec {
-    uint8_t dist; /* enum gen_dist */
+    uint8_t dist;
     /* About one element in every[i] is special[i] (enum gen_special). 0: none is. */
     uint8_t special[2];
     uint32_t every[2];
-    double a, b; /* see enum gen_dist */
-    uint64_t n;  /* elements of the tensor; only for GEN_CSR and GEN_PERM */
-    /* A thin tensor is zero except at GEN_FEW random places. With two ranges, a place is a pair.
-     * A range of 0 places is absent. If thin[0] is absent, the tensor is not thin. */
+    double a, b;
+    uint64_t n; /* elements of the tensor; for GEN_CSR and GEN_PERM */
+    /* A thin tensor is zero except at GEN_FEW random places. With two ranges, a place is a pair. A
+     * range of 0 places is absent; thin[0] is absent in a tensor that is not thin. */
     struct gen_range thin[GEN_THIN_RANGES];
-    uint8_t mask;        /* enum gen_mask */
+    uint8_t mask;
     uint64_t rows, cols; /* the last two dimensions; for masks and GEN_SORTED to GEN_LENGTHS */
-    double pad;          /* for GEN_PADDED */
+    double pad;
 };
 
 /* ---- distributions --------------------------------------------------------------------------- */
 
-/* A spec, and values that all elements share. */
 struct gen_plan {
     struct gen_spec spec;
     int type;
     uint64_t seed;
     uint32_t stream;
-    double k;               /* k in rule 2 above */
-    uint64_t span;          /* for GEN_INT: the number of integers from a to b */
-    uint64_t key;           /* for random choices without the element's random word */
-    uint64_t kept[GEN_FEW]; /* the places of a thin tensor that are not zero */
+    double k; /* in rule 2 above */
+    uint64_t span;
+    uint64_t key;           /* for choices without the element's random word */
+    uint64_t kept[GEN_FEW]; /* places that are not zero */
 };
 
 GEN_FN struct gen_plan gen_prepare(const struct gen_spec *s, int type, uint64_t seed,
@@ -123,13 +121,13 @@ GEN_FN int gen_keeps(const struct gen_plan *p, uint64_t i)
     return 0;
 }
 
-/* Returns whether an exchange of elements would destroy a structure of the data. */
+/* Would an exchange of elements destroy a structure of the data? */
 GEN_FN int gen_has_structure(const struct gen_spec *s)
 {
     return s->mask != GEN_MASK_NONE || s->dist >= GEN_CSR;
 }
 
-/* Returns the length of a row before its padding. At least 1 of 8 rows, on average, has none. */
+/* The length of a row before its padding. On average, at least 1 of 8 rows has no padding. */
 GEN_FN uint64_t gen_length(const struct gen_plan *p, uint64_t row)
 {
     uint64_t h = gen_mix64(p->key ^ gen_mix64(row + 0x2545f4914f6cdd1du));
@@ -154,8 +152,8 @@ GEN_FN uint64_t gen_mask_bits(const struct gen_plan *p)
     return gen_encode(p->type, p->spec.mask == GEN_PADDED ? p->spec.pad : 0.0);
 }
 
-/* Returns an integer below 2^32 from the random word x. The integers of a row never decrease,
- * because each column draws from its own part of the range. */
+/* An integer below 2^32. The integers of a row never decrease, because each column draws from its
+ * own part of the range. */
 GEN_FN uint64_t gen_rising(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     return ((i % p->spec.cols) << 32 | x) / p->spec.cols;
@@ -166,8 +164,7 @@ GEN_FN int gen_is_hot(const struct gen_plan *p, uint64_t i)
     return i % p->spec.cols == gen_mix64(p->key ^ gen_mix64(i / p->spec.cols)) % p->spec.cols;
 }
 
-/* Returns a random integer with a bell-shaped distribution, symmetric about 0: the sum of eight
- * random bytes, then 21 random bits. */
+/* Bell-shaped, symmetric about 0: the sum of eight random bytes, then 21 random bits. */
 GEN_FN int32_t gen_bell(uint32_t x)
 {
     uint32_t y = gen_mix32(x), m = 0x00ff00ffu;
@@ -177,7 +174,7 @@ GEN_FN int32_t gen_bell(uint32_t x)
     return (int32_t)((s << 21) + low - (1020u << 21) - (1u << 20));
 }
 
-/* Returns a uniform integer below `span`, which is at most 2^53. */
+/* Uniform. `span` is at most 2^53. */
 GEN_FN uint64_t gen_below(uint32_t x, uint64_t span)
 {
     uint64_t hi = span >> 32, lo = span & 0xffffffffu;
@@ -185,16 +182,16 @@ GEN_FN uint64_t gen_below(uint32_t x, uint64_t span)
     return hi ? v + (gen_mix32(x) * hi >> 32) : v;
 }
 
-/* Returns floor(i * total / rows) without overflow, for i <= rows <= 2^32. */
+/* floor(i * total / rows) without overflow, for i <= rows <= 2^32. */
 GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
 {
     return i * (total / rows) + i * (total % rows) / rows;
 }
 
 /*
- * Returns row pointer i. Rows form groups of 16, and groups form supergroups of 256 rows. All
- * supergroups hold equal shares of the total. In 1 of 16 supergroups one row holds the whole share.
- * In the other supergroups all groups hold equal shares:
+ * Returns row pointer i. 16 rows form a group, and 256 rows a supergroup. All supergroups hold
+ * equal shares of the total. In 1 of 16 supergroups one row holds the whole share. In the others
+ * all groups hold equal shares:
  *   - in 1 of 8 groups one row holds the whole share;
  *   - in 1 of 8 groups every second row is empty;
  *   - in the rest a row holds 0 to 2 times the mean, at random.
@@ -222,8 +219,8 @@ GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
     return lo + gen_mix64(p->key ^ gen_mix64(i)) % (step + 1);
 }
 
-/* A Feistel network permutes the numbers below a power of four that is at least n. We apply it
- * again until the result is below n. */
+/* A Feistel network permutes the numbers below a power of four. We apply it again until the result
+ * is below n. */
 GEN_FN uint64_t gen_perm(const struct gen_plan *p, uint64_t i)
 {
     uint64_t n = p->spec.n;
@@ -284,7 +281,7 @@ GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
     return GEN_SPECIAL_NONE;
 }
 
-/* Returns the bits that the distribution gives to element i. x is its random word. */
+/* x is the random word of element i. */
 GEN_FN uint64_t gen_value(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     switch (p->spec.dist) {
@@ -313,7 +310,7 @@ GEN_FN uint64_t gen_value(const struct gen_plan *p, uint32_t x, uint64_t i)
     }
 }
 
-/* Like gen_value(), but with masks, thin tensors and special values. */
+/* Adds masks, thin tensors and special values. */
 GEN_FN uint64_t gen_bits(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     int special = gen_special_of(&p->spec, x);
@@ -356,15 +353,15 @@ GEN_FN uint64_t gen_perturbed(const struct gen_plan *p, uint64_t i)
 /* ---- hash ------------------------------------------------------------------------------------ */
 
 /*
- * The hash of a buffer is the sum of gen_hash_word() over its 8-byte little-endian words. Zeros pad
- * the last word. Parts of a buffer can be hashed in any order. A forger can defeat this hash.
+ * The hash of a buffer is the sum of gen_hash_word() over its 8-byte little-endian words, so its
+ * parts can be hashed in any order. Zeros pad the last word. A forger can defeat this hash.
  */
 GEN_FN uint64_t gen_hash_word(uint64_t word, uint64_t index)
 {
     return gen_mix64(word ^ gen_mix64(index + 0x632be59bd9b4e019u));
 }
 
-/* Returns the word at p, `left` bytes before the buffer's end. p need not be aligned. */
+/* p is `left` bytes before the buffer's end, and need not be aligned. */
 GEN_FN uint64_t gen_hash_load(const unsigned char *p, uint64_t left)
 {
     uint64_t w = 0;

@@ -1,8 +1,8 @@
 /*
  * job.h - job.bin: all that a worker must do for one candidate, resolved to numbers.
  *
- * `hone` writes the job, and `hone-worker` runs it. A case is one workload at one shape. In a case,
- * program 0 is the candidate; the others are baselines. For one call the worker does this:
+ * A case is one workload at one shape. Program 0 of a case is the candidate; the others are
+ * baselines. For one call the worker does this:
  *
  *     fill inputs from (call.seed, buffer.stream)
  *     poison outputs, init workspace
@@ -12,17 +12,15 @@
  *     check that inputs and __device__ variables are unchanged
  *     [keep the outputs]                            -- verified calls
  *
- * The oracle is the compiled reference of the task. It computes the truth: the right outputs, in
- * double, and for each element a magnitude: how large the terms of its sum are. On a GPU the worker
+ * The oracle, the compiled reference, computes the right outputs (the truth). On a GPU the worker
  * loads the oracle only after all calls of the candidate, so that the candidate cannot find it in
  * the process.
  *
- * After job_read() these invariants hold:
+ * After job_read() these invariants hold. An enemy may have chosen all other values.
  *  - every index is in range, and every count is within its cap;
  *  - strings are NUL-terminated, and sizes do not overflow;
  *  - a file name is "" or a plain name inside the bundle, the directory with job.bin;
  *  - a JOB_CALL_REPEAT call follows a call of the same program.
- * An enemy may have chosen all other values.
  */
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
@@ -58,7 +56,7 @@ enum job_buffer_role {
     JOB_INPUT,    /* filled by `gen`; a call must not change it */
     JOB_OUTPUT,   /* poisoned before a call (poison.h) */
     JOB_INOUT,    /* filled by `gen` before a call */
-    JOB_WORKSPACE /* poisoned before a call, or zeroed; zeroing is timed */
+    JOB_WORKSPACE /* poisoned or zeroed before a call; zeroing is timed */
 };
 
 struct job_buffer {
@@ -67,35 +65,34 @@ struct job_buffer {
     enum dtype dtype;
     uint64_t elems;
     uint64_t bytes;
-    uint32_t align;  /* the aligned address is a multiple of this, but not of twice this */
+    uint32_t align;  /* aligned to this, but not to twice this */
     uint64_t offset; /* bytes added to the aligned address */
-    bool zero_init;  /* only for a workspace */
+    bool zero_init;
     uint32_t rank;
     int64_t dims[8];
     uint32_t edge_dims; /* bit d: JOB_CALL_EDGES rearranges dimension d */
     struct gen_spec gen;
-    uint32_t stream;  /* of random numbers (gen_core.h) */
+    uint32_t stream;  /* of random numbers */
     const char *file; /* file in the bundle that replaces `gen`, or ""; zeros follow its end */
-    /* An element's error may be atol + rtol * magnitude + half an ulp of dtype (docs/judge.md). */
+    /* An error of atol + rtol * magnitude + half an ulp of dtype is allowed (docs/judge.md). */
     double rtol, atol;
-    double budget; /* limit of (rms error) / (rms error of an ideal kernel); 0: none */
-    /* Unit roundoff of the task's declared arithmetic, for example 2^-24 for fp32. It is 1 if the
-     * tolerance is in sigmas: the oracle then gives a standard deviation in place of the magnitude
-     * (OUT_SIGMA in hone_ref.h). */
+    double budget; /* limit of rms error / rms error of an ideal kernel; 0: none */
+    /* Unit roundoff of the task's declared arithmetic, such as 2^-24 for fp32. It is 1 if the
+     * tolerance is in sigmas (OUT_SIGMA in hone_ref.h). */
     double acc_eps;
 };
 
-/* Returns whether an output can have several right answers: integers with a tolerance in sigmas.
- * The oracle then looks at the candidate's answer (GOT in hone_ref.h). */
+/* Can the output have several right answers? Integers with a tolerance in sigmas can. The oracle
+ * then looks at the candidate's answer (GOT in hone_ref.h). */
 bool job_has_choice(const struct job_buffer *b);
 
 enum job_arg_kind { JOB_ARG_BUFFER, JOB_ARG_BYTES, JOB_ARG_TENSORMAP };
 
 struct job_arg {
     enum job_arg_kind kind;
-    uint32_t index;   /* of the buffer or the tensor map */
-    uint8_t bytes[8]; /* for JOB_ARG_BYTES: the scalar, little-endian */
-    /* Bytes of the parameter: 8 for a buffer, 128 for a tensor map; 1, 2, 4 or 8 for a scalar. */
+    uint32_t index;
+    uint8_t bytes[8]; /* little-endian */
+    /* Bytes: 8 for a buffer, 128 for a tensor map; 1, 2, 4 or 8 for a scalar. */
     uint32_t size;
 };
 
@@ -103,34 +100,34 @@ enum job_launch_kind { JOB_KERNEL, JOB_MEMSET, JOB_COPY };
 
 /* A memset or a copy. It never writes to an input. */
 struct job_transfer {
-    uint32_t to, from;                      /* indices of buffers; only a copy has `from` */
-    uint64_t to_offset, from_offset, bytes; /* offsets in bytes */
-    uint32_t value;                         /* the pattern of a memset, of `width` bytes */
-    uint32_t width;                         /* 1, 2 or 4 */
+    uint32_t to, from; /* only a copy has `from` */
+    uint64_t to_offset, from_offset, bytes;
+    uint32_t value; /* the pattern of a memset */
+    uint32_t width; /* bytes of the pattern: 1, 2 or 4 */
 };
 
 struct job_launch {
     enum job_launch_kind kind;
-    struct job_transfer transfer; /* if not JOB_KERNEL */
-    const char *kernel;           /* "memset" or "copy" for a transfer */
-    const char *label; /* the kernel's name in the plan; not in job.bin: NULL after job_read() */
+    struct job_transfer transfer;
+    const char *kernel; /* "memset" or "copy" for a transfer */
+    const char *label;  /* the kernel's name in the plan; NULL after job_read() */
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1, 1, 1: no clusters */
-    uint64_t smem_bytes;                    /* of dynamic shared memory */
+    uint64_t smem_bytes;                    /* dynamic */
     uint32_t regs;                          /* per thread; 0: not known */
-    uint32_t spill_bytes;                   /* per thread, stores and loads */
+    uint32_t spill_bytes;                   /* per thread */
     bool cooperative;
-    bool pdl; /* only for a baseline: may begin before the previous launch has ended */
+    bool pdl; /* of a baseline: may begin before the previous launch has ended */
     uint32_t nargs;
     struct job_arg *args;
 };
 
 struct job_tensormap {
-    uint32_t buffer; /* index */
+    uint32_t buffer;
     enum dtype dtype;
     /* 1 to 5. All arrays begin with the innermost dimension. */
     uint32_t rank;
     uint64_t dims[5];
-    uint64_t strides[5]; /* in bytes; strides[0] is unused */
+    uint64_t strides[5]; /* bytes; strides[0] is unused */
     uint32_t box[5];
     uint32_t elem_strides[5];
     uint8_t swizzle;    /* 0: none; 1: 32 bytes; 2: 64 bytes; 3: 128 bytes */
@@ -139,73 +136,69 @@ struct job_tensormap {
     uint8_t fill_nan;   /* elements out of bounds: 0 means zero, 1 means NaN */
 };
 
-/* The launches of the candidate or of a baseline. */
 struct job_program {
-    uint32_t module; /* index into job.modules */
+    uint32_t module;
     uint32_t nlaunches;
     struct job_launch *launches;
     uint32_t ntensormaps;
     struct job_tensormap *tensormaps;
 };
 
-/* Returns the kernel's label, for example softmax<float, 4> for _Z7softmaxIfLi4EEvPKT_. If it has
- * none, returns `kernel`. */
+/* Returns softmax<float, 4> for _Z7softmaxIfLi4EEvPKT_, or `kernel` if it has no label. */
 const char *job_kernel_label(const struct job_program *p, const char *kernel);
-/* Returns whether a memset or a copy writes to the buffer. */
 bool job_fills(const struct job_program *p, uint32_t buffer);
 
 enum job_call_flags {
     JOB_CALL_TIMED = 1,
-    JOB_CALL_VERIFY = 2, /* keep the outputs and compare them with the truth */
-    JOB_CALL_REPEAT = 4, /* use the data of the previous call; outputs must be bit-identical */
-    JOB_CALL_COUNT = 8,  /* collect counters */
+    JOB_CALL_VERIFY = 2,
+    JOB_CALL_REPEAT = 4, /* use the previous call's data; outputs must be bit-identical */
+    JOB_CALL_COUNT = 8,
     JOB_CALL_KEEP_STATE =
         32, /* do not reload the module: the kernel sees the state of earlier calls */
     JOB_CALL_PROFILE = 128, /* a profiler measures only these calls */
     /* Rearrange the inputs: the last element along some dimensions is the largest (edges.h). */
     JOB_CALL_EDGES = 256,
-    JOB_CALL_DUMP = 64,        /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
-    JOB_CALL_WARM_L2 = 512,    /* timed calls: read all buffers instead of flushing the L2 */
-    JOB_CALL_BLOCK_SAMPLE = 16 /* on the emulator: run only a sample of each launch's blocks */
+    JOB_CALL_DUMP = 64,        /* write outputs to dump.CASE.CALL.NAME.bin in the bundle */
+    JOB_CALL_WARM_L2 = 512,    /* read all buffers instead of flushing the L2 */
+    JOB_CALL_BLOCK_SAMPLE = 16 /* on the emulator: run only a sample of the blocks */
 };
 
 struct job_call {
-    uint32_t program; /* index in job_case.programs */
-    uint32_t flags;   /* enum job_call_flags */
-    uint64_t seed;    /* of the data */
-    uint64_t poison;  /* seed of the poison patterns */
-    /* The element that gets another random value. perturb_buffer is -1 if none does. */
+    uint32_t program;
+    uint32_t flags;
+    uint64_t seed;
+    uint64_t poison; /* seed */
+    /* This element gets another random value. perturb_buffer is -1 if none does. */
     int32_t perturb_buffer;
     uint64_t perturb_elem;
 };
 
 /*
- * Timing after the listed calls of a case. The worker makes rounds. In a round it calls each
- * program once, with fresh data. It stops when every program has had min_calls calls and a precise
- * median: the 95% interval is shorter than target_rel times the median. It also stops at max_calls,
- * or when the case's share of limits.measure_ns is spent. A baseline that takes longer than 50 ms
- * gets only one call.
+ * Timing after the listed calls. In a round the worker calls each program once, with fresh data. It
+ * stops when every program has had min_calls calls and a precise median: the 95% interval is
+ * shorter than target_rel times the median. It stops early at max_calls, or when the case's share
+ * of limits.measure_ns is spent. A baseline that takes longer than 50 ms gets only one call.
  */
 struct job_timing {
-    uint32_t min_calls, max_calls; /* per program; if max_calls is 0, the case has no timing */
-    uint32_t verify;               /* how many random calls of the candidate to verify (rounds.c) */
+    uint32_t min_calls, max_calls; /* max_calls 0: no timing */
+    uint32_t verify;               /* random calls of the candidate to verify */
     double target_rel;
     uint64_t seed;
-    bool warm_l2; /* JOB_CALL_WARM_L2 */
+    bool warm_l2;
 };
 
-/* A phase of the oracle. Phases run one after the other. A phase computes its units in any order;
- * a unit is often one element (task/hone_ref.h). units * repeat is at most JOB_MAX_ELEMS. */
+/* Phases run one after the other. The units of a phase may run in any order. units * repeat is at
+ * most JOB_MAX_ELEMS. */
 struct job_phase {
     const char *fn;
     uint64_t units;
-    uint32_t repeat; /* how many times all units run */
+    uint32_t repeat;
 };
 
 struct job_case {
-    const char *name; /* for example "smoke:0" */
+    const char *name; /* such as "smoke:0" */
     uint32_t nbuffers;
-    uint32_t buffers_room; /* capacity of `buffers`; not in job.bin */
+    uint32_t buffers_room; /* capacity; not in job.bin */
     struct job_buffer *buffers;
     uint32_t nprograms;
     struct job_program *programs;
@@ -214,42 +207,41 @@ struct job_case {
     struct job_timing timing;
     uint32_t nphases;
     struct job_phase *phases;
-    uint64_t scratch_elems; /* doubles of the oracle's scratch memory */
+    uint64_t scratch_elems; /* doubles */
     uint32_t naxes;
-    int64_t *axes; /* in the task's order; AX() of the oracle */
+    int64_t *axes; /* in the task's order */
     uint32_t nscalars;
-    double *scalars;         /* in the task's order; SC() of the oracle */
-    uint64_t max_units;      /* of the last phase, to verify at most; 0: all (unit_sample.h) */
-    double flops, min_bytes; /* operations and bytes that no implementation can avoid */
+    double *scalars;         /* in the task's order */
+    uint64_t max_units;      /* of the last phase, to verify; 0: all (unit_sample.h) */
+    double flops, min_bytes; /* what no implementation can avoid */
 };
 
-/* Returns whether a call of the case has JOB_CALL_BLOCK_SAMPLE. */
 bool job_is_sampled(const struct job_case *c);
 
 enum job_module_kind { JOB_MODULE_KERNEL, JOB_MODULE_TORCH, JOB_MODULE_LIBRARY };
 
 struct job_module {
-    const char *name; /* for example "candidate" or "torch.compile" */
+    const char *name; /* such as "candidate" or "torch.compile" */
     enum job_module_kind kind;
-    /* For JOB_MODULE_KERNEL: files in the bundle; "" if there is none. */
+    /* Files in the bundle, or "". */
     const char *cubin;
     const char *ptx;
-    const char *spec;   /* JOB_MODULE_TORCH: text; JOB_MODULE_LIBRARY: routine (docs/worker.md) */
-    const char *source; /* file in the bundle; "" if none */
+    const char *spec;   /* PyTorch text, or a library's routine (docs/worker.md) */
+    const char *source; /* file in the bundle, or "" */
 };
 
-/* The emulator's limits count CPU time, so that a verdict does not depend on how busy the machine
- * is. There, limits of wall time are only a safeguard: this many times as long as on a GPU. */
+/* The emulator's limits count CPU time, so that a verdict does not depend on other processes. As a
+ * safeguard it also has limits of wall time: this many times as long as on a GPU. */
 #define JOB_EMU_PATIENCE 10u
 
 struct job_limits {
-    uint64_t wall_ns; /* for the whole job */
-    /* For one call; a longer one counts as hanging. On the emulator: CPU time of one launch. */
+    uint64_t wall_ns;
+    /* A longer call counts as hanging. On the emulator: CPU time of one launch. */
     uint64_t call_ns;
-    uint64_t measure_ns;   /* for the rounds of struct job_timing, in all cases together */
+    uint64_t measure_ns;   /* for the rounds of all cases together */
     uint64_t device_bytes; /* for all buffers together */
     uint64_t printf_bytes;
-    uint64_t emu_steps; /* warp instructions of one launch, on the emulator; 0: no limit */
+    uint64_t emu_steps; /* warp instructions of one emulated launch; 0: no limit */
 };
 
 /* The GPU of the emulator's cost model, from gpus/NAME.json. Sizes of shared memory (smem) are in
@@ -265,13 +257,13 @@ struct job_gpu {
 
 struct job {
     enum job_device device;
-    int32_t ordinal; /* number of the GPU */
-    bool sanitize;   /* on the emulator */
-    bool annotate;   /* make counters for each source line */
-    uint64_t nonce;  /* copied to the result, to show which run made it */
+    int32_t ordinal;
+    bool sanitize;  /* on the emulator */
+    bool annotate;  /* counters for each source line */
+    uint64_t nonce; /* copied to the result */
     /* Decides the emulator's order of warps, and all samples of blocks, units and calls. */
     uint64_t seed;
-    uint32_t nthreads;         /* host threads of the emulator; 0: one for each processor */
+    uint32_t nthreads;         /* 0: one for each processor */
     uint32_t timing_processes; /* on a GPU, for kernels under 20 us; 0 and 1: only the worker */
     struct job_limits limits;
     struct job_gpu gpu;
@@ -286,7 +278,7 @@ struct job {
 
 void job_write(const struct job *job, struct strbuf *out);
 int job_read(struct job *job, const void *data, size_t len, struct arena *a, struct err *err);
-/* Returns a hash of job.bin, never 0. A result repeats it, to show which job it answers. */
+/* Never 0. A result repeats the hash. */
 uint64_t job_hash(const void *data, size_t len);
 
 #endif

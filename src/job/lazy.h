@@ -1,16 +1,14 @@
 /*
  * lazy.h - a tensor that is filled piece by piece, when a piece is first read or written.
  *
- * A sample of a kernel's blocks, or of the oracle's units (task/hone_ref.h), reads only megabytes
- * of a tensor that may have gigabytes. The caller reserves and owns memory for the whole tensor;
- * pages that nobody touches cost nothing.
+ * A sample of a kernel's blocks, or of the oracle's units, reads only megabytes of a tensor that
+ * may have gigabytes. The caller reserves and owns memory for the whole tensor; untouched pages
+ * cost nothing.
  *
  *     struct lazy z;
  *     lazy_init(&z, memory, buffer, LAZY_DATA, seed);
  *     lazy_need(&z, offset, bytes);         these bytes are filled now
  *     lazy_release(&z);                     the memory stays
- *
- * A piece's bytes differ from lazy_original() where a kernel wrote.
  */
 #ifndef JOB_LAZY_H
 #define JOB_LAZY_H
@@ -29,16 +27,15 @@
 
 enum lazy_kind {
     LAZY_DATA,   /* from gen_fill() */
-    LAZY_POISON, /* job/poison.h, with a pattern for each piece */
+    LAZY_POISON, /* with a pattern for each piece (job/poison.h) */
     LAZY_ZERO,
-    LAZY_DOUBLE /* the same double in all places; the seed holds its bits */
+    LAZY_DOUBLE /* one double in all places; the seed holds its bits */
 };
 
-/* A part of the tensor that lazy_set() or lazy_copy() has set. */
 struct lazy_patch {
     uint64_t from, bytes;
     uint32_t value, width;
-    struct lazy *source; /* NULL = the part holds a pattern */
+    struct lazy *source; /* NULL = a pattern */
     uint64_t source_from;
 };
 
@@ -53,13 +50,12 @@ struct lazy {
     enum dtype dtype;
     struct gen_spec gen;
     uint32_t stream;
-    atomic_uchar *state;            /* enum lazy_state of each piece */
-    atomic_ullong made;             /* pieces filled so far */
-    VEC(struct lazy_patch) patches; /* in order: a later patch overwrites an earlier one */
+    atomic_uchar *state; /* enum lazy_state */
+    atomic_ullong made;
+    VEC(struct lazy_patch) patches; /* later ones overwrite earlier ones */
 };
 
-/* lazy_init() takes all kinds but LAZY_DOUBLE. lazy_init_fine() makes LAZY_DATA in fine pieces.
- * lazy_init_doubles() makes `count` equal doubles. */
+/* lazy_init() takes all kinds but LAZY_DOUBLE. lazy_init_fine() makes LAZY_DATA in fine pieces. */
 void lazy_init(struct lazy *z, void *mem, const struct job_buffer *b, enum lazy_kind kind,
                uint64_t seed);
 void lazy_init_fine(struct lazy *z, void *mem, const struct job_buffer *b, uint64_t seed);
@@ -74,8 +70,7 @@ static inline bool lazy_made(const struct lazy *z, uint64_t piece)
     return atomic_load_explicit(&z->state[piece], memory_order_acquire) == LAZY_THERE;
 }
 
-/* Fills the pieces that hold the bytes [from, from + n). n must be > 0, and the bytes must lie
- * inside the memory. */
+/* Fills the pieces of the bytes [from, from + n), which lie inside the memory. n must be > 0. */
 static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
 {
     for (uint64_t k = from >> z->shift, last = (from + n - 1) >> z->shift; k <= last; k++)
@@ -83,21 +78,19 @@ static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
             lazy_make(z, k);
 }
 
-/* Sets the bytes [from, from + n) to a pattern of `width` bytes, also in pieces that are filled
- * later. lazy_original() then gives the pattern too. No other thread may use the tensor during this
- * call. */
+/* Sets bytes to a pattern, also in pieces that are filled later. lazy_original() then gives the
+ * pattern too. No other thread may use the tensor meanwhile. */
 void lazy_set(struct lazy *z, uint64_t from, uint64_t n, uint32_t value, uint32_t width);
 
-/* Sets the bytes [from, from + n) to those at source_from in `source`, which must outlive z and
- * must not change. */
+/* Like lazy_set(), with bytes of `source`, which must outlive z and must not change. */
 void lazy_copy(struct lazy *z, uint64_t from, uint64_t n, struct lazy *source,
                uint64_t source_from);
 
-/* Writes a pattern of `width` bytes (1, 2 or 4) to n bytes, from byte `phase` of the pattern on. */
+/* Writes a pattern of 1, 2 or 4 bytes, from byte `phase` of the pattern on. */
 void lazy_pattern(uint8_t *dst, uint64_t n, uint32_t value, uint32_t width, uint64_t phase);
 
 uint32_t lazy_piece_bytes(const struct lazy *z, uint64_t piece); /* the last one may be short */
-/* Copies to dst the bytes that the piece was filled with. */
+/* Copies to dst the bytes that the piece was filled with. A kernel may have changed them in z. */
 void lazy_original(const struct lazy *z, uint64_t piece, void *dst);
 
 #endif

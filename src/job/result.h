@@ -3,8 +3,7 @@
  *
  * The worker renames result.bin into place once, when it is complete. Until then it writes the
  * facts so far to `progress.bin`, in the same format and with status RESULT_NOT_RUN. If the worker
- * dies, progress.bin tells which call was under way. Hone trusts no byte of a result, because a
- * worker may be any program.
+ * dies, this file tells which call was under way. Hone trusts no byte of a result.
  */
 #ifndef JOB_RESULT_H
 #define JOB_RESULT_H
@@ -19,41 +18,41 @@
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
 #define RESULT_VERSION 6
-/* Offset of the status byte in the file. When a call hangs, the worker's watchdog patches it. */
+/* Offset of the status byte. When a call hangs, the worker's watchdog patches it in the file. */
 #define RESULT_STATUS_AT 24
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
 #define RESULT_MAX_CALLS (2 * 65536) /* per case */
-#define RESULT_MAX_EXAMPLES 64       /* per compared output */
+#define RESULT_MAX_EXAMPLES 64       /* per output */
 
-/* How a call ended. A job has the status of the call that ended it. */
+/* A job has the status of the call that ended it. */
 enum result_status {
     RESULT_OK,
     RESULT_NOT_RUN,
-    RESULT_LOAD_FAILED, /* the module did not load, or lacks a kernel of the plan */
+    RESULT_LOAD_FAILED, /* the module did not load, or lacks a kernel */
     RESULT_PLAN,        /* a launch was refused, for example with too many threads */
     RESULT_OOM,
-    RESULT_HANG,        /* a call ran past its time limit, or its threads wait for ever */
-    RESULT_FAULT,       /* an illegal access, a trap, an assert, a bad instruction */
-    RESULT_UNSUPPORTED, /* the emulator does not know an instruction */
-    RESULT_MACHINE      /* the device, the driver or the worker failed, not the candidate */
+    RESULT_HANG, /* a call exceeded its limit, or its threads wait for ever */
+    RESULT_FAULT,
+    RESULT_UNSUPPORTED, /* an instruction that the emulator does not know */
+    RESULT_MACHINE      /* the device, the driver or the worker failed */
 };
 
-/* What the emulator found in a kernel (docs/emulator.md). */
+/* docs/emulator.md explains these. */
 enum finding_kind {
     FIND_OOB, /* an access out of bounds */
     FIND_MISALIGNED,
-    FIND_UNINIT, /* the kernel uses a value that it loaded from unwritten memory */
+    FIND_UNINIT, /* a value loaded from unwritten memory is used */
     FIND_RACE,
     FIND_BARRIER, /* threads miss a barrier, or execute a warp instruction whose mask lacks them */
     FIND_ASYNC,   /* misuse of memory that an asynchronous operation uses */
-    FIND_UNWRITTEN, /* an element of an output that no thread wrote */
+    FIND_UNWRITTEN, /* an element that no thread wrote */
     FIND_DEADLOCK,
     FIND_TRAP,
     FIND_ASSERT,
     FIND_UNSUPPORTED,
     FIND_OTHER,
-    FIND_INPUT, /* a kernel wrote to an input, even if it wrote the same value */
+    FIND_INPUT, /* a write to an input, even of the same value */
     FIND_NOTE,  /* allowed, but worth a warning; never changes the verdict */
     FIND_COUNT
 };
@@ -64,42 +63,40 @@ struct result_finding {
     const char *file; /* "" if unknown */
     uint32_t line;
     uint32_t block[3], thread[3];
-    const char *object; /* a tensor, a workspace, or a word such as "shared" or "local" */
+    const char *object; /* a tensor, a workspace, or a word such as "shared" */
     int64_t index;      /* of the element in the object; -1 if unknown */
-    const char *text;   /* one sentence */
-    const char *other;  /* the other access of a race, as text; "" if none */
+    const char *text;
+    const char *other; /* the other access of a race; "" if none */
     uint64_t count;
     uint32_t case_index; /* where it was first seen */
 };
 
-/* A named number with a unit, for a kernel or a source line. */
 struct result_counter {
     const char *kernel;
-    uint32_t line; /* 0 means the whole kernel */
+    uint32_t line; /* 0: the whole kernel */
     const char *name, *unit;
     double value;
     uint32_t case_index;
 };
 
-/* One output of a call, compared with the truth: the right values (job.h). */
 struct result_compare {
-    uint32_t buffer;    /* index in job_case.buffers */
-    uint64_t n;         /* elements compared */
-    uint64_t bad;       /* elements outside the tolerance */
-    uint64_t unwritten; /* elements that still hold poison (poison.h) */
+    uint32_t buffer;
+    uint64_t n; /* compared elements */
+    uint64_t bad;
+    uint64_t unwritten; /* elements that still hold poison */
     /* For a call with one changed input element: bad elements whose bits did not change. */
     uint64_t stale;
     double max_ratio;  /* worst error / allowed error; infinite if a NaN or an infinity is wrong */
     double rms_ratio;  /* rms error / rms error of an ideal kernel */
     double zero_ratio; /* max_ratio of an output of zeros */
-    double max_abs;    /* the largest difference between a value and its truth */
-    uint64_t worst_elem; /* the element with the error max_ratio */
+    double max_abs;
+    uint64_t worst_elem;
     double worst_got, worst_want;
     /* Bad elements, spread over the output, in rising order: number, value and truth. */
     uint32_t nexamples;
     uint64_t *example_elem;
     double *example_got, *example_want;
-    const char *pattern; /* of the bad elements, in words; "" if none was recognised */
+    const char *pattern; /* of the bad elements, in words; may be "" */
 };
 
 /* A call that ran all its blocks must write at least this share of each output. It is below 1,
@@ -107,26 +104,26 @@ struct result_compare {
 #define RESULT_WRITTEN_BY_ALL 0.9985
 
 struct result_call {
-    uint32_t program, flags; /* as in struct job_call */
+    uint32_t program, flags;
     enum result_status status;
-    double time_ns;                /* negative if the call was not timed */
-    double time_lo_ns, time_hi_ns; /* if time_is_model: where we expect the time on the GPU */
-    bool time_is_model;            /* the cost model computed time_ns */
+    double time_ns;                /* negative if not timed */
+    double time_lo_ns, time_hi_ns; /* if time_is_model: the range that we expect on the GPU */
+    bool time_is_model;
     bool inputs_intact, guards_intact;
-    bool globals_intact; /* the module's __device__ variables are as they were at load */
+    bool globals_intact; /* the module's __device__ variables are as at load */
     bool repeat_equal;   /* for JOB_CALL_REPEAT: bit-identical to the previous call */
     /* For JOB_CALL_BLOCK_SAMPLE: an upper bound for the share of an output that all blocks would
-     * write, for the output with the smallest bound. */
+     * write. The smallest over all outputs. */
     double most_written;
-    struct {               /* for JOB_CALL_BLOCK_SAMPLE */
-        uint64_t blocks;   /* of all launches */
-        uint64_t ran;      /* blocks that ran */
-        uint64_t verified; /* blocks that wrote an element which we compared with the truth */
-        /* The share of an output that the sample did not write, for the output with the largest
-         * share. It is 1 if the results may depend on blocks that did not run. */
+    struct { /* for JOB_CALL_BLOCK_SAMPLE */
+        uint64_t blocks;
+        uint64_t ran;
+        uint64_t verified; /* blocks that wrote an element which we compared */
+        /* The largest share of an output that the sample did not write. It is 1 if the results may
+         * depend on blocks that did not run. */
         double unseen;
     } sample;
-    const char *damage; /* which buffer was damaged, and where; "" if none was */
+    const char *damage; /* which buffer was damaged, and where; may be "" */
     uint32_t ncompares;
     struct result_compare *compares;
 };
@@ -138,25 +135,25 @@ struct result_case {
     struct result_call *calls;
 };
 
-/* One of the job's modules. If a baseline cannot run here, the job goes on without it. */
+/* If a baseline cannot run here, the job goes on without it. */
 struct result_module {
     enum result_status status;
     const char *message; /* why it failed, or a name such as "PyTorch 2.9.1, compile"; may be "" */
 };
 
 struct result {
-    uint64_t job_hash; /* job_hash() of the job.bin that this result answers */
-    uint64_t nonce;    /* job.nonce */
+    uint64_t job_hash;
+    uint64_t nonce;
     enum result_status status;
-    const char *message;             /* details of the failure */
+    const char *message;
     uint32_t where_case, where_call; /* the call that failed, or that was under way */
-    const char *device;              /* for example "NVIDIA H200" */
+    const char *device;              /* such as "NVIDIA H200" */
     const char *driver;
-    uint32_t sm;            /* compute capability without its dot, for example 90 */
-    double clock_mhz[3];    /* SM clock at the start and at the end, and its maximum */
-    uint64_t throttle;      /* NVML's throttle reasons, as bits */
-    double empty_launch_ns; /* 0 if it was not measured */
-    uint64_t setup_ns, run_ns, verify_ns; /* spent on opening the device, calls, verifying */
+    uint32_t sm;            /* compute capability, such as 90 */
+    double clock_mhz[3];    /* of the SMs: at the start, at the end, maximum */
+    uint64_t throttle;      /* NVML's reasons, as bits */
+    double empty_launch_ns; /* 0: not measured */
+    uint64_t setup_ns, run_ns, verify_ns;
     uint32_t nmodules;
     struct result_module *modules;
     uint32_t ncases;
@@ -165,7 +162,7 @@ struct result {
     struct result_finding *findings;
     uint32_t ncounters;
     struct result_counter *counters;
-    const char *printf_text; /* the first job_limits.printf_bytes that kernels printed */
+    const char *printf_text;
 };
 
 const char *finding_kind_name(enum finding_kind k);

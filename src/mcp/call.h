@@ -5,8 +5,8 @@
  *       ├─────> child runs ──> finish ──> done
  *       └─────> waits for a run ──> start again
  *
- * The server owns calls and moves them along (server.c). A tool says which command to run, and
- * makes the reply from the command's output.
+ * The server moves calls along (server.c). A tool says which command to run, and makes the reply
+ * from the command's output.
  */
 #ifndef MCP_CALL_H
 #define MCP_CALL_H
@@ -22,24 +22,24 @@ struct optimization;
 
 enum call_step {
     CALL_FAILED = -1, /* err says why */
-    CALL_DONE,        /* the reply is complete */
-    CALL_CHILD,       /* run call->argv, then call finish() */
-    CALL_WAIT         /* wait for call->run, then call start() again */
+    CALL_DONE,
+    CALL_CHILD, /* run call->argv, then call finish() */
+    CALL_WAIT   /* wait for call->run, then call start() again */
 };
 
 struct tool {
     const char *name;
     enum call_step (*start)(struct call *c, struct err *err);
-    /* Called when the child has ended. Returns CALL_DONE or CALL_FAILED. */
+    /* The child has ended. Returns CALL_DONE or CALL_FAILED. */
     enum call_step (*finish)(struct call *c, struct err *err);
 };
 
-/* The state that the calls share. */
+/* Shared by all calls. */
 struct desk {
     struct host host;
     struct shelf shelf;
-    struct optimization *runs; /* the runs that this server started */
-    /* The user caps the money that runs may spend. This part of the cap was given to runs. */
+    struct optimization *runs;
+    /* The part of the user's cap on money that was given to runs. */
     double granted_usd;
 };
 
@@ -49,38 +49,38 @@ struct call {
     json_t *args; /* an object; owned */
     struct arena mem;
     struct reply reply;
-    struct str_vec argv; /* command line of the child; strings live in mem */
+    struct str_vec argv; /* of the child; strings live in mem */
     struct temp_dir tmp;
     struct child_process child;
     const char *text; /* the kernel's source for finish(); lives in mem */
 
     /* For CALL_WAIT: the wait ends when this run ends. */
     struct optimization *run;
-    bool until_named;  /* it also ends when the run has its name */
-    uint64_t until_ns; /* it also ends at this time; 0 = no such time */
-    bool waited;       /* the wait is over */
+    bool until_named;  /* the wait also ends when the run has its name */
+    uint64_t until_ns; /* the wait also ends at this time; 0 = no such time */
+    bool waited;
 
     /* ---- for the server ---- */
     struct call *next;
-    /* The request's id and progress token, owned. No token means no progress messages. */
+    /* Owned. Without a token there are no progress messages. */
     json_t *id, *token;
     const struct revision *revision;
-    bool is_resource; /* the request is resources/read */
+    bool is_resource;
     enum { CALL_QUEUED, CALL_RUNNING, CALL_WAITING, CALL_ENDED } state;
     size_t said; /* bytes of the child's stderr sent as progress */
-    /* lines of the run seen; when the last progress message was sent */
+    /* lines of the run seen; time of the last progress message */
     uint64_t lines, said_ns;
-    double progress; /* number of the last progress message */
+    double progress;
 };
 
 /* ---- for tools ------------------------------------------------------------------------------- */
 
-/* Return an argument of the call. A missing argument gives NULL or `otherwise`. */
+/* A missing argument gives NULL or `otherwise`. */
 const char *call_str(const struct call *c, const char *name);
 json_int_t call_int(const struct call *c, const char *name, json_int_t otherwise);
 bool call_bool(const struct call *c, const char *name, bool otherwise);
 
-/* Adds a word to the child's command line. The first word comes after the path of `hone`. */
+/* Adds a word to the child's command line, after the path of `hone`. */
 void call_word(struct call *c, const char *word);
 void call_show_task(struct call *c, const char *task);
 /* Adds --name=VALUE as one word, because VALUE may begin with "-". A NULL value adds nothing. */
@@ -96,7 +96,7 @@ int call_check_candidate(const char *candidate, struct err *err);
 
 /* Returns the JSON that the child printed, or NULL with the child's message in *err. */
 json_t *call_output(struct call *c, struct err *err);
-/* Adds foreign text (reply.h) to the reply. Of a long text it adds the beginning and a link. */
+/* Adds foreign text (reply.h) to the reply; of a long text the beginning and a link. */
 void call_foreign(struct call *c, const char *what, const char *name, const char *mime,
                   const char *text, size_t len);
 /* Keeps a long text as a resource of the server, and adds a link to the reply. */

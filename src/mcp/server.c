@@ -25,10 +25,10 @@
 #include "sys/term.h"
 
 enum {
-    MAX_CALLS = 64,            /* calls that wait or run */
-    MAX_RUNNING = 4,           /* children, besides the optimisations */
+    MAX_CALLS = 64,
+    MAX_RUNNING = 4,           /* besides the optimisations */
     PATIENT_BYTES = 4 << 20,   /* with more unwritten output, the server reads no input */
-    PROGRESS_BYTES = 256 << 10 /* with more unwritten output, the server sends no progress */
+    PROGRESS_BYTES = 256 << 10 /* with more, the server sends no progress */
 };
 #define PROGRESS_EVERY (200 * MS)
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -36,9 +36,9 @@ enum {
 struct server {
     struct desk desk;
     json_t *catalogue;
-    const struct revision *agreed; /* revision of the handshake; NULL = there was none */
+    const struct revision *agreed; /* of the handshake; NULL = none */
     struct line_reader reader;
-    struct strbuf out; /* output; its first `written` bytes are written */
+    struct strbuf out;
     size_t written;
     struct call *calls; /* in order of arrival */
     struct secret_vec secrets;
@@ -169,7 +169,7 @@ static int start_child(struct server *s, struct call *c, struct err *err)
     return child_start(&c->child, s->desk.host.loop, err);
 }
 
-/* Starts a call, also again after a wait. Returns true if the call has been answered. */
+/* Returns true if the call has been answered. */
 static bool begin(struct server *s, struct call *c)
 {
     struct err err = ERR_INIT;
@@ -230,7 +230,6 @@ static void send_progress(struct server *s, struct call *c, const char *line)
                                            ++c->progress, "message", json_text(line))));
 }
 
-/* Finds the newest whole line that the child has printed since the previous progress message. */
 static bool new_line(struct call *c, char line[400])
 {
     const struct strbuf *sb = &c->child.err;
@@ -320,7 +319,7 @@ static void on_ping(const struct request *r)
     result_of(r, json_object());
 }
 
-/* Refuses a request with a cursor: all lists fit one page. */
+/* All lists fit one page. */
 static bool has_cursor(const struct request *r)
 {
     if (!json_object_get(r->message->params, "cursor"))
@@ -432,7 +431,7 @@ static void on_read_resource(const struct request *r)
         c->is_resource = true;
 }
 
-/* The lists never change, so the stream stays silent until the client cancels it. */
+/* The lists never change, so the stream stays silent. */
 static void on_listen(const struct request *r)
 {
     struct server *s = r->server;
@@ -564,7 +563,6 @@ static void on_readable(struct loop *l, int fd, short revents, void *ctx)
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-/* How long the loop may sleep: until a wait ends or progress is due. */
 static uint64_t sleep_ns(const struct server *s)
 {
     uint64_t now = now_ns(), sleep = LOOP_FOREVER;

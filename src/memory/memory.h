@@ -9,8 +9,8 @@
  * the change that made a candidate from its parent. A lesson is the outcome of one point or one
  * move in one run. Invariants:
  *  1. A lesson holds no kernel: only values of settings, or a move of at most LESSON_TEXT bytes.
- *  2. A run gets no lesson of its own task. Two tasks are the same if they have the same hash or
- *     share a mark, a hash of what they compute at a timed shape (traits.h).
+ *  2. A run gets no lesson of its own task, that is, of a task with the same hash or a common mark
+ *     (traits.h).
  *  3. A run keeps its lessons in its configuration, so a resumed run has the same ones.
  *  4. Every field has a limited size and a fixed form.
  *  5. An imported lesson is hostile data. Its only words in a prompt are settings of a loaded
@@ -28,9 +28,9 @@
 #include "memory/traits.h"
 #include "store/store.h"
 
-#define MEMORY_MAX 20000       /* lessons in a store */
-#define MEMORY_LINES 10        /* lines about lessons in a prompt */
-#define MEMORY_POINTS 32       /* points for the built-in author */
+#define MEMORY_MAX 20000
+#define MEMORY_LINES 10 /* in a prompt */
+#define MEMORY_POINTS 32
 #define MEMORY_FILE (8u << 20) /* bytes of a file of lessons */
 
 /* ---- learning -------------------------------------------------------------------------------- */
@@ -38,17 +38,16 @@
 struct memory_run {
     const char *name;
     const struct task *task;
-    /* The GPU on which times were measured, or for which they were modelled. */
     const char *gpu;
-    bool measured;     /* times were measured, not modelled */
-    const char *books; /* a folder with further playbooks, or NULL */
+    bool measured;
+    const char *books; /* further playbooks, or NULL */
 };
 /* A candidate, or an idea: a move with its outcome. */
 struct memory_outcome {
-    /* A move of the built-in author ends with a label such as "[softmax 1.0.2]". */
+    /* The built-in author's moves end with a label such as "[softmax 1.0.2]". */
     const char *kind, *move;
     double time_ns; /* of a candidate; 0 if it failed */
-    /* Of an idea: parent's time / new time, 0 if it failed. Of a candidate: below 0. */
+    /* For an idea: parent's time / new time, 0 if it failed. For a candidate: below 0. */
     double gain;
 };
 /* If no candidate passed, keeps nothing. */
@@ -58,7 +57,7 @@ int memory_learn(struct store *s, const struct memory_run *run, const struct mem
 /* ---- recalling ------------------------------------------------------------------------------- */
 
 /*
- * Returns the lessons for this task as JSON text; "" if there are none. The caller frees it.
+ * Returns JSON text; "" if there are no lessons. The caller frees it.
  *
  *     {"points": [{"playbook": "softmax", "settings": {"vec": 4, ...}, "gain": 0.97, "held": 3,
  *                  "tried": 4}, ...],                                    the best point first
@@ -66,8 +65,7 @@ int memory_learn(struct store *s, const struct memory_run *run, const struct mem
  *                 3 of 4 runs", ...]}
  *
  * A point's gain is its run's best time divided by the point's time. "gain" is the geometric mean
- * over the runs in which the point passed. "tried" counts runs, and "held" those with a gain of at
- * least 0.98; for moves, at least 1.01.
+ * of the gains above 0. "held" counts gains of at least 0.98; for moves, 1.01.
  */
 char *memory_recall(struct store *s, const struct task *t, const char *gpu, bool measured,
                     const char *books, struct err *err);
@@ -77,7 +75,7 @@ json_t *memory_checked(const json_t *j);
 /* ---- files ----------------------------------------------------------------------------------- */
 
 int memory_export(struct store *s, FILE *out, struct err *err);
-/* Adds all *n lessons of a file's text, or none if one is not valid. `name` is for messages. */
+/* Adds all *n lessons, or none if one is not valid. `name` is for messages. */
 int memory_import(struct store *s, const char *text, size_t len, const char *name, size_t *n,
                   struct err *err);
 /* Checks every field. The lesson borrows from `j`. */

@@ -3,18 +3,17 @@
  * points, moves and playbooks.
  *
  * Only lessons of other tasks of the same class count. A lesson's weight says how similar its task
- * is. It is lower for another GPU, for an imported lesson, and if only the lesson's run or only the
- * new run has measured times. An imported lesson does not count if the user's own runs left one of
- * the same point or move.
+ * is. It is lower for another GPU, for an imported lesson, and if only one of the two runs has
+ * measured times.
  *
  * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, it is the
  * mean over the points that r tried. So a point's rank does not depend on how often it was tried.
  * Points are ranked by the weighted mean of L over the runs. If the gains of two points agree in
- * every run that tried both, they differ only in a setting that does not matter. Then the one
- * with the lower rank goes to the end.
+ * every run that tried both, they differ only in a setting that does not matter. Then the one with
+ * the lower rank goes to the end.
  *
- * Lines. All lessons of one move make one line. Its gain is the geometric mean over the runs in
- * which the move passed. Lines are ranked by the weighted sum of the logarithms of all gains.
+ * Lines. All lessons of one move make one line. Lines are ranked by the weighted sum of the
+ * logarithms of all gains.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,13 +27,13 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
-/* A smaller gain counts as this one. In ranks, so does a failure. */
+/* Smaller gains count as this one. In ranks, so do failures. */
 #define FAILED_GAIN 0.125
 /* For ranks, a passing point has at least this gain: 20% slower is as bad as 5% slower. */
 #define SLOW_GAIN 0.95
 #define SAME_GAIN 0.001 /* gains that differ by at most this share agree */
-#define RECALL_MAX 4000 /* lessons */
-#define HELD_POINT 0.98 /* a point with at least this gain in a run "held" there */
+#define RECALL_MAX 4000
+#define HELD_POINT 0.98 /* a point "held" in a run with at least this gain */
 #define HELD_MOVE 1.01  /* the same for a move */
 
 struct past_run {
@@ -44,7 +43,7 @@ struct past_run {
 };
 
 struct outcome {
-    size_t run; /* index into struct recall's runs */
+    size_t run; /* index into the runs of struct recall */
     double gain;
 };
 
@@ -56,7 +55,6 @@ struct summary {
     unsigned tried, passed, held;
 };
 
-/* The new run, and the lessons found for it. */
 struct recall {
     const struct task *task;
     struct task_traits traits;
@@ -114,7 +112,8 @@ static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, 
     return s;
 }
 
-/* Own lessons come first in the list, so s->l is an own one if there is any. */
+/* An imported lesson does not count beside an own one. Own lessons come first in the list, so s->l
+ * is an own one if there is any. */
 static bool is_outranked(const struct summary *s, const struct lesson_rec *l)
 {
     return l->imported && !s->l->imported;
@@ -176,7 +175,7 @@ static double mean_gain(const struct summary *s)
     return exp(s->log_gain / MAX(s->passed, 1));
 }
 
-/* True if a run tried both points, and the gains agree in every such run. */
+/* True if a run tried both points, and the gains agree in each of these runs. */
 static bool same_outcomes(const struct summary *a, const struct summary *b)
 {
     size_t both = 0;
@@ -308,8 +307,7 @@ static json_t *checked_point(const json_t *j)
                      MAX(MIN(tried, MEMORY_MAX), 0));
 }
 
-/* Returns whether the text has 1 to 400 characters, all printable ASCII, and none that could begin
- * a heading, a fence, a placeholder or a tag in a prompt. */
+/* No character may begin a heading, a fence, a placeholder or a tag in a prompt. */
 static bool line_is_plain(const char *s)
 {
     size_t n = strlen(s);

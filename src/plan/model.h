@@ -24,15 +24,15 @@ enum plan_arg_kind {
     PLAN_ARG_SCALAR,
     PLAN_ARG_WORKSPACE,
     PLAN_ARG_MAP,
-    PLAN_ARG_EXPR, /* may be a real number: see expr_is_real() */
-    PLAN_ARG_NULL  /* a null pointer */
+    PLAN_ARG_EXPR, /* may be a real number */
+    PLAN_ARG_NULL
 };
 
 struct plan_arg {
     enum plan_arg_kind kind;
-    const char *text;  /* the argument as the plan writes it */
-    size_t index;      /* of the tensor, axis, scalar, workspace or map */
-    struct expr *expr; /* only for PLAN_ARG_EXPR */
+    const char *text;
+    size_t index;
+    struct expr *expr;
 };
 
 struct plan_part {
@@ -46,28 +46,27 @@ enum plan_launch_kind { PLAN_KERNEL, PLAN_MEMSET, PLAN_COPY };
 
 struct plan_launch {
     enum plan_launch_kind kind;
-    struct plan_part to, from; /* of a copy; a memset has only `to` */
+    struct plan_part to, from; /* a memset has only `to` */
     struct expr *bytes;        /* NULL means up to the end of `to` (memset) or `from` (copy) */
     struct expr *value;        /* the pattern of a memset; NULL means 0 */
     uint32_t width;            /* bytes of the pattern */
     const char *kernel;        /* its name; "memset" or "copy" for the other kinds */
     struct expr *grid[3], *block[3], *cluster[3]; /* NULL entries mean 1 */
-    /* `smem` is dynamic shared memory in bytes; NULL means 0. A launch of any kind runs only if
-     * `when` is NULL or not 0. */
+    /* `smem` is dynamic shared memory in bytes; NULL means 0. The launch runs if `when` is NULL or
+     * not 0. */
     struct expr *smem, *when;
     bool cooperative;
-    bool pdl; /* programmatic dependent launch: see docs/plan.md */
+    bool pdl; /* programmatic dependent launch (docs/plan.md) */
     VEC(struct plan_arg) args;
 };
 
 struct plan_workspace {
     const char *name;
     struct expr *bytes;
-    bool zero; /* filled with zeros each time before the launches run */
+    bool zero; /* zeroed before each call */
 };
 
-/* A tensor map for TMA: the arguments of cuTensorMapEncodeTiled. All lists have the innermost
- * dimension first. */
+/* The arguments of cuTensorMapEncodeTiled. All lists begin with the innermost dimension. */
 struct plan_map {
     const char *name;
     bool of_workspace; /* if false, of a tensor */
@@ -79,23 +78,23 @@ struct plan_map {
     struct expr *strides[5];      /* bytes; if !has_strides, contiguous; strides[0] is not used */
     struct expr *elem_strides[5]; /* NULL entries mean 1 */
     bool has_dims, has_strides;
-    uint8_t swizzle, l2promo; /* values of CUtensorMapSwizzle and CUtensorMapL2promotion */
-    bool fill_nan;            /* elements outside the tensor read as NaN; if false, as 0 */
+    uint8_t swizzle, l2promo; /* CUtensorMapSwizzle and CUtensorMapL2promotion */
+    bool fill_nan;            /* elements outside the tensor read as NaN, not as 0 */
 };
 
 struct plan {
     struct arena arena;
-    const struct task *task; /* if NULL, the parser does not check names of tensors and axes */
+    const struct task *task; /* if NULL, names of tensors and axes are not checked */
     /* The source up to the plan's end, with blanks before the plan to keep lines and columns. */
     char *text;
     size_t len;
-    const json_t *doc; /* the plan's JSON; valid only while the plan is parsed */
+    const json_t *doc; /* valid only while the plan is parsed */
     /* Names in expressions: the task's axes and integer scalars, then the settings of the
-     * candidate's file (source/settings.h). setting_values has the values of the settings. */
+     * candidate's file (source/settings.h), whose values are in setting_values. */
     const char **names;
     size_t nnames;
     int64_t *setting_values;
-    /* The floating-point scalars. Only the arguments of kernels may use them. */
+    /* The floating-point scalars, only for arguments of kernels. */
     const char **reals;
     double *real_values;
     size_t nreals;
@@ -105,16 +104,15 @@ struct plan {
     bool fast_math; /* --use_fast_math */
 };
 
-#define PLAN_FILE "kernel.cu" /* the file name that problems show for a candidate */
+#define PLAN_FILE "kernel.cu" /* the file name that problems show */
 
 /* parse_tensormap.c: does nothing if the plan has no task. */
 void plan_parse_maps(struct plan *p, const struct json_node *root);
-/* parse.c: returns false after it reported a problem. If the plan has no task, returns true and
- * leaves *out alone. */
+/* parse.c: returns false after it reported a problem. Without a task, returns true and leaves *out
+ * alone. */
 bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out);
 
-/* resolve_tensormap.c: `buffer` is the memory that the map describes, and `buffer_index` its index
- * in the job. */
+/* resolve_tensormap.c: `buffer` is the memory that the map describes. */
 int plan_resolve_map(const struct plan *p, const struct plan_map *m, const struct shape *s,
                      const struct job_buffer *buffer, uint32_t buffer_index,
                      struct job_tensormap *out, struct err *err);
@@ -126,7 +124,7 @@ struct shown {
 struct shown plan_shown(const struct shape *s, int64_t v);
 #define SHOWN(s, v) (plan_shown((s), (int64_t)(v)).text)
 
-/* resolve.c: evaluates an integer expression, which may contain alignof(TENSOR). */
+/* resolve.c: the expression may contain alignof(TENSOR). */
 int plan_eval(const struct shape *s, const struct expr *e, int64_t *out, struct err *err);
 
 #endif

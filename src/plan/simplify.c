@@ -1,4 +1,4 @@
-/* simplify.c - finds a launch plan in a file, and writes it in a shorter way. See plan.h. */
+/* simplify.c - finds a launch plan in a file, and writes it in a shorter way (plan.h). */
 #include <ctype.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -9,8 +9,7 @@
 #include "plan/model.h"
 #include "plan/plan.h"
 
-/* Returns the end of the JSON string that begins at `p`: the position behind its second quote.
- * Returns `end` if there is no second quote. */
+/* Returns the position behind the string's second quote, or `end` if there is none. */
 static const char *string_end(const char *p, const char *end)
 {
     for (p++; p < end && *p != '"'; p++)
@@ -18,7 +17,7 @@ static const char *string_end(const char *p, const char *end)
     return p < end ? p + 1 : end;
 }
 
-/* Whether the string that ends at `p` is a key. */
+/* Is the string that ends at `p` a key? */
 static bool is_key(const char *p, const char *end)
 {
     while (p < end && strchr(" \t\r\n", *p))
@@ -76,7 +75,6 @@ static const char *word_end(const char *p, const char *end)
     return p;
 }
 
-/* Whether the list has the name; if not, adds it if `add` is true. */
 static bool is_listed(struct strbuf *names, const char *p, const char *end, bool add)
 {
     char name[EXPR_MAX_LEN];
@@ -96,7 +94,7 @@ static void note_names(struct strings *s, const char *p, const char *end)
             is_listed(&s->names, p, to, true);
 }
 
-/* Whether all names in the text of an argument are names of integers. Others may be real. */
+/* Are all names in the argument names of integers? Others may be real. */
 static bool has_integers_only(struct strings *s, const char *p, const char *end)
 {
     for (const char *to; p < end; p = MAX(to, p + 1)) {
@@ -108,7 +106,6 @@ static bool has_integers_only(struct strings *s, const char *p, const char *end)
     return true;
 }
 
-/* Copies a string. An expression of integers is copied in its shorter form. */
 static void copy_string(struct strings *s, const char *p, const char *end)
 {
     struct strbuf text = STRBUF_INIT(EXPR_MAX_LEN + 1);
@@ -121,8 +118,8 @@ static void copy_string(struct strings *s, const char *p, const char *end)
     strbuf_release(&text);
 }
 
-/* Copies the plan, with every expression of integers in its shorter form. Arguments can be real: we
- * shorten those that have only names that also occur where real numbers are errors. */
+/* Shortens the expressions of integers. An argument can be real, so it is shortened only if all its
+ * names also occur where real numbers are errors. */
 static void copy_strings(const char *p, const char *end, struct strbuf *out)
 {
     struct strings s = {.act = note_names, .names = STRBUF_INIT(1 << 16)};
@@ -133,7 +130,7 @@ static void copy_strings(const char *p, const char *end, struct strbuf *out)
     strbuf_release(&s.names);
 }
 
-/* Returns the end of the JSON object that begins at `p`, or NULL if it has none. */
+/* Returns NULL if the object has no end. */
 static const char *object_end(const char *p, const char *end)
 {
     for (size_t depth = 0; p < end;) {
@@ -146,7 +143,7 @@ static const char *object_end(const char *p, const char *end)
     return NULL;
 }
 
-/* Copies a launch without the condition "1". */
+/* Leaves out the condition "1". */
 static void copy_launch(const char *p, const char *end, struct strbuf *out)
 {
     static const char always[] = "\"when\": \"1\",";
@@ -159,7 +156,6 @@ static void copy_launch(const char *p, const char *end, struct strbuf *out)
     strbuf_add(out, p, (size_t)(end - p));
 }
 
-/* Whether the launch has the condition "0". */
 static bool never_runs(const json_t *launch)
 {
     const char *when = json_string_value(json_object_get(launch, "when"));
@@ -196,7 +192,6 @@ static const char *launches_key(const char *p, const char *end)
     return key;
 }
 
-/* Copies the plan without launches that never run. */
 static void copy_launches(const char *plan, size_t len, struct strbuf *out)
 {
     json_t *j = json_loadb(plan, len, 0, NULL), *launches = json_object_get(j, "launches");

@@ -1,15 +1,7 @@
 /*
- * prof.h - names the resource that limits a kernel, with the numbers that show it.
- *
- * Counters come from Nsight Compute (ncu) if it may run, else from the emulator. The functions
- * below turn them into shares of the device's peak. An unknown share is NaN.
- *
- *     struct ncu_table *t;
- *     if (ncu_read(&t, csv, len, &arena, err) < 0) ...
- *     ncu_counters(t, first, n, "time:0", v);                  launches first .. first+n-1
- *     int n = prof_from_counters(v, "time:0", kernels, 8);
- *     prof_verdict_text(&sb, &verdict, launch_ns);
- *         "dram-bound: 91% of peak DRAM throughput (kernel softmax, 100% of the time; ncu)"
+ * prof.h - names the resource that limits a kernel: "dram-bound: 91% of peak DRAM throughput
+ * (kernel softmax, 100% of the time; ncu)". Counters come from Nsight Compute (ncu) if it may run,
+ * else from the emulator. NaN means unknown.
  */
 #ifndef PROF_PROF_H
 #define PROF_PROF_H
@@ -27,33 +19,33 @@ enum prof_bound {
     BOUND_DRAM,
     BOUND_L2,
     BOUND_SHARED,
-    BOUND_ISSUE, /* issue slots, or the pipe of one kind of arithmetic */
+    BOUND_ISSUE,
     BOUND_TENSOR,
-    BOUND_LATENCY, /* no unit is busy: too few requests or threads */
+    BOUND_LATENCY, /* no unit is busy */
     BOUND_LAUNCH   /* see prof_classify() */
 };
 
 struct prof_kernel {
     const char *name;
-    const char *source; /* "ncu" or "model" */
+    const char *source;
     double launches;
-    double time_ns; /* total of the kernel's launches */
-    /* Percent of the peak, over the kernel's whole time. */
+    double time_ns; /* of all its launches */
+    /* Percent of the peak, over time_ns. */
     double dram_pct, l2_pct, shared_pct, issue_pct, tensor_pct;
-    double fma_pct, alu_pct, sfu_pct, fp64_pct; /* arithmetic pipes */
-    /* The time that latency alone would take, in percent of time_ns; only from the model. */
+    double fma_pct, alu_pct, sfu_pct, fp64_pct;
+    /* The time that latency alone would take; only from the emulator. */
     double latency_pct;
     double occupancy_pct;              /* active warps, in percent of an SM's maximum */
     double registers, smem_bytes;      /* per thread, per block */
     double dram_bytes, bank_conflicts; /* totals */
     double l2_hit_pct;
-    /* Warps that wait for each reason, on average per issued instruction. */
+    /* How many warps wait for each reason, on average per issued instruction. */
     double stall_memory, stall_shared, stall_barrier, stall_math;
 };
 
 /* ---- Nsight Compute ---- */
 
-/* The argument of ncu --metrics. ncu prints "n/a" for metrics that the GPU lacks. */
+/* ncu prints "n/a" for a metric that the GPU lacks. */
 const char *ncu_metrics(struct arena *a);
 
 /* The output of ncu --csv --page raw: a row of names, a row of units, a row per launch. */
@@ -62,25 +54,24 @@ int ncu_read(struct ncu_table **out, const char *csv, size_t len, struct arena *
 size_t ncu_launches(const struct ncu_table *t);
 const char *ncu_kernel(const struct ncu_table *t, size_t launch);
 /*
- * Adds the counters of launches first .. first+n-1 to the verdict, one row for each kernel. Values
- * whose name ends in .sum are added up. Others are averaged, weighted by time.
+ * Adds the counters of launches first .. first+n-1. A kernel's values are added up if the metric's
+ * name ends in .sum, else averaged by time.
  */
 void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char *workload,
                   struct verdict *v);
 
 /* ---- from counters to words ---- */
 
-/* Fills `out` with the kernels that were counted at `workload`. Prefers ncu's counters to the
- * emulator's. Returns their number, at most `max`. */
+/* From ncu's counters, or else from the emulator's. */
 size_t prof_from_counters(const struct verdict *v, const char *workload, struct prof_kernel *out,
                           size_t max);
 
 const char *prof_bound_name(enum prof_bound b);
-/* Returns what limits the kernel. `launch_ns` is the time of an empty launch; 0 = unknown.
- * BOUND_LAUNCH means: a modelled launch takes less than 2 * launch_ns; or a launch under ncu takes
- * less than 1.5 * launch_ns, and no unit is busy. */
+/* `launch_ns` is the time of an empty launch; 0 = unknown. BOUND_LAUNCH means: a modelled launch
+ * takes less than 2 * launch_ns; or a launch under ncu takes less than 1.5 * launch_ns, and no unit
+ * is busy. */
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns);
-/* Writes a line for each timed workload with counters. */
+/* One line for each timed workload with counters. */
 void prof_verdict_text(struct strbuf *sb, const struct verdict *v, double launch_ns);
 
 #endif

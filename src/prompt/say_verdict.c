@@ -48,13 +48,12 @@ static bool heldout(const struct verdict_workload *w)
     return verdict_hidden(w->role) || str_starts(w->name, "heldout");
 }
 
-/* Does the note say more than that the candidate failed? */
 static bool has_reason(const struct verdict_workload *w)
 {
     return *w->note && !str_eq(w->note, VERDICT_FAILED);
 }
 
-/* If so, the author does not get the verdict's own texts, which may name the held-out shape. */
+/* If so, the author does not get the verdict's own texts: they may name the held-out shape. */
 static bool heldout_failed(const struct verdict *v)
 {
     vec_each (struct verdict_workload, w, &v->workloads)
@@ -100,7 +99,7 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out)
         strbuf_addf(out, ", %.0f%% of the roofline", verdict_roofline(v, NULL));
 }
 
-/* Digits inside a name are not a number. */
+/* Counts "128" and "1.5", but not the digit in "smem0". */
 static bool has_number(const char *s)
 {
     for (bool name = false; *s; s++) {
@@ -112,7 +111,7 @@ static bool has_number(const char *s)
     return false;
 }
 
-/* How many failures the author gets in full, and how many more it gets by name. */
+/* Failures that the author gets in full; further failures that it gets by name. */
 enum { FAILURES_TOLD = 3, FAILURES_NAMED = 6 };
 
 static void say_workload(const struct verdict_workload *w, struct strbuf *out)
@@ -120,7 +119,6 @@ static void say_workload(const struct verdict_workload *w, struct strbuf *out)
     strbuf_addf(out, "%s%s%s", w->name, *w->shape ? " " : "", w->shape);
 }
 
-/* Is it one of the first FAILURES_TOLD failures, and the first one with its note? */
 static bool told_in_full(const struct verdict *v, const struct verdict_workload *w)
 {
     unsigned before = 0;
@@ -168,7 +166,7 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
             continue;
         strbuf_adds(out, "- ");
         say_workload(w, out);
-        if (*w->output) /* a fault leaves no output to compare */
+        if (*w->output)
             strbuf_addf(out, ": output `%s`, worst error %.3g times the tolerance", w->output,
                         w->max_ratio);
         const char *note = *w->output || *w->note ? w->note : VERDICT_FAILED;
@@ -188,7 +186,7 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
     say_hidden_failures(v, out);
 }
 
-/* The same fault may be at different lines and workloads. */
+/* The same fault may show at several lines and workloads. */
 static bool same_fault(const struct verdict_finding *a, const struct verdict_finding *b)
 {
     bool hidden = verdict_hidden(a->role);
@@ -197,7 +195,6 @@ static bool same_fault(const struct verdict_finding *a, const struct verdict_fin
     return hidden ? a->line == b->line : str_eq(a->text, b->text);
 }
 
-/* Is an earlier finding the same fault, and, if by_line, at the same line? */
 static bool told_before(const struct verdict *v, const struct verdict_finding *f, bool by_line)
 {
     for (const struct verdict_finding *e = v->findings.items; e < f; e++)
@@ -206,7 +203,7 @@ static bool told_before(const struct verdict *v, const struct verdict_finding *f
     return false;
 }
 
-/* The verdict's detail holds the source line as " 87 | text". */
+/* v->detail quotes source lines as " 87 | text". */
 static void quote_line(const struct verdict *v, uint32_t line, struct strbuf *out)
 {
     char mark[32];
@@ -226,7 +223,6 @@ static void say_shape_of(const struct verdict *v, const char *workload, struct s
     strbuf_adds(out, workload);
 }
 
-/* Tells a fault once, then each line that shows it. */
 static void say_fault(const struct verdict *v, const struct verdict_finding *f, struct strbuf *out)
 {
     strbuf_addf(out, "- %s in `%s`", finding_kind_name(f->kind), f->kernel);
@@ -270,7 +266,6 @@ static void say_findings(const struct verdict *v, struct strbuf *out)
     }
 }
 
-/* Do the findings and the failed workloads say all that the verdict's summary and detail say? */
 static bool told_by_findings(const struct verdict *v)
 {
     if (v->findings.n)
@@ -307,7 +302,7 @@ static bool was_timed_with(const struct verdict *v, const struct verdict_time *t
     return false;
 }
 
-/* Adds PyTorch's times, which were measured once, in the job of another candidate. */
+/* Adds PyTorch's times. Hone timed PyTorch once, in the job of another candidate. */
 static void say_torch_time(const struct verdict *v, const struct say_verdict *o,
                            const char *workload, struct strbuf *out)
 {
@@ -342,7 +337,7 @@ static void say_times(const struct verdict *v, const struct say_verdict *o, stru
     }
 }
 
-/* The two times come from different jobs, so we give both and no ratio. */
+/* The two times come from different jobs, so a ratio would mislead. */
 static void say_against(const struct verdict *v, const struct verdict *o, const char *name,
                         struct strbuf *out)
 {
@@ -361,15 +356,14 @@ static void say_against(const struct verdict *v, const struct verdict *o, const 
     strbuf_adds(out, verdict_timed_shapes(v) > 1 ? " (geometric means over the shapes).\n" : ".\n");
 }
 
-/* Was the counter read from the machine code, and not counted at a workload? */
+/* True for a counter that was read from the machine code, not counted at a workload. */
 static bool is_static(const struct verdict_counter *c)
 {
     return str_eq(c->workload, "code");
 }
 
-/* Is the counter kept from the author? Counters of held-out workloads are secret. Of several
- * workloads, the author gets only the counters of the last, a timed one. Otherwise the author would
- * take counters of two shapes for one measurement. */
+/* Counters of held-out workloads are secret. From the other workloads the author gets only the
+ * counters of the last one: it would take counters of two shapes for one measurement. */
 static bool is_superseded(const struct verdict *v, const struct verdict_counter *c)
 {
     if (verdict_hidden(c->role))
@@ -382,7 +376,7 @@ static bool is_superseded(const struct verdict *v, const struct verdict_counter 
     return false;
 }
 
-/* Of the timed shapes with counters, returns the one furthest from the roofline, or NULL. */
+/* Returns the timed shape with counters that is furthest from the roofline, or NULL. */
 static const struct verdict_time *counted_shape(const struct verdict *v)
 {
     const struct verdict_time *worst = NULL;
@@ -437,7 +431,7 @@ static void say_counters(const struct verdict *v, struct strbuf *out)
         const struct verdict_counter *c = find_counter(v, t->workload, kernel, info->name);
         if (!c)
             c = find_counter(v, "code", kernel, info->name);
-        if (!c || c->value == 0) /* 0 means that the kernel does no such thing */
+        if (!c || c->value == 0) /* the kernel does no such thing */
             continue;
         if (told++ == 0)
             strbuf_addf(out, "Counters of `%s` at %s:\n", kernel,

@@ -1,9 +1,7 @@
 /*
- * spool.c - passes bundles through a spool: a directory that any number of workers serve, here or
- * elsewhere. spool/run.h has this side of the protocol, spool/lease.h the workers' side.
- *
- * At most WINDOW bundles of this process are in the spool at a time. The others wait here, so that
- * listings of the spool stay short.
+ * spool.c - passes bundles through a spool: a directory that workers on any machine serve. See
+ * spool/run.h, and spool/lease.h for the workers' side. At most WINDOW bundles of this process are
+ * in the spool, so that listings stay short.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,16 +22,16 @@
 #include "spool/run.h"
 #include "sys/file.h"
 
-/* MAX_PUTS is how often a bundle is put into the spool if it leaves without a result. */
+/* A bundle that is lost MAX_PUTS times gets no further try. */
 enum { WINDOW = 512, MAX_PUTS = 5 };
 
 struct spooled {
     struct spooled *next;
     uint64_t ticket, submitted_ns, nonce;
     char *bundle;  /* the directory that gets the result */
-    char kind[80]; /* which workers can run the bundle: the KIND of spool/name.h */
+    char kind[80]; /* who can run it: KIND of spool/name.h */
     unsigned puts;
-    bool waits; /* it is not in the spool yet */
+    bool waits; /* not in the spool yet */
 };
 
 struct spool {
@@ -41,14 +39,14 @@ struct spool {
     char *dir;
     struct spool_fs *fs;
     struct spool_run run;
-    struct spooled *items; /* in the order of submission */
+    struct spooled *items;
     struct spooled **tail;
     unsigned nitems;
-    uint64_t newest_ns;      /* when the newest bundle was submitted */
+    uint64_t newest_ns;
     struct starter *starter; /* starts workers; NULL = somebody else does */
     uint64_t finished;
-    struct spool_names tended; /* the ids of the bundles that sched_tend() saw last */
-    struct temp_dir own;       /* the spool, if it is only for this process */
+    struct spool_names tended; /* ids that sched_tend() saw last */
+    struct temp_dir own;       /* the spool, if only this process uses it */
 };
 
 static int random_name(char id[33], struct err *err)
@@ -78,7 +76,7 @@ static int copy_tree(const char *from, const char *to, struct err *err)
     return rc;
 }
 
-/* Sets x->kind, and x->nonce, a random number that the job's result must repeat. */
+/* x->nonce is a random number that the result must repeat. */
 static void read_job(struct spooled *x)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
@@ -149,7 +147,7 @@ static void forget(struct spool *s, struct spooled *x)
 static int spool_submit(struct sched *sched, const char *bundle_dir, uint64_t wall_ns,
                         const char *const *under, uint64_t ticket, struct err *err)
 {
-    (void)wall_ns; /* the job itself has the worker's limits */
+    (void)wall_ns; /* the job has its own limits */
     if (under)
         return err_set(err, ERR_INPUT, "%s cannot be run through a spool", under[0]);
     struct spool *s = (struct spool *)sched;
@@ -177,8 +175,7 @@ static struct spooled *find(struct spool *s, uint64_t ticket)
     return NULL;
 }
 
-/* Copies the result back, or puts a lost bundle into the spool again. Returns 1 if the bundle has
- * ended, 0 if not, -1 on an error. */
+/* Puts a lost bundle into the spool again. Returns 1 if the bundle has ended, 0 if not. */
 static int fetch(struct spool *s, const struct spool_taken *t, struct sched_done *out,
                  struct err *err)
 {
@@ -216,8 +213,7 @@ static int nap(struct spool *s, uint64_t ns, struct err *err)
     return 0;
 }
 
-/* Waits for about 1% of the age of the newest bundle: we notice short bundles soon, and seldom look
- * for long ones. */
+/* We notice short bundles soon, and seldom look for long ones. */
 static uint64_t pause_of(const struct spool *s)
 {
     uint64_t age = now_ns() - s->newest_ns;
@@ -258,7 +254,6 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns false if it cannot list the folder. */
 static bool add_ids(struct spool *s, const char *folder,
                     bool (*parse)(struct spool_name *out, const char *text),
                     struct spool_names *out)
@@ -273,8 +268,7 @@ static bool add_ids(struct spool *s, const char *folder,
     return ok;
 }
 
-/* Counts the bundles that have left todo/ and claimed/ since the last look. They have finished, or
- * their run withdrew them. If a listing fails, counts nothing. */
+/* Bundles that left todo/ and claimed/ have finished, or were withdrawn. */
 static void look_for_finished(struct spool *s)
 {
     struct spool_names now = VEC_INIT;
@@ -327,7 +321,7 @@ static void spool_close(struct sched *sched)
 static const struct sched_ops spool_ops = {"spool", spool_submit, spool_wait, spool_progress_path,
                                            spool_close};
 
-/* spool_fs_open() makes the spool itself, for its owner only. */
+/* spool_fs_open() makes the spool itself, readable only for its owner. */
 static int make_parent(const char *dir, struct err *err)
 {
     const char *slash = strrchr(dir, '/');

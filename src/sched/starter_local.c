@@ -1,8 +1,10 @@
 /*
  * starter_local.c - starts one worker process for each GPU of this machine. Each worker locks its
- * GPU while it runs a bundle (sched.h). If a worker dies, its bundle goes back to todo/ at once,
- * and Hone starts the worker again. After MAX_DEATHS deaths without a finished bundle, Hone stops
- * using the GPU. It starts a worker only if there are more bundles than workers that are ready.
+ * GPU while it runs a bundle.
+ *
+ * Hone starts workers only while there are more bundles than ready workers. When a worker dies, its
+ * bundle goes back to todo/ at once. After MAX_DEATHS deaths without a finished bundle, Hone gives
+ * the GPU up.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,24 +23,24 @@
 #include "sys/proc.h"
 
 enum { MAX_GPUS = 64, MAX_DEATHS = 3 };
-#define LOOK_NS UINT64_C(1000000000)  /* time between two readings of the files workers/W */
-#define BEGIN_NS UINT64_C(2000000000) /* time that a new worker gets to begin */
+#define LOOK_NS UINT64_C(1000000000)  /* between two readings of workers/W */
+#define BEGIN_NS UINT64_C(2000000000) /* a new worker counts as ready this long */
 
 struct slot {
     struct local_starter *owner;
     int gpu;
-    unsigned deaths; /* how often in a row the worker died */
-    bool ended;      /* the worker's process has ended, and we have not handled that yet */
+    unsigned deaths; /* deaths in a row */
+    bool ended;      /* the process has ended; look_at_end() is still to come */
     bool runs, given_up;
-    bool in_use; /* we have told the user that others use the GPU */
-    bool waits;  /* the worker waits for its GPU, or has not said yet whether it does */
+    bool in_use; /* the user knows that others use the GPU */
+    bool waits;  /* waits for its GPU, or we do not know yet */
     uint64_t started_ns;
     char number[16], threads[16];
     const char *argv[9];
     const char *writable[3];
     struct jail jail;
     struct child_process child;
-    char last_words[200]; /* how the worker ended, and the end of its stderr */
+    char last_words[200];
 };
 
 struct local_starter {
@@ -49,7 +51,7 @@ struct local_starter {
     struct loop *loop;
     struct strbuf worker;
     unsigned n;
-    uint64_t looked_ns; /* when we last looked for other users of the GPUs */
+    uint64_t looked_ns;
     struct slot slots[MAX_GPUS];
 };
 
@@ -70,8 +72,8 @@ static int start(struct local_starter *l, struct slot *s, struct err *err)
         l->worker.buf, "--spool",   l->dir,     l->pretend ? "--pretend-gpu" : "--gpu",
         s->number,     "--threads", s->threads, NULL};
     memcpy(s->argv, argv, sizeof argv);
-    /* A worker with an emulator runs the task's reference.c on the CPU. It may write only into the
-     * spool, and gets no network. So we make the lock file of its pretend GPU here. */
+    /* A worker with an emulator runs the task's reference.c on the CPU. So it may write only into
+     * the spool, and gets no network. We make its lock file, because it cannot. */
     if (l->pretend)
         gpu_unlock(pretend_gpu_lock(s->gpu));
     s->writable[0] = l->dir;
@@ -92,7 +94,7 @@ static int start(struct local_starter *l, struct slot *s, struct err *err)
     return 0;
 }
 
-/* Returns the process id in the worker's name HOST-PID-RANDOM; 0 if there is none. */
+/* `worker` is HOST-PID-RANDOM. Returns 0 if it has no PID. */
 static pid_t pid_of(const char *worker)
 {
     const char *last = strrchr(worker, '-'), *at = last;
@@ -101,8 +103,7 @@ static pid_t pid_of(const char *worker)
     return at ? (pid_t)strtol(at, NULL, 10) : 0;
 }
 
-/* Call it after the worker has ended. Nobody runs its bundle any more, so we need not wait for the
- * lease (spool/lease.h) to run out. */
+/* The worker is dead, so we need not wait for its lease (spool/lease.h) to run out. */
 static void put_back(struct local_starter *l, const struct slot *s)
 {
     struct spool_names names = VEC_INIT;
@@ -120,7 +121,7 @@ static void put_back(struct local_starter *l, const struct slot *s)
     spool_names_release(&names);
 }
 
-/* Returns how many bundles the worker has finished, and removes its file workers/W. */
+/* Returns how many bundles the worker has finished. */
 static uint64_t forget_worker(struct local_starter *l, const struct slot *s)
 {
     struct spool_names names = VEC_INIT;
@@ -161,8 +162,7 @@ static void look_at_end(struct local_starter *l, struct slot *s)
     strbuf_release(&how);
 }
 
-/* Reads in the files workers/W which workers wait for their GPUs. If other programs use a GPU,
- * tells the user once. */
+/* Tells the user once if others use a GPU. */
 static void look_for_users(struct local_starter *l)
 {
     struct spool_names names = VEC_INIT;
@@ -190,7 +190,6 @@ static void look_for_users(struct local_starter *l)
     spool_names_release(&names);
 }
 
-/* Can the worker take a bundle? We assume so in the first BEGIN_NS. */
 static bool is_ready(const struct slot *s)
 {
     return s->runs && (!s->waits || now_ns() - s->started_ns < BEGIN_NS);
@@ -245,7 +244,6 @@ static int add_slot(struct local_starter *l, int gpu, struct err *err)
     return 0;
 }
 
-/* With `pretend`, each core counts as a GPU. */
 static int count_gpus(bool pretend, struct err *err)
 {
     struct gpu_probe g = {.n = 0};

@@ -1,17 +1,19 @@
 /*
- * starter_slurm.c - starts workers as jobs of Slurm. All jobs of a run are named hone-NAME, where
- * NAME is random. So squeue finds them even if the reply of sbatch was lost, and scancel ends
- * exactly these jobs. BASE is a directory that all nodes share:
+ * starter_slurm.c - starts workers as jobs of Slurm.
+ *
+ * All jobs of a run have the name hone-NAME, with a random NAME. So squeue finds them even if the
+ * reply of sbatch was lost, and scancel ends exactly these. BASE is a directory that all nodes
+ * share:
  *
  *     BASE/hone-NAME/spool/    the spool
  *     BASE/hone-NAME/bin/      a worker program for each kind of machine, such as x86_64
  *     BASE/hone-NAME/log/      the output of each job
- *     BASE/hone-NAME/job.sh    the script of a job: checks the worker's hash, then runs the worker
+ *     BASE/hone-NAME/job.sh    checks the worker's hash, then runs the worker
  *     BASE/hone-NAME/owner     host and process id of the `hone` that made the directory
  *
- * A job that squeue does not list is over. The autoscaler asks for another job if there are bundles
- * (sched.h) left. So preemption, a time limit and a lost node need no special case. While squeue
- * fails, Hone starts and cancels nothing.
+ * A job that squeue does not list is over. If bundles are left, the autoscaler asks for another
+ * job. So preemption, time limits and lost nodes need no special case. While squeue fails, Hone
+ * neither starts nor cancels jobs.
  */
 #include <errno.h>
 #include <poll.h>
@@ -37,9 +39,9 @@
 #include "sys/proc.h"
 
 #define SECOND UINT64_C(1000000000)
-/* Hone gives up after MAX_FAILURES failures in a row: sbatch refuses, or a job ends while no bundle
- * finishes. It also gives up if squeue fails MAX_FAILURES times over BLIND_AT_FIRST * every_ns, a
- * minute. Once squeue has worked, Hone waits BLIND_LATER * every_ns, a quarter of an hour, because
+/* Hone gives up after MAX_FAILURES failures in a row: sbatch refuses, or a job ends before a bundle
+ * finishes. It also gives up if squeue fails for a minute, BLIND_AT_FIRST * every_ns, and at least
+ * MAX_FAILURES times. Once squeue has worked, it is a quarter of an hour, BLIND_LATER * every_ns:
  * Slurm's controller may be restarting while the jobs go on. */
 enum { MAX_FAILURES = 5, BLIND_AT_FIRST = 12, BLIND_LATER = 180, MAX_WORKER_BYTES = 256 << 20 };
 
@@ -50,26 +52,26 @@ struct slurm_starter {
     struct arena arena;
     struct slurm_spec spec;
     struct autoscale scale;
-    char *dir;                 /* BASE/hone-NAME */
-    char *name;                /* hone-NAME */
-    bool emu;                  /* the workers use the emulator and need no GPU */
-    bool asked;                /* sbatch has run at least once */
-    unsigned pending, running; /* as squeue last said */
-    unsigned expected;         /* jobs that sbatch accepted and squeue has not shown yet */
-    uint64_t accepted_ns;      /* when sbatch last accepted jobs */
-    uint64_t looked_ns;        /* when we last asked squeue; 0 if never */
-    uint64_t finished;         /* bundles finished at the last step */
-    uint64_t every_ns;         /* time between two questions to squeue */
-    bool seen;                 /* squeue has worked at least once */
-    unsigned blind;            /* how often squeue has failed in a row */
-    uint64_t blind_ns;         /* when the first of these failures was */
-    char last_words[300];      /* why a program of Slurm failed last */
+    char *dir;  /* BASE/hone-NAME */
+    char *name; /* hone-NAME */
+    bool emu;   /* the workers need no GPU */
+    bool asked;
+    unsigned pending, running; /* by the last squeue */
+    unsigned expected;         /* accepted by sbatch, not yet seen in squeue */
+    uint64_t accepted_ns;
+    uint64_t looked_ns; /* 0 = never */
+    uint64_t finished;
+    uint64_t every_ns; /* between two runs of squeue */
+    bool seen;
+    unsigned blind;
+    uint64_t blind_ns; /* the first of these failures */
+    char last_words[300];
 };
 
 /* ---- running Slurm's programs ---------------------------------------------------------------- */
 
-/* Appends the program's output to `out`. Returns -1 if the program fails; s->last_words says why.
- * Sets *err only if the program could not be run at all. */
+/* On failure returns -1 with the reason in s->last_words. Sets *err only if the program did not
+ * run. */
 static int run(struct slurm_starter *s, const char *const *argv, struct strbuf *out,
                struct err *err)
 {
@@ -99,15 +101,14 @@ static int run(struct slurm_starter *s, const char *const *argv, struct strbuf *
     return rc;
 }
 
-/* Runs a program for at most 30 seconds, even after Ctrl-C, when child_run() refuses. Returns true
- * if the program succeeds. */
+/* Works even after Ctrl-C, when child_run() refuses. Gives up after 30 seconds. */
 static bool run_anyway(const char *const *argv)
 {
     posix_spawnattr_t attr;
     pid_t pid;
     int status = -1;
     posix_spawnattr_init(&attr);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP); /* Ctrl-C does not reach the program */
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP); /* Ctrl-C must not reach the program */
     int rc = posix_spawnp(&pid, argv[0], NULL, &attr, (char *const *)argv, environ);
     posix_spawnattr_destroy(&attr);
     if (rc != 0)
@@ -145,7 +146,7 @@ static void count_line(struct slurm_starter *s, const char *line)
     static const char *const runs[] = {"RUNNING",  "COMPLETING", "SUSPENDED", "STOPPED",
                                        "RESIZING", "SIGNALING",  "STAGE_OUT"};
     const char *state = strchr(line, '|');
-    /* Skip lines that do not begin with "ID|STATE": at some sites squeue prints a greeting. */
+    /* At some sites squeue prints a greeting. Job lines begin with "ID|STATE". */
     if (!state || strspn(line, "0123456789_[]-%,") != (size_t)(state - line))
         return;
     state++;
@@ -156,7 +157,6 @@ static void count_line(struct slurm_starter *s, const char *line)
         s->running += strlen(runs[i]) == n && strncmp(state, runs[i], n) == 0;
 }
 
-/* Returns -1 and keeps the old counts if squeue fails. */
 static int look(struct slurm_starter *s, struct err *err)
 {
     char *name = xasprintf("--name=%s", s->name);
@@ -175,7 +175,8 @@ static int look(struct slurm_starter *s, struct err *err)
             line = end ? end + 1 : NULL;
         }
         unsigned have = s->pending + s->running;
-        /* squeue may show a new job late. After 6 * every_ns we assume that it ended at once. */
+        /* squeue may show a new job late. After 6 * every_ns we assume that the job ended at
+         * once. */
         if (s->expected && have >= had + s->expected) {
             s->expected = 0;
         } else if (s->expected && now_ns() - s->accepted_ns > 6 * s->every_ns) {
@@ -213,7 +214,6 @@ static void quote(struct strbuf *out, const char *text)
     strbuf_addc(out, '\'');
 }
 
-/* Adds a line for the worker's machine to the script. */
 static int add_worker(struct slurm_starter *s, const char *path, const char *machine,
                       struct strbuf *script, struct err *err)
 {
@@ -279,7 +279,7 @@ static int submit(struct slurm_starter *s, unsigned n, struct err *err)
     argv[k++] = arena_printf(&a, "--job-name=%s", s->name);
     argv[k++] = arena_printf(&a, "--array=1-%u", n);
     argv[k++] = arena_printf(&a, "--output=%s/log/%%A_%%a.txt", s->dir);
-    argv[k++] = "--signal=B:TERM@20"; /* gives a worker 20 s to put its bundle back */
+    argv[k++] = "--signal=B:TERM@20"; /* 20 s for the worker to put its bundle back */
     argv[k++] = "--no-requeue";       /* we ask for new jobs ourselves */
     if (!s->spec.gres && !s->emu)
         argv[k++] = "--gres=gpu:1";
@@ -335,7 +335,6 @@ static int give_up(struct slurm_starter *s, struct err *err)
     return -1;
 }
 
-/* Call it after squeue failed. Returns -1 if Hone must give up. */
 static int still_blind(struct slurm_starter *s, struct err *err)
 {
     uint64_t patience_ns = (s->seen ? BLIND_LATER : BLIND_AT_FIRST) * s->every_ns;
@@ -400,7 +399,7 @@ static int slurm_step(struct starter *st, unsigned bundles, uint64_t finished, u
     return 0;
 }
 
-/* Tries for up to 5 seconds, because workers of cancelled jobs may still write there. */
+/* Workers of cancelled jobs may still write there, so we try for 5 seconds. */
 static void remove_place(const char *dir)
 {
     for (int i = 0; i < 50 && dir_remove(dir, NULL) < 0; i++)
@@ -424,7 +423,6 @@ static const struct starter_ops slurm_ops = {slurm_step, slurm_close};
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Cancels the jobs and removes the directory of each `hone` of this host that was killed. */
 static void sweep(const char *base)
 {
     struct name_vec names = VEC_INIT;

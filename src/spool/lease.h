@@ -1,12 +1,10 @@
 /*
  * lease.h - a worker's side of a spool, a directory where bundles wait for workers on any machine.
  *
- * A bundle is a directory with a job and its files. A worker claims a bundle, runs it, and moves it
- * to done/. Meanwhile it keeps rewriting its file workers/W. Each write is a beat. After a lease
- * without a beat, another process puts the bundle back.
+ * A worker claims a bundle, runs it, and moves it to done/. Meanwhile it keeps rewriting its file
+ * workers/W. Each write is a beat. After a lease without a beat, another process puts the bundle
+ * back.
  *
- *     struct spool_worker w;
- *     spool_worker_begin(&w, fs, "node7-411-9f3a", lease_ns, seed, err);
  *     while (...)
  *         if (spool_claim(&w)) {
  *             while (the bundle runs)
@@ -15,14 +13,13 @@
  *         } else {
  *             spool_idle(&w, "idle");
  *         }
- *     spool_worker_end(&w);
  *
  * Invariants:
  *   1. Every step is one rename. So a bundle is in one place, and one process moved it there.
- *   2. A name in claimed/ has the worker W and the number N of returns to todo/. So no name is used
- *      twice. M counts failures.
+ *   2. A name in claimed/ has the worker W and N, the number of returns to todo/. So no name is
+ *      used twice. M counts failures.
  *   3. done/ID appears once and has a whole result.bin.
- *   4. A worker holds at most one bundle, and workers/W says which. Only W writes that file.
+ *   4. A worker holds at most one bundle, and workers/W names it. Only W writes that file.
  *   5. A worker that lost its bundle can neither finish it nor put it back: the path is gone.
  *   6. No step compares times of two machines (watch.h).
  *
@@ -40,9 +37,9 @@
 #include "spool/name.h"
 #include "spool/watch.h"
 
-enum { SPOOL_MAX_FAILED = 3, SPOOL_MAX_TAKEN = 20 }; /* see spool_hopeless() */
+enum { SPOOL_MAX_FAILED = 3, SPOOL_MAX_TAKEN = 20 };
 
-/* How long a worker may be silent: HONE_SPOOL_LEASE_S, or else 30 s. */
+/* HONE_SPOOL_LEASE_S, or else 30 s. */
 uint64_t spool_lease_ns(void);
 
 struct spool_worker {
@@ -50,46 +47,44 @@ struct spool_worker {
     char who[SPOOL_ID_MAX]; /* without dots and slashes */
     uint64_t lease_ns;
     bool gpu;                   /* takes bundles for a GPU */
-    bool only_gpu;              /* takes no bundles for the emulator */
+    bool only_gpu;              /* takes none for the emulator */
     const char *machine;        /* takes emulator bundles for this machine ("x86_64"); NULL = any */
     struct spool_name name;     /* of the claimed bundle */
-    char claim[SPOOL_NAME_MAX]; /* the claimed bundle's path; "" = none */
+    char claim[SPOOL_NAME_MAX]; /* path of the claimed bundle; "" = none */
     struct spool_beat beat;
-    uint64_t beat_ns, watch_ns; /* the last beat, and the last look at other workers */
+    uint64_t beat_ns, watch_ns; /* last beat, last look at other workers */
     unsigned missed;            /* beats in a row that did not find the claim */
-    struct spool_names todo;    /* names of the last listing of todo/, not tried yet */
-    uint64_t listed_ns;         /* time of that listing */
-    size_t listed;              /* its number of names */
-    unsigned claims;            /* attempts to claim a bundle */
+    struct spool_names todo;    /* last listing of todo/: names not tried yet */
+    uint64_t listed_ns;
+    size_t listed;
+    unsigned claims;
     struct rng rng;
     struct spool_watch watch;
 };
 
-/* Makes workers/W. Workers with different seeds choose different bundles. */
+/* Makes workers/W. Different seeds choose different bundles. */
 int spool_worker_begin(struct spool_worker *w, struct spool_fs *fs, const char *who,
                        uint64_t lease_ns, uint64_t seed, struct err *err);
-/* Puts back a claimed bundle. Removes workers/W and frees *w's memory. */
+/* Puts a claimed bundle back. */
 void spool_worker_end(struct spool_worker *w);
 
-/* Returns true if it claimed a bundle: w->claim and w->name. */
+/* Sets w->claim and w->name if it returns true. */
 bool spool_claim(struct spool_worker *w);
-/* Returns how many waiting bundles this worker could take, or -1 if it could not look. */
+/* How many waiting bundles this worker could take; -1 if it cannot look. */
 int spool_waiting(const struct spool_worker *w);
-/* The bundle's process died SPOOL_MAX_FAILED times, or the bundle came back to todo/
- * SPOOL_MAX_TAKEN times. The caller should then finish it with a result that says so. */
+/* True after SPOOL_MAX_FAILED deaths of the bundle's process, or SPOOL_MAX_TAKEN returns to todo/.
+ * Then finish the bundle with a result that says so. */
 bool spool_hopeless(const struct spool_worker *w);
 
-/* Call it often. Writes the beat if it is due or if `note` changed. Returns false if the worker has
- * just lost its bundle. */
+/* Call it often. Returns false if the worker has just lost its bundle. */
 bool spool_beat(struct spool_worker *w, const char *note);
-/* Call it often while there is nothing to do. Like spool_beat(), but also puts back the bundles of
- * silent workers, a few times in each lease. Returns whether it put back any. */
+/* Call it often while there is no bundle: beats, and puts back bundles of silent workers. Returns
+ * whether it put back any. */
 bool spool_idle(struct spool_worker *w, const char *note);
 
 enum spool_end { SPOOL_FINISHED, SPOOL_FAILED, SPOOL_PUT_BACK };
-/* Gives up the claim. SPOOL_FINISHED moves the bundle to done/, with the caller's result.bin. The
- * other values move it to todo/. If done/ID exists already, because somebody queued the ID twice,
- * deletes the bundle. Returns whether the move succeeded. */
+/* SPOOL_FINISHED moves the bundle to done/, the others to todo/. If somebody queued the ID twice,
+ * so that done/ID exists, deletes the bundle. Returns whether the move succeeded. */
 bool spool_end(struct spool_worker *w, enum spool_end how);
 
 #endif

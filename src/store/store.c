@@ -1,4 +1,4 @@
-/* store.c - opens, migrates and checks the store; writes and reads blobs and runs; locks runs. */
+/* store.c - opens, migrates and checks the store; keeps blobs and runs; locks runs. */
 #include "store/store.h"
 
 #include <errno.h>
@@ -14,11 +14,11 @@
 #include "sys/file.h"
 #include "sys/hash.h"
 
-enum { BUSY_MS = 30000 }; /* wait for another process at most this long */
+enum { BUSY_MS = 30000 }; /* the longest wait for another process */
 
 _Static_assert(ARRAY_LEN(schema_steps) == STORE_SCHEMA, "one step per schema version");
 
-/* Reads the schema version. Fails if the file is neither empty nor a store. */
+/* Fails if the file is neither empty nor a store. */
 static int read_schema(struct store *s, struct err *err)
 {
     int64_t v = 0, entries = 0, runs = 0;
@@ -49,8 +49,8 @@ static int read_schema(struct store *s, struct err *err)
     return 0;
 }
 
-/* Calls `what` in a transaction, so that it sees one state of the file. `begin` is "BEGIN", or
- * "BEGIN IMMEDIATE" to keep other processes from migrating the store meanwhile. */
+/* `begin` is "BEGIN", or "BEGIN IMMEDIATE" to keep other processes from migrating the store
+ * meanwhile. */
 static int in_transaction(struct store *s, const char *begin,
                           int (*what)(struct store *, struct err *), struct err *err)
 {
@@ -75,9 +75,8 @@ static int migrate(struct store *s, struct err *err)
     return 0;
 }
 
-/* Even to read, SQLite wants to create a log file beside the store; `may_log` tells whether it may.
- * If it may not and there is no log file, we assume that no process writes to the store. Then we
- * tell SQLite that the file is immutable. */
+/* Even to read, SQLite wants to create a log file. If it may not, and there is none, we assume that
+ * nobody writes, and tell SQLite that the store is immutable. */
 static int open_to_read(struct store *s, bool may_log)
 {
     struct strbuf uri = STRBUF_INIT(4 * strlen(s->path) + 64);
@@ -98,7 +97,7 @@ static int open_db(struct store *s, const char *dir, bool *writable)
     bool exists = true;
     *writable = access(dir, W_OK) == 0;
     if (access(s->path, W_OK) < 0) {
-        /* We look only once whether the file exists, because another process may be creating it. */
+        /* Another process may be creating the file, so we look only once. */
         exists = errno != ENOENT;
         *writable &= !exists;
     }
@@ -108,8 +107,7 @@ static int open_db(struct store *s, const char *dir, bool *writable)
                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 }
 
-/* If several processes create a store at once, SQLite returns SQLITE_BUSY here without waiting. So
- * we wait ourselves. */
+/* SQLite returns SQLITE_BUSY here without waiting if several processes create a store at once. */
 static int use_wal(struct store *s, struct err *err)
 {
     for (uint64_t begun = now_ns(); now_ns() - begun < 1000000ull * BUSY_MS; usleep(10000)) {
@@ -122,7 +120,7 @@ static int use_wal(struct store *s, struct err *err)
     return err_set(err, ERR_SYSTEM, "store '%s': %s", s->path, sqlite3_errmsg(s->db));
 }
 
-/* *dir becomes the directory of the file. The caller frees it. */
+/* The caller frees *dir. */
 static struct store *new_store(const char *path, char **dir)
 {
     struct store *s = xcalloc(1, sizeof *s);
@@ -151,7 +149,7 @@ int store_open(struct store **out, const char *path, struct err *err)
         goto fail;
     }
     sqlite3_busy_timeout(s->db, BUSY_MS);
-    /* Before we change anything, we make sure that the file is a store. */
+    /* Change nothing before we know that the file is a store. */
     if (sql_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON", err) < 0 ||
         in_transaction(s, "BEGIN", read_schema, err) < 0 || (writable && use_wal(s, err) < 0) ||
         sql_exec(s, "PRAGMA synchronous = FULL", err) < 0 ||
@@ -297,7 +295,7 @@ int store_check(struct store *s, struct err *err)
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
-/* Returns "softmax" for "softmax", "path/to/softmax/" and "path/to/softmax/task.json". */
+/* Returns "softmax" for "softmax", "to/softmax/" and "to/softmax/task.json". */
 static const char *task_word(const char *task, size_t *len)
 {
     size_t end = strlen(task);
@@ -440,7 +438,7 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
             strbuf_addf(&names, "%s%s", found > 1 ? ", " : "", r.name);
         snprintf(number, sizeof number, "%lld", (long long)out->id);
         if (str_eq(out->name, which) || str_eq(number, which))
-            found = 1; /* an exact name or number wins */
+            found = 1;
     }
     int rc = sql_end(&q);
     if (rc == 0 && !found)
@@ -521,8 +519,7 @@ int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t b
     return sql_write(&q);
 }
 
-/* All runs and campaigns share one lock file. To work on run k, a process locks byte k; for
- * campaign k, byte CAMPAIGN_LOCKS + k. */
+/* One lock file for all: byte k is run k, and byte CAMPAIGN_LOCKS + k is campaign k. */
 #define CAMPAIGN_LOCKS (INT64_C(1) << 48)
 
 static int lock_byte(struct store *s, int64_t at, const char *what, struct err *err)
@@ -583,15 +580,14 @@ const char *store_run_state(struct store *s, const struct run_rec *r)
 
 /* ---- removing a run ------------------------------------------------------------------------- */
 
-/* Linux does not report locks of the same open file, so the lock of this process does not count. */
+/* Linux does not report locks of the same open file, so our own lock does not count. */
 static bool any_run_is_locked(struct store *s)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
     return fcntl(s->lock_fd, F_OFD_GETLK, &all) < 0 || all.l_type != F_UNLCK;
 }
 
-/* The caller has switched foreign keys off, so SQLite does not delete the run's rows in other
- * tables. */
+/* Foreign keys are off, so we delete the rows of other tables ourselves. */
 static int remove_records(struct store *s, int64_t run, struct err *err)
 {
     static const char *const deletes[] = {
@@ -644,7 +640,7 @@ int store_run_remove(struct store *s, int64_t run, struct err *err)
     if (check_no_campaign(s, run, err) < 0 || store_run_lock(s, run, err) < 0)
         return -1;
     bool alone = !any_run_is_locked(s);
-    /* With foreign keys on, SQLite would search all tables for each blob that it deletes. */
+    /* Foreign keys would make SQLite search all tables for each deleted blob. */
     int rc = sql_exec(s, "PRAGMA foreign_keys = OFF", err);
     if (rc == 0 && (rc = sql_exec(s, "BEGIN IMMEDIATE", err)) == 0) {
         rc = remove_records(s, run, err);

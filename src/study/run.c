@@ -1,9 +1,7 @@
 /*
- * run.c - does the runs of a study (study.h), in several processes.
- *
- * In the first phase the built-in author works on every task and on its sibling tasks, and leaves
- * lessons (memory/memory.h). In the second phase every arm works on every task with every seed.
- * Arms with memory use the lessons.
+ * run.c - does the runs of a study (study.h), in several processes. In phase 0 the built-in author
+ * works on every task and its sibling tasks, and leaves lessons (memory/memory.h). In phase 1 every
+ * arm works on every task with every seed. Arms with memory use the lessons.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +19,7 @@
 #include "sys/json.h"
 #include "sys/pool.h"
 
-#define STREAM_SIBLINGS 7401 /* the random stream of recall_siblings() (base/rng.h) */
+#define STREAM_SIBLINGS 7401 /* see base/rng.h */
 
 const struct study_arm study_arms[] = {
     {"refine", "refine", NULL, false, false, NULL},
@@ -81,7 +79,7 @@ static void take_curve(const struct agent *a, uint32_t budget, struct study_row 
         if (row->n < budget)
             row->best_ns[row->n++] = best;
     }
-    while (row->n < budget) { /* the author had nothing left to try */
+    while (row->n < budget) {
         row->best_ns[row->n] = best;
         row->n++;
     }
@@ -117,7 +115,6 @@ static int open_run(struct worker *w, const struct task *t, const struct run_con
     return rc;
 }
 
-/* Adds a file's lessons as if earlier runs had left them. */
 static int add_lessons(struct store *store, const char *path, struct err *err)
 {
     json_t *j = json_read_file(path, NULL, err);
@@ -142,8 +139,7 @@ static char *lessons_path(const struct study *s, const char *task)
     return xasprintf("%s/lessons/%u/%s.json", s->dir, s->budget, task);
 }
 
-/* Adds lessons of about three quarters of the sibling tasks, which the seed chooses, and returns
- * what memory_recall() finds. */
+/* Adds the lessons of about three quarters of the sibling tasks, chosen by the seed. */
 static char *recall_siblings(struct worker *w, const struct task *t, uint32_t seed,
                              struct store *store, struct err *err)
 {
@@ -162,8 +158,7 @@ static char *recall_siblings(struct worker *w, const struct task *t, uint32_t se
     return rc == 0 ? memory_recall(store, t, "h200", false, NULL, err) : NULL;
 }
 
-/* The run ends at the time `stop_ns`; 0 means never. It writes its lessons to `lessons`, if not
- * NULL. */
+/* The run ends when a kernel is as fast as `stop_ns`, if that is not 0. `lessons` may be NULL. */
 static int one_run(struct worker *w, const struct study_arm *arm, const struct task *t,
                    uint32_t seed, double stop_ns, struct study_row *row, FILE *lessons,
                    struct err *err)
@@ -186,7 +181,7 @@ static int one_run(struct worker *w, const struct study_arm *arm, const struct t
     c.stop_ns = stop_ns;
     c.budget.steps = w->s->budget;
     c.use_memory = lessons != NULL;
-    if (str_eq(arm->strategy, "team")) /* as `hone optimize` does */
+    if (str_eq(arm->strategy, "team"))
         c.profile = PROFILE_ALWAYS;
     int rc = arm->ablate ? run_config_ablate(&c, arm->ablate, err) : 0;
     run_config_settle(&c, t);
@@ -273,7 +268,7 @@ static int keep_lessons(struct worker *w, const struct task *t, const char *path
     return rc;
 }
 
-/* The first phase for a task or a sibling. For a task, it is also the run of the arm `playbook`. */
+/* For a task, this is also its run of the arm `playbook`. */
 static int learn_from(struct worker *w, const struct task *t, bool sibling,
                       const struct study_row_vec *rows, struct err *err)
 {
@@ -299,8 +294,8 @@ static int learn(struct worker *w, const struct study_task *t, const struct stud
     return rc;
 }
 
-/* Returns the time at which the built-in author with memory stops: 0.5% above its best time without
- * memory. Returns 0 for other arms. */
+/* The built-in author with memory stops 0.5% above its time without memory. Other arms have no
+ * goal. */
 static double goal_of(const struct study_arm *arm, const char *task,
                       const struct study_row_vec *rows)
 {
@@ -310,7 +305,6 @@ static double goal_of(const struct study_arm *arm, const char *task,
     return 0;
 }
 
-/* The second phase for one task and one seed. */
 static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
                    const struct study_row_vec *rows, struct err *err)
 {
@@ -326,7 +320,7 @@ static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
     return rc;
 }
 
-/* A killed study may have left half a row at the end. */
+/* A killed study may have left half a row. */
 static int drop_half_row(const struct study *s, struct err *err)
 {
     char *path = xasprintf("%s/study.tsv", s->dir);
@@ -344,8 +338,8 @@ static int drop_half_row(const struct study *s, struct err *err)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* A piece is a task in phase 0, and a task with a seed in phase 1. One seed comes after the other,
- * so a stopped study has complete seeds, and processes seldom judge the same kernel at once. */
+/* A piece is a task in phase 0, and a task with a seed in phase 1. Seeds come one after the other,
+ * so that a stopped study has complete seeds. */
 static uint32_t pieces_of(const struct study *s, int phase)
 {
     return (uint32_t)s->tasks.n * (phase ? s->seeds : 1);
@@ -371,7 +365,7 @@ struct phase {
     const struct study_row_vec *rows;
 };
 
-/* Runs in a child process. Returns its exit status. */
+/* Runs in a child process. */
 static int work(struct pool_turn *turn, void *ctx)
 {
     const struct phase *p = ctx;
@@ -379,7 +373,7 @@ static int work(struct pool_turn *turn, void *ctx)
     struct worker w = {.s = p->s, .dir = TEMP_DIR_INIT};
     char *verdicts = xasprintf("%s/verdicts", p->s->dir);
     if (access("/dev/shm", W_OK) == 0)
-        /* Stores make many small synced writes, which are fast in memory. */
+        /* Stores make many small synced writes. */
         setenv("TMPDIR", "/dev/shm", 0);
     int rc = temp_dir_make(&w.dir, &err);
     if (rc == 0)

@@ -1,27 +1,18 @@
 /*
- * study.h - compares strategies, and each strategy with versions of itself in which one idea is
- * switched off. All get the same budget of candidates (docs/study.md).
+ * study.h - compares strategies, and versions of them in which one idea is switched off, at an
+ * equal budget of candidates (docs/study.md).
  *
- *     struct study s = {.dir = "hone-out/study", .seeds = 20, .budget = 12, .jobs = 2};
- *     study_add_task(&s, "softmax", err);
- *     study_run(&s, err);                    writes rows into study.tsv in `dir`
- *     study_table(&s, &text, err);           a table with intervals
- *     study_plot(&s, &svg, err);
- *
- * A strategy decides what a run of `hone optimize` asks its author next. An arm is a strategy as it
- * is, with one idea switched off, or with memory: lessons of runs on sibling tasks
- * (memory/memory.h). Each arm runs on each task with each seed. The author is `noisy`, which makes
- * mistakes at random; in two arms it is the built-in author.
+ * An arm is a strategy as it is, with one idea switched off, or with memory: lessons of runs on
+ * sibling tasks (memory/memory.h). Each arm runs on each task with each seed. The author is
+ * `noisy`, which makes mistakes at random; in two arms it is the built-in author.
  *
  * A run ends when `budget` candidates are judged, or when the author has nothing left to try. The
  * built-in author with memory also stops when it is as fast as without memory, because only its
  * number of candidates counts.
  *
- * Only runs that study.tsv lacks are done. A row names its setup, and tables ignore rows with
- * another setup. Verdicts are kept in verdicts/ under a hash of task and source.
- *
- * A passing verdict in a study does not show that a kernel is right: the study runs on the
- * emulator, without the check and held-out shapes.
+ * Runs append rows to study.tsv. A row names its setup; rows with another setup do not count.
+ * Verdicts are kept in verdicts/ under a hash of task and source. A pass does not show that a
+ * kernel is right: a study uses the emulator, without the check and held-out shapes.
  */
 #ifndef STUDY_STUDY_H
 #define STUDY_STUDY_H
@@ -43,34 +34,34 @@
 
 struct study_arm {
     const char *name, *strategy;
-    const char *ablate; /* for --ablate, such as "restore=off"; or NULL */
-    bool memory;        /* with lessons of sibling tasks */
+    const char *ablate; /* such as "restore=off", or NULL */
+    bool memory;
     /* Changes only words of prompts, which `noisy` does not read. */
     bool words;
-    const char *author; /* NULL means the study's author */
+    const char *author; /* NULL = the study's author */
 };
-extern const struct study_arm study_arms[]; /* ends with a NULL name */
+extern const struct study_arm study_arms[];
 
-enum { STUDY_SIBLINGS = 4 }; /* made for each task */
+enum { STUDY_SIBLINGS = 4 }; /* for each task */
 
 struct study_task {
     const char *name;
-    struct task *task; /* without the check and held-out shapes */
-    /* Copies with one axis shorter at the timed shapes (tasks.c); NULL if that is not possible. */
+    struct task *task;
+    /* Copies with one axis shorter at the timed shapes (tasks.c); NULL if that is impossible. */
     struct task *sibling[STUDY_SIBLINGS];
 };
 
 struct study {
     const char *dir;
-    const char *author; /* such as "noisy" */
-    const char *only;   /* names of arms, separated by semicolons; NULL means all */
-    /* Seeds of an arm, candidates of a run, processes at the same time. */
+    const char *author;
+    const char *only; /* arms, separated by ';'; NULL = all */
+    /* Seeds of an arm, candidates of a run, processes. */
     uint32_t seeds, budget, jobs;
     VEC(struct study_task) tasks;
     struct arena arena;
 };
 
-/* One run. best_ns[i] is the best time after i + 1 of n candidates; 0 while none has passed. */
+/* best_ns[i] is the best time after i + 1 candidates; 0 while none has passed. */
 struct study_row {
     const char *arm, *task;
     uint32_t seed, n;
@@ -82,22 +73,22 @@ VEC_DECL(study_sibling_vec, const struct task *);
 
 int study_add_task(struct study *s, const char *name, struct err *err);
 void study_release(struct study *s);
-/* Does the missing runs. */
+/* Does the runs that study.tsv lacks. */
 int study_run(struct study *s, struct err *err);
-/* Reads the rows with this study's setup. */
+/* Leaves out rows with another setup. */
 int study_read_rows(const struct study *s, struct study_row_vec *out, struct arena *a,
                     struct err *err);
-/* Writes all that a row depends on, except arm, task and seed. */
+/* Writes what a row depends on, except arm, task and seed. */
 void study_setup(const struct study *s, const struct study_arm *arm, const struct task *t,
                  struct strbuf *out);
-/* Lists the study's tasks and copies that have the class of t but another name. */
+/* Lists the study's tasks and siblings that have the class of t but another name. */
 void study_siblings(const struct study *s, const struct task *t, struct study_sibling_vec *out);
 bool study_has_arm(const struct study *s, const struct study_arm *arm);
 /* Returns 0 for an arm that is left out, and 1 for the built-in author without memory, which does
  * not depend on the seed. */
 uint32_t study_seeds(const struct study *s, const struct study_arm *arm);
 
-/* How near each arm comes to the best known times, with a 95% interval over seeds. */
+/* How near each arm comes to the best known times. */
 int study_table(const struct study *s, struct strbuf *out, struct err *err);
 /* How many candidates the built-in author needs with and without memory. */
 int study_memory_table(const struct study *s, struct strbuf *out, struct err *err);

@@ -5,11 +5,10 @@
  * Invariants:
  *   1. After SUPER_STARTED the supervisor sends SUPER_ENDED exactly once, when every descendant
  *      that it can kill is gone.
- *   2. It kills a process by number only while nobody can have reaped that process. So it kills
- *      only its own children. It kills the program's process group only before it has waited for
- *      the group's leader.
- *   3. It uses no allocation, no stdio and no locks, because Hone may have had several threads when
- *      it forked.
+ *   2. It kills by number only its own children, which nobody else can reap. It kills the program's
+ *      process group only before it has waited for the group's leader.
+ *   3. It uses no allocation, no stdio and no locks: Hone may have had several threads when it
+ *      forked.
  */
 #include "sys/supervise.h"
 
@@ -134,7 +133,6 @@ struct kernel_dirent {
     char name[];
 };
 
-/* Linux lists the children separately for each thread of the process. */
 static void add_children(struct pid_set *set, pid_t pid)
 {
     char path[96];
@@ -170,16 +168,15 @@ static uint64_t memory_of(pid_t pid)
     return field_kib(buf, "\nRssAnon:") + field_kib(buf, "\nRssShmem:");
 }
 
-/* Includes children that the process has waited for. */
 static uint64_t cpu_of(pid_t pid)
 {
-    enum { FIRST = 14, LAST = 17 }; /* utime, stime, cutime, cstime: see proc(5) */
+    enum { FIRST = 14, LAST = 17 }; /* utime to cstime: see proc(5) */
     char path[64], buf[4096];
     uint64_t ticks = 0;
     proc_path(path, pid, "/stat", 0, "");
     if (read_small(path, buf, sizeof buf) <= 0)
         return 0;
-    /* Field 2 is the program's name in parentheses, which may contain any character. */
+    /* Field 2 is the program's name in parentheses. It may contain any character. */
     char *p = strrchr(buf, ')');
     for (int field = 2; p && field <= LAST; field++) {
         ticks += field >= FIRST ? strtoull(p, NULL, 10) : 0;
@@ -243,7 +240,6 @@ failed:
     _exit(127);
 }
 
-/* Waits until the program has called exec. Returns -1 and fills f if that fails. */
 static pid_t start_program(const struct super_spec *s, struct start_failure *f)
 {
     int p[2];
@@ -254,7 +250,7 @@ static pid_t start_program(const struct super_spec *s, struct start_failure *f)
     }
     pid_t pid = fork();
     if (pid == 0) {
-        /* A high descriptor does not collide with the program's 0..3. */
+        /* A high descriptor cannot collide with the program's 0..3. */
         become_program(s, fcntl(p[1], F_DUPFD_CLOEXEC, 10));
     }
     f->error = pid < 0 ? errno : 0;
@@ -279,7 +275,7 @@ struct supervisor {
     int pidfd;
     uint64_t start_ns, term_ns; /* term_ns: when SIGTERM was sent, or 0 */
     uint64_t cpu_looked_ns;
-    enum child_end why; /* why we end the program, else CHILD_RUNNING */
+    enum child_end why; /* why we end the program; CHILD_RUNNING = we do not */
     struct super_msg report;
     struct pid_set pids;
 };
@@ -296,7 +292,7 @@ static bool program_is_dead(const struct supervisor *v)
     return waitid(P_PID, (id_t)v->pid, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid != 0;
 }
 
-/* Descendants become our children when their parent dies. end_all() reaps the program itself. */
+/* Orphans become our children. end_all() reaps the program itself. */
 static void reap_orphans(const struct supervisor *v)
 {
     for (;;) {
@@ -309,7 +305,6 @@ static void reap_orphans(const struct supervisor *v)
     }
 }
 
-/* The descendants that somebody has waited for. */
 static uint64_t cpu_of_waited(struct rusage *ru)
 {
     getrusage(RUSAGE_CHILDREN, ru);
@@ -330,8 +325,7 @@ static void end_all(struct supervisor *v)
     v->report.end = WIFSIGNALED(status) ? CHILD_SIGNALED : CHILD_EXITED;
     v->report.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 
-    /* A grandchild becomes our child only when its parent dies, so each generation needs a
-     * round. */
+    /* A grandchild becomes our child only when its parent dies: a round for each generation. */
     pid_t r;
     do {
         v->pids.n = 0;
@@ -349,8 +343,8 @@ static void end_all(struct supervisor *v)
         v->report.peak_bytes = (uint64_t)ru.ru_maxrss << 10;
 }
 
-/* Sends SIGTERM first if `polite` and if a grace time is set. Returns true if the caller must kill
- * the program now. */
+/* Returns true if the caller must kill the program now. `polite`: SIGTERM and a grace time
+ * first. */
 static bool begin_end(struct supervisor *v, enum child_end why, bool polite)
 {
     if (v->why == CHILD_RUNNING)
@@ -381,7 +375,6 @@ static int wait_ms(const struct supervisor *v, uint64_t now)
     return wait == UINT64_MAX ? -1 : (int)MIN(wait / MS + 1, 1000000000);
 }
 
-/* Adds up the times at most once every CPU_LOOK_NS. In between, returns false. */
 static bool uses_too_much_cpu(struct supervisor *v, uint64_t now)
 {
     struct rusage ru;
@@ -391,7 +384,6 @@ static bool uses_too_much_cpu(struct supervisor *v, uint64_t now)
     return cpu_of_waited(&ru) + sum_over_descendants(&v->pids, cpu_of) > v->spec->limit_cpu_ns;
 }
 
-/* Returns when all processes must end. */
 static void watch(struct supervisor *v)
 {
     const struct super_spec *s = v->spec;
@@ -436,7 +428,6 @@ static void send_report(const struct super_spec *s, const struct super_msg *m)
         continue;
 }
 
-/* Keeps only the socket, as descriptor 3. */
 static void drop_descriptors(struct super_spec *s)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -449,7 +440,7 @@ static void drop_descriptors(struct super_spec *s)
 
 _Noreturn void supervise(const struct super_spec *spec)
 {
-    /* Static, because it is too large for the stack of a small thread. */
+    /* Too large for the stack of a small thread. */
     static struct supervisor v;
     struct super_spec s = *spec;
     v.spec = &s;

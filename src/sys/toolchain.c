@@ -15,7 +15,6 @@
 #include "base/vec.h"
 #include "sys/file.h"
 
-/* Directories to look in, best first. */
 VEC_DECL(place_vec, const char *);
 
 static void add_place(struct place_vec *v, struct arena *a, const char *dir)
@@ -24,9 +23,8 @@ static void add_place(struct place_vec *v, struct arena *a, const char *dir)
         *vec_push(v) = arena_strdup(a, dir);
 }
 
-/* Adds .deps/SUB of the binary's directory and of the three above it, because binaries lie at
- * different depths of a source tree. Then adds .deps/SUB of the current directory, and
- * share/hone/SUB of an installed Hone. */
+/* Binaries lie at different depths of a source tree, so we look into .deps/ of four directories.
+ * Then come the current directory, and share/hone/ of an installed Hone. */
 static void add_deps_places(struct place_vec *v, struct arena *a, const char *sub)
 {
     struct strbuf self = STRBUF_INIT(4096);
@@ -39,7 +37,7 @@ static void add_deps_places(struct place_vec *v, struct arena *a, const char *su
                 break;
             *slash = '\0';
         }
-        char *here = getcwd(NULL, 0); /* absolute, because compilers run in other directories */
+        char *here = getcwd(NULL, 0); /* absolute: compilers run elsewhere */
         if (here)
             add_place(v, a, arena_printf(a, "%s/.deps/%s", here, sub));
         free(here);
@@ -48,7 +46,7 @@ static void add_deps_places(struct place_vec *v, struct arena *a, const char *su
     strbuf_release(&self);
 }
 
-/* Returns the last match in version order, which is the newest. */
+/* The last match in version order. */
 static const char *newest_match(struct arena *a, const char *pattern)
 {
     glob_t g;
@@ -232,7 +230,6 @@ void toolchain_release(struct toolchain *tc)
 
 /* ---- versions ----------------------------------------------------------------------------- */
 
-/* Returns the number after "#define NAME", or -1. */
 static long define_of(const char *text, const char *name)
 {
     size_t n = strlen(name);

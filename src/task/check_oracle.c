@@ -1,7 +1,7 @@
 /*
- * check_oracle.c - runs a task's oracle (its compiled reference.c) at many shapes, and checks its
- * results and what the tolerance accepts. A second build of reference.c reports every access to
- * outputs and scratch (oracle_build_checked()).
+ * check_oracle.c - runs a task's oracle (its compiled reference.c) at many shapes. Checks the
+ * results, and what the tolerance accepts. A second build reports every access to outputs and
+ * scratch.
  */
 #include "task/check_oracle.h"
 
@@ -16,18 +16,18 @@
 #include "task/oracle.h"
 #include "task/oracle_trial.h"
 
-static const double MAX_OPS = 5e8; /* shapes with more operations are skipped */
-/* Hone wrote the reference.c of an imported task from its graph (t->graph_json). We watch its
- * accesses only at small shapes, and not at all if the text is long or has many phases. Accesses
- * that are right at small shapes should be right everywhere. */
+static const double MAX_OPS = 5e8; /* larger shapes are skipped */
+/* Hone wrote the reference.c of an imported task (t->graph_json). We watch its accesses only at
+ * small shapes, and not at all if it is long. Accesses that are right there should be right
+ * everywhere. */
 static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000, MAX_WATCHED_PHASES = 100 };
 static const double IMPORTED_OPS = 5e8; /* of all shapes of an imported task together */
 /* The tolerance must refuse a 0 in at least this share of the elements that are not 0. */
 static const double MIN_SHARE = 0.25;
-enum { DRAWS = 3 }; /* shapes to draw for each held-out workload */
+enum { DRAWS = 3 }; /* shapes of each held-out workload */
 
-/* Wrong answers for each output. At some shape the tolerance must refuse one of their elements. */
+/* At some shape the tolerance must refuse an element of each of these answers. */
 enum wrong { WRONG_ZEROS, WRONG_SHIFTED, WRONG_OTHER_DATA, WRONG_COUNT };
 
 static const char *const wrong_text[WRONG_COUNT] = {
@@ -42,15 +42,15 @@ static const char *const wrong_text[WRONG_COUNT] = {
 
 struct oracle_check {
     const struct task *t;
-    char *plain, *checked; /* shared objects; `checked` is NULL if no accesses are watched */
+    char *plain, *checked; /* shared objects; `checked` may be NULL */
     struct task_check_result *r;
     bool refused[TASK_MAX_TENSORS][WRONG_COUNT];
     bool tried[TASK_MAX_TENSORS][WRONG_COUNT];
-    double nonzero[TASK_MAX_TENSORS];      /* elements that are not 0, over all shapes */
-    double zero_refused[TASK_MAX_TENSORS]; /* of these, elements for which a 0 is refused */
-    double operations;                     /* of all runs so far */
-    unsigned left_out;                     /* shapes left out because of IMPORTED_OPS */
-    VEC(const int64_t *) shapes;           /* for an imported task, the axes of all shapes tried */
+    double nonzero[TASK_MAX_TENSORS];      /* over all shapes */
+    double zero_refused[TASK_MAX_TENSORS]; /* of these */
+    double operations;
+    unsigned left_out;           /* because of IMPORTED_OPS */
+    VEC(const int64_t *) shapes; /* imported task: shapes tried */
     struct arena arena;
 };
 
@@ -61,7 +61,7 @@ static double least_magnitude(const struct task_tensor *t, double v)
     return t->sigmas > 0 ? 0 : fabs(v) * (1 - 1e-9);
 }
 
-/* Every element must be written and have a valid magnitude or sigma. */
+/* Every element must be written, with a valid magnitude or sigma. */
 static void check_output(const struct oracle_trial *x, size_t i, const char *where,
                          struct task_check_result *r)
 {
@@ -101,7 +101,7 @@ static bool refuses(const struct task_tensor *t, double got, double want, double
     return !(check_ratio(t, got, want, mag) <= 1);
 }
 
-/* `other` holds the truth for other inputs, or is NULL. */
+/* `other` is the truth for other inputs, or NULL. */
 static void try_wrong_answers(struct oracle_check *c, const struct oracle_trial *x,
                               const struct oracle_trial *other, size_t i)
 {
@@ -138,8 +138,8 @@ static bool find_difference(const struct oracle_trial *a, const struct oracle_tr
     return false;
 }
 
-/* Compares run `x` with a shuffled run. The shuffled run is compiled as C, a watched `x` as C++. If
- * they differ, a third run (C, in order) tells whether the language or the order is the reason. */
+/* Runs the units in another order, compiled as C; a watched `x` is C++. If the results differ, a
+ * third run (C, in order) tells whether the language or the order is the reason. */
 static int check_same(struct oracle_check *c, const struct oracle_trial *x, const char *where,
                       struct err *err)
 {
@@ -209,9 +209,7 @@ static void check_at(struct oracle_check *c, const struct shape *s, const char *
 
 /* ---- all shapes ------------------------------------------------------------------------------ */
 
-/* For an imported task, leaves out a shape that was tried before, because a network with fixed
- * sizes has several workloads of one shape. Leaves out and counts a shape that exceeds
- * IMPORTED_OPS. */
+/* Only for an imported task. A network with fixed sizes has several workloads of one shape. */
 static bool is_left_out(struct oracle_check *c, const struct shape *s)
 {
     size_t n = c->t->axes.n;
@@ -264,7 +262,6 @@ static void check_wrong_answers(const struct oracle_check *c)
             }
 }
 
-/* With too large magnitudes, a 0 passes in too many elements. */
 static void check_share(const struct oracle_check *c)
 {
     for (size_t i = 0; i < c->t->tensors.n; i++)
@@ -312,7 +309,7 @@ void check_oracle(const struct task *t, const char *dir, struct task_check_resul
     for (size_t w = 0; w < t->workloads.n && r->problems.n == before && !interrupted(); w++)
         if (t->workloads.items[w].role != ROLE_TIME)
             check_workload(c, &t->workloads.items[w]);
-    /* The oracle does not see addresses, so we leave out the workloads that displace them. */
+    /* The oracle does not see addresses, so workloads that displace them tell nothing new. */
     for (size_t w = 0; w < t->regimes.n && r->problems.n == before && !interrupted(); w++)
         if (!t->regimes.items[w].offsets)
             check_workload(c, &t->regimes.items[w]);

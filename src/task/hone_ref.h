@@ -2,11 +2,10 @@
  * hone_ref.h - the only header that a task's reference.c includes.
  *
  * reference.c is written in the common subset of C17 and C++17. It defines phases, which run one
- * after the other. The body of a PHASE computes one *unit*, in double. Hone runs the body once for
- * each unit whose result is needed, in any order. In front of reference.c Hone puts a prelude with
- * the task's enumerators (oracle_source in task/oracle.h): HT_x (tensors), HD_x (their dtypes),
- * HA_N (axes), HS_eps (scalars). cc compiles the text into a shared object for the CPU; NVRTC
- * compiles the same text into device code (one thread per unit).
+ * after the other. The body of a PHASE computes one *unit*, in double. Hone runs it for each unit
+ * whose result is needed, in any order. In front of reference.c Hone puts the task's enumerators
+ * (oracle_source in task/oracle.h): HT_x (tensors), HD_x (their dtypes), HA_N (axes), HS_eps
+ * (scalars). cc compiles the text for the CPU, NVRTC for the GPU (one thread per unit).
  *
  *     #include "hone_ref.h"
  *     PHASE(rowsum)                       // units: R
@@ -21,30 +20,30 @@
  *         OUT(y, unit, IN(x, unit) / SCRATCH(unit / AX(C)));
  *     }
  *
- * OUT_MAG(y, i, value, magnitude) stores a value and its magnitude. The magnitude says how large
- * the terms were whose sum is the value; for a dot product it is the sum of |a*b|. With it the
- * judge can tell cancellation from a wrong answer. OUT uses |value| as the magnitude.
+ * IN reads the input as it was before the call, even if the task updates the tensor in place.
  *
- * OUT_ADD(y, i, dv, dm) adds dv to the value that the same unit stored before, and dm to its
- * magnitude. It is for units that fill many elements in one pass over their inputs. OUT_VALUE(y, i)
- * and OUT_MAGNITUDE(y, i) read a value that the same unit stored, and its magnitude. IN always
- * reads the input as it was before the call, even if the task updates the tensor in place.
+ * OUT_MAG(y, i, value, magnitude) also stores a magnitude: how large the terms were whose sum is
+ * the value. For a dot product it is the sum of |a*b|. With it the judge can tell cancellation from
+ * a wrong answer. OUT uses |value|.
+ *
+ * OUT_ADD(y, i, dv, dm) adds to the value and the magnitude that the same unit stored before. It is
+ * for units that fill many elements in one pass over their inputs. OUT_VALUE(y, i) and
+ * OUT_MAGNITUDE(y, i) read what the same unit stored.
  *
  * OUT_SIGMA(y, i, value, sigma) is for outputs whose tolerance is given in "sigmas": sigma is the
  * standard deviation of the rounding error of a good implementation.
  *
- * A phase may be repeated: its units run several times. Each time is a step, and a step begins
- * after all units of the step before have run. STEP is the number of the step, from 0. It is known
- * only in the body of a PHASE. In a phase that is not repeated it is 0.
+ * The units of a repeated phase run several times. Each time is a step, and STEP is its number,
+ * from 0. A step begins after all units of the step before have run. STEP is known only in the body
+ * of a PHASE.
  *
  * HONE_SHARED declares a function that several phases call, so that it is compiled once. HONE_PLACE
- * declares a function whose result depends only on its arguments and on axes and scalars, so that
- * the compiler can replace many calls by one.
+ * declares a function whose result depends only on its arguments, axes and scalars, so that the
+ * compiler can replace many calls by one.
  *
- * GOT(y, i, otherwise) reads element i of the candidate's own output y. It is for outputs that have
- * several right answers: an argmax may name any of the largest elements. It works only for integer
- * outputs whose tolerance is given in "sigmas". GOT gives `otherwise` if the candidate's output is
- * not known.
+ * GOT(y, i, otherwise) reads element i of the candidate's own output y, or gives `otherwise` if
+ * that is not known. It is for outputs with several right answers: an argmax may name any of the
+ * largest elements. It works only for integer outputs whose tolerance is given in "sigmas".
  */
 #ifndef HONE_REF_H
 #define HONE_REF_H
@@ -77,27 +76,25 @@ typedef short int16_t;
 
 #define HONE_REF_MAX_TENSORS 2048
 
-/* The argument of every phase. The program that runs the oracle fills it in. */
+/* The program that runs the oracle fills it in. */
 struct hone_ref_ctx {
     const void *in[HONE_REF_MAX_TENSORS];    /* one per tensor, NULL for pure outputs */
     double *out_value[HONE_REF_MAX_TENSORS]; /* NULL for pure inputs */
     double *out_mag[HONE_REF_MAX_TENSORS];
     const void *got[HONE_REF_MAX_TENSORS];   /* the candidate's outputs, for GOT; NULL = none */
-    int64_t in_elems[HONE_REF_MAX_TENSORS];  /* elements that IN may read */
-    int64_t out_elems[HONE_REF_MAX_TENSORS]; /* elements that OUT may write */
+    int64_t in_elems[HONE_REF_MAX_TENSORS];  /* that IN may read */
+    int64_t out_elems[HONE_REF_MAX_TENSORS]; /* that OUT may write */
     const int64_t *axis;
     const double *scalar;
     double *scratch; /* scratch_elems doubles, and one more that takes accesses out of bounds */
     int64_t scratch_elems;
-    /* The least hone_ref_fault_key() of all accesses out of bounds; all bits 1 = there was none. */
+    /* The least hone_ref_fault_key() of all accesses out of bounds; all bits 1 = none. */
     uint64_t *fault;
-    /* CPU only; may be NULL. Called before each read of element i of an input, and before each
-     * access to element i of the scratch. For the scratch, `tensor` is -1. It may fill the
-     * element. */
+    /* CPU only; may be NULL. Called before each read of an input, and before each access to the
+     * scratch (`tensor` is -1). It may fill element i. */
     void (*need)(const struct hone_ref_ctx *hone, int tensor, int64_t i);
-    /* CPU only, and only if HONE_REF_CHECKED is defined. Called for each access to an output or to
-     * the scratch. For the scratch, `tensor` is -1. `kind` is one of HONE_REF_READ, HONE_REF_WRITE
-     * and HONE_REF_CHANGE. */
+    /* Only with HONE_REF_CHECKED. Called for each access to an output or to the scratch (`tensor`
+     * is -1). `kind` is one of HONE_REF_READ, HONE_REF_WRITE and HONE_REF_CHANGE. */
     void (*watch)(const struct hone_ref_ctx *hone, int kind, int tensor, int64_t i, int line);
 };
 
@@ -105,11 +102,9 @@ enum { HONE_REF_READ, HONE_REF_WRITE, HONE_REF_CHANGE };
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* Returns one number for the line, tensor and index of an access that is out of bounds. Bits 44-63
- * are the line. Bits 32-43 are tensor + 1; 0 is the scratch. Bits 0-31 are the index + 2^31; an
- * index that does not fit is clamped. If several accesses are out of bounds, hone_ref_outside()
- * keeps the least number, so the order of the units does not matter. job/ref_ctx.c decodes the
- * number. */
+/* Packs an access that is out of bounds into one number. Bits 44-63 are the line. Bits 32-43 are
+ * tensor + 1; 0 is the scratch. Bits 0-31 are the index + 2^31, clamped. The least number of all
+ * units is kept, so their order does not matter. job/ref_ctx.c decodes it. */
 HONE_FN uint64_t hone_ref_fault_key(int tensor, int64_t i, int line)
 {
     const int64_t most = ((int64_t)1 << 31) - 1;
@@ -137,8 +132,8 @@ hone_ref_outside(const struct hone_ref_ctx *hone, int tensor, int64_t i, int lin
 }
 #endif
 
-/* Returns whether 0 <= i < n. If not, records the access as out of bounds. Then the caller must
- * skip the access, or use the spare element at the end of the scratch. */
+/* Records an access that is out of bounds and returns 0. Then the caller must skip the access, or
+ * use the spare element of the scratch. */
 HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t i, int64_t n,
                             int line)
 {
@@ -152,7 +147,7 @@ HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t
     return inside;
 }
 
-/* hone_ref_span() returns these elements for a span that is out of bounds. */
+/* For a span that is out of bounds. */
 #ifdef __CUDACC__
 __device__ static const double hone_ref_zeros[16] = {0};
 #else
@@ -188,11 +183,11 @@ HONE_FN double *hone_ref_scratch(const struct hone_ref_ctx *hone, int64_t i, int
     return &hone->scratch[i];
 }
 
-#ifndef HONE_REF_CHECKED /* hone_ref_checked.h defines spans itself */
-/* Elements of the scratch that lie side by side, for reading. */
+#ifndef HONE_REF_CHECKED /* hone_ref_checked.h defines spans */
+/* Neighbouring elements of the scratch, for reading. */
 typedef const double *hone_span;
 
-/* Returns elements i to i + n - 1 of the scratch; n is at most 16. */
+/* Elements i to i + n - 1 of the scratch; n is at most 16. */
 HONE_FN hone_span hone_ref_span(const struct hone_ref_ctx *hone, int64_t i, int64_t n, int line)
 {
     int64_t starts = hone->scratch_elems >= n ? hone->scratch_elems - n + 1 : 0;
@@ -236,7 +231,6 @@ HONE_FN void hone_ref_out_add(const struct hone_ref_ctx *hone, int tensor, int64
     hone->out_mag[tensor][i] += dm;
 }
 
-/* Returns element i of the candidate's output, or `otherwise` if that output is not known. */
 HONE_FN double hone_ref_got(const struct hone_ref_ctx *hone, int dtype, int tensor, int64_t i,
                             double otherwise, int line)
 {
@@ -245,7 +239,6 @@ HONE_FN double hone_ref_got(const struct hone_ref_ctx *hone, int dtype, int tens
     return hone_ref_load(dtype, hone->got[tensor], i);
 }
 
-/* Returns the address of a value or magnitude that this unit has stored. */
 HONE_FN const double *hone_ref_written(const struct hone_ref_ctx *hone, const double *results,
                                        int tensor, int64_t i, int line)
 {
@@ -269,11 +262,11 @@ HONE_FN const double *hone_ref_written(const struct hone_ref_ctx *hone, const do
     } while (0)
 #define OUT_VALUE(t, i) (*hone_ref_written(hone, hone->out_value[HT_##t], HT_##t, (i), __LINE__))
 #define OUT_MAGNITUDE(t, i) (*hone_ref_written(hone, hone->out_mag[HT_##t], HT_##t, (i), __LINE__))
-#ifndef HONE_REF_CHECKED /* hone_ref_checked.h defines SCRATCH itself */
+#ifndef HONE_REF_CHECKED /* hone_ref_checked.h defines SCRATCH */
 #define SCRATCH(i) (*hone_ref_scratch(hone, (i), __LINE__))
 #endif
 
-/* A cast, so that a reference.c with a variable or an enumerator of this name does not compile. */
+/* With this cast, a reference.c that has a variable or enumerator STEP does not compile. */
 #define STEP ((int64_t)hone_step)
 
 #ifdef __CUDACC__
@@ -338,9 +331,8 @@ HONE_FN double hone_ref_f8(uint8_t b, int mant, int bias, int has_inf)
     return b & 0x80 ? -v : v;
 }
 
-/* Returns element i of an array as a double. The numbers of the cases are those of enum dtype
- * (base/dtype.h); a test checks that the two agree. `dtype` is a constant in each call, so the
- * compiler keeps only one case of the switch. */
+/* The cases are the numbers of enum dtype (base/dtype.h); a test checks this. `dtype` is a constant
+ * in each call, so the compiler keeps only one case. */
 HONE_FN double hone_ref_load(int dtype, const void *p, int64_t i)
 {
     switch (dtype) {

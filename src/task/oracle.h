@@ -1,13 +1,9 @@
 /*
  * oracle.h - compiles and runs a task's reference.c, which computes the right answer in double.
  *
- *     if (oracle_build(task, "dir/oracle.so", err) < 0) ...       for the CPU
- *     oracle_run("dir/oracle.so", &shape, in, value, mag, 0, err);
- *     oracle_source(task, &text, err);                            for the GPU, through NVRTC
- *
- * CPU and GPU get the same text, which needs no other file: a prelude of enumerators (HT_ tensors,
- * HD_ their dtypes, HA_ axes, HS_ scalars), hone_ref.h, then reference.c. Hone's build compiles the
- * built-in tasks; other tasks need a C compiler.
+ * CPU and GPU get the same text, which needs no other file: enumerators (HT_ tensors, HD_ their
+ * dtypes, HA_ axes, HS_ scalars), hone_ref.h, then reference.c. Hone's build compiles the built-in
+ * tasks; other tasks need a C compiler.
  */
 #ifndef TASK_ORACLE_H
 #define TASK_ORACLE_H
@@ -22,55 +18,52 @@
 #define ORACLE_COMPILE_CPU_NS (900ull * 1000 * 1000 * 1000)
 #define ORACLE_COMPILE_NS (4 * ORACLE_COMPILE_CPU_NS)
 
-#define ORACLE_MAX_BYTES (16u << 20) /* of the text that oracle_source() writes */
-/* Writes the text to `out`, in the common subset of C17 and C++17. A reference.c may include only
- * hone_ref.h and must have a PHASE for each of the task's phases. */
+#define ORACLE_MAX_BYTES (16u << 20) /* of oracle_source() */
+/* The text for the GPU, in the common subset of C17 and C++17. reference.c may include only
+ * hone_ref.h. */
 int oracle_source(const struct task *t, struct strbuf *out, struct err *err);
 
-/* Writes the shared object to so_path. Copies the object of a built-in task. For other tasks runs
- * $CC or cc under limits on time, memory and file size. If that fails, *err has the compiler's
- * messages. */
+/* For the CPU. Copies the object of a built-in task, else runs $CC or cc with limits. If that
+ * fails, *err has the compiler's messages. */
 int oracle_build(const struct task *t, const char *so_path, struct err *err);
 
 /* Builds the object for oracle_trial.h with $CXX or c++. It reports every access to outputs and
  * scratch, and undefined behaviour. */
 int oracle_build_checked(const struct task *t, const char *so_path, struct err *err);
 
-/* Runs all phases on `threads` threads (0 = one per core). `inputs`, out_value and out_mag have a
- * pointer per tensor: NULL for pure outputs in `inputs`, and for pure inputs in the other two.
- * out_value and out_mag get the value and the magnitude (hone_ref.h) of each output's elements. An
- * access out of bounds is an error. A crash of reference.c crashes the caller. */
+/* `threads`: 0 = one per core. The arrays have a pointer for each tensor: NULL for pure outputs in
+ * `inputs`, and for pure inputs in out_value and out_mag. A crash of reference.c crashes the
+ * caller. */
 int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
                double *const *out_value, double *const *out_mag, unsigned threads, struct err *err);
 
 /* ---- parts of a run, for task/oracle_trial.c ------------------------------------------------- */
 
 struct oracle_ctx {
-    struct ref_ctx ref; /* its `scalar` and `fault` point to the members below */
+    struct ref_ctx ref; /* `scalar` and `fault` point to the members below */
     const char *names[REF_MAX_TENSORS];
     double *scalars;
     uint64_t fault;
 };
 
-/* The caller releases x, also after an error. The scratch is not initialised. */
+/* The caller releases x, also after an error. Does not set the scratch. */
 int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
                     double *const *out_value, double *const *out_mag, struct err *err);
 void oracle_ctx_release(struct oracle_ctx *x);
-/* A lower bound on the oracle's operations, from the task's flops, scratch, tensors and phases. */
+/* A lower bound, from the task's flops, scratch, tensors and phases. */
 double oracle_operations(const struct shape *s);
 
 struct oracle_phase {
     ref_phase_fn fn;
     const struct ref_ctx *ctx;
-    int64_t units, repeat; /* repeat is the number of steps */
-    bool is_small;         /* repeated, and a step is too small for several threads */
+    int64_t units, repeat;
+    bool is_small; /* a step is too small for several threads */
 };
 
-/* Finds phase i in an open shared object. */
 int oracle_find_phase(void *so, const struct shape *s, size_t i, const struct ref_ctx *ctx,
                       struct oracle_phase *out, struct err *err);
 void oracle_run_phase(struct oracle_phase *p, unsigned threads);
-/* The default number of threads: one per core, at most 256. */
+/* One per core, at most 256. */
 unsigned oracle_threads(void);
 
 #endif

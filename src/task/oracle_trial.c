@@ -1,6 +1,5 @@
 /*
- * oracle_trial.c - runs an oracle (a task's compiled reference) in a child process with limits, and
- * finds out how the process ended.
+ * oracle_trial.c - runs an oracle (a task's compiled reference) in a child process with limits.
  */
 #include "task/oracle_trial.h"
 
@@ -25,14 +24,13 @@
 #include "task/oracle.h"
 #include "task/oracle_watch.h"
 
-/* Hone wrote the reference.c of an imported task from its graph (t->graph_json). Such a reference
- * gets IMPORTED_PATIENCE times as much CPU time. */
+/* Hone wrote the reference.c of an imported task (t->graph_json). It gets more CPU time. */
 enum { CPU_SECONDS = 10, WALL_SECONDS = 600, IMPORTED_PATIENCE = 6 };
-/* The limit on CPU time is what the operations take at this rate, but at least CPU_SECONDS. */
+/* The limit on CPU time assumes this rate, but is at least CPU_SECONDS. */
 static const double FLOPS_PER_SECOND = 1e8;
-/* With more operations, an imported task's units run on all cores. */
+/* With more operations, units of an imported task run on all cores. */
 static const double ONE_THREAD_OPS = 2e7;
-/* From this many operations on, a file keeps the results of an imported task for later runs. */
+/* From here on, a file keeps an imported task's results for later runs. */
 static const double LONG_OPS = 1e8;
 #define MEMORY_BYTES (UINT64_C(16) << 30)
 
@@ -91,16 +89,15 @@ void oracle_trial_release(struct oracle_trial *x)
 
 /* ---- in the child process -------------------------------------------------------------------- */
 
-/* Messages from the child process, in shared memory. */
 struct report {
     char text[1800];
-    /* What runs now. `phase` is -1 if nothing runs, `unit` is -1 if several units run, and `step`
-     * is -1 if the phase is not repeated. */
+    /* What runs now. -1 means, in this order: no phase; several units; a phase that is not
+     * repeated. */
     volatile int64_t phase, unit, step;
 };
 
 struct child {
-    struct oracle_ctx x; /* first, because watch() casts a pointer to its `ref` to struct child */
+    struct oracle_ctx x; /* first: watch() casts `ref` to struct child */
     struct oracle_watch watch;
     struct report *report;
 };
@@ -126,7 +123,7 @@ static void watch(const struct ref_ctx *ctx, int kind, int tensor, int64_t i, in
     oracle_watch_access(&c->watch, kind, tensor, i, line);
 }
 
-/* Static, because the handlers of the compiler's checks get no argument for it. */
+/* Static, because the compiler's checks pass no argument to their handler. */
 static struct report *undefined_to;
 
 static void on_undefined(const char *what, const char *file, int line)
@@ -137,7 +134,7 @@ static void on_undefined(const char *what, const char *file, int line)
     give_up(undefined_to, text);
 }
 
-/* Returns unit k of an order that visits all n units in steps of about 0.618 * n. */
+/* Visits all n units in steps of about 0.618 * n; returns unit k of this order. */
 static int64_t shuffled(int64_t k, int64_t n)
 {
     if (n <= 1)
@@ -182,7 +179,7 @@ static int run_units(struct child *c, void *so, const struct shape *s, enum orac
             return -1;
         c->report->phase = (int64_t)i;
         if (mode == ORACLE_IN_ORDER && threads > 1 && s->task->graph_json) {
-            /* The units of a reference that Hone wrote do not depend on each other. */
+            /* Units of a reference that Hone wrote do not depend on each other. */
             c->report->unit = -1;
             oracle_run_phase(&p, threads);
             continue;
@@ -206,7 +203,7 @@ static int run_here(struct oracle_trial *x, const char *so_path, enum oracle_mod
         *noise = x->noise_seed;
     if (oracle_ctx_init(&c.x, x->shape, x->in, x->value, x->mag, err) < 0)
         return -1;
-    /* So results that depend on unwritten scratch differ between the modes. */
+    /* Results that depend on unwritten scratch must differ between the modes. */
     for (int64_t i = 0; i <= c.x.ref.scratch_elems; i++)
         c.x.ref.scratch[i] = mode == ORACLE_SHUFFLED ? 1e30 : -12345.678;
     if (mode == ORACLE_WATCHED) {
@@ -229,8 +226,7 @@ static void limit(int what, uint64_t soft, uint64_t hard)
 static uint64_t cpu_seconds(const struct shape *s)
 {
     uint64_t seconds = (uint64_t)MAX(CPU_SECONDS, oracle_operations(s) / FLOPS_PER_SECOND);
-    /* A reference that Hone wrote always ends, but also computes rounding errors, which takes
-     * longer. */
+    /* A reference that Hone wrote always ends, but also computes rounding errors. */
     return s->task->graph_json ? seconds * IMPORTED_PATIENCE : seconds;
 }
 
@@ -290,7 +286,7 @@ static int wait_for(pid_t pid, const struct shape *s, const struct report *r, st
     return 0;
 }
 
-/* Returns the file that keeps the results of this run (LONG_OPS), or NULL. The caller frees it. */
+/* The file that keeps the results of a long run (LONG_OPS), or NULL. The caller frees it. */
 static char *results_path(const struct oracle_trial *x, const char *so, enum oracle_mode mode)
 {
     const struct task *t = x->shape->task;

@@ -1,10 +1,8 @@
 /*
- * reader.h - reads JSON and validates all of it: finds every problem and its place.
+ * reader.h - reads JSON and reports every problem with its place.
  *
- *     struct problem_log r = {.file = path, .text = sb.buf, .len = sb.len, .out = &problems};
- *     struct json_node root, n;
- *     if (!json_node_root(&root, &r, &arena)) return NULL;        not JSON: reports one problem
- *     json_node_only(&root, keys, ARRAY_LEN(keys));               reports unknown keys
+ *     if (!json_node_root(&root, &r, &arena)) return NULL;
+ *     json_node_only(&root, keys, ARRAY_LEN(keys));
  *     if (json_node_need(&root, "name", &n)) json_node_str(&n, 100, &name);
  *
  * If a value is wrong, a function reports a problem and returns false. The caller goes on with the
@@ -26,15 +24,14 @@
     100 /* problems shown for one file; one further line then says that there are more */
 
 struct problem_log {
-    const char *file; /* printed before line:column */
-    const char *text; /* the text in which places are looked up */
+    const char *file;
+    const char *text;
     size_t len;
     struct problem_vec *out;
-    size_t n; /* problems so far */
+    size_t n; /* so far */
 };
 
-/* Reports a problem with the value, or with at_key the key, that a JSON pointer names. Its place is
- * `within` columns after the beginning of the value or key. */
+/* The place is `within` columns after the value that a JSON pointer names, or after its key. */
 void problem_at(struct problem_log *r, const char *pointer, bool at_key, size_t within,
                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
@@ -45,8 +42,8 @@ struct json_node {
     const char *path; /* JSON pointer */
 };
 
-/* Parses r->text, which must be a JSON object. The JSON lives until json_node_root_release(), but
- * strings and expressions read from it live in the arena. */
+/* r->text must be a JSON object. The JSON lives until json_node_root_release(); what is read from
+ * it lives in the arena. */
 bool json_node_root(struct json_node *out, struct problem_log *r, struct arena *a);
 void json_node_root_release(struct json_node *root);
 
@@ -55,34 +52,34 @@ void json_node_bad(const struct json_node *n, const char *fmt, ...)
 void json_node_bad_key(const struct json_node *n, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns zeros if the value cannot be found. */
+/* Zeros if the value cannot be found. */
 struct task_place json_node_place(const struct json_node *n);
 
-/* Return whether the object has the member, and set *out. Only json_node_need() reports a missing
- * member. A member with the value null is not missing. */
+/* Return false if there is no such member. Only json_node_need() reports this. A member with the
+ * value null is not missing. */
 bool json_node_get(const struct json_node *obj, const char *key, struct json_node *out);
 bool json_node_need(const struct json_node *obj, const char *key, struct json_node *out);
 struct json_node json_node_member(const struct json_node *obj, const char *key,
                                   const json_t *value);
 struct json_node json_node_item(const struct json_node *arr, size_t i);
-/* Reports every key that is not in `known`, and suggests a similar key. */
+/* Reports keys that are not in `known`. */
 bool json_node_only(const struct json_node *obj, const char *const *known, size_t n);
 
-/* These report a value of another type, one with more than `max` members, items or bytes, and a
- * number outside lo to hi. */
+/* These report a wrong type, more than `max` members, items or bytes, or a number not in [lo,
+ * hi]. */
 bool json_node_object(const struct json_node *n, size_t max_members);
 bool json_node_array(const struct json_node *n, size_t max_items);
 bool json_node_str(const struct json_node *n, size_t max, const char **out);
 bool json_node_int(const struct json_node *n, int64_t lo, int64_t hi, int64_t *out);
 bool json_node_real(const struct json_node *n, double lo, double hi, double *out);
 bool json_node_flag(const struct json_node *n, bool *out);
-/* *out is the index of the word. */
+/* *out is the word's index. */
 bool json_node_word(const struct json_node *n, const char *const *words, size_t nwords,
                     size_t *out);
-/* Reads a string, or an integer that is not negative, as an expression. */
+/* Reads a string or a non-negative integer. */
 bool json_node_expr(const struct json_node *n, const char *const *names, size_t nnames,
                     struct expr **out);
-/* Checks that `name` is a C identifier of at most 64 characters. */
+/* Needs a C identifier of at most 64 characters. */
 bool json_node_name_ok(const struct json_node *n, const char *name);
 
 #endif

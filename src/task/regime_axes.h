@@ -4,11 +4,6 @@
  * For each axis we list the sizes at which kernels go wrong: just below, at and above a warp, a
  * tile, a block. Kernels use vectors along an axis on which memory is contiguous, so its sizes
  * differ from those of an axis that counts rows. regimes.c combines the sizes into shapes.
- *
- *     struct regime_axes a;
- *     axes_read(&a, task);
- *     for (size_t k = 0; k < a.axis[i].n; k++)
- *         ... a.axis[i].values[k].v ...
  */
 #ifndef TASK_REGIME_AXES_H
 #define TASK_REGIME_AXES_H
@@ -17,24 +12,24 @@
 
 enum {
     MAX_VALUES = 56,
-    VECTOR = 16,    /* the widest vector has 16 bytes, and at most 16 elements */
-    MAX_SCAN = 4200 /* searches for a value of an axis try 1 to this */
+    VECTOR = 16,    /* bytes of the widest vector, and at most as many elements */
+    MAX_SCAN = 4200 /* when we search for a value, we try 1 to this */
 };
 
 struct axis_value {
     int64_t v;
     const char *text; /* "just above a warp (32)" */
-    bool alone;       /* also used with the least value of every other axis */
+    bool alone;       /* also with all other axes at their least */
 };
 
 struct axis_info {
     bool is_const;
     bool inner;           /* the innermost extent of a tensor depends on it */
     bool outer;           /* another extent of a tensor depends on it */
-    struct expr *follows; /* its value, by a constraint; NULL = free */
-    int64_t least; /* the smallest value that axes_allow() accepts, up to MAX_SCAN; 0 = none */
-    int64_t most;  /* the largest value in the task's own workloads */
-    bool vectors;  /* kernels use vectors along it: see find_vector_axes() */
+    struct expr *follows; /* its value by a constraint; NULL = free */
+    int64_t least;        /* smallest allowed value, up to MAX_SCAN; 0 = none */
+    int64_t most;         /* in the task's own workloads */
+    bool vectors;         /* kernels use vectors along it: see find_vector_axes() */
     size_t n;
     struct axis_value values[MAX_VALUES];
 };
@@ -42,24 +37,22 @@ struct axis_info {
 struct regime_axes {
     struct task *t;
     struct axis_info axis[TASK_MAX_AXES];
-    bool heavy; /* much arithmetic for each element, as in a product of matrices */
+    bool heavy; /* much arithmetic for each element, as in a matrix product */
 };
 
 void axes_read(struct regime_axes *a, struct task *t);
 
 size_t axes_count(const struct regime_axes *a);
-/* Whether the axis is neither constant nor defined by a constraint. */
 bool axes_is_free(const struct regime_axes *a, size_t i);
-/* Whether the value is from 1 to `most`, and the constraints that name only this axis allow it. */
+/* From 1 to `most`, and allowed by the constraints that name only this axis. */
 bool axes_allow(const struct regime_axes *a, size_t axis, int64_t v);
-/* Returns the nearest allowed value from v in direction `step` (1 or -1), at most v/4 + 1 away; 0
- * if there is none. */
+/* Looks from v in direction `step` (1 or -1), at most v/4 + 1 away. 0 = none. */
 int64_t axes_nearest(const struct regime_axes *a, size_t axis, int64_t v, int step);
-/* Whether axis `of` depends on `axis`, directly or through other axes. */
+/* Does axis `of` depend on `axis`, perhaps through other axes? */
 bool axes_depend(const struct regime_axes *a, size_t of, size_t axis);
-/* Writes the constant axes and the integer scalars to x. */
+/* Writes the constant axes and integer scalars to x. */
 void axes_fill_scalars(const struct task *t, int64_t *x);
-/* The task's `flops` at this shape; without `flops`, twice the product of its axes. */
+/* The task's `flops`, or else twice the product of its axes. */
 double axes_flops(const struct regime_axes *a, const struct shape *s);
 
 #endif

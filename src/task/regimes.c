@@ -1,17 +1,17 @@
 /*
- * regimes.c - chooses the workloads of t->regimes. regime_axes.c lists the sizes that matter.
+ * regimes.c - chooses the workloads of t->regimes, from the sizes in regime_axes.c.
  *
  * We list goals, such as "axis C is 33" or "R is odd and C is a multiple of 16". For each goal that
- * no workload covers yet, we add the shape that covers most goals for its cost.
+ * is not covered yet, we add the shape that covers most goals for its cost.
  *
  * Other workloads displace addresses: a tensor begins a few elements after an aligned address. They
- * cover no goals about sizes, because a kernel then usually takes its plain path, which hides
+ * cover no goals about sizes, because a kernel then usually takes its plain path. That hides
  * mistakes of the vectorised path.
  *
  * Invariants:
  *   1. Every shape satisfies the constraints. No axis exceeds its largest value in the task's own
  *      workloads.
- *   2. By the estimate of cost_ms(), one shape costs at most MAX_MS, and all together total_ms().
+ *   2. By cost_ms(), one shape costs at most MAX_MS, and all together total_ms().
  *   3. The choice depends only on the task.
  */
 #include "task/regimes.h"
@@ -24,17 +24,17 @@
 
 enum {
     MAX_REGIMES = 136,
-    MAX_TRIES = 20000, /* shapes tried in all, because a task may be hostile */
-    SHAPE_TRIES = 16   /* shapes tried for one goal */
+    MAX_TRIES = 20000, /* in all: a task may be hostile */
+    SHAPE_TRIES = 16
 };
 static const double MAX_MS = 45, TOTAL_MS = 650, HEAVY_TOTAL_MS = 1000; /* see invariant 2 */
 
-/* GOAL_ALONE: `axis` is v, and all other axes have their least values.
- * GOAL_VALUE: `axis` is v, and all other axes are above their least values.
- * GOAL_PAIR: the sizes of `axis` and `other` are in the given classes. */
+/* GOAL_ALONE: `axis` is v, all other axes have their least values. GOAL_VALUE: `axis` is v, all
+ * other axes are above their least. GOAL_PAIR: `axis` and `other` have sizes of the given
+ * classes. */
 enum goal_kind { GOAL_ALONE, GOAL_VALUE, GOAL_PAIR };
 
-/* See class_of(). Goals use only the classes before SIZE_CLASSES. */
+/* See class_of(). Goals use only the first four. */
 enum size_class { SIZE_ONE, SIZE_ODD, SIZE_TWICE_ODD, SIZE_VECTORS, SIZE_CLASSES, SIZE_OTHER };
 
 struct goal {
@@ -43,7 +43,7 @@ struct goal {
     int64_t v;
     enum size_class of_axis, of_other; /* only for GOAL_PAIR */
     const char *text;
-    /* No shape covered this GOAL_VALUE, so one other axis above its least value is enough. */
+    /* For a GOAL_VALUE that no shape covered: one other axis above its least value is enough. */
     bool relaxed;
     bool done;
 };
@@ -56,7 +56,7 @@ struct builder {
     VEC(struct goal) goals;
     int tries;
     double spent_ms;
-    bool full; /* a goal was left out because the budget was spent */
+    bool full; /* a workload was left out: no time, or MAX_REGIMES */
 };
 
 static double total_ms(const struct builder *b)
@@ -66,7 +66,7 @@ static double total_ms(const struct builder *b)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* The rows of the largest tensor; of equally large tensors, the fewest rows. */
+/* The rows of the largest tensor. */
 static uint64_t rows_of(const struct shape *s)
 {
     uint64_t most = 0, rows = 1;
@@ -95,8 +95,8 @@ static uint64_t round_up(uint64_t n, uint64_t m)
     return (n + m - 1) / m * m;
 }
 
-/* Estimates the emulator's time. Kernels of heavy tasks, such as products of matrices, compute
- * whole tiles of the largest output. Other kernels often give each row to a block. */
+/* Estimates the emulator's time. Kernels of heavy tasks, such as matrix products, compute whole
+ * tiles of the largest output. Other kernels often give each row to a block. */
 static double cost_ms(const struct builder *b, const struct shape *s)
 {
     double ms = 0.4 + 2e-4 * elems_of(s), tiles = 0;
@@ -115,7 +115,7 @@ static double cost_ms(const struct builder *b, const struct shape *s)
     return ms + 12e-6 * tiles;
 }
 
-/* Computes axes that follow from other axes. Returns false if one has no value. */
+/* Returns false if an axis that follows from others has no value. */
 static bool complete(const struct builder *b, int64_t *x)
 {
     for (size_t pass = 0; pass < axes_count(&b->ax); pass++) {
@@ -283,8 +283,8 @@ static bool steer(struct builder *b, int64_t *x, size_t axis, int64_t v)
     return false;
 }
 
-/* Returns the smallest allowed value above the least, or the least if none is near. Along an axis
- * with vectors it is a multiple of VECTOR, so that a kernel may take its vectorised path. */
+/* Returns a small value above the least. Along a vector axis it is a multiple of VECTOR, so that a
+ * kernel may take its vectorised path. */
 static int64_t second_least(const struct builder *b, size_t axis)
 {
     int64_t least = b->ax.axis[axis].least;
@@ -294,7 +294,7 @@ static int64_t second_least(const struct builder *b, size_t axis)
     return least;
 }
 
-/* The first try takes the smallest values that serve the goal. Later tries take random values. */
+/* First the smallest values that serve the goal, later random ones. */
 static void set_open_axes(struct builder *b, const struct goal *g, bool first, int64_t *x)
 {
     size_t larger = SIZE_MAX;
@@ -314,7 +314,6 @@ static void set_open_axes(struct builder *b, const struct goal *g, bool first, i
     }
 }
 
-/* Returns false if steer() fails. */
 static bool draw_shape(struct builder *b, const struct goal *g, bool first, int64_t *x)
 {
     axes_fill_scalars(b->t, x);
@@ -335,7 +334,6 @@ static uint32_t offset_of(const uint32_t *offsets, size_t tensor)
     return offsets ? offsets[tensor] : 0;
 }
 
-/* Several goals may lead to the same workload. */
 static bool exists(const struct builder *b, const int64_t *x, const uint32_t *offsets)
 {
     vec_each (const struct task_workload, w, &b->t->regimes) {
@@ -362,7 +360,7 @@ static void add_workload(struct builder *b, const int64_t *x, const uint32_t *of
     *vec_push(&b->t->regimes) = w;
 }
 
-/* Time may run out, so small sizes come first, then pairs, then large sizes. */
+/* Time may run out: small sizes first, then pairs, then large sizes. */
 static int turn_of(const struct goal *g)
 {
     return g->kind == GOAL_PAIR ? 1 : g->v <= 65 ? 0 : 2;
@@ -402,9 +400,8 @@ static void cover(struct builder *b, struct goal *g)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* Sets inner axes to `v`, a multiple of every vector width, and other axes to `rows`, or as near as
- * the axis allows. An inner axis without `vectors` gets only VECTOR elements: it counts rows too
- * (regime_axes.h), and rows are expensive. */
+/* Inner axes become about `v`, a multiple of every vector width, other axes about `rows`. An inner
+ * axis without `vectors` counts rows too, and rows are expensive: it becomes VECTOR. */
 static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, int64_t *x)
 {
     axes_fill_scalars(b->t, x);
@@ -419,9 +416,8 @@ static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, i
     }
 }
 
-/* Finds a shape with a `v` of at most `size`, for at most `limit` ms if possible. Returns its cost,
- * or -1 if there is none. Heavy tasks first get as many rows as columns, because their kernels may
- * need whole tiles. */
+/* Returns the cost, at most `limit` if possible; -1 if there is no such shape. Heavy tasks first
+ * get as many rows as columns: their kernels may need whole tiles. */
 static double vector_shape(struct builder *b, int64_t size, double limit, int64_t *x)
 {
     size_t row_axes = 0;
@@ -448,9 +444,8 @@ static uint32_t elems_for(const struct task_tensor *t, uint32_t bytes)
     return MAX(bytes / (uint32_t)dtype_bytes(t->dtype), 1u);
 }
 
-/* `bytes` is the distance by which addresses are displaced. 0 means one element, and VECTOR - 1 the
- * last element before a multiple of 16 bytes. The distance must keep the alignment that the task
- * promises. */
+/* `bytes` is the distance. 0 means one element, and VECTOR - 1 the last element before a multiple
+ * of 16 bytes. The distance must keep the alignment that the task promises. */
 static void displace(struct builder *b, const int64_t *x, double ms, enum displaced who, size_t one,
                      uint32_t bytes)
 {
@@ -500,7 +495,7 @@ static void displace_at(struct builder *b, const int64_t *x, double ms, bool tho
     }
 }
 
-/* Rows of odd length, and rows so short that they end before the next aligned address. */
+/* Rows of odd length, and rows that end before the next aligned address. */
 static void displace_small(struct builder *b)
 {
     static const int64_t sizes[] = {1, 2, 3, 1023};
@@ -522,7 +517,7 @@ static void displace_small(struct builder *b)
     }
 }
 
-/* A kernel may choose its path by the size too, so we displace addresses at several sizes. */
+/* A kernel may choose its path by size too, so we try several sizes. */
 static void cover_addresses(struct builder *b)
 {
     static const int64_t sizes[] = {1024, 8192, 64}, tiles[] = {64, 128, 128};

@@ -3,12 +3,8 @@
  *
  * Its reference.c is the oracle: it computes the right outputs in double. Tolerances limit a
  * kernel's distance from the oracle. Workloads give the sizes. task.json follows FlashInfer-Bench's
- * Definition; docs/task.md describes Hone's own keys. The loader reports ALL problems of a file:
- *
- *     struct task *t = task_load(path, &problems);
- *     if (!t) vec_each (struct problem, p, &problems) fprintf(stderr, "%s\n", p->text);
- *
- * A loaded task never changes. It owns everything that it points to.
+ * Definition; docs/task.md describes Hone's own keys. The loader reports ALL problems of a file. A
+ * loaded task never changes, and owns everything that it points to.
  */
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
@@ -24,20 +20,20 @@
 #include "base/vec.h"
 #include "job/gen.h"
 
-#define TASK_MAX_TEXT (8u << 20)             /* bytes of task.json */
-#define TASK_MAX_REFERENCE (8u << 20)        /* bytes of reference.c */
-#define TASK_MAX_NAIVE (1u << 20)            /* bytes of naive.cu */
-#define TASK_MAX_BYTES (UINT64_C(64) << 30)  /* of all tensors of one workload */
+#define TASK_MAX_TEXT (8u << 20)             /* of task.json */
+#define TASK_MAX_REFERENCE (8u << 20)        /* of reference.c */
+#define TASK_MAX_NAIVE (1u << 20)            /* of naive.cu */
+#define TASK_MAX_BYTES (UINT64_C(64) << 30)  /* all tensors of one workload */
 #define TASK_MAX_SCRATCH (UINT64_C(1) << 36) /* doubles; only touched pages take memory */
-#define TASK_MAX_TENSORS 2000 /* less than JOB_MAX_BUFFERS, because workspaces are buffers too */
+#define TASK_MAX_TENSORS 2000 /* less than JOB_MAX_BUFFERS, which counts workspaces too */
 #define TASK_MAX_PHASES 4096
-#define TASK_MAX_REPEAT (INT64_C(1) << 24) /* steps of a phase; equal to JOB_MAX_REPEAT */
-#define TASK_MAX_UNITS (INT64_C(1) << 44)  /* of all steps of a phase; equal to JOB_MAX_ELEMS */
+#define TASK_MAX_REPEAT (INT64_C(1) << 24) /* equal to JOB_MAX_REPEAT */
+#define TASK_MAX_UNITS (INT64_C(1) << 44)  /* of all steps; equal to JOB_MAX_ELEMS */
 #define TASK_MAX_AXES 32
 #define TASK_MAX_SCALARS 32
 #define TASK_MAX_RANK 8
 #define TASK_DEFAULT_ALIGN 256 /* bytes */
-#define TASK_SMOKE_ELEMS 65536 /* most elements of a tensor in a smoke workload */
+#define TASK_SMOKE_ELEMS 65536 /* of a tensor in a smoke workload */
 
 enum task_class {
     CLASS_NONE,
@@ -56,10 +52,10 @@ enum task_class {
 };
 
 enum workload_role {
-    ROLE_SMOKE, /* small enough for the emulator */
+    ROLE_SMOKE, /* for the emulator */
     ROLE_CHECK, /* often awkward sizes */
     ROLE_TIME,
-    ROLE_HELDOUT, /* each evaluation draws new sizes from ranges, hidden from the kernel's author */
+    ROLE_HELDOUT, /* new sizes for each evaluation, hidden from the author */
     ROLE_COUNT
 };
 
@@ -69,7 +65,7 @@ struct problem {
 VEC_DECL(problem_vec, struct problem);
 void problems_release(struct problem_vec *v);
 
-/* A place in task.json. Lines and columns count from 1; 0 means unknown. */
+/* In task.json, from 1; 0 means unknown. */
 struct task_place {
     unsigned line, column;
 };
@@ -77,17 +73,17 @@ struct task_place {
 struct task_axis {
     const char *name;
     bool is_const;
-    int64_t value; /* only for a constant axis */
+    int64_t value; /* of a constant axis */
 };
 
 struct task_scalar {
     const char *name;
     enum dtype dtype;
-    double value;   /* rounded to the dtype; 1 if has_value is false */
-    bool has_value; /* false for a scalar input of a FlashInfer definition */
+    double value;   /* rounded to the dtype; 1 if unknown */
+    bool has_value; /* false for an input of a FlashInfer definition */
 };
 
-/* A list of numbers, of which each workload uses one (shape_init). */
+/* Each workload uses one of these numbers (shape_init). */
 struct task_choice {
     uint32_t n;
     double value[8];
@@ -97,152 +93,147 @@ struct task_tensor {
     const char *name;
     enum dtype dtype;
     uint32_t rank;
-    struct expr *shape[8];             /* expressions over axes */
-    bool is_input, is_output;          /* both are true if it is updated in place */
-    struct gen_spec init;              /* the generator of an input */
-    struct expr *init_a, *init_b;      /* replace init.a and init.b (shape_init), or NULL */
-    struct task_choice pick_a, pick_b; /* replace init.a and init.b, if n is not 0 */
-    uint32_t stream;           /* random sequence: the index of this tensor, or of `lengths_of` */
-    const char *lengths_of;    /* a padded tensor, if this input holds its row lengths; else NULL */
-    double rtol, atol, budget; /* limits of an output's error (job/job.h has the formulas) */
-    /* If not 0, the tolerance is this many standard deviations (sigmas). The oracle then gives a
+    struct expr *shape[8];
+    bool is_input, is_output; /* both: it is updated in place */
+    struct gen_spec init;
+    struct expr *init_a, *init_b;      /* instead of init.a and init.b, or NULL */
+    struct task_choice pick_a, pick_b; /* instead of init.a and init.b, if n > 0 */
+    uint32_t stream;                   /* random sequence of this tensor, or of `lengths_of` */
+    const char *lengths_of;    /* the padded tensor whose row lengths this input holds; or NULL */
+    double rtol, atol, budget; /* of an output; formulas in job/job.h */
+    /* If not 0, the tolerance is this many standard deviations (sigmas). Then the oracle gives a
      * sigma for each element, not a magnitude. */
     double sigmas;
-    const char *why;         /* the reason for the tolerance */
+    const char *why;
     struct task_place place; /* of the tolerance */
 };
 
-/* The limits of every output with `sigmas` (docs/tolerance.md). */
+/* For every output with `sigmas` (docs/tolerance.md). */
 #define TASK_SIGMAS 8     /* an element's error, in its sigma */
 #define TASK_SIGMAS_RMS 4 /* the rms error, in the rms of all sigmas */
 
 struct task_phase {
-    const char *fn; /* a function of the oracle */
+    const char *fn; /* a phase of reference.c */
     struct expr *units;
-    struct expr *repeat; /* the number of steps; NULL means one */
+    struct expr *repeat; /* steps; NULL means one */
 };
 
 struct axis_range {
-    bool given; /* the workload gives a value or a range */
+    bool given;
     int64_t lo, hi;
-    int64_t multiple; /* drawn values are multiples of this; 1 by default */
+    int64_t multiple; /* drawn values are multiples of this; usually 1 */
 };
 
 struct task_workload {
     enum workload_role role;
-    const char *name;        /* "" if it has none */
-    struct axis_range *axes; /* one for each axis */
+    const char *name;
+    struct axis_range *axes; /* one per axis */
     uint32_t align_bytes;    /* 0 means TASK_DEFAULT_ALIGN */
-    uint32_t offset_elems;   /* the distance of every tensor from an aligned address */
-    const uint32_t *offsets; /* if not NULL, one for each tensor, instead of offset_elems */
-    const char *regime;      /* why Hone added it (regimes.h); NULL if the task lists it */
+    uint32_t offset_elems;   /* from an aligned address, for every tensor */
+    const uint32_t *offsets; /* one per tensor, instead of offset_elems; or NULL */
+    const char *regime;      /* why Hone added it (regimes.h), or NULL */
     struct task_place place;
 };
 
 struct task {
     struct arena arena;
-    const char *name, *description, *dir; /* `dir` is "" for a built-in task */
-    const char *file;                     /* path or built-in name of task.json, for problems */
-    bool is_definition;  /* of FlashInfer-Bench, so Hone's own keys may be missing */
-    const char *op_type; /* "" if there is none */
+    const char *name, *description, *dir; /* `dir`: "" if built in */
+    const char *file;                     /* path or built-in name, for problems */
+    bool is_definition; /* of FlashInfer-Bench, so Hone's own keys may be missing */
+    const char *op_type;
     enum task_class class;
     VEC(struct task_axis) axes;
     VEC(struct task_scalar) scalars;
-    VEC(struct task_tensor) tensors; /* inputs in order, then outputs that are not inputs */
+    VEC(struct task_tensor) tensors; /* inputs, then pure outputs */
     VEC(struct task_workload) workloads;
     struct task_place workloads_place;
-    VEC(struct task_workload) regimes; /* smoke workloads that Hone adds (regimes.h) */
-    VEC(const char *) uncovered;       /* what the regimes leave out, and why */
-    uint32_t align; /* promised alignment of all tensors in bytes; 0 means the element's size */
+    VEC(struct task_workload) regimes; /* smoke workloads that Hone adds */
+    VEC(const char *) uncovered;       /* what they leave out, and why */
+    uint32_t align; /* promised for all tensors, in bytes; 0 means the element's size */
     VEC(struct task_phase) phases;
-    VEC(const char *) names;             /* in expressions: axes, then integer scalars */
+    VEC(const char *) names;             /* for expressions: axes, then integer scalars */
     VEC(const char *) constraints;       /* all of them */
-    VEC(struct expr *) constraint_exprs; /* those in Hone's expression language */
-    VEC(const char *) unchecked;         /* those in Python, which Hone does not check */
-    struct expr *scratch;                /* doubles that the oracle needs; NULL if none */
-    struct expr *flops, *bytes; /* arithmetic and memory traffic that no kernel can avoid */
-    enum dtype compute;         /* declared precision of the arithmetic */
-    bool allow_tf32;            /* float32 products and convolutions may round to TF32 */
-    bool allow_tf32_convs;      /* only convolutions may; this is PyTorch's default */
-    bool nondeterministic_ok;   /* outputs may differ from call to call */
-    bool no_small_shape;        /* the constraints make even smoke workloads large */
-    bool degenerate;            /* a constant kernel would pass */
-    const char *text;           /* task.json without white space */
-    const char *reference_c;    /* NULL if there is only reference_py */
-    const char *naive_cu;       /* naive.cu beside task.json; NULL if there is none */
-    bool is_copy; /* from a snapshot; then no built-in kernel replaces a missing naive_cu */
-    const char *reference_py;    /* Python source; NULL if there is none */
+    VEC(struct expr *) constraint_exprs; /* in Hone's language */
+    VEC(const char *) unchecked;         /* in Python, so Hone does not check them */
+    struct expr *scratch;                /* doubles; NULL if none */
+    struct expr *flops, *bytes;          /* work and traffic that no kernel can avoid */
+    enum dtype compute;                  /* declared precision */
+    bool allow_tf32;                     /* products and convolutions may round to TF32 */
+    bool allow_tf32_convs;               /* only convolutions may, as in PyTorch by default */
+    bool nondeterministic_ok;            /* outputs may differ from call to call */
+    bool no_small_shape;                 /* the constraints make even smoke workloads large */
+    bool degenerate;                     /* a constant kernel would pass */
+    const char *text;                    /* task.json without white space */
+    const char *reference_c;             /* NULL if there is only reference_py */
+    const char *naive_cu;                /* beside task.json, or NULL */
+    bool is_copy;                        /* from a snapshot; no built-in kernel replaces naive_cu */
+    const char *reference_py;            /* or NULL */
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
-    const char *torch_src;       /* a PyTorch expression or module; NULL if there is none */
+    const char *torch_src;       /* PyTorch expression or module, or NULL */
     struct task_place torch_place;
-    const char *graph_json; /* what the task computes (graph/json.h); NULL if there is none */
+    const char *graph_json; /* what it computes (graph/json.h), or NULL */
     struct task_place graph_place;
 };
 
-/* One workload with a value for every axis. */
+/* A workload with one value for each axis. */
 struct shape {
     const struct task *task;
     const struct task_workload *workload;
-    int64_t *axes;   /* the values of task->names */
-    uint64_t *elems; /* elements of each tensor */
-    uint64_t turn;   /* selects from pick_a and pick_b; by default workload_number() */
+    int64_t *axes; /* the values of task->names */
+    uint64_t *elems;
+    uint64_t turn; /* selects from pick_a and pick_b; usually workload_number() */
 };
 
-/* Functions that make a task return NULL if they reported a problem. Free with task_free(). */
+/* Functions that make a task return NULL if they reported a problem. */
 
-/* `path` is a task.json or its directory. */
+/* `path`: task.json, or its directory. */
 struct task *task_load(const char *path, struct problem_vec *problems);
-/* reference_c may be NULL. Problems begin with the name `file`. */
+/* reference_c may be NULL. Problems begin with `file`. */
 struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
                         struct problem_vec *problems);
-/* Parses a draft: an unfinished task.json, which cannot be evaluated. Reads only axes, scalars,
- * tensors, constraints, flags, "torch" and "graph". */
+/* A draft is an unfinished task.json, which cannot be evaluated. Reads axes, scalars, tensors,
+ * constraints, flags, "torch" and "graph". */
 struct task *task_parse_draft(const char *text, size_t len, const char *file,
                               struct problem_vec *problems);
-/* Finds a built-in task by its name, or loads the task at a path. */
+/* A built-in task's name, or a path. */
 struct task *task_find(const char *name_or_path, struct problem_vec *problems);
 bool task_exists(const char *name_or_path);
 struct task *task_find_draft(const char *name_or_path, struct problem_vec *problems);
-/* Returns the baseline "naive", a simple kernel: naive_cu, or else the built-in kernel with the
- * task's name. NULL if there is neither. */
+/* The baseline "naive": naive_cu, or else the built-in kernel with the task's name; or NULL. */
 const char *task_naive_source(const struct task *t);
-/* Appends that kernel. Fails if there is none. */
+/* Appends that kernel. */
 int task_simple_kernel(const struct task *t, struct strbuf *out, struct err *err);
-/* Puts the sorted names in the arena; returns how many. */
+/* Sorted, in the arena. Returns how many. */
 size_t task_builtin_names(struct arena *a, const char ***out);
 void task_free(struct task *t);
-/* Whether the only reference is in Python. */
 bool task_needs_python(const struct task *t);
 const char *task_class_name(enum task_class c);
 const char *workload_role_name(enum workload_role r);
-/* Returns what the task promises about its inputs, such as an order; "" if nothing. The text lives
- * in the arena. */
+/* What the task promises about its inputs, such as an order; "" if nothing. */
 const char *task_preconditions(const struct task *t, struct arena *a);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
-/* Numbers the task's own workloads first, then its regimes. 0 for any other workload. */
+/* The task's own workloads first, then its regimes. 0 for any other workload. */
 size_t workload_number(const struct task *t, const struct task_workload *w);
 
-/* Resolves a workload into *s, whose arrays live in the arena. Draws from the ranges until the
- * constraints hold; fails after 500 draws. Half of the values are edges: the least, the largest, an
- * odd one, or one next to a multiple of 32. */
+/* Draws from ranges until the constraints hold; fails after 500 draws. Half of the values are
+ * edges: the least, the largest, an odd one, or one next to a multiple of 32. */
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
                   uint64_t seed, struct arena *a, struct err *err);
-/* Fails if the expression has no value or a negative value. */
+/* Fails if the value is negative or cannot be computed. */
 int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err);
-/* Fails if the phase has more than TASK_MAX_REPEAT steps, or TASK_MAX_UNITS units in all. */
+/* Fails above TASK_MAX_REPEAT steps, or TASK_MAX_UNITS units in all. */
 int shape_phase(const struct shape *s, const struct task_phase *p, int64_t *units, int64_t *repeat,
                 struct err *err);
 int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err);
-/* The largest power of two, in bytes, that is sure to divide tensor i's address. */
+/* The largest power of two that is sure to divide tensor i's address. */
 uint32_t shape_align(const struct shape *s, size_t i);
-/* Tensor i's entry in the workload's `offsets`, in bytes; 0 without `offsets`. */
+/* In bytes; 0 without `offsets`. */
 uint64_t shape_offset(const struct shape *s, size_t i);
-/* Fills *out with the generator of input i, and checks it. Takes entry s->turn of pick_a and
- * pick_b, modulo their lengths. */
+/* Takes entry s->turn of pick_a and pick_b, modulo their lengths. */
 int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err *err);
 /* Checks everything that depends on the shape, except the constraints. */
 int shape_verify(const struct shape *s, struct err *err);
-/* Returns a text such as "M=256 N=512" in the arena, without constant axes. */
+/* Such as "M=256 N=512", without constant axes. */
 const char *shape_text(const struct shape *s, struct arena *a);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * check.c - checks a task's PyTorch expression: compares its graph, PyTorch and the oracle.
+ * check.c - compares a task's PyTorch expression, its graph and the oracle.
  */
 #include "torch/check.h"
 
@@ -21,25 +21,24 @@
 #include "torch/python.h"
 #include "torch/task.h"
 
-#define ANSWER_NS (60 * SEC) /* CPU time that an answer of Python may take */
+#define ANSWER_NS (60 * SEC) /* CPU time for an answer of Python */
 #define START_NS (120 * SEC) /* the first answer; PyTorch starts slowly */
-#define DRAWS 2              /* checked shapes of each held-out workload */
-#define MAX_FLOPS 500000000  /* larger shapes are checked only if they are smoke shapes */
+#define DRAWS 2              /* shapes of each held-out workload */
+#define MAX_FLOPS 500000000  /* skips larger shapes, except smoke shapes */
 
-/* How far two results in double may differ, relative to the value's magnitude. */
+/* Two results in double may differ by this much, relative to the magnitude. */
 static const double SAME = 1e-9;
-/* Allowed error in units of the tolerance, if a person wrote it and PyTorch computes in the
- * task's own dtypes. PyTorch rounds after every operation, and the tolerance may assume fewer
- * roundings. */
+/* Allowed error, in units of a tolerance that a person wrote, if PyTorch computes in the task's own
+ * dtypes. PyTorch rounds after every operation; the tolerance may assume fewer roundings. */
 static const double NARROW_SLACK = 64;
-/* Allowed error in units of the tolerance, if Hone derived it and PyTorch computes in double. */
+/* The same for a tolerance that Hone derived, if PyTorch computes in double. */
 static const double DERIVED_SLACK = 1e-3;
 
 struct expression_check {
     struct torch_check *c;
     const struct task *t;
     struct task_check_result *r;
-    const char *dir, *oracle; /* a folder for files; the oracle's shared object, or NULL */
+    const char *dir, *oracle; /* a folder for files; the oracle's shared object or NULL */
 };
 
 /* ---- the oracle of the graph ----------------------------------------------------------------- */
@@ -68,8 +67,7 @@ static void compare_references(const struct expression_check *e, const struct or
         }
 }
 
-/* Compares the task's own reference with `so`, the reference of `copy`. Both have the same
- * shapes. */
+/* `so` is the reference of `copy`, which has the same shapes. */
 static int compare_at(const struct expression_check *e, const struct task *copy, const char *so,
                       const struct task_workload *w, struct err *err)
 {
@@ -139,14 +137,13 @@ static void start_python(struct torch_check *c)
         free(c->why_not);
         c->why_not = xstrdup(err.msg);
     }
-    /* A python3 without PyTorch can still check the syntax. */
+    /* A python3 without PyTorch still serves is_python(). */
     if (!c->version && err.kind != ERR_INPUT) {
         python_stop(c->python);
         c->python = NULL;
     }
 }
 
-/* Stops a process that did not answer. */
 static void lose_python(struct torch_check *c, const struct err *err)
 {
     if (err->kind == ERR_INPUT)
@@ -155,7 +152,7 @@ static void lose_python(struct torch_check *c, const struct err *err)
     c->python = NULL;
     free(c->version);
     c->version = NULL;
-    c->tried = false; /* the next task starts another process */
+    c->tried = false;
 }
 
 static int tell(const struct expression_check *e, json_t *request, struct err *err)
@@ -244,8 +241,7 @@ static double rms_of(const double *v, uint64_t n)
     return n ? sqrt(sum / (double)n) : 0;
 }
 
-/* Returns the allowed error in units of the tolerance. `wide`: PyTorch computed in double.
- * Tolerances in sigmas are those that Hone derived. */
+/* In units of the tolerance. Hone derives tolerances in sigmas. */
 static double slack_of(const struct task_tensor *t, bool wide)
 {
     if (t->sigmas > 0)
@@ -261,7 +257,7 @@ static int compare_outputs(const struct expression_check *e, const struct oracle
         double slack = slack_of(t, wide);
         struct strbuf got = STRBUF_INIT(x->shape->elems[i] * sizeof(double) + 16);
         if (!x->value[i] || (!wide && t->sigmas > 0 && !dtype_is_float(t->dtype)))
-            continue; /* not an output, or integers such as an argmax, which rounding may change */
+            continue; /* not an output, or integers, which rounding may change */
         double rms = rms_of(x->value[i], x->shape->elems[i]);
         const char *truth = e->oracle ? "reference.c" : "the reference in double";
         char *path = buffer_path(e, i, true);
@@ -296,8 +292,8 @@ static bool is_missing_kernel(const struct err *err)
     return strstr(err->msg, "not implemented for") || strstr(err->msg, "NotImplementedError");
 }
 
-/* Runs the expression in double, then in the task's own dtypes. Compares the second result only if
- * the task is imported, or if the expression did not run in double. */
+/* In double, then in the task's own dtypes. The second result counts only if the task is imported,
+ * or if the expression did not run in double. */
 static int run_at(const struct expression_check *e, const struct shape *s, const char *where,
                   struct err *err)
 {
@@ -310,7 +306,7 @@ static int run_at(const struct expression_check *e, const struct shape *s, const
     if (rc == 0 && call(e, &x, true, err) == 0) {
         rc = compare_outputs(e, &x, true, where, err);
         compared = true;
-    } else if (rc == 0 && e->t->graph_json) { /* only a run in double proves an imported graph */
+    } else if (rc == 0 && e->t->graph_json) { /* an imported graph needs the run in double */
         rc = err_prefix(err, "in double");
     }
     if (rc == 0 && e->c->python) {
@@ -361,7 +357,7 @@ static void run_pytorch(const struct expression_check *e)
 
 /* ---- the expression -------------------------------------------------------------------------- */
 
-/* Asks Python about a text that Hone cannot parse. It may be a module that defines run(). */
+/* Hone cannot parse the text, but it may be a module that defines run(). */
 static bool is_python(const struct expression_check *e)
 {
     struct err err = ERR_INIT;
@@ -370,7 +366,6 @@ static bool is_python(const struct expression_check *e)
            tell(e, json_pack("{s:s, s:s}", "op", "syntax", "source", e->t->torch_src), &err) == 0;
 }
 
-/* If the result is true, the caller releases the graph. */
 static bool read_graph(const struct expression_check *e, struct graph *g)
 {
     struct arena a = ARENA_INIT;
@@ -393,8 +388,7 @@ static bool read_graph(const struct expression_check *e, struct graph *g)
     return ok;
 }
 
-/* Hone wrote the reference of an imported task from its graph. A second reference from the same
- * graph would prove less than PyTorch. */
+/* Another reference from the same graph would prove less than PyTorch. */
 static bool is_proven_by_torch(const struct expression_check *e)
 {
     if (!e->t->graph_json)
@@ -434,7 +428,7 @@ static void check_cost(const struct expression_check *e, struct graph *g)
                 if (str_eq(e->t->axes.items[k].name, g->dims.names[i]))
                     axes[i] = s.axes[k];
         }
-        if (graph_class(g) != CLASS_GATHER) /* the data decide how much of a table is read */
+        if (graph_class(g) != CLASS_GATHER) /* data decide how much of a table is read */
             compare_cost(e, &s, e->t->bytes, graph_bytes(g), "bytes", 1.25, axes);
         compare_cost(e, &s, e->t->flops, graph_least_flops(g), "flops", 4, axes);
         break;
@@ -490,7 +484,7 @@ void torch_check_task(struct torch_check *c, const struct task *t, struct task_c
 
 /* ---- a reference in Python ------------------------------------------------------------------- */
 
-/* Makes the outputs of PyTorch's last call the right answer in x. */
+/* Takes PyTorch's last outputs as the truth. */
 static int take_outputs(const struct expression_check *e, struct oracle_trial *x, struct err *err)
 {
     int rc = 0;

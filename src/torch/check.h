@@ -1,23 +1,17 @@
 /*
  * check.h - checks a task's PyTorch expression, its key "torch".
  *
- *     struct torch_check c = TORCH_CHECK_INIT;
- *     torch_check_task(&c, task, &result);            for each task of a command
- *     if (c.why_not) ...                              says why there is no PyTorch to run tasks
- *     torch_check_release(&c);
+ * The caller first checks the oracle, the compiled reference.c, with task_check(). After a problem
+ * there, steps 2 and 3 are skipped. After a problem in step 1 or 2, step 3 is skipped.
+ *  1. Reads the expression, or the JSON of an imported task, into a graph. A wrong expression is a
+ *     problem. Python that Hone does not know is a note.
+ *  2. Compares the oracle with a reference that Hone writes from the graph, on the smoke shapes.
+ *     Skipped for an imported task if PyTorch runs, because step 3 proves more.
+ *  3. If python3 has PyTorch, compares the oracle with it on the CPU, on the smoke shapes and on
+ *     two shapes of each held-out workload unless they are large.
  *
- * Before, the caller checks the oracle, the compiled reference.c, with task_check(). Then
- * torch_check_task() has three steps. If `result` has problems already, it skips steps 2 and 3. A
- * problem in step 1 or 2 skips step 3.
- *  1. It reads the expression, or the JSON of an imported task, into a graph. A wrong expression is
- *     a problem. Python that Hone does not know is a note.
- *  2. It compares the oracle with a reference that Hone writes from the graph, on the smoke shapes.
- *     It skips this for an imported task if PyTorch runs, because step 3 proves more.
- *  3. If python3 has PyTorch, it compares the oracle with PyTorch on the CPU, on the smoke shapes
- *     and on two shapes of each held-out workload unless they are large.
- *
- * A task without "torch" is not checked. If it also has neither "graph" nor a reference in Python,
- * it gets a note.
+ * A task without "torch" is not checked. It gets a note if it also has no "graph" and no reference
+ * in Python.
  */
 #ifndef TORCH_CHECK_H
 #define TORCH_CHECK_H
@@ -29,12 +23,12 @@
 struct python;
 
 struct torch_check {
-    struct python *python; /* NULL if not started, or if there is no python3 */
-    bool tried;            /* we have tried to start python3 */
-    char *version;         /* such as "PyTorch 2.9.1"; NULL = none */
-    bool raised;           /* PyTorch refused a shape that the task's constraints allow */
-    /* The largest |PyTorch - oracle| / max(|oracle|, rms) since the caller set it to 0. PyTorch
-     * computes in double. rms is the root mean square of the oracle's output. */
+    struct python *python; /* NULL if it does not run */
+    bool tried;
+    char *version; /* such as "PyTorch 2.9.1"; NULL = none */
+    bool raised;   /* PyTorch refused a shape that the task's constraints allow */
+    /* The largest |PyTorch - oracle| / max(|oracle|, rms) since the caller set it to 0. rms is that
+     * of the oracle's output. */
     double largest;
     /* Why there is no PyTorch; NULL if there is, or if it was not needed. */
     char *why_not;
@@ -45,8 +39,8 @@ struct torch_check {
     }
 
 void torch_check_task(struct torch_check *c, const struct task *t, struct task_check_result *r);
-/* Checks a task whose reference is in Python. Runs it at the smoke shapes and at two shapes of each
- * held-out workload, in double and in the task's own dtypes. The two results must agree. */
+/* For a reference in Python: runs it in double and in the task's own dtypes, at the smoke shapes
+ * and at two shapes of each held-out workload. The results must agree. */
 void torch_check_reference(struct torch_check *c, const struct task *t,
                            struct task_check_result *r);
 void torch_check_release(struct torch_check *c);

@@ -1,13 +1,10 @@
 /*
- * object.h - the Python objects that occur while Hone reads an expression, and functions that use
- * them.
+ * object.h - the Python objects that occur while Hone reads an expression.
  *
  * Hone computes with known numbers (OBJ_BOOL, OBJ_INT, OBJ_FLOAT) by Python's rules. OBJ_INT is a
- * size as in graph/dim.h: an integer or an expression over the task's axes, such as N/2. So Hone
- * can read x.shape[1] // 2 before the axes have values. A number that is known only when a kernel
- * is called is OBJ_VALUE, like every tensor.
- *
- * Every function that fails says why in build.err. evaluate.c adds the column.
+ * size as in graph/dim.h: an integer, or an expression over the task's axes such as N/2. So Hone
+ * can read x.shape[1] // 2 before the axes have values. A number that only a call knows is
+ * OBJ_VALUE, like every tensor. Every function that fails says why in build.err.
  */
 #ifndef TORCH_OBJECT_H
 #define TORCH_OBJECT_H
@@ -20,9 +17,9 @@
 #include "base/err.h"
 #include "graph/graph.h"
 
-/* The comments name the members of struct object that each kind uses. */
+/* The comments name the members in use. */
 enum object_kind {
-    OBJ_NONE,   /* Python's None */
+    OBJ_NONE,
     OBJ_BOOL,   /* yes */
     OBJ_INT,    /* dim */
     OBJ_FLOAT,  /* real */
@@ -30,12 +27,12 @@ enum object_kind {
     OBJ_TEXT,   /* text */
     OBJ_DTYPE,  /* dtype */
     OBJ_FINFO,  /* dtype; result of torch.finfo() */
-    OBJ_DEVICE, /* none; a device or a memory layout, which changes no value */
-    /* items, n; pair = values and their indices, as max() gives them */
+    OBJ_DEVICE, /* a device or memory layout, which changes no value */
+    /* items, n; pair: values and their indices, as from max() */
     OBJ_TUPLE,
     OBJ_SLICE,   /* items, for items[0]:items[1]:items[2] */
-    OBJ_DOTS,    /* none; the dots "..." in an index */
-    OBJ_MISSING, /* text: names a result that graphs cannot express */
+    OBJ_DOTS,    /* "..." in an index */
+    OBJ_MISSING, /* text: a result that graphs cannot express */
     OBJ_COUNT
 };
 
@@ -51,21 +48,19 @@ struct object {
     size_t n;
 };
 
-/* The graph being built from an expression. */
 struct build {
     struct graph *g;
     struct arena *mem;
-    struct err err; /* why Hone refuses the expression; empty = it does not */
+    struct err err; /* why Hone refuses the expression, if set */
 };
 
-/* Sets b->err, unless it is set already. */
+/* Keeps an earlier error. */
 void give_reason(struct build *b, enum err_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Set b->err and give false or NULL. refused() is inline, so that compilers and analysers see this
- * result. */
+/* Set b->err and give false or NULL. The inline functions let compilers and analysers see that. */
 #define refuse(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused())
 #define refuse_value(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused_value())
-/* The same for an expression that may be right in PyTorch, but that Hone does not support. */
+/* For an expression that PyTorch may accept, but Hone does not support. */
 #define lacks(b, ...) (give_reason(b, ERR_UNSUPPORTED, __VA_ARGS__), refused())
 #define lacks_value(b, ...) (give_reason(b, ERR_UNSUPPORTED, __VA_ARGS__), refused_value())
 static inline bool refused(void)
@@ -86,8 +81,7 @@ struct object obj_number(struct build *b, int64_t v);
 struct object obj_float(double v);
 struct object obj_tuple(struct build *b, const struct object *items, size_t n);
 struct object obj_shape(struct build *b, const struct value *v);
-/* Makes an object from a value. A known number or size becomes OBJ_INT or OBJ_FLOAT. Returns false
- * if v is NULL. */
+/* A known number or size becomes OBJ_INT or OBJ_FLOAT. Returns false if v is NULL. */
 bool obj_set(struct build *b, const struct value *v, struct object *out);
 
 /* ---- what an object is ----------------------------------------------------------------------- */
@@ -97,41 +91,36 @@ const char *obj_what(const struct object *o);
 bool obj_is_none(const struct object *o);
 bool obj_is_text(const struct object *o, const char *text);
 bool obj_is(const struct object *o, double v);
-/* Set *out to the value of a known number or integer. Return false for any other object. */
+/* Return false for any object that is not a known number or integer. */
 bool obj_real(const struct object *o, double *out);
 bool obj_whole(const struct object *o, int64_t *out);
 
 /* ---- what a parameter asks for --------------------------------------------------------------- */
 
-/* Each function reads the argument `o` for the parameter `name`. For a wrong kind of argument, it
- * sets b->err and returns NULL or false. */
+/* Each reads the argument `o` of the parameter `name`. A wrong kind of argument sets b->err. */
 const struct value *need_value(struct build *b, const struct object *o, const char *name);
 const struct value *need_tensor(struct build *b, const struct object *o, const char *name);
 const struct dim *need_dim(struct build *b, const struct object *o, const char *name);
 bool need_whole(struct build *b, const struct object *o, const char *name, int64_t *out);
 bool need_bool(struct build *b, const struct object *o, const char *name, bool *out);
 bool need_dtype(struct build *b, const struct object *o, const char *name, enum dtype *out);
-/* Reads an axis of a tensor with `rank` axes. A negative axis counts from the end; *out counts from
- * 0. A tensor without axes accepts 0 and -1. */
+/* A negative axis counts from the end; *out counts from 0. A tensor without axes accepts 0 and
+ * -1. */
 bool need_axis(struct build *b, const struct object *o, uint32_t rank, int64_t *out);
-/* Reads one axis or a tuple of axes. *out is ATTR_NONE (all axes) for None, an empty tuple, or a
- * tensor without axes. */
+/* One axis or a tuple. *out is ATTR_NONE (all axes) for None, (), and a tensor without axes. */
 bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct attr *out);
-/* Reads one size or a tuple of at most GRAPH_MAX_RANK sizes. */
 bool need_dims(struct build *b, const struct object *o, const char *name, const struct dim **out,
                size_t *n);
 
 /* ---- short ways to operations ---------------------------------------------------------------- */
 
-/* Add an operation to the graph. If an operand is NULL, so is the result, and nested calls need
- * only one test. */
+/* If an operand is NULL, so is the result: nested calls need only one test. */
 const struct value *op1(struct build *b, enum graph_op op, const struct value *a);
 const struct value *op2(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c);
 const struct value *op3(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c, const struct value *d);
-/* Adds an operation with attributes: make_op(b, OP_SUM, args, "dim", &d, NO_MORE), where d is a
- * struct attr. */
+/* Such as make_op(b, OP_SUM, args, "dim", &d, NO_MORE), where d is a struct attr. */
 #define NO_MORE ((const char *)NULL)
 const struct value *make_op(struct build *b, enum graph_op op, const struct value *const *args,
                             ...);

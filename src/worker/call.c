@@ -1,5 +1,5 @@
 /*
- * call.c - runs one call: all launches of one program (the candidate or a baseline), once. Then it
+ * call.c - runs one call: all launches of one program (the candidate or a baseline), once. Then
  * checks what the launches may not change, and keeps, hashes or dumps the outputs.
  */
 #include <inttypes.h>
@@ -17,11 +17,11 @@
 #include "worker/oracle.h"
 #include "worker/sidecar.h"
 
-/* The watchdog ends a call GRACE_NS after the device should have ended it. */
+/* GRACE_NS: how much later than the device the watchdog ends a call. */
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
-/* Drops findings and counters of a baseline. Takes counters out of the device in every call;
- * otherwise they would count for a later call. */
+/* Takes findings and counters out of the device even if nobody wants them; else they would count
+ * for a later call. */
 static void collect_findings(struct job_run *r, uint32_t c, const struct job_call *call)
 {
     struct finding_vec f = VEC_INIT;
@@ -50,17 +50,17 @@ static void collect_findings(struct job_run *r, uint32_t c, const struct job_cal
 }
 
 struct call_ctx {
-    uint32_t c, k; /* numbers of the case and of the call */
+    uint32_t c, k;
     const struct job_case *jc;
     const struct job_call *call;
     const struct job_program *prog;
     const struct job_module *mod;
     struct module_state *ms;
     struct result_call out;
-    bool *used;           /* the buffers to allocate */
-    uint64_t *addr;       /* 0 = not allocated */
-    uint64_t *hash;       /* hash of each input before the launches */
-    uint8_t (*maps)[128]; /* the program's tensor maps, encoded */
+    bool *used;     /* the buffers to allocate */
+    uint64_t *addr; /* 0 = not allocated */
+    uint64_t *hash; /* of each input, before the launches */
+    uint8_t (*maps)[128];
 };
 
 static bool is_output(const struct job_buffer *b)
@@ -73,14 +73,13 @@ static bool is_input(const struct job_buffer *b)
     return b->role == JOB_INPUT || b->role == JOB_INOUT;
 }
 
-/* Whether the call runs only a sample of its blocks. Then the worker hashes no inputs. */
+/* The call runs only a sample of its blocks. Then the worker hashes no inputs. */
 static bool is_sampled(const struct call_ctx *x)
 {
     return x->call->flags & JOB_CALL_BLOCK_SAMPLE;
 }
 
-/* In a sampled call nobody compares a baseline's results. So a baseline needs only the inputs that
- * can steer it: those that are not floats, such as indices. */
+/* In a sampled call, a baseline needs only inputs that can steer it, such as indices. */
 static bool needs_data(const struct call_ctx *x, const struct job_buffer *b)
 {
     return !is_sampled(x) || !x->call->program || (is_input(b) && !dtype_is_float(b->dtype));
@@ -143,7 +142,7 @@ static void free_buffers(struct job_run *r, struct call_ctx *x)
     free(x->maps);
 }
 
-/* Fills the rest of the buffer after the file's end with zeros. */
+/* The rest of the buffer after the file's end becomes zero. */
 static int fill_from_file(struct job_run *r, uint64_t addr, const struct job_buffer *b,
                           struct err *err)
 {
@@ -177,7 +176,7 @@ static int fill_buffers(struct job_run *r, struct call_ctx *x, struct err *err)
         if (!x->addr[i] || !b->bytes || !needs_data(x, b))
             continue;
         if (b->role == JOB_WORKSPACE && b->zero_init)
-            continue; /* launch_all() zeroes this buffer */
+            continue; /* launch_all() zeroes it */
         if (!is_input(b)) {
             if (ops->poison(r->dev, x->addr[i], b, x->call->poison + i, err) < 0)
                 return -1;
@@ -212,9 +211,9 @@ void unload_kernels(struct job_run *r)
 }
 
 /*
- * Every call gets a fresh module, so that no state survives from call to call. There are two
- * exceptions. A call may ask to keep state. A timed call may reuse a module if Hone checks all its
- * variables after each call, because loading takes longer than most kernels.
+ * Every call gets a fresh module, so that no state survives. But a call may ask to keep state. And
+ * a timed call may reuse a module whose variables Hone checks after each call, because loading
+ * takes longer than most kernels.
  */
 static enum result_status load_module(struct job_run *r, struct call_ctx *x, struct err *err)
 {
@@ -223,7 +222,7 @@ static enum result_status load_module(struct job_run *r, struct call_ctx *x, str
     if (x->ms->m && (keep || (timed && !x->ms->unsealed)))
         return RESULT_OK;
     if (timed && x->ms->unsealed)
-        unload_kernels(r); /* so that every reload puts the module at the same address */
+        unload_kernels(r); /* then a reload gets the same address */
     else if (x->ms->m)
         ops->unload(r->dev, x->ms->m);
     x->ms->m = NULL;
@@ -256,9 +255,8 @@ static enum result_status launch_one(struct job_run *r, struct call_ctx *x,
                   : arg->kind == JOB_ARG_TENSORMAP ? (void *)x->maps[arg->index]
                                                    : (void *)arg->bytes;
     }
-    /* With programmatic dependent launch (pdl), a launch may overlap the kernel before it. A
-     * candidate could overlap the kernel that holds a timed call back, and so begin before its
-     * timer starts. */
+    /* With programmatic dependent launch (pdl), a candidate could overlap the kernel that holds a
+     * timed call back, and begin before its timer starts. */
     struct job_launch launch = *l;
     launch.pdl = l->pdl && x->call->program;
     enum result_status st = r->dev->ops->launch(r->dev, x->ms->m, &launch, args, err);
@@ -414,7 +412,7 @@ void drop_kept_call(struct job_run *r, size_t index)
     r->kept.items[index] = r->kept.items[--r->kept.n];
 }
 
-/* Uses pages of 2 MB. With small pages, page faults would take most of the time. */
+/* With small pages, page faults would take most of the time. */
 static void *alloc_kept(uint64_t bytes)
 {
     const size_t huge = 2 << 20;
@@ -427,7 +425,7 @@ static void *alloc_kept(uint64_t bytes)
     return p;
 }
 
-/* Device memory for computing the truth of a case (its right outputs) and for comparing. */
+/* Device memory for computing and comparing a case's truth (its right outputs). */
 static uint64_t truth_bytes(const struct job_case *jc)
 {
     uint64_t sum = jc->scratch_elems * 8;
@@ -439,8 +437,8 @@ static uint64_t truth_bytes(const struct job_case *jc)
     return sum;
 }
 
-/* Leaves a large output on the device, because copying gigabytes to the host takes seconds. Does so
- * only in timed calls and calls of baselines, and only if the device computes the truth. */
+/* Copying gigabytes to the host takes seconds. So timed calls and baselines leave a large output on
+ * the device, if the device computes the truth. */
 static bool hide_output(struct job_run *r, const struct call_ctx *x, uint32_t i,
                         struct device_hidden **out)
 {
@@ -469,7 +467,7 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         if (is_output(&x->jc->buffers[i]) && !hide_output(r, x, i, &k->hidden[i]))
             total += x->jc->buffers[i].bytes;
-    /* Baselines get only a quarter of the memory, so that enough is left for the candidate. */
+    /* Enough must be left for the candidate. */
     uint64_t most = x->call->program ? r->kept_max / 4 : r->kept_max;
     if (r->kept_bytes + total > most) {
         log_warn("worker",
@@ -489,8 +487,8 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* The share of an output that the call did not write. For an in-place tensor, the share of blocks
- * that did not run: we cannot see a written element that keeps its value. */
+/* The share of an output that the call did not write. We cannot see a written element that keeps
+ * its value, so for an in-place tensor it is the share of blocks that did not run. */
 static double share_unseen(const struct call_ctx *x, uint32_t i, const struct device_written *w)
 {
     double ran =
@@ -500,9 +498,9 @@ static double share_unseen(const struct call_ctx *x, uint32_t i, const struct de
     return 1 - (x->jc->buffers[i].role == JOB_INOUT ? ran : MIN(w->seen, 1.0));
 }
 
-/* Keeps some of the pieces (1024 bytes each) that a sampled call wrote. There are none if the
- * results may depend on blocks that did not run. Then we do not check module variables either,
- * because the block that restores them may not have run. */
+/* Keeps some of the pieces (1024 bytes each) that a sampled call wrote. There are none if results
+ * may depend on blocks that did not run. Then variables are not checked either: the block that
+ * restores them may not have run. */
 static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     enum { MAX_PIECES = 768, MAX_INPUT_PIECES = 512 };
@@ -531,8 +529,8 @@ static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
             continue;
         }
         n += w->pieces.n;
-        /* w->most bounds the share of the tensor that all blocks write. A tensor that is updated in
-         * place, or filled by a memset or copy, need not be written everywhere: see verify.c. */
+        /* w->most bounds the share of the tensor that all blocks write. An in-place tensor, or one
+         * filled by a memset or copy, need not be written everywhere: see verify.c. */
         bool filled = job_fills(x->prog, i);
         if (role == JOB_INOUT || filled)
             k->most_changed[i] = w->most;
@@ -592,7 +590,7 @@ static int hash_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* Overwrites a baseline's answer, so that the candidate cannot find it in memory. */
+/* Otherwise the candidate could find the baseline's answer in memory. */
 static int scrub_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
@@ -609,13 +607,13 @@ static void add_lap(uint64_t *since, uint64_t *sum)
     *since = t;
 }
 
-/* The watchdog ends calls that ignore the device's own limit. After a failed call it stays armed
- * until run_call() has freed the buffers, because freeing may hang too. */
+/* After a failed call the watchdog stays armed until run_call() has freed the buffers: that may
+ * hang too. */
 static enum result_status execute_watched(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     bool more = is_sampled(x) && (x->call->flags & JOB_CALL_VERIFY);
     uint64_t limit = r->job->limits.call_ns * (more ? 1 + DEVICE_VERIFY_LIMITS : 1);
-    /* On the emulator, limits.call_ns is CPU time. The watchdog's limit is wall time. */
+    /* On the emulator call_ns is CPU time, but the watchdog measures wall time. */
     if (limit && r->job->device == JOB_EMU)
         watchdog_arm(r->dog, limit * JOB_EMU_PATIENCE + GRACE_NS, RESULT_MACHINE);
     else if (limit)
@@ -684,7 +682,7 @@ static void prepare_timing(struct job_run *r)
     r->timing_ready = true;
     if (ops->prepare_timing && ops->prepare_timing(r->dev, &r->res.empty_launch_ns, &err) < 0)
         log_warn("worker", "%s", err.msg);
-    job_run_note_clocks(r, 0); /* read now, while the GPU is under load */
+    job_run_note_clocks(r, 0); /* while the GPU is under load */
 }
 
 enum result_status run_call(struct job_run *r, uint32_t c, const struct job_call *call)
@@ -728,7 +726,7 @@ enum result_status run_call(struct job_run *r, uint32_t c, const struct job_call
     x.ms->status = st;
     r->res.modules[x.prog->module].status = st;
     r->res.modules[x.prog->module].message = arena_strdup(&r->arena, err.msg);
-    if (st == RESULT_FAULT && r->job->device == JOB_CUDA) /* the fault destroyed the context */
+    if (st == RESULT_FAULT && r->job->device == JOB_CUDA) /* the context is destroyed */
         return job_run_fail(r, RESULT_MACHINE, c, x.k, "baseline '%s' failed: %s", x.mod->name,
                             err.msg);
     return RESULT_OK;

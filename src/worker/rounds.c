@@ -1,17 +1,16 @@
 /*
  * rounds.c - times the programs of a case, the candidate and its baselines, in rounds. A round
- * calls every program once. The order is reversed from round to round, so that drift of the clocks
- * affects all programs alike. Every call gets new data and new addresses.
+ * calls every program once. Each round reverses the order, so that drift of the clocks affects all
+ * programs alike. Every call gets new data and new addresses.
  *
  * The address of code matters: fetching instructions takes up to 100 ns longer from one address
  * than from another. So every seven rounds the worker unloads all kernels, and they get other
- * addresses. The address of the driver's own data matters as well, so short kernels are timed in
- * further processes too (time_in_processes.c).
+ * addresses. The address of the driver's own data matters too: see time_in_processes.c.
  *
- * The worker chooses calls of the candidate to verify, by reservoir sampling. It takes the first
- * calls. A later call may replace one of them if it is no slower than the median, because fast
- * calls determine the candidate's time. It first replaces a call that is more than 10% slower than
- * the median. Neither the candidate nor the job can know the choice in advance.
+ * The worker verifies a random sample of the candidate's calls. It takes the first calls. A later
+ * call replaces one of them only if it is no slower than the median, because fast calls determine
+ * the candidate's time. Calls more than 10% slower than the median go first. Neither the candidate
+ * nor the job can know the choice in advance.
  */
 #include <stdlib.h>
 
@@ -20,7 +19,7 @@
 #include "job/poison.h"
 #include "worker/job_run.h"
 
-enum { MOVE_ROUNDS = 7 }; /* odd, so that the order of loading is reversed each time */
+enum { MOVE_ROUNDS = 7 }; /* odd: the order of loading is reversed each time */
 
 struct rounds {
     struct job_run *r;
@@ -28,16 +27,15 @@ struct rounds {
     const struct job_case *jc;
     const struct job_timing *t;
     uint64_t rng;
-    uint64_t end_ns; /* end of the time budget */
+    uint64_t end_ns;
     uint32_t round;  /* from 0 */
-    uint32_t nfast;  /* candidate calls that were no slower than the median */
-    size_t *sampled; /* the calls to verify, as indices in the result */
+    uint32_t nfast;  /* candidate calls no slower than the median */
+    size_t *sampled; /* indices of the calls to verify */
     uint32_t nsampled;
     bool is_model;               /* the last call's time was modelled */
-    bool once[JOB_MAX_PROGRAMS]; /* a slow baseline, which gets one timed call only */
+    bool once[JOB_MAX_PROGRAMS]; /* a slow baseline: one timed call only */
 };
 
-/* Baselines that are slower than this are timed once. */
 static const double SLOW_NS = 50e6;
 
 static uint64_t draw(struct rounds *s)
@@ -96,8 +94,8 @@ bool rounds_keep_call(struct rounds *s, double time_ns)
     return true;
 }
 
-/* All programs get the same data, because the time may depend on it. Baselines are one round
- * behind, so that the candidate cannot find their results for its data in freed memory. */
+/* The time may depend on the data, so all programs get the same. Baselines are one round behind:
+ * the candidate must not find their results for its data in freed memory. */
 static uint64_t data_seed(const struct rounds *s, uint32_t program)
 {
     return poison_mix(poison_mix(s->t->seed) + s->round + (program == 0));
@@ -119,8 +117,8 @@ static enum result_status one_call(struct rounds *s, uint32_t program)
     return st;
 }
 
-/* We do not time the first call at a shape. In it, a library or the driver may choose an algorithm
- * or enlarge local memory. */
+/* The first call at a shape is not timed: in it, a library or the driver may choose an algorithm or
+ * enlarge local memory. */
 static enum result_status warm_up(struct rounds *s)
 {
     enum result_status st = RESULT_OK;
@@ -147,8 +145,8 @@ static bool medians_known(const struct rounds *s)
     return true;
 }
 
-/* After the time budget, the worker goes on until there are min_calls calls. PATIENCE_NS or two
- * more budgets later, whichever is longer, three calls are enough. */
+/* After the time budget we go on until there are min_calls calls. After PATIENCE_NS or two more
+ * budgets, whichever is longer, three calls are enough. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)
@@ -160,7 +158,7 @@ enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns,
                        .rng = r->job->cases[c].timing.seed};
     uint64_t wall_end = r->job->limits.wall_ns ? r->start_ns + r->job->limits.wall_ns / 10 * 7 : 0;
     enum result_status st = r->job->device == JOB_CUDA ? warm_up(&s) : RESULT_OK;
-    uint64_t begin = now_ns(); /* after the warm-up, in which PyTorch may compile */
+    uint64_t begin = now_ns(); /* after warm_up(), where PyTorch may compile */
     s.end_ns = begin + budget_ns;
     uint32_t n = s.jc->nprograms, check_at = MAX(s.t->min_calls, 4u);
     s.sampled = xcalloc(s.t->verify, sizeof *s.sampled);

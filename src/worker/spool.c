@@ -55,28 +55,28 @@ struct server {
     char note[SPOOL_NOTE_MAX];
     struct gpu_users users;
     uint64_t users_ns;   /* when we last asked NVML */
-    bool in_use;         /* a process that is not Hone's uses the GPU */
-    char user[128];      /* if in_use: "in use by process 4711 (python3)" */
-    const char *blocked; /* why this worker claims no bundle, or NULL */
-    bool gave_up;        /* this worker waited too long for a job's GPU */
+    bool in_use;         /* by a process that is not Hone's */
+    char user[128];      /* "in use by process 4711 (python3)" */
+    const char *blocked; /* why we claim no bundle, or NULL */
+    bool gave_up;        /* we waited too long for a job's GPU */
 };
 
-/* How long a worker with --once or --idle waits for bundles or for a GPU. 0 means for ever. */
+/* How long to wait for bundles or for a GPU, with --once or --idle. 0 means for ever. */
 static uint64_t patience_ns(const struct server *s)
 {
     const struct spool_options *o = s->options;
     return o->idle_ns ? o->idle_ns : o->once ? s->w.lease_ns + s->w.lease_ns / 2 : 0;
 }
 
-/* The clock for patience_ns(). A worker with only --once must watch the bundles of other workers
- * long enough to notice that one of them died. A slow machine looks at them less often, so this
- * clock counts only the time for which the worker has watched. */
+/* The clock for patience_ns(). With --once alone, the worker must watch others long enough to
+ * notice that one of them died. A slow machine looks less often, so we count only the time for
+ * which the worker has watched. */
 static uint64_t idle_clock_ns(const struct server *s)
 {
     return s->options->idle_ns ? now_ns() : s->w.watch.watched_ns;
 }
 
-/* Returns a note for `hone workers`, such as "GPU 1: runs". */
+/* A note for `hone workers`, such as "GPU 1: runs". */
 static const char *say(struct server *s, const char *state)
 {
     const struct worker_place *p = &s->options->place;
@@ -118,8 +118,7 @@ static void remove_file(const char *bundle, const char *name)
     free(p);
 }
 
-/* Returns the GPU that a bundle is for, or -1 for the emulator. *wall_ns becomes the time that it
- * may run. If job.bin cannot be read, they are -1 and one hour. */
+/* Returns -1 for the emulator, or if job.bin cannot be read. */
 static int gpu_of(const char *bundle, uint64_t *wall_ns)
 {
     struct arena mem = ARENA_INIT;
@@ -148,8 +147,8 @@ static void end_child(pid_t pid)
         ;
 }
 
-/* Runs the bundle's process. A worker without a GPU of its own waits here for the job's GPU. After
- * patience_ns() it puts the bundle back. Sets *lost if another worker has taken the bundle over. */
+/* A worker without a GPU of its own waits here for the job's GPU, for at most patience_ns(). Sets
+ * *lost if another worker has taken the bundle over. */
 static enum spool_end run_child(struct server *s, const char *bundle, bool *lost)
 {
     uint64_t wall_ns, started = 0, asked = now_ns();
@@ -235,8 +234,7 @@ static bool has_driver(void)
     return lib != NULL;
 }
 
-/* Whether processes that are not Hone's use this worker's GPU. The caller holds the GPU's lock.
- * NVML takes some milliseconds, so we ask it once a second. */
+/* The caller holds the GPU's lock. NVML takes some milliseconds, so we ask once a second. */
 static bool used_by_others(struct server *s)
 {
     if (s->users_ns && now_ns() - s->users_ns < USERS_NS)
@@ -252,8 +250,8 @@ static bool used_by_others(struct server *s)
     return s->in_use;
 }
 
-/* A worker with a GPU of its own locks the GPU before it claims a bundle, so that it holds no
- * bundle while it waits. Returns whether the worker claimed a bundle. */
+/* A worker with a GPU of its own locks it before it claims a bundle, so that it holds no bundle
+ * while it waits. Returns whether it claimed one. */
 static bool serve_one(struct server *s)
 {
     const struct worker_place *p = &s->options->place;
@@ -295,9 +293,8 @@ static int leave_undone(const struct server *s, int bundles, struct err *err)
                    s->blocked && bundles >= 0 ? s->blocked : "");
 }
 
-/* Returns whether a worker without work stops. Without --once and --idle it never does. A worker
- * with --once stays while other workers hold bundles, because one of them may die, and while its
- * GPU is busy. It waits at most patience_ns(). Sets *rc to -1 if it leaves bundles undone. */
+/* With --once, a worker stays for about patience_ns() while its GPU is busy, or while other workers
+ * hold bundles: one of them may die. Sets *rc to -1 if it leaves bundles undone. */
 static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err)
 {
     uint64_t patience = patience_ns(s);
@@ -307,7 +304,7 @@ static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err
     int left = spool_waiting(&s->w);
     if (left == 0)
         return late || nothing_is_claimed(s);
-    /* A bundle may have come just now: we try to claim it before we stop. */
+    /* A bundle may have come just now: try to claim it first. */
     if (!late || (!s->blocked && waited_ns <= 2 * patience))
         return false;
     *rc = leave_undone(s, left, err);

@@ -3,11 +3,9 @@
  *
  * The driver places page tables and other data of a process somewhere in the GPU's memory. If the
  * cache is flushed before each call, this place makes a kernel of 4 us up to 100 ns faster or
- * slower, in every call of the process. So a case with a short candidate is timed again in further
- * processes. Each of them makes as many calls as this process. A timing process is a worker that
- * runs an inner bundle, a directory in our bundle. We append its calls to ours.
- *
- * We do not time PyTorch baselines again, because PyTorch takes seconds to start.
+ * slower, in every call of the process. So further processes time a short candidate again, each
+ * with as many calls as this process. Each is a worker that runs an inner bundle, a directory in
+ * our bundle. We append its calls to ours. We leave out PyTorch, which takes seconds to start.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,11 +20,11 @@
 #include "worker/bundle.h"
 #include "worker/job_run.h"
 
-/* A candidate is short if its median time is below this. The time of a kernel of 33 us differs by
- * only 0.5% between two processes (median of 20 pairs, results/h200/noise.txt). */
+/* A candidate with a median time below this is short. At 33 us, the times of two processes differ
+ * by only 0.5% (median of 20 pairs, results/h200/noise.txt). */
 static const double SHORT_NS = 20e3;
 
-/* Baselines that take longer than this are not timed again. */
+/* Slower baselines are not timed again. */
 static const double LONG_NS = 1e6;
 
 static double median_of(const struct job_run *r, uint32_t c, uint32_t program, size_t *n)
@@ -45,7 +43,7 @@ bool candidate_is_short(const struct job_run *r, uint32_t c)
 
 /* ---- the job of a timing process ------------------------------------------------------------ */
 
-/* The job of a timing process, and the numbers that its cases and programs have in our own job. */
+/* A job, and the numbers that its cases and programs have in our own job. */
 struct timing_process {
     struct job job;
     uint32_t cases[JOB_MAX_CASES], programs[JOB_MAX_CASES][JOB_MAX_PROGRAMS];
@@ -107,7 +105,7 @@ static int link_file(const struct job_run *r, const char *dir, const char *name,
     if (!*name)
         return 0;
     char *from = bundle_path(r->dir, name), *to = bundle_path(dir, name);
-    /* If a file is missing in our bundle, the timing process reports it. */
+    /* A missing file is left for the timing process to report. */
     bool done = link(from, to) == 0 || errno == EEXIST || errno == ENOENT;
     int rc = done ? 0 : err_errno(err, "cannot link %s", to);
     free(from);
@@ -119,7 +117,7 @@ static int make_bundle(const struct job_run *r, const struct timing_process *s, 
                        uint64_t *hash, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
-    bundle_remove(dir); /* a worker that was killed may have left it */
+    bundle_remove(dir); /* a killed worker may have left it */
     if (mkdir(dir, 0700) < 0)
         return err_errno(err, "cannot make %s", dir);
     int rc =
@@ -168,8 +166,8 @@ static int read_timing_process(struct job_run *r, const struct timing_process *s
     return rc < 0 ? -1 : result_fits(out, &s->job, err);
 }
 
-/* Appends the calls of a timing process to ours. If the candidate failed there, it fails here too.
- * Returns -1 if the machine failed or a module did not load. */
+/* If the candidate failed there, it fails here too. Returns -1 if the machine failed or a module
+ * did not load. */
 static int append_calls(struct job_run *r, const struct timing_process *s, const struct result *in,
                         struct err *err)
 {
@@ -214,7 +212,6 @@ static void close_device(struct job_run *r)
     r->dev = NULL;
 }
 
-/* We do not time a wrong kernel again. */
 static bool is_wrong(const struct job_run *r)
 {
     for (uint32_t c = 0; c < r->job->ncases; c++)

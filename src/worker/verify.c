@@ -1,9 +1,10 @@
 /*
- * verify.c - verifies the kept calls: the calls whose outputs the worker has kept. It computes the
- * right outputs (the truth), on the device if the device can, else on the CPU. Calls on the same
- * data share one truth, unless several answers are right (job_has_choice()): then the truth depends
- * on the call's answer. Of a call that ran only a sample of its blocks it verifies only some
- * elements, and only with an oracle on the CPU.
+ * verify.c - compares the outputs of the kept calls with the right outputs (the truth).
+ *
+ * The device computes the truth if it can, else the CPU. Calls on the same data share one truth.
+ * But if several answers are right (job_has_choice()), the truth depends on the call's answer. Of a
+ * call that ran only a sample of its blocks we verify some elements, and only with an oracle on the
+ * CPU.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ struct verifier {
     struct job_run *r;
     struct oracle *oracle; /* NULL: the device computes the truth */
     struct truth truth;
-    const struct kept_call *at; /* the call of `truth`; NULL = none yet */
+    const struct kept_call *at;
 };
 
 static int open_truth(struct verifier *v, struct err *err)
@@ -43,7 +44,7 @@ static bool same_data(const struct kept_call *a, const struct kept_call *b)
            a->call.perturb_elem == b->call.perturb_elem;
 }
 
-/* Gives hidden outputs, which lie on the device without an address, an address for kernels. */
+/* Hidden outputs lie on the device without an address; this gives them one. */
 static int find_outputs(struct verifier *v, const struct kept_call *k, struct device_output *got,
                         struct err *err)
 {
@@ -77,7 +78,7 @@ static int compute(struct verifier *v, const struct kept_call *k, const struct d
     return oracle_compute(v->oracle, c, &k->call, k->out, seed, job_run_threads(r), &v->truth, err);
 }
 
-/* Compares all elements on the host, to find examples of wrong ones. */
+/* Finds examples of wrong elements, on the host. */
 static int compare_again(struct verifier *v, const struct kept_call *k, uint32_t i,
                          struct device_output got, struct result_compare *out, struct err *err)
 {
@@ -98,7 +99,7 @@ static int compare_again(struct verifier *v, const struct kept_call *k, uint32_t
     return rc;
 }
 
-/* The device only counts wrong elements. If there are any, the host compares again. */
+/* The device only counts wrong elements. */
 static int compare_on_device(struct verifier *v, const struct kept_call *k, uint32_t i,
                              struct device_output got, struct result_compare *out, struct err *err)
 {
@@ -136,8 +137,8 @@ static const struct kept_call *unperturbed(const struct job_run *r, const struct
     return NULL;
 }
 
-/* Estimates how many wrong elements have the bits of the unperturbed call, as if the kernel had not
- * read the perturbed element. NaNs do not count: they are equal whatever the kernel read. */
+/* Estimates how many wrong elements equal those of the unperturbed call: the kernel seems not to
+ * have read the perturbed element. NaNs do not count, because they are equal anyway. */
 static uint64_t count_stale(const struct job_buffer *b, const struct result_compare *cmp,
                             const void *got, const void *before)
 {
@@ -176,7 +177,7 @@ static int verify_call(struct verifier *v, const struct kept_call *k, struct err
     return 0;
 }
 
-/* Writes what the copy `t` puts into the bytes [from, from + n) of an output. */
+/* Writes what the copy puts into the bytes [from, from + n) of an output. */
 static void apply_copy(const struct job_case *c, const struct job_call *call,
                        const struct job_transfer *t, uint64_t from, uint64_t n, uint8_t *dst)
 {
@@ -190,8 +191,8 @@ static void apply_copy(const struct job_case *c, const struct job_call *call,
     }
 }
 
-/* Writes the bytes [from, from + n) that an output holds before the kernels run. Returns false if a
- * copy takes bytes from a file, or from a buffer that kernels may write. */
+/* The bytes that an output holds before the kernels run. Returns false if a copy takes bytes from a
+ * file, or from a buffer that kernels may write. */
 static bool original_bytes(const struct job_case *c, const struct job_call *call, uint32_t i,
                            uint64_t from, uint32_t n, uint8_t *dst)
 {
@@ -242,9 +243,9 @@ static void draw_original(const struct job_case *c, uint32_t i, const struct job
     }
 }
 
-/* Estimates the share of an output that the kernels have to change. In an output that is updated in
- * place, or that a memset or copy fills, some elements are right already. We subtract four standard
- * errors. *share is 0 if there is no estimate. */
+/* Estimates the share of an output that the kernels have to change. If it is updated in place, or
+ * filled by a memset or copy, some elements are right already. Subtracts four standard errors.
+ * *share is 0 if there is no estimate. */
 static int share_to_change(struct verifier *v, const struct kept_call *k, uint32_t i, double *share,
                            struct err *err)
 {
@@ -321,7 +322,7 @@ int verify_kept_calls(struct job_run *r, struct err *err)
     for (size_t i = 0; i < r->kept.n && rc == 0; i++) {
         const struct kept_call *k = &r->kept.items[i];
         if (r->calls[k->c].items[k->k].status != RESULT_OK)
-            continue; /* the call failed while we copied its outputs */
+            continue; /* it failed while we copied its outputs */
         rc = k->written ? verify_block_sample(&v, k, err) : verify_call(&v, k, err);
         if (rc < 0) {
             r->res.where_case = k->c;

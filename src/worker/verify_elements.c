@@ -1,6 +1,6 @@
 /*
- * verify_elements.c - guesses which units of the oracle compute an element, runs them, and finds
- * out whether the guess was right. See verify_elements.h.
+ * verify_elements.c - runs the units of the oracle that may compute an element, and finds out
+ * whether they do. See verify_elements.h.
  */
 #include "worker/verify_elements.h"
 
@@ -16,32 +16,31 @@
 #include "job/ref_ctx.h"
 #include "worker/compare.h"
 
-/* Limits on the operations that verify one call. budget_ops takes about 0.1 s on two cores. A heavy
- * call may use budget_share of its own operations, up to budget_ops_most. */
+/* Limits on the operations for one call. budget_ops takes about 0.1 s on two cores. A heavy call
+ * may use budget_share of its own operations, up to budget_ops_most. */
 static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.0 / 400;
 enum {
-    MAX_ELEMS = 1536,    /* random elements, from all pieces together */
-    FEW_PIECES = 8,      /* an output with at most this many pieces may exceed MAX_ELEMS */
-    MAX_PLACES = 1024,   /* see choose_places() */
+    MAX_ELEMS = 1536, /* random elements in all */
+    FEW_PIECES = 8,   /* an output with so few pieces may exceed it */
+    MAX_PLACES = 1024,
     MAX_ROUNDS = 64,     /* random elements from each piece */
     MAX_UNITS = 1 << 20, /* units of one phase that one element may need */
     SEEN_SIZE = 1 << 16
 };
 
-/* Phases pass values on through the scratch. A result must not depend on scratch that no unit
- * wrote. So we run the units up to NFILLS times, each time with another fill of the scratch. A NaN
- * spreads through arithmetic, but fmax() and comparisons may drop it. So the later fills are large
- * numbers of both signs.
+/* A result that depends on scratch that no unit wrote is not the truth. So we run the units up to
+ * NFILLS times, each time with another fill of the scratch. NaN spreads through arithmetic, but
+ * fmax() and comparisons may drop it. So the later fills are large numbers of both signs.
  *
- * One run is enough if the units wrote each element of the scratch before they read it; see
- * note_use(). The first fill has unusual bits, so that we recognize it. */
+ * One run is enough if the units wrote each element before they read it; see note_use(). The first
+ * fill has unusual bits, so that we recognize it. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {__builtin_nan("0x484f4e45"), 1e30, -1e30};
 
 VEC_DECL(unit_vec, uint64_t);
 
 struct verify_elements {
-    struct ref_ctx ctx; /* must be first: need() casts */
+    struct ref_ctx ctx; /* first: need() casts */
     struct oracle *o;
     const struct job_case *c;
     const struct device_written *written;
@@ -53,16 +52,16 @@ struct verify_elements {
     double ops;                      /* operations of the whole call */
     double spent;                    /* operations of the chosen units */
     uint32_t level[JOB_MAX_BUFFERS]; /* see part_of_element() */
-    bool unknown[JOB_MAX_BUFFERS];   /* true if no level gives the truth */
+    bool unknown[JOB_MAX_BUFFERS];   /* no level gives the truth */
     struct unit_vec units[JOB_MAX_PHASES];
-    uint64_t *seen; /* hash table of the intervals of units in `units` */
+    uint64_t *seen; /* hash table of the intervals in `units` */
     uint32_t nseen;
     uint64_t rng;
     uint64_t fault;
-    /* One bit for each element of the scratch, set if a unit used the element while it held the
-     * fill. `used` is `used_bits` in the first run, then NULL. */
+    /* One bit for each element of the scratch: a unit used the element while it held the fill.
+     * `used` is NULL after the first run; `used_bits` owns the memory. */
     uint8_t *used, *used_bits;
-    bool maybe_unwritten; /* a unit may have read scratch that no unit had written */
+    bool maybe_unwritten; /* perhaps a unit read scratch that no unit wrote */
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -75,7 +74,7 @@ static void *reserve(uint64_t bytes, struct err *err)
         err_errno(err, "cannot reserve %llu bytes for the oracle", (unsigned long long)bytes);
         return NULL;
     }
-    madvise(p, bytes + 1, MADV_NOHUGEPAGE); /* only a few pages are touched */
+    madvise(p, bytes + 1, MADV_NOHUGEPAGE); /* we touch only a few pages */
     return p;
 }
 
@@ -85,7 +84,7 @@ static void unreserve(const void *p, uint64_t bytes)
         munmap((void *)p, bytes + 1);
 }
 
-/* Elements have 1, 2, 4 or 8 bytes, so no element lies in two pieces. */
+/* Elements have 1, 2, 4 or 8 bytes, so none lies in two pieces. */
 static uint8_t piece_shift(const struct lazy *z)
 {
     return (uint8_t)(z->shift - (uint32_t)__builtin_ctzll(dtype_bytes(z->dtype)));
@@ -185,8 +184,7 @@ void verify_elements_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t
     *end = (uint64_t)(((unsigned __int128)(at + 1) * units + parts - 1) / parts);
 }
 
-/* Cuts the tensor along its first `level` dimensions into *parts parts; *at is the element's part.
- * If `level` is the rank, each part is one element. */
+/* Cuts the tensor along its first `level` dimensions; *at is the element's part. */
 static void part_of_element(const struct job_buffer *b, uint32_t level, uint64_t elem, uint64_t *at,
                             uint64_t *parts)
 {
@@ -216,7 +214,7 @@ static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, ui
         if (s->seen[at] == key)
             return false;
     if (s->nseen == SEEN_SIZE / 2)
-        return false; /* the table is half full: no more units */
+        return false; /* half full: no more units */
     if (remember) {
         s->seen[at] = key;
         s->nseen++;
@@ -224,8 +222,7 @@ static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, ui
     return true;
 }
 
-/* Returns an upper bound on the cost of the element's new units. We do not know how the work
- * divides among the phases, so we assume that each phase does all of it. */
+/* An upper bound: we assume that each phase does all of the work. */
 static double cost_of(struct verify_elements *s, uint32_t b, uint32_t level, uint64_t elem)
 {
     double cost = 0;
@@ -266,7 +263,7 @@ static bool differ(double a, double b)
     return compare_to_bits(a) != compare_to_bits(b);
 }
 
-/* A radix sort by bytes. `qsort` takes four times as long. */
+/* qsort() takes four times as long as this radix sort. */
 static void sort_numbers(uint64_t *v, size_t n)
 {
     uint64_t most = 0, *from = v, *to = xmalloc((n + 1) * sizeof *to), *spare = to;
@@ -289,7 +286,7 @@ static void sort_numbers(uint64_t *v, size_t n)
     free(spare);
 }
 
-/* Drops duplicates, because two threads must not run one unit at the same time. */
+/* Two threads must not run one unit at the same time, so we drop duplicates. */
 static void sort_units(struct unit_vec *v)
 {
     size_t n = 0;
@@ -305,7 +302,7 @@ static void sort_units(struct unit_vec *v)
     v->n = n;
 }
 
-/* Makes the check of note_use() again, at the end of a phase. */
+/* The last check of note_use(), at the end of a phase. */
 static void check_used(struct verify_elements *s)
 {
     uint64_t each = LAZY_PIECE / sizeof(double), n = s->c->scratch_elems + 1;
@@ -358,7 +355,7 @@ static void copy_results(const struct verify_elements *s, double *to)
         }
 }
 
-/* Marks as unknown each element whose result differs from that of the first run, `was`. */
+/* Marks each element as unknown whose result differs from the first run, `was`. */
 static void drop_changed(const struct verify_elements *s, double *was)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
@@ -373,7 +370,7 @@ static void drop_changed(const struct verify_elements *s, double *was)
         }
 }
 
-/* Gives every element of the pieces its truth, or the magnitude COMPARE_SKIPPED. */
+/* Every element gets its truth, or the magnitude COMPARE_SKIPPED. */
 static int find_truth(struct verify_elements *s, struct err *err)
 {
     size_t n = 0;
@@ -396,7 +393,7 @@ static int find_truth(struct verify_elements *s, struct err *err)
     return rc;
 }
 
-/* Sets *known to whether the units write the element, and its value does not depend on the fill. */
+/* *known tells whether the units write the element, and the fill does not matter. */
 static int try_element(struct verify_elements *s, uint32_t b, uint64_t elem, bool *known,
                        struct err *err)
 {
@@ -430,7 +427,7 @@ static uint32_t count_written(const struct device_piece *p)
     return n;
 }
 
-/* n is the number of written elements. If it is 0, returns the piece's last element. */
+/* n elements are written. If n is 0, returns the piece's last element. */
 static uint32_t draw(struct verify_elements *s, const struct device_piece *p, uint32_t n)
 {
     uint32_t at = 0;
@@ -448,8 +445,8 @@ static uint32_t draw(struct verify_elements *s, const struct device_piece *p, ui
     return at * 8 + (uint32_t)__builtin_ctz(byte);
 }
 
-/* Small elements prove little: in a softmax most values are near zero, and almost any value is
- * within their tolerance. */
+/* Small elements prove little: most values of a softmax are near zero, with almost any value within
+ * their tolerance. */
 static uint32_t draw_large(struct verify_elements *s, const struct device_piece *p, enum dtype t)
 {
     uint32_t best = 0, n = count_written(p);
@@ -465,9 +462,8 @@ static uint32_t draw_large(struct verify_elements *s, const struct device_piece 
     return best;
 }
 
-/* Finds the level (part_of_element()) at which an element's units give its truth. The level matters
- * in all phases except a last phase that runs once. Tries the levels on one element, from the
- * fewest units to all units. */
+/* Finds the level (part_of_element()) at which an element's units give its truth. Tries the levels
+ * on one element, from the fewest units to all. A last phase that runs once needs no level. */
 static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
 {
     const struct job_buffer *buf = &s->c->buffers[b];
@@ -489,7 +485,7 @@ static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
     return 0;
 }
 
-/* Chooses the element's units, unless all chosen units would take more than `most` operations. */
+/* Returns false if all chosen units would take more than `most` operations. */
 static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, double most)
 {
     double cost = s->unknown[b] ? INFINITY : cost_of(s, b, s->level[b], elem);

@@ -1,9 +1,8 @@
 /*
- * limiter.c - grants requests so that all processes together keep to a provider's limits
- * (limiter.h).
+ * limiter.c - see limiter.h.
  *
- * A limit says how much may be used in one window, usually a minute. A window has PARTS parts. The
- * log (`used` and `extra` of struct limit) says how much was used in each part.
+ * A limit says how much may be used in a window, usually a minute. The log (`used` and `extra` of
+ * struct limit) counts the use in each of a window's PARTS parts.
  */
 #include "author/limits/limiter.h"
 
@@ -26,52 +25,51 @@
 #define SEC_NS 1000000000ull
 
 enum {
-    TICKETS = 256, /* requests that wait or are under way, of all processes */
+    TICKETS = 256, /* of all processes */
     PARTS = 32,
-    RING = PARTS + 2, /* parts in the log; part p is at p % RING */
+    RING = PARTS + 2, /* entries of the log; part p is at p % RING */
     SALT = 32,
-    BURST = 8,     /* a burst takes at most 1/BURST of a limit */
-    CREDIT = 8,    /* requests by which an idle run may catch up */
-    OLD_DAYS = 30, /* age at which unchanged state files are removed */
+    BURST = 8,  /* a burst takes at most 1/BURST of a limit */
+    CREDIT = 8, /* requests by which an idle run may catch up */
+    OLD_DAYS = 30,
 };
-/* How long requests wait for the answer to the only one under way (is_probing()). */
+/* Longest wait for the only request under way (is_probing()). */
 #define PROBE_NS (5 * SEC_NS)
 
 enum stage { FREE, WAITING, GRANTED, SENT, ANSWERED };
 
 struct ticket {
-    uint32_t stage, member;   /* `member`: index in state.members */
-    uint64_t seq;             /* place in the queue */
+    uint32_t stage, member; /* `member`: index in state.members */
+    uint64_t seq;
     uint64_t sent_ns;         /* when it was granted, later when it was sent */
-    uint64_t logged_at;       /* the part in which log_need() added it */
+    uint64_t logged_at;       /* the part of log_need() */
     double need[LIMIT_KINDS]; /* the most that it may take */
 };
 
 struct limit {
     double most; /* per window; 0 if not known */
-    /* How much we may grant now. It grows with time, to spread requests over the window. */
+    /* How much we may grant now. Grows with time, to spread requests over the window. */
     double pace;
-    /* When a longer limit, such as a daily one, opens again; 0 if it is open. */
+    /* When a longer limit, such as a daily one, opens again; 0 if open. */
     uint64_t closed_until_ns;
     double used[RING]; /* by answered requests */
-    /* The provider counts these beyond `used`: tokens that it reserved but that replies did not
-     * need, and requests of other machines. */
+    /* Counted by the provider beyond `used`: tokens reserved for longer replies, and requests of
+     * other machines. */
     double extra[RING];
 };
 
 struct member {
-    int64_t run;   /* limiter_config.run; 0 if this entry is free */
-    double served; /* sum of the run's costs (charge()) */
+    int64_t run;   /* 0 if this entry is free */
+    double served; /* sum of charge() */
 };
 
 struct state {
-    /* `part` is the current part, counted since time 0. `swept_ns` and `paced_ns` are the times of
-     * the last sweep() and refill(). */
+    /* `part`: the current one, counted since time 0. `swept_ns`, `paced_ns`: the last sweep() and
+     * refill(). */
     uint64_t seq, part, swept_ns, paced_ns, pause_until_ns;
-    uint32_t learnt; /* an answer has come */
-    /* A pause ended and no request has succeeded yet: one request goes at a time. */
-    uint32_t careful;
-    /* The largest `served` that a run had when it was granted a request. New runs start with it. */
+    uint32_t learnt;  /* an answer has come */
+    uint32_t careful; /* after a pause: no request has succeeded yet */
+    /* The largest `served` at a grant. New runs start with it. */
     double clock;
     double longest_output; /* in tokens; shrinks by 2% with each shorter reply */
     struct limit limits[LIMIT_KINDS];
@@ -87,8 +85,7 @@ struct limiter {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Makes the user's random secret if there is none. If two processes do so, link() lets the first
- * win. */
+/* Makes the user's random secret if there is none. link() lets the first of two processes win. */
 static int read_salt(const char *dir, unsigned char salt[SALT], struct err *err)
 {
     char *path = xasprintf("%s/salt", dir), *temp = xasprintf("%s/.salt.%d", dir, (int)getpid());
@@ -164,7 +161,6 @@ out:
 
 /* ---- the log of what was used ---------------------------------------------------------------- */
 
-/* Empties the entries of the parts that have begun since the last call. */
 static void advance(struct state *s, uint64_t part)
 {
     if (part <= s->part)
@@ -183,7 +179,6 @@ static double sum_of(const struct state *s, const double log[RING])
     return sum;
 }
 
-/* Returns how much the requests under way may still take. */
 static double coming_of(const struct state *s, int k)
 {
     double sum = 0;
@@ -201,7 +196,7 @@ static double counted_of(const struct state *s, int k)
     return sum_of(s, m->used) + sum_of(s, m->extra) + coming_of(s, k);
 }
 
-/* Leaves out LIMIT_OUTPUT: the provider counts output tokens only when they are written. */
+/* Not LIMIT_OUTPUT: the provider counts output tokens only when they are written. */
 static void log_need(struct state *s, struct ticket *t)
 {
     t->logged_at = s->part;
@@ -240,7 +235,6 @@ static void forget_member(struct state *s, unsigned member)
     s->members[member] = (struct member){0};
 }
 
-/* Looks for dead processes once a second, or four times in a short window. */
 static void sweep(struct limiter *l, struct state *s, uint64_t now)
 {
     if (now < s->swept_ns + MIN(SEC_NS, l->window_ns / 4))
@@ -262,7 +256,6 @@ static struct state *begin(struct limiter *l, uint64_t now)
 
 /* ---- who is next --------------------------------------------------------------------------- */
 
-/* The largest share of a limit that the request needs. */
 static double cost_of(const struct state *s, const struct ticket *t)
 {
     double most = 0;
@@ -272,7 +265,6 @@ static double cost_of(const struct state *s, const struct ticket *t)
     return most > 0 ? most : 1e-3;
 }
 
-/* Charges all members of the member's run. */
 static void charge(struct state *s, unsigned member, double cost)
 {
     int64_t run = s->members[member].run;
@@ -281,7 +273,6 @@ static void charge(struct state *s, unsigned member, double cost)
             s->members[m].served += cost;
 }
 
-/* The run that was charged less comes first. */
 static bool is_before(const struct state *s, const struct ticket *a, const struct ticket *b)
 {
     double x = s->members[a->member].served, y = s->members[b->member].served;
@@ -299,9 +290,9 @@ static struct ticket *first_waiting(struct state *s)
     return best;
 }
 
-/* Returns the kind of limit that blocks the ticket, or LIMIT_KINDS. Sets *until to the time when a
- * closed limit opens, else to 0. A request that needs more than a whole limit is granted when
- * nothing else counts against it. */
+/* Returns the kind of limit that blocks the ticket, or LIMIT_KINDS. *until is when a closed limit
+ * opens, else 0. A request that needs more than a whole limit goes when nothing else counts against
+ * it. */
 static int blocked_by(const struct state *s, const struct ticket *t, uint64_t now, uint64_t *until)
 {
     for (int k = 0; k < LIMIT_KINDS; k++) {
@@ -315,8 +306,7 @@ static int blocked_by(const struct state *s, const struct ticket *t, uint64_t no
     return LIMIT_KINDS;
 }
 
-/* Requests go one by one before the first answer, and after a pause until one succeeds. Returns
- * true if one is under way, so that the others must wait. */
+/* Whether requests go one by one, and one is under way. */
 static bool is_probing(const struct state *s, uint64_t now)
 {
     if (s->learnt && !s->careful)
@@ -417,7 +407,7 @@ int limiter_queue(struct limiter *l, const double need[LIMIT_KINDS])
         *t = (struct ticket){
             .stage = WAITING, .member = shared_state_member(l->shared), .seq = ++s->seq};
         memcpy(t->need, need, sizeof t->need);
-        /* An idle run was charged less than others. It may catch up by CREDIT requests only. */
+        /* An idle run was charged less. It may catch up by CREDIT requests only. */
         double floor = s->clock - CREDIT * cost_of(s, t) - s->members[t->member].served;
         if (floor > 0)
             charge(s, t->member, floor);
@@ -445,8 +435,8 @@ bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why)
     return granted;
 }
 
-/* The provider counts only `taken`, less than we do. Lowers `extra` in the parts before `end`,
- * oldest first, because the latest parts stay in the window longest. */
+/* The provider counts only `taken`, less than we do. Lowers `extra` in parts before `end`, oldest
+ * first, because the latest parts stay in the window longest. */
 static void trim_extra(const struct state *s, struct limit *m, double taken, uint64_t end)
 {
     uint64_t first = s->part > PARTS ? s->part - PARTS : 0;
@@ -459,8 +449,8 @@ static void trim_extra(const struct state *s, struct limit *m, double taken, uin
     }
 }
 
-/* Corrects `extra` by the provider's numbers. The request was sent in the part `sent_part`, so the
- * numbers say nothing about later parts. */
+/* Corrects `extra`. The request was sent in `sent_part`, so the provider's numbers say nothing
+ * about later parts. */
 static void take_told(struct state *s, int k, const struct limit_told *told, uint64_t sent_part,
                       uint64_t now, uint64_t window_ns)
 {
@@ -500,7 +490,7 @@ void limiter_answered(struct limiter *l, int ticket, bool ok,
     shared_state_end(l->shared, true);
 }
 
-/* In the log, replaces `need` by what was really used. */
+/* Replaces `need` in the log by what was really used. */
 static void settle(struct state *s, const struct ticket *t, const double used[LIMIT_KINDS])
 {
     for (int k = LIMIT_TOKENS; k < LIMIT_KINDS; k++) {

@@ -1,5 +1,5 @@
 /*
- * limiter.h - decides when requests may be sent, so that all processes of a user together keep to a
+ * limiter.h - decides when requests may be sent, so that all processes of a user keep to a
  * provider's limits for one model and one key.
  *
  *     struct limiter *l = limiter_open(&(struct limiter_config){.provider = url, .model = m,
@@ -14,19 +14,14 @@
  *
  * The rules:
  *  - Limits come from the headers of answers. Until the first answer, one request goes at a time.
- *    If a provider tells no limits, nothing is held back.
  *  - Requests never take more than a limit in any 60 seconds. Each counts with its prompt and its
- *    longest possible reply, as some providers count. If an answer says that more is left, we count
- *    less.
- *  - If an answer says that less is left, other machines use the key too, and we count more.
- *  - A burst takes at most about 1/8 of a limit. Otherwise runs with many calls would starve a run
- *    that makes one call at a time.
+ *    longest possible reply. The headers of answers correct our count.
+ *  - A burst takes at most about 1/8 of a limit, so that no run starves the others.
  *  - The waiting run that got least so far is next.
  *  - After limiter_pause(), one request goes at a time until one succeeds.
  *
  * The state is in an owner-only file in the cache directory (sys/shared_state.h), without the key.
- * Tickets of a dead process are freed within a second. If the file cannot be used, the limiter
- * warns and works for this process alone.
+ * Without this file, the limiter works for this process alone.
  */
 #ifndef AUTHOR_LIMITS_LIMITER_H
 #define AUTHOR_LIMITS_LIMITER_H
@@ -43,11 +38,11 @@ struct limiter_config {
     const char *provider, *model, *key;
     uint64_t window_ns;    /* the provider's "minute"; 0 means 60 s */
     uint64_t (*now)(void); /* NULL means now_ns */
-    int64_t run; /* callers with equal numbers share their turns; 0 means the process id */
+    int64_t run;           /* callers with equal numbers share their turns; 0: the process id */
 };
 
 struct limiter_wait {
-    /* The request waits at least until this now_ns(); 0 if not known. */
+    /* The earliest now_ns() for the request; 0 if not known. */
     uint64_t until_ns;
     char text[200]; /* ends the sentence "the call waits for ..." */
 };
@@ -55,20 +50,19 @@ struct limiter_wait {
 struct limiter *limiter_open(const struct limiter_config *cfg);
 void limiter_close(struct limiter *l);
 
-/* `need` is the most that the request may take. Returns a ticket, or -1 if the queue is full: try
- * again later. */
+/* `need` is the most that the request may take. Returns a ticket, or -1 if the queue is full. */
 int limiter_queue(struct limiter *l, const double need[LIMIT_KINDS]);
 /* Returns true once: send the request immediately. `why` may be NULL. */
 bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why);
-/* Call it when the headers have come. `ok`: the provider accepted the request. */
+/* The headers have come. `ok`: the provider accepted the request. */
 void limiter_answered(struct limiter *l, int ticket, bool ok,
                       const struct limit_told told[LIMIT_KINDS]);
 /* Frees a ticket in any state. `used` is NULL if not known. */
 void limiter_end(struct limiter *l, int ticket, const double used[LIMIT_KINDS]);
-/* No process sends for pause_ns. Call it after an answer such as 429. */
+/* No process sends for pause_ns, for example after an answer 429. */
 void limiter_pause(struct limiter *l, uint64_t pause_ns);
 
-/* Returns need[LIMIT_OUTPUT]: at most `most` tokens, and at most twice the longest recent reply.
+/* For need[LIMIT_OUTPUT]: at most `most` tokens, and at most twice the longest recent reply.
  * Providers count output tokens only as they are written. */
 double limiter_expected_output(struct limiter *l, double most);
 

@@ -1,11 +1,11 @@
 /*
  * tensormap.h - the emulator's tensor maps, and walks over the boxes that TMA copies.
  *
- * A map has 128 bytes, like the driver's CUtensorMap, but a layout of our own, because kernels edit
- * a map only with tensormap.replace.
+ * A map has 128 bytes, like CUtensorMap, but our own layout: kernels edit maps only with
+ * tensormap.replace.
  *
  * tensormap_walk() splits each row of a box into runs. A run is contiguous in the unswizzled box,
- * and lies either wholly inside or wholly outside the tensor.
+ * and lies wholly inside or wholly outside the tensor.
  *
  *     tensormap_walk(&t, coords, NULL, run_fn, ctx);
  *     smem_addr = tensormap_swizzle(&t, base + run->box_off + i)     for each 16 bytes of a run
@@ -22,7 +22,6 @@
 #define TMAP_MAGIC 0x50414d54454e4f48ull /* "HONETMAP" */
 #define TMAP_MAX_RANK 5
 
-/* PTX's numbers for .elemtype. */
 enum tmap_elem {
     TMAP_U8,
     TMAP_U16,
@@ -44,58 +43,56 @@ enum tmap_mode { TMAP_TILE, TMAP_IM2COL };
 
 struct tensormap {
     uint64_t magic;
-    uint64_t addr;           /* global address of the tensor */
+    uint64_t addr;           /* of the tensor, in global memory */
     uint64_t strides[4];     /* of dimensions 1 to 4, in bytes; dimension 0 is innermost */
     uint32_t dims[5];        /* elements of each dimension, minus 1 so that 2^32 fits */
-    uint16_t box[5];         /* elements of the tensor that a box spans in each dimension */
+    uint16_t box[5];         /* elements of the tensor that a box spans */
     uint8_t elem_strides[5]; /* a box takes every elem_strides[i]-th element of dimension i */
-    uint8_t elem;            /* enum tmap_elem */
+    uint8_t elem;
     uint8_t rank;
     uint8_t swizzle;    /* 0: none; 1: 32 bytes; 2: 64 bytes; 3: 128 bytes */
     uint8_t interleave; /* always 0 */
-    uint8_t fill_nan;   /* elements outside the tensor: 1 means NaN, 0 means zero */
-    uint8_t mode;       /* enum tmap_mode */
+    uint8_t fill_nan;   /* outside the tensor: 1 means NaN, 0 means zero */
+    uint8_t mode;
     uint8_t reserved;
-    int16_t lower[3], upper[3]; /* for im2col: the corners of the bounding box in w, h and d */
-    uint16_t channels, pixels;  /* for im2col: channels per pixel, and pixels per box */
+    int16_t lower[3], upper[3]; /* im2col: corners of the bounding box in w, h and d */
+    uint16_t channels, pixels;  /* im2col: channels per pixel, pixels per box */
     uint8_t pad[22];
 };
 _Static_assert(sizeof(struct tensormap) == 128, "a tensor map is 128 bytes");
 
-/* Fills *t from j, for the tensor at addr. Checks j by the rules of cuTensorMapEncodeTiled(). */
+/* Fills *t from j by the rules of cuTensorMapEncodeTiled(). */
 int tensormap_encode(struct tensormap *t, const struct job_tensormap *j, uint64_t addr,
                      struct err *err);
 /* Returns -1 if the bytes are not a map, or if an edit made it inconsistent. */
 int tensormap_load(struct tensormap *t, const void *bytes, struct err *err);
-/* Executes tensormap.replace.tile.FIELD. `ord` is the ordinal, if the field has one. Returns -1 if
- * the field or the ordinal is unknown, or if *t is not a map. A map may be inconsistent between two
- * edits, so it is not checked as a whole. */
+/* Executes tensormap.replace.tile.FIELD. Returns -1 if FIELD or its ordinal is unknown, or if *t is
+ * not a map. A map may be inconsistent between two edits, so it is not checked. */
 int tensormap_replace(struct tensormap *t, const char *field, uint32_t ord, uint64_t value,
                       struct err *err);
 
 uint32_t tensormap_elem_bytes(const struct tensormap *t);
-/* The bytes of the box without padding, which a load reports to its mbarrier. */
+/* Without padding: what a load reports to its mbarrier. */
 uint32_t tensormap_box_bytes(const struct tensormap *t);
-/* The bytes that the box takes in shared memory, with the padding of rows. */
+/* In shared memory, with the padding of rows. */
 uint32_t tensormap_smem_bytes(const struct tensormap *t);
 
 struct tmap_run {
-    uint32_t box_off; /* offset of the run in the unswizzled box, in bytes */
-    uint32_t bytes;   /* in the box */
-    bool inside;      /* in the tensor; otherwise a load fills the run and a store skips it */
-    uint64_t addr;    /* if inside: the global address of the run's first element */
-    uint32_t step;    /* bytes from one element to the next in the tensor */
+    uint32_t box_off;
+    uint32_t bytes;
+    bool inside;   /* in the tensor; else a load fills the run and a store skips it */
+    uint64_t addr; /* if inside: global address of the first element */
+    uint32_t step; /* bytes from one element to the next in the tensor */
 };
-/* Returns 0 to continue the walk, or another value to stop it. */
+/* Returns 0 to continue the walk. */
 typedef int (*tmap_run_fn)(void *ctx, const struct tmap_run *run);
 
-/* Calls fn for each run of the box at these coordinates, innermost first. Only im2col mode reads
- * `offsets`: in w, h and d. Returns what the last call of fn returned. */
+/* Calls fn for each run of the box, innermost first. Only im2col reads `offsets`, in w, h and d.
+ * Returns what the last call returned. */
 int tensormap_walk(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
                    tmap_run_fn fn, void *ctx);
 
-/* Fills n bytes of a box outside the tensor: with zeros, or with OOB_NAN (numeric.h) in every 16
- * bits. */
+/* Fills n bytes outside the tensor: with zeros, or with OOB_NAN (numeric.h) in every 16 bits. */
 void tensormap_fill(const struct tensormap *t, uint8_t *dst, uint32_t n);
 
 #endif

@@ -1,36 +1,27 @@
 /*
- * core.h - the data and functions that all parts of the emulator share: decoded instructions,
- * warps, blocks, memory, scheduling.
+ * core.h - the data and functions that all parts of the emulator share.
  *
  * Execution. Before a kernel's first launch, decode.c gives each PTX instruction to the decode
- * function of its opcode. This function fills a struct insn: operand codes, an exec function, data
- * for it. At run time exec performs the instruction for the lanes in w->active. The guard is
- * already applied, and w->active is never 0.
+ * function of its opcode, which fills a struct insn: operand codes, an exec function, data for it.
+ * exec performs the instruction for the lanes in w->active. The guard is already applied, and
+ * w->active is never 0.
  *
  * Registers. Each PTX register is an array of 32 lanes:
  *     .b8 .b16  uint16_t[32]      .b32  uint32_t[32]      .b64  uint64_t[32]
  *     .b128     __uint128_t[32]   .pred one uint32_t, bit i = lane i
  * The top two bits of an operand code choose a base (OPND_...), the rest is a byte offset. The
- * constant pool holds each immediate once per lane. So exec need not know the kind of an operand:
+ * constant pool holds each immediate once per lane. So opnd(w, in->o[1]) gives exec an array of
+ * lanes, whatever the kind of the operand.
  *
- *     static int exec_add_f32(struct warp *w, const struct insn *in)
- *     {
- *         float *d = opnd(w, in->o[0]);
- *         const float *a = opnd(w, in->o[1]), *b = opnd(w, in->o[2]);
- *         FOR_LANES(i, w) d[i] = a[i] + b[i];       // or a plain loop if w->active == ~0u
- *         return EX_NEXT;
- *     }
+ * Convergence. A warp is a set of fragments: lanes with the same pc and frame. Fragments that reach
+ * the same place merge. An instruction with INSN_ALIGNED needs all live lanes in one fragment and
+ * waits for missing lanes. If they cannot come, the core reports barrier divergence and executes
+ * the instruction without them.
  *
- * Convergence. A warp is a set of fragments. The lanes of a fragment have the same pc and frame.
- * The core merges fragments that reach the same place. An instruction with INSN_ALIGNED needs all
- * live lanes in one fragment, so the core waits for missing lanes. If they cannot come, it reports
- * barrier divergence and executes the instruction without them.
- *
- * Waiting. An exec function that cannot go on returns EX_WAIT *without having changed anything*.
- * The core calls it again after other warps have run. The warps of a cluster run in rounds; in a
- * round each warp runs once. If every warp waits and async_idle() completes nothing, emu_stuck(w)
- * is true for one round, so that mbarrier.try_wait can return false. After many such rounds the
- * launch ends as a deadlock.
+ * Waiting. An exec function that cannot go on returns EX_WAIT *without having changed anything*,
+ * and is called again later. The warps of a cluster run in rounds. If every warp waits and
+ * async_idle() completes nothing, emu_stuck(w) is true for one round, so that mbarrier.try_wait can
+ * return false. After many such rounds the launch ends as a deadlock.
  *
  * Threads. One host thread runs all warps of a cluster. Of the data here, host threads share only
  * global memory, so atomics on it use __atomic builtins.
@@ -63,11 +54,11 @@ struct emu;
 struct code;
 
 enum exec_rc {
-    EX_NEXT,    /* done */
-    EX_JUMP,    /* exec has set the fragment's pc */
+    EX_NEXT,
+    EX_JUMP,    /* exec has set the pc */
     EX_YIELD,   /* done, but let other warps run first */
     EX_WAIT,    /* not done, nothing changed */
-    EX_ARRIVED, /* as EX_WAIT, but other warps may now go on; only for barriers */
+    EX_ARRIVED, /* as EX_WAIT, but other warps may now go on; for barriers */
     EX_EXIT,    /* the active lanes have exited */
     EX_FAULT    /* emu_fault() was called */
 };
@@ -77,11 +68,11 @@ enum insn_flags {
     INSN_GUARD = 1,     /* @p */
     INSN_GUARD_NEG = 2, /* @!p */
     INSN_ALIGNED = 4,   /* needs all live lanes in one fragment */
-    INSN_PIN = 8,       /* a wgmma: no other register may share the place of its registers */
+    INSN_PIN = 8,       /* a wgmma: no other register may take the place of its registers */
     INSN_BRANCH = 16,   /* ends a basic block */
     INSN_SYNCWARP = 32, /* waits for the lanes in its mask (shfl, vote, bar.warp) */
     INSN_LEADER = 64,   /* starts a basic block */
-    INSN_COMBINES = 128 /* combines the values of the lanes in its mask (vote, redux) */
+    INSN_COMBINES = 128 /* combines values of the lanes in its mask (vote, redux) */
 };
 
 enum count_kind {
@@ -113,26 +104,26 @@ enum count_kind {
 
 #define OPND_FRAME 0u
 #define OPND_CONST (1u << 30)
-#define OPND_WARP (2u << 30)  /* special registers of the warp: %tid, %warpid */
-#define OPND_BLOCK (3u << 30) /* special registers of the block: %ctaid, %ntid */
+#define OPND_WARP (2u << 30)  /* special registers: %tid, %warpid */
+#define OPND_BLOCK (3u << 30) /* special registers: %ctaid, %ntid */
 #define OPND_OFF 0x3fffffffu
-/* A plain number in the place of an operand code, never a register. */
+/* A plain number in the place of an operand code. */
 #define OPND_NUMBER(n) (OPND_CONST | (n))
 
 struct insn {
     exec_fn exec;
-    uint32_t o[5];       /* operand codes, the destination first */
-    uint32_t guard;      /* operand code of the predicate, if INSN_GUARD is set */
-    uint16_t nv;         /* length of v */
-    uint8_t flags;       /* enum insn_flags */
-    uint8_t kind;        /* enum count_kind */
-    uint8_t sub[4];      /* for exec, such as type and rounding */
-    uint32_t rank;       /* rank of its basic block (flow.h) */
-    const uint32_t *v;   /* operand codes of vector operands */
-    int64_t imm;         /* for exec, such as an address offset */
-    const void *aux;     /* for exec, in the module's arena */
-    uint32_t src;        /* index of its ptx_insn */
-    uint32_t tensor_ops; /* if CK_TENSOR: operations per execution, 2*m*n*k */
+    uint32_t o[5];  /* operand codes, the destination first */
+    uint32_t guard; /* operand code of the predicate */
+    uint16_t nv;
+    uint8_t flags;
+    uint8_t kind;
+    uint8_t sub[4];    /* for exec, such as type and rounding */
+    uint32_t rank;     /* of its basic block (flow.h) */
+    const uint32_t *v; /* operand codes of vector operands */
+    int64_t imm;       /* for exec, such as an address offset */
+    const void *aux;   /* for exec, in the module's arena */
+    uint32_t src;
+    uint32_t tensor_ops; /* of CK_TENSOR: 2*m*n*k */
 };
 
 /* ---- decoding ------------------------------------------------------------------------------- */
@@ -144,172 +135,163 @@ struct decoder {
     struct ptx_func *func;
     struct err *err;
     enum result_status status; /* after a failure: RESULT_UNSUPPORTED or RESULT_LOAD_FAILED */
-    struct fdecode *f;         /* private to decode.c */
+    struct fdecode *f;
 };
 typedef int (*decode_fn)(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 struct decode_entry {
     const char *op;
     decode_fn fn;
 };
-/* Each table ends with {NULL, NULL}. A decode function returns 0 when done, -1 after
- * dec_unsupported() or dec_bad(), and 1 if it does not know this form of the instruction. After 1
- * the core tries the next row with this opcode, in any table. */
+/* A decode function returns 0, -1 after dec_unsupported() or dec_bad(), or 1 if it does not know
+ * this form. Then the core tries the next row with this opcode, in any table. Tables end with
+ * {NULL, NULL}. */
 extern const struct decode_entry decode_alu_ops[], decode_video_ops[], decode_bit_ops[],
     decode_warp_ops[], decode_call_ops[], decode_fp_ops[], decode_half_ops[], decode_cvt_ops[],
     decode_mem_ops[], decode_flow_ops[], decode_sync_ops[], decode_misc_ops[], decode_int_ops[],
     decode_atom_ops[], decode_tensor_ops[], decode_async_ops[];
 
-/* These set the error "unsupported: <text> at file:line" or "bad instruction ..." and return -1. */
 int dec_unsupported(struct decoder *d, const struct ptx_insn *p);
 int dec_bad(struct decoder *d, const struct ptx_insn *p, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* These set *out to an operand code. `bits` is the width of the destination: 1 (predicate), 16, 32,
- * 64 or 128. dec_src takes the width from `t`. A register of another width is an error. dec_src
- * also accepts special registers, symbols and immediates. */
+ * 64 or 128. dec_src takes the width from `t`, and also accepts special registers, symbols and
+ * immediates. A register of another width is an error. */
 int dec_dst(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t bits,
             uint32_t *out);
 int dec_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, enum ptx_type t,
             uint32_t *out);
-/* Sets *neg to whether the predicate is negated. */
 int dec_pred(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t *out,
              bool *neg);
-/* Decodes an address [reg+imm], [sym+imm] or [imm] as *base + *off. *base is an operand code of 32
- * or 64 bits. For a variable of the frame (.local, or .param of a function) *base_bits is 0 and
- * *off is relative to the frame. */
+/* Decodes an address [reg+imm], [sym+imm] or [imm] as *base + *off. *base is an operand code of
+ * *base_bits bits: 32 or 64, or 0 for a variable of the frame, where *off is relative to the
+ * frame. */
 int dec_addr(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
              enum ptx_space sp, uint32_t *base, uint32_t *base_bits, int64_t *off);
-/* Decodes a vector {..} or a single operand to *n operand codes, at most `max`. */
+/* Decodes a vector {..} or a single operand to *n operand codes. */
 int dec_vec(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t bits,
             bool is_dst, uint32_t *out, uint32_t max, uint32_t *n);
-/* Returns 0 if the operand is not a register. */
+/* 0 if the operand is not a register. */
 uint32_t dec_reg_bits(const struct ptx_opnd *o);
-/* Returns memory that lives as long as the module. */
+/* Memory that lives as long as the module. */
 void *dec_alloc(struct decoder *d, size_t n);
 void dec_set_v(struct decoder *d, struct insn *in, const uint32_t *codes, uint32_t n);
 
 /* ---- execution state ------------------------------------------------------------------------ */
 
-/* One activation of a function, shared by the lanes that called the function together. */
+/* One activation of a function, for the lanes that called it together. */
 struct frame {
     char *regs;
     struct code_func *func;
     struct frame *caller;
-    const struct insn *ret_pc;      /* where the caller goes on */
-    uint32_t mask;                  /* lanes that have not returned yet */
-    uint32_t depth;                 /* number of open calls; 0 for the kernel */
+    const struct insn *ret_pc;
+    uint32_t mask;                  /* lanes that have not returned */
+    uint32_t depth;                 /* open calls; 0 for the kernel */
     uint32_t local_base, local_top; /* its part of each lane's local memory */
     char *params;                   /* [WARP][func->param_bytes] */
-    const struct insn *call;        /* the call instruction */
+    const struct insn *call;
 };
 
-/* Lanes of a warp that are at the same instruction in the same frame. */
+/* Lanes at the same instruction in the same frame. */
 struct fragment {
     uint32_t mask;
     const struct insn *pc;
     struct frame *frame;
-    uint32_t phase; /* if `arrived`: the barrier's phase at the arrival */
-    /* 1 if it has arrived at a barrier; it does not merge until the barrier lets it go. */
-    uint8_t arrived;
+    uint32_t phase;  /* if `arrived`: the barrier's phase then */
+    uint8_t arrived; /* 1 while a barrier holds it; then it does not merge */
     uint8_t waiting; /* 1 if it had to wait in this warp_run() */
     uint32_t ran;    /* warp.slices when it last gave up its turn, or 0 */
 };
 
-/* Instructions at which threads meet: block barriers, and warp-wide instructions (shuffles). */
+/* Where threads meet: block barriers, and warp-wide instructions (shuffles). */
 enum exits_kind { EXITS_BARRIER, EXITS_WARP, EXITS_KINDS };
 
 struct warp {
-    /* Bases of operand codes: frame, constants, special registers of the warp, of the block. */
-    char *base[4];
+    char *base[4];   /* of operand codes: frame, constants, special registers of warp and block */
     uint32_t active; /* lanes for which the guard is true */
     uint32_t mask;   /* lanes of the running fragment */
     uint32_t live;   /* lanes that have not exited */
     struct frame *frame;
     struct block *block;
     struct launch *launch;
-    char *local; /* [WARP][launch->local_bytes] */
+    char *local;
     struct fragment frags[WARP];
-    uint32_t nfrags, cur;         /* number of fragments; index of the running fragment */
-    uint32_t id;                  /* number in the block */
-    uint64_t steps;               /* warp instructions executed */
+    uint32_t nfrags, cur;
+    uint32_t id;
+    uint64_t steps;
     struct undef *undef;          /* set while registers have undefined bits (undefined.c) */
     struct matrix_access *matrix; /* set while a matrix instruction accesses memory */
     struct warp_watch *watch;     /* set while a wgmma in flight uses registers (warpgroup.c) */
     struct warp_async *async;     /* its groups of cp.async and wgmma (async.h) */
-    struct warp_san *san;         /* the sanitizer's state (sanitizer/state.h), or NULL */
+    struct warp_san *san;
     const struct insn *pc;
-    struct insn_count *counts; /* of the host thread; NULL if nothing is counted */
-    struct pending *pending;   /* set if `counts` is set */
-    struct frame *frame0;      /* the kernel's own frame */
-    uint32_t slices;           /* turns that its fragments gave up */
-    uint32_t diverged;         /* branches that split a fragment */
-    uint32_t cluster_arrived;  /* lanes that arrived at barrier.cluster and have not waited yet */
-    uint32_t cluster_phase;    /* the barrier's phase at that arrival */
-    uint64_t barriers, syncwarps; /* executed so far */
-    uint64_t call_bytes;          /* bytes of the frames of open calls */
-    /* Strong loads and atomics. After more than a few, a jump ends the warp's turn and resets this
-     * count: the warp may be waiting in a loop. */
+    struct insn_count *counts;
+    struct pending *pending; /* set if `counts` is set */
+    struct frame *frame0;
+    uint32_t slices;          /* turns that its fragments gave up */
+    uint32_t diverged;        /* branches that split a fragment */
+    uint32_t cluster_arrived; /* lanes after barrier.cluster.arrive and before .wait */
+    uint32_t cluster_phase;   /* the barrier's phase at their arrival */
+    uint64_t barriers, syncwarps;
+    uint64_t call_bytes;
+    /* Strong loads and atomics. After a few, a jump ends the warp's turn: it may be waiting. */
     uint32_t strong;
-    /* For exits.c: where each lane exited, and where it last met other threads. */
+    /* exits.c: where each lane exited, and where it last met other threads. */
     uint32_t exit_at[WARP], met[EXITS_KINDS][WARP];
     bool unfair; /* the last warp_run() left fragments waiting for their turn */
-    /* Registers per thread; the number for which setmaxnreg.inc waits, or 0 (register_pool.c). */
+    /* Registers per thread; those that setmaxnreg.inc waits for, or 0 (register_pool.c). */
     uint32_t regs, regs_wanted;
 };
 
 struct barrier {
-    uint32_t expected; /* threads for which it waits; 0 means the whole block */
-    /* Threads that arrived. Live lanes of a warp that arrive together count as 32. */
-    uint32_t arrived;
-    uint32_t threads; /* the same, counted one by one */
-    uint32_t phase;   /* how often the barrier has completed */
-    /* For barrier.red: the combined predicates of this phase, and the results (popc, and, or) of
-     * the last completed phase. */
+    uint32_t expected; /* threads; 0 means the whole block */
+    uint32_t arrived;  /* threads; live lanes of a warp that arrive together count as 32 */
+    uint32_t threads;
+    uint32_t phase; /* how often the barrier has completed */
+    /* barrier.red: the predicates of this phase, and the last phase's results (popc, and, or). */
     uint32_t red_and, red_or, red_popc, result[3];
     bool red_init;
-    /* The arrival of the lowest-numbered warp in this phase, for findings. */
+    /* The lowest-numbered warp that arrived in this phase, for findings. */
     struct {
         struct warp *warp;
         struct frame *frame;
         const struct insn *pc;
         uint32_t lane;
     } at;
-    /* The instructions at which threads arrived in this phase. */
+    /* Where threads arrived in this phase, with the first arrival at each place. */
     struct barrier_place {
-        uint32_t place, threads; /* exits_place() of the instruction; threads that arrived at it */
-        /* The first arrival at this instruction. */
+        uint32_t place, threads; /* exits_place() of the instruction; threads that arrived there */
         struct warp *warp;
         struct frame *frame;
         const struct insn *pc;
         uint32_t lane;
     } places[4];
     uint32_t nplaces;
-    /* barrier.c checks for exited threads. These are the place and the live threads at the last
-     * check, which it does not repeat. */
+    /* Place and live threads when barrier.c last checked for exited threads. */
     uint32_t last_place, last_live;
-    /* &key[phase & 1] is the barrier's key for san_release() and san_acquire(). */
+    /* &key[phase & 1] is the key for san_release() and san_acquire(). */
     char key[2];
 };
 
 struct block {
-    uint32_t id[3], linear; /* %ctaid; number of the block in the grid */
+    uint32_t id[3], linear; /* %ctaid; number in the grid */
     uint32_t rank;          /* number in the cluster */
     struct cluster *cluster;
     struct launch *launch;
     struct warp *warps;
-    uint32_t nwarps, nthreads, nlive; /* nlive: threads that have not exited */
+    uint32_t nwarps, nthreads, nlive; /* nlive: have not exited */
     uint8_t *smem;
-    uint32_t smem_bytes; /* as in struct launch */
+    uint32_t smem_bytes;
     struct barrier bar[16];
     struct block_async *async; /* operations in flight on its mbarriers (async.h) */
-    struct block_san *san;     /* the sanitizer's state (sanitizer/state.h), or NULL */
+    struct block_san *san;
     uint64_t steps;
     char *memory; /* registers and local memory, reused by the next block */
     size_t memory_bytes;
-    char *spec;                 /* special registers */
-    uint32_t nrunning;          /* warps that have not ended */
-    uint32_t g_clock;           /* 1 + fences of cluster or device scope executed (block_order.c) */
-    uint32_t regs_free;         /* registers that setmaxnreg.dec gave back */
+    char *spec; /* special registers */
+    uint32_t nrunning;
+    uint32_t g_clock; /* 1 + fences of cluster or device scope executed (block_order.c) */
+    uint32_t regs_free;
     struct sector_set *sectors; /* sectors used so far (reuse.c); NULL if nothing is counted */
     bool started;
 };
@@ -320,32 +302,29 @@ struct cluster {
     struct block *blocks;
     uint32_t nblocks;
     struct launch *launch;
-    struct barrier bar;          /* barrier.cluster */
-    bool stuck;                  /* see emu_stuck() */
-    struct worker_state *ws;     /* of its host thread */
-    struct cluster_trace *trace; /* what it stores, in a sampled call (machine.h); else NULL */
+    struct barrier bar; /* barrier.cluster */
+    bool stuck;         /* see emu_stuck() */
+    struct worker_state *ws;
+    struct cluster_trace *trace; /* its stores, in a sampled call (machine.h); else NULL */
     uint64_t trace_rng;
-    uint32_t trace_stores; /* stores to outputs so far */
-    uint32_t nrunning;     /* warps that have not ended */
-    uint32_t nlive;        /* threads that have not exited */
-    /* For finding deadlocks (warp_sched.c): rounds in which no warp could go on and async_idle()
-     * completed nothing. rounds_stuck becomes 0 when async_idle() completes something, or when
-     * warps go on in two rounds in a row. polls becomes 0 when `state` changes. */
+    uint32_t trace_stores;
+    uint32_t nrunning;
+    uint32_t nlive; /* threads that have not exited */
+    /* Against deadlocks (warp_sched.c). rounds_stuck: rounds in which no warp could go on and
+     * async_idle() completed nothing; 0 again when async_idle() completes something, or after two
+     * rounds with progress. polls: 0 again when `state` changes. */
     uint32_t rounds_stuck;
     uint32_t polls;
-    uint64_t state;   /* hash of shared memory and of `strongs` */
-    uint32_t strongs; /* strong loads and atomics so far */
-    /* was_stuck: `stuck` was set, and no warp has gone on since. */
-    bool was_stuck, running;
+    uint64_t state;          /* hash of shared memory and of `strongs` */
+    uint32_t strongs;        /* strong loads and atomics */
+    bool was_stuck, running; /* was_stuck: no warp has gone on since `stuck` */
     uint64_t rng;
-    /* The search for a state that repeats for ever (warp_sched.c).
-     * - steps: warp instructions of the cluster. A search begins at `next`.
-     * - on: a search is running.
-     * - hash: of an earlier state, with which each round compares. It is replaced after 1, 2, 4,
-     *   ... rounds, which `age` and `power` count.
+    /* Searches for a state that repeats for ever (warp_sched.c).
+     * - steps: warp instructions of the cluster. A search begins at `next`; `on` while it runs.
+     * - hash: of an earlier state. It is replaced after 1, 2, 4, ... rounds (`age`, `power`).
      * - reads, writes: the search saw an access to memory that other clusters can reach.
      * - cycles: the last search found a repeated state.
-     * - epoch: launch.spin.epoch when this cluster was last counted in launch.spin.confirmed. */
+     * - epoch: launch.spin.epoch when launch.spin.confirmed last counted this cluster. */
     struct {
         uint64_t steps, next, hash;
         uint32_t rounds, age, power, epoch;
@@ -353,7 +332,7 @@ struct cluster {
     } probe;
 };
 
-/* Returns true for one round when no warp of the cluster can go on. */
+/* True for one round after no warp of the cluster could go on. */
 static inline bool emu_stuck(const struct warp *w)
 {
     return w->block->cluster->stuck;
@@ -375,9 +354,9 @@ static inline void set_pred(struct warp *w, uint32_t code, uint32_t bits)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* The upper bits of a generic address select a window. cvta.to.X returns the offset in the window.
- * The upper 8 of the 32 bits of a shared address say whose memory it is: 0 for the executing block,
- * r + 1 for block r of the cluster (from mapa). The lower 24 are the offset. */
+/* The upper bits of a generic address select a window; cvta.to.X returns the offset in it. The
+ * upper 8 of the 32 bits of a shared address select the memory: 0 for the executing block, r + 1
+ * for block r of the cluster (from mapa). */
 #define WIN_SHARED (1ull << 40)
 #define WIN_LOCAL (2ull << 40)
 #define WIN_CONST (3ull << 40)
@@ -390,23 +369,20 @@ static inline void set_pred(struct warp *w, uint32_t code, uint32_t bits)
 enum mem_access {
     MEM_READ = 1,
     MEM_WRITE = 2,
-    MEM_ATOMIC = 4, /* MEM_READ and MEM_WRITE are set too */
-    /* Atomic, volatile, relaxed, acquire or release. Two strong accesses do not race. */
-    MEM_STRONG = 8,
-    MEM_ASYNC = 16, /* TMA, cp.async.bulk, operands of wgmma */
-    /* The address may be unaligned. Bulk copies check their own rules. */
-    MEM_NOALIGN = 32
+    MEM_ATOMIC = 4,  /* MEM_READ and MEM_WRITE are set too */
+    MEM_STRONG = 8,  /* atomic, volatile, relaxed, acquire, release; two of these do not race */
+    MEM_ASYNC = 16,  /* TMA, cp.async.bulk, operands of wgmma */
+    MEM_NOALIGN = 32 /* may be unaligned; bulk copies check their own rules */
 };
 
 /* Returns a host pointer to n bytes at addr for one lane. Checks bounds and alignment and tells the
- * sanitizer. n is a power of two, except with MEM_NOALIGN. If the access is wrong, calls
- * emu_fault() and returns NULL; the caller must then return EX_FAULT. An access to a guard zone of
- * global memory only records a finding. */
+ * sanitizer. n is a power of two, except with MEM_NOALIGN. On a wrong access calls emu_fault() and
+ * returns NULL; then return EX_FAULT. A guard zone of global memory only gives a finding. */
 void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp, uint64_t addr,
              uint32_t n, uint32_t access);
-/* Returns the block in whose shared memory addr lies, or NULL. Sets *off to the offset there. */
+/* The block whose shared memory has addr, or NULL. *off is the offset there. */
 struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off);
-/* Does what mem_at() does for a shared address, but faster if the sanitizer is off. */
+/* mem_at() for a shared address; faster without the sanitizer. */
 void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t addr, uint32_t n,
               uint32_t access);
 enum ptx_space generic_space(uint64_t addr);
@@ -420,12 +396,12 @@ static inline uint64_t addr_of(const struct warp *w, uint32_t code, uint32_t bit
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Ends the launch with RESULT_FAULT, RESULT_HANG or RESULT_UNSUPPORTED. Records a finding, a
- * mistake of the kernel with its place. Returns EX_FAULT. Lane -1 means the whole warp. */
+/* Records a finding and ends the launch with status `st`. Returns EX_FAULT. Lane -1 means the whole
+ * warp. */
 int emu_fault(struct warp *w, const struct insn *pc, int lane, enum result_status st,
               enum finding_kind kind, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-/* Records a finding if the sanitizer is on; the launch goes on. Further findings of this kind and
- * source line are only counted. `object` and `other` may be NULL. */
+/* Records a finding if the sanitizer is on. Further findings of this kind and source line are only
+ * counted. `object` and `other` may be NULL. */
 void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                  const char *object, int64_t index, const char *other, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
@@ -433,19 +409,18 @@ bool emu_sanitizing(const struct warp *w);
 
 /* ---- sanitizer hooks for asynchronous operations -------------------------------------------- */
 
-/* These order accesses. A release publishes under a key, such as the host address of an mbarrier,
- * that the warp's accesses so far are done. After an acquire, the warp's accesses come after all
- * accesses that were released under the key. */
+/* After an acquire, the warp's accesses come after all accesses that were released under the key,
+ * such as the host address of an mbarrier. */
 void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
-/* Call it when an asynchronous operation begins to read or write n bytes at `off` of b's shared
- * memory. Conflicting accesses before san_async_end() are reported as FIND_ASYNC; `what` names the
- * operation. Returns an id for san_async_end(), or 0 if there is nothing to watch. */
+/* An asynchronous operation begins to read or write these bytes. Conflicting accesses before
+ * san_async_end() are reported as FIND_ASYNC; `what` names the operation. Returns an id, or 0 if
+ * there is nothing to watch. */
 uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n, bool write, const char *what);
 void san_async_end(struct block *b, uint32_t id);
-/* Call it when an asynchronous operation has written these bytes. If `key` is not NULL, releases
- * the write under this key. */
+/* An asynchronous operation has written these bytes. Releases the write under `key`, unless
+ * NULL. */
 void san_async_written(struct block *b, uint32_t off, uint32_t n, const void *key);
 void san_proxy_fence(struct warp *w);
 /* Call it before the async proxy reads these bytes. Reports FIND_ASYNC if b wrote some of them with
@@ -456,15 +431,15 @@ void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uin
 /* ---- hooks that async.c implements ---------------------------------------------------------- */
 
 void async_block_begin(struct block *b);
-/* Call it after all threads exited. Completes pending stores, reports operations that no thread
- * waited for, and frees the state. */
+/* Call it after all threads exited. Completes pending stores, and reports operations that no thread
+ * waited for. */
 void async_block_end(struct block *b);
 void async_warp_exit(struct warp *w);
-/* Call it when every warp of the cluster waits. For each block, completes the oldest operation in
- * flight on an mbarrier. Returns how many it completed. */
+/* Call it when every warp waits. Completes the oldest operation on an mbarrier of each block.
+ * Returns how many. */
 int async_idle(struct cluster *c);
 /* Call it before each instruction while warp->watch is set. Reports uses of registers that a wgmma
- * in flight still needs. */
+ * in flight needs. */
 void async_touch(struct warp *w, const struct insn *in);
 /* The operation `tensormap` of device.h. */
 enum result_status emu_tensormap(const struct job_tensormap *t, uint64_t addr, uint8_t out[128],
@@ -472,7 +447,7 @@ enum result_status emu_tensormap(const struct job_tensormap *t, uint64_t addr, u
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
-/* Counts bytes of global memory that a bulk copy moves. Ignores bytes of shared memory. */
+/* Counts what a bulk copy moves. Ignores bytes of shared memory. */
 enum count_bytes { CB_GLOBAL_LD, CB_GLOBAL_ST, CB_SHARED_LD, CB_SHARED_ST, CB_DSMEM, CB_COUNT };
 void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, uint64_t bytes);
 

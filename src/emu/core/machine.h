@@ -2,12 +2,7 @@
  * machine.h - the state of the emulated machine: the device, loaded code, a launch, host threads.
  *
  * All host threads share `struct emu` and the loaded code. While a launch runs, they change only
- * global memory, its shadow, atomic flags and sums, and what emu->lock guards. The shadow is the
- * sanitizer's notes about each byte (sanitizer/state.h).
- *
- * A call executes all launches of a program once. A sampled call may run only some of the blocks,
- * the sample (block_sample.h). It fills buffers in pieces of 1024 bytes, each when a kernel first
- * touches it.
+ * global memory, its shadow (sanitizer/state.h), atomic flags and sums, and what emu->lock guards.
  */
 #ifndef EMU_CORE_MACHINE_H
 #define EMU_CORE_MACHINE_H
@@ -19,74 +14,71 @@
 #define MAX_WARPS 32
 /* Clusters that a sampled call runs for the cost model. Small grids run whole. */
 #define SAMPLE_CLUSTERS 48u
-#define SAMPLE_LEAST 8u /* the least number, however long they take */
-/* If blocks are independent, a costly sample gets fewer clusters. The limit of host work, in units
- * of count_cost(), is the lowest of these:
- *   - SAMPLE_COST;
- *   - SAMPLE_COST_PER_NS per nanosecond of the call's time limit;
- *   - a quarter of the launch's limit of instructions. */
+#define SAMPLE_LEAST 8u
+/* If blocks are independent, these limit the host work of a sample, in units of count_cost(): in
+ * all, and per nanosecond of the call's time limit. A costly sample gets fewer clusters. */
 #define SAMPLE_COST 2e8
 #define SAMPLE_COST_PER_NS 0.01
-#define REUSE_BUCKETS 28u /* see struct reuse */
+#define REUSE_BUCKETS 28u
 #define MAX_FINDINGS 256
 #define MAX_COUNTERS 4096
-#define GUARD_BYTES 16384u /* least size of the guard zones around a buffer */
+#define GUARD_BYTES 16384u /* least guard zone on each side of a buffer */
 #define GUARD_PATTERN 0xa5
 #define MAX_FRAME_BYTES (16u << 20)
-#define SMEM_BASE 1024u   /* first shared address of a kernel; the system owns those below */
-#define SMEM_SCRATCH 512u /* cooperative groups use the memory from here to SMEM_BASE */
-/* Local memory of a thread for called functions. */
+#define SMEM_BASE 1024u   /* first shared address of a kernel */
+#define SMEM_SCRATCH 512u /* cooperative groups use [SMEM_SCRATCH, SMEM_BASE) */
+/* Local memory of each thread for functions that it calls. */
 #define LOCAL_STACK_BYTES 8192u
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Reads of one allocation: 32-byte sectors that were new to the block, sectors that the block had
- * used before, and how often a warp waited for new sectors. */
+/* 32-byte sectors that loads read (reuse.c). `waits` counts how often a warp waited for fresh
+ * ones. */
 struct alloc_reads {
     uint64_t fresh, again, waits;
 };
 
-/* The share of a buffer's elements that blocks have written, an estimate. `most` is `mean` plus
- * four standard errors. */
+/* The estimated share of a buffer's elements that blocks have written. `most` is `mean` plus four
+ * standard errors. */
 struct written_share {
-    bool known; /* no block has run since the estimate */
+    bool known; /* no block has run since */
     double mean, most;
 };
 
 struct alloc {
     uint64_t lo, hi;    /* with guard zones */
-    uint64_t addr, end; /* without guard zones */
+    uint64_t addr, end; /* without */
     char name[64];
     uint32_t elem_bytes;
     enum job_buffer_role role;
-    bool is_global_var; /* holds variables of a module, or the heap */
-    bool dirty;         /* accessed since mem_clear_cells() */
-    bool shadowed;      /* may hold bytes that were never written */
-    struct lazy *lazy;  /* fills pieces on first touch, in a sampled call; else NULL */
+    bool is_global_var; /* for variables of a module, or the heap */
+    bool dirty;         /* used since mem_clear_cells() */
+    bool shadowed;      /* may hold unwritten bytes */
+    struct lazy *lazy;  /* fills pieces on first touch, in a sampled call; or NULL */
     struct alloc_reads reads;
-    bool atomics, loaded; /* sampled call: atomics touched it; plain loads did */
-    bool stored;          /* a store or an atomic touched it */
-    bool copied;          /* the host copied to it from a buffer that kernels may write */
+    bool atomics, loaded; /* in a sampled call: atomics touched it; plain loads did */
+    bool stored;
+    bool copied; /* the host copied to it from a buffer that kernels may write */
     struct written_share share;
-    /* The store to this buffer that comes last in the launch's code (not in time). */
+    /* The last store to this buffer in the order of the code. Valid during the launch. */
     const struct insn *store;
-    /* Where `store` is. These members stay valid after the launch. */
+    /* Where `store` is. Valid after the launch too. */
     const char *store_kernel, *store_file;
     uint32_t store_line;
-    uint32_t rank; /* 0 if there is no tensor */
+    uint32_t rank; /* 0 if it is no tensor */
     int64_t dims[8];
 };
 
 struct emu_mem {
     uint8_t *host;         /* host address of GLOBAL_BASE */
-    uint64_t size;         /* of the reserved range, in bytes */
+    uint64_t size;         /* bytes of the reserved range */
     struct alloc **allocs; /* sorted by address */
     size_t n, cap;
-    uint64_t used, limit; /* bytes in use, without guard zones; the most allowed */
-    /* One bit per byte, set if the byte was written. NULL if the sanitizer is off. */
+    uint64_t used, limit; /* bytes without guard zones: in use; allowed */
+    /* one bit per byte, set if it was written; NULL without the sanitizer */
     uint8_t *init;
-    uint8_t *touched; /* one byte per 128 bytes, set if a counted launch used them */
-    /* Who wrote and read each cell of a few bytes, and when (sanitizer/global.c). */
+    uint8_t *touched; /* per 128 bytes: 1 if a counted launch used them */
+    /* Who wrote and read each cell, and when (sanitizer/global.c). */
     uint32_t *writer, *reader;
     uint16_t *wtick, *rtick;
     uint32_t cell_shift; /* log2 of a cell's bytes (1, 2 or 4) */
@@ -96,15 +88,12 @@ int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err);
 void mem_release(struct emu_mem *m);
 struct alloc *mem_alloc(struct emu_mem *m, const struct device_alloc *spec, struct err *err);
 void mem_free(struct emu_mem *m, struct alloc *a);
-/* Forgets who read and wrote the allocation's cells. */
 void mem_clear_cells(struct emu_mem *m, struct alloc *a);
-/* Returns the allocation whose range [lo, hi) holds addr, or NULL. */
+/* Returns the allocation that holds addr, guard zones included, or NULL. */
 struct alloc *mem_find(const struct emu_mem *m, uint64_t addr);
-/* Notes that these bytes were written, or that they never were. */
 void mem_mark_init(struct emu_mem *m, uint64_t addr, uint64_t n, bool init);
-/* After a copy: a target byte counts as written if its source byte does. */
 void mem_copy_init(struct emu_mem *m, uint64_t to, uint64_t from, uint64_t n);
-/* Lets pieces be filled on first touch. b, kind, seed: see lazy_init(). */
+/* b, kind, seed: see lazy_init(). */
 void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *b,
                    enum lazy_kind kind, uint64_t seed);
 static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
@@ -114,13 +103,12 @@ static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* Estimates about the machine code that ptxas makes (schedule.c). A region is one or more basic
- * blocks that ptxas joins. */
+/* Estimates about ptxas's machine code (schedule.c). */
 struct insn_schedule {
-    /* At a region's first instruction: clocks of the region's longest chain of dependent
-     * instructions, and its number of machine instructions. */
+    /* At a region's first instruction: clocks of its longest chain of dependent instructions, and
+     * its number of machine instructions. */
     float chain, issued;
-    /* For a load: the length of the longest chain of dependent loads that ends at it. */
+    /* For a load: how many loads are in the longest chain of dependent loads that ends here. */
     uint8_t level;
     bool starts;
 };
@@ -130,14 +118,14 @@ struct code_func {
     struct code *code;
     struct insn *insns;
     uint32_t n;
-    uint32_t index;       /* in code->funcs */
-    uint32_t frame_bytes; /* bytes of frame.regs */
-    uint32_t local_bytes; /* .local variables, rounded up */
-    uint32_t local_size;  /* .local variables, not rounded up */
+    uint32_t index;
+    uint32_t frame_bytes;
+    uint32_t local_bytes; /* rounded up */
+    uint32_t local_size;  /* not rounded up */
     /* For a .func, per lane: parameters, results and .param variables. */
     uint32_t param_bytes;
     uint32_t regs_live;   /* most 32-bit registers alive at once */
-    uint32_t smem_static; /* for a kernel: shared address of its dynamic memory */
+    uint32_t smem_static; /* where a kernel's dynamic shared memory starts */
     uint32_t count_base;  /* place of its first instruction in a launch's counts */
     uint8_t smem_bytes_min, gmem_bytes_min; /* of its smallest access, 1 to 4 */
     bool decoded, has_calls;
@@ -154,37 +142,35 @@ struct code {
     uint32_t nconsts, cap_consts, const_bytes_used;
     uint32_t *const_hash;
     uint32_t const_hash_cap;
-    uint8_t *const_bank; /* memory of the .const variables */
+    uint8_t *const_bank;
     uint32_t const_bytes;
     struct alloc *heap;    /* for malloc(), or NULL */
     uint64_t heap_used;    /* changed atomically */
     struct alloc *grid_ws; /* barrier of cooperative grids, or NULL */
     struct alloc *globals; /* .global variables, or NULL */
-    uint32_t ninsns;       /* instructions decoded so far */
-    uint32_t smem_most;    /* where the static shared memory of the largest kernel ends */
-    uint32_t smem_first;   /* first valid shared address: SMEM_BASE, or SMEM_SCRATCH */
+    uint32_t ninsns;
+    uint32_t smem_most;  /* end of the largest kernel's static shared memory */
+    uint32_t smem_first; /* first valid shared address: SMEM_BASE or SMEM_SCRATCH */
 };
 
-/* Parses the PTX and places its variables. Does not decode it. */
+/* Parses the PTX and places its variables. code_prepare() decodes it. */
 enum result_status code_load(struct code **out, struct emu *e, const char *ptx, size_t len,
                              struct err *err);
 void code_free(struct code *c);
-/* Sets *ok to whether the module's variables hold their initial values. If not, *which names a
- * changed one. */
+/* Sets *ok to whether the module's variables hold their initial values. *which names a changed
+ * one. */
 int code_globals_intact(struct code *c, bool *ok, const char **which, struct err *err);
 /* Decodes a function and those that it may call. */
 enum result_status code_prepare(struct code *c, struct code_func *f, struct err *err);
 struct code_func *code_find(struct code *c, const char *name);
-/* Places the kernel's dynamic shared memory. Call it before code_prepare(). */
+/* Call it before code_prepare(). */
 void code_place_dynamic(struct code *c, struct code_func *entry);
 #define HEAP_BYTES (8u << 20)
-/* The address of a function is above FUNC_BASE. code_from_addr() returns NULL for other
- * addresses. */
+/* A function's address is above FUNC_BASE. code_from_addr() returns NULL for other addresses. */
 #define FUNC_BASE (5ull << 40)
 struct code_func *code_from_addr(struct code *c, uint64_t addr);
 const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc);
 
-/* merge_shared.c: marks shared accesses that the GPU merges. */
 void merge_shared(struct code_func *cf);
 void schedule_code(struct code_func *cf);
 struct reg_plan {
@@ -194,16 +180,15 @@ struct reg_plan {
     uint8_t *leader; /* per instruction: 1 if it starts a basic block */
     uint32_t regs_live;
 };
-/* Returns whether another instruction of f may read p's destination. */
 bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p);
 int regs_plan(struct reg_plan *out, const struct ptx_func *f, struct arena *a, struct err *err);
-/* Offsets in a frame, in bytes. `_` in PTX is a sink. Registers begin at FRAME_HEAD. */
-#define SINK_OFF 0u        /* the sink for numbers, 512 bytes */
-#define SINK_PRED_OFF 512u /* the sink for predicates */
-#define CC_OFF 516u        /* the carry flags */
+/* Offsets in a frame, in bytes. A sink takes results that PTX writes to `_`. */
+#define SINK_OFF 0u /* for numbers, 512 bytes */
+#define SINK_PRED_OFF 512u
+#define CC_OFF 516u /* carry flags */
 #define FRAME_HEAD 576u
 
-/* Special registers of a warp and of a block, 128 bytes (32 x u32) each. */
+/* Special registers of a warp and of a block. Each is 32 x u32. */
 enum warp_spec {
     WS_TID_X,
     WS_TID_Y,
@@ -237,7 +222,7 @@ enum block_spec {
     BS_DYNAMIC_SMEM,
     BS_TOTAL_SMEM,
     BS_ZERO,
-    /* The registers from here on differ between blocks. */
+    /* These differ between blocks. */
     BS_CTAID_X,
     BS_CTAID_Y,
     BS_CTAID_Z,
@@ -257,14 +242,12 @@ enum block_spec {
 struct gsync;
 struct suspects;
 
-/* Counts reads of sectors that the block had used before. The distance of such a read is the number
- * of other sectors used in between. There is one struct reuse for each log2 of the distance.
- * `since` is the sum of distances. */
+/* Reads of sectors that the block had used before (reuse.c). launch.again[k] counts those that came
+ * 2^k to 2^(k+1) - 1 sectors later; `since` adds these distances up. */
 struct reuse {
     uint64_t sectors, since;
 };
 
-/* Old bytes of an input that the kernel overwrote. */
 struct undo_write {
     uint64_t addr;
     uint32_t n;
@@ -280,101 +263,98 @@ struct launch {
     uint32_t smem_static; /* SMEM_BASE + static shared memory */
     uint32_t smem_bytes;  /* smem_static + dynamic shared memory */
     uint32_t regs;        /* per thread, from the compiler; 0 if unknown */
-    uint32_t spills;      /* bytes per thread, from the compiler */
+    uint32_t spills;      /* bytes per thread */
     /* Registers per thread at the start of a block; 0 without setmaxnreg (register_pool.c). */
     uint32_t pool_regs;
     uint8_t *params;
     uint32_t param_bytes;
     uint32_t local_bytes; /* per thread */
     bool cooperative;
-    uint64_t grid_ws; /* address of a cooperative grid's barrier */
+    uint64_t grid_ws;
     bool sanitize, count;
     uint32_t sms;
     uint64_t seed;
-    /* Limits of CPU time and warp instructions of all host threads; 0 means none. */
+    /* Limits for all host threads together: CPU time and warp instructions. 0: none. */
     uint64_t cpu_limit_ns;
     uint64_t max_steps;
     /* A host thread holds a cluster from its start to its end. */
     uint32_t most_held; /* limit for all host threads */
     uint32_t resident;  /* limit for each */
     /* Host threads share the members from here on. "Atomic" ones need no lock. */
-    uint32_t next_cluster; /* place in `order` to take next; atomic */
-    /* For clusters that repeat their state for ever (warp_sched.c). Guarded by emu->lock. */
+    uint32_t next_cluster; /* next place in `order`; atomic */
+    /* Finds clusters that repeat their state for ever (warp_sched.c). Guarded by emu->lock. */
     struct {
         uint32_t held;      /* clusters held now */
         uint32_t most;      /* limit of `held` */
         uint32_t cycling;   /* held clusters that repeat their state */
-        uint32_t confirmed; /* of these, those that repeated it since `epoch` changed */
+        uint32_t confirmed; /* of these, those that did since `epoch` changed */
         uint32_t epoch;     /* counts changes of `held` and `cycling` */
     } spin;
-    int stop;       /* the launch must end; atomic */
+    int stop;       /* atomic */
     bool parallel;  /* several host threads, with the sanitizer */
-    bool serial;    /* only one host thread, because the order of blocks matters */
-    int over_limit; /* it ran past a limit; clusters may be missing; atomic */
-    bool extra;     /* clusters that run now are for verification; they may run past a limit */
-    /* Several host threads ran it and had a conflict, a finding or a fault. It must run again
-     * (settle.c). Atomic. */
+    bool serial;    /* the order of blocks matters, so only one host thread runs */
+    int over_limit; /* ran past a limit, so clusters may be missing; atomic */
+    bool extra;     /* runs more clusters for verification, which may run past a limit */
+    /* Several host threads met a conflict, a finding or a fault, so it must run again (settle.c).
+     * Atomic. */
     int redo;
-    bool keep_undo;              /* keep old bytes of inputs */
+    bool keep_undo;
     VEC(struct undo_write) undo; /* guarded by emu->lock */
-    /* Sums over the host threads, updated now and then. Atomic. */
+    /* Sums over the host threads. Atomic. */
     uint64_t steps;
     uint64_t cpu_ns;
     enum result_status status;
     char message[2048];
     uint32_t smem_shift, gmem_shift; /* log2 of a sanitizer cell's bytes */
-    /* Answers of went_past() in exits.c. Guarded by emu->lock. */
+    /* Cached answers of went_past() in exits.c. Guarded by emu->lock. */
     struct went_past {
         uint32_t since, at, exit;
         bool answer;
     } past[32];
-    struct gsync *gsync;       /* order of blocks, for the sanitizer (block_order.c) */
-    int gsync_used;            /* not 0 if a block published something (block_order.c); atomic */
-    struct suspects *suspects; /* cells that are part of a race (suspects.h) */
-    bool turned;               /* run clusters in another order (reverse_in_wave()) */
-    uint8_t blank;             /* initial bytes of registers and local memory */
-    uint32_t nsample;          /* count the first nsample of `order`; 0 means all */
-    uint32_t *order;           /* clusters to run; NULL means 0, 1, 2 ... */
+    struct gsync *gsync;       /* block_order.c */
+    int gsync_used;            /* a block published something (block_order.c); atomic */
+    struct suspects *suspects; /* suspects.h */
+    bool turned;               /* run clusters in the order of reverse_in_wave() */
+    uint8_t blank;             /* initial byte of registers and local memory */
+    uint32_t nsample;          /* count only the first nsample of `order`; 0: all */
+    uint32_t *order;           /* clusters to run; NULL: 0, 1, 2 ... */
     bool alone;                /* no block depends on another */
-    uint32_t nran;             /* clusters that have run */
-    /* order[chosen..chosen_end) are clusters at the grid's edges, not drawn at random. */
+    uint32_t nran;
+    /* order[chosen..chosen_end) were chosen because they are at the grid's edges. */
     uint32_t chosen, chosen_end;
-    uint32_t wave_end;           /* end of the present wave, a range of places in `order` */
+    uint32_t wave_end;           /* the present wave ends at this place in `order` */
     struct cluster_trace *trace; /* one per place in `order`, in a sampled call; else NULL */
-    uint64_t pieces_before;      /* filled pieces when a sampled launch began */
-    double cost;                 /* host work of the counted clusters (count_cost()) */
-    struct insn_count *total;    /* counts of all host threads */
-    uint64_t diverged;           /* branches that split the lanes of a warp */
-    struct hot_words *hot;       /* words that atomics changed (hot.c); guarded by emu->lock */
+    uint64_t pieces_before;      /* filled pieces when the launch began */
+    double cost;                 /* count_cost() of the counted clusters */
+    struct insn_count *total;
+    uint64_t diverged;
+    struct hot_words *hot; /* words that atomics changed (hot.c); guarded by emu->lock */
     struct reuse again[REUSE_BUCKETS]; /* atomic */
     uint64_t waits_again; /* waits for sectors that the block had used before; atomic */
 };
 
-/* The stores of one cluster in a sampled call. */
 enum { TRACE_PLACES = 2 };
 struct cluster_trace {
-    uint64_t bytes; /* to all buffers */
-    /* Addresses of output elements that it wrote, or 0. Each store of a warp to an output has the
-     * same chance to be drawn. */
+    uint64_t bytes;
+    /* Addresses of output elements that it wrote, or 0. Each store is equally likely to be here. */
     uint64_t addr[TRACE_PLACES];
-    uint32_t linear; /* its number in the grid */
+    uint32_t linear;
 };
 
-/* One host thread. */
 struct worker_state {
     struct launch *l;
     uint32_t index;
     uint64_t rng;
-    struct alloc *last;        /* the allocation that the last search found */
-    uint64_t steps, told;      /* instructions executed; those that launch->steps includes */
-    uint64_t cpu_told;         /* its CPU time that launch->cpu_ns includes */
-    uint64_t look_ns;          /* next reading of the CPU clock */
-    struct insn_count *counts; /* per instruction; NULL if not counted */
+    struct alloc *last;   /* what mem_find() found last */
+    uint64_t steps, told; /* instructions executed; part that launch->steps includes */
+    uint64_t cpu_told;    /* CPU time that launch->cpu_ns includes */
+    uint64_t look_ns;     /* when to read the CPU clock */
+    struct insn_count *counts;
     uint64_t diverged;
-    struct crew *crew; /* threads to start when there is enough work, or NULL */
+    struct crew *crew; /* threads to start when there is enough work */
 };
 
-/* The host threads that run a wave (launch.wave_end). */
+/* Host threads that run a wave: a range of places in launch.order. */
 struct crew {
     void *(*run)(void *ws);
     struct worker_state *ws;
@@ -385,8 +365,7 @@ struct crew {
 /* Runs the launch and makes its counters. If l->order is set, runs only its first l->nsample
  * clusters. If l->alone is set too, may lower l->nsample (SAMPLE_COST). */
 enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err);
-/* settle.c: runs the launch on at most `nthreads` host threads. The outcome does not depend on
- * their order. */
+/* settle.c: like launch_run(), but the order of the host threads does not change the outcome. */
 enum result_status launch_settle(struct launch *l, uint32_t nthreads, struct err *err);
 /* Call it after launch_run(). Runs order[nran..end) without counting. If they run past a limit,
  * sets over_limit and returns RESULT_OK. */
@@ -395,53 +374,51 @@ enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t
 
 /* ---- the device ----------------------------------------------------------------------------- */
 
-/* The finding of an instruction, so that counting a repeat is cheap. */
 struct seen_finding {
     const struct insn *pc;
     enum finding_kind kind;
-    size_t index; /* in emu.findings */
+    size_t index;
 };
 
 struct emu {
     struct device dev;
     const struct job *job;
     struct emu_mem mem;
-    struct arena strings; /* of findings and counters */
+    struct arena strings;
     /* Guards findings, seen, unwritten_lines, printf_text, and members of struct launch. */
     pthread_mutex_t lock;
     struct finding_vec findings;
-    /* Source lines on which we report reads of unwritten memory even if there is a race
-     * (unwritten_stands()). 0 marks a free entry. */
+    /* Lines on which reads of unwritten memory are reported even if there is a race (suspects.h).
+     * 0: free. */
     uint32_t unwritten_lines[16];
-    struct seen_finding seen[64]; /* of this launch */
+    struct seen_finding seen[64];
     struct counter_vec counters;
     struct strbuf printf_text;
     uint64_t launches, steps_last;
-    uint64_t launches_of_call; /* so far; part of the seed for the sample */
-    /* The clock that kernels read: warp instructions of earlier launches, plus 1000 per launch,
-     * memset and copy. */
+    uint64_t launches_of_call;
+    /* The clock that kernels read: warp instructions of earlier launches, plus 1000 for each
+     * launch, memset and copy. */
     uint64_t clock;
     char last_kernel[256];
     uint32_t nthreads;
-    bool sanitize, counting, sampling, timing; /* modes of this call */
-    bool turned;                               /* repeats the call before it, with the same data */
+    bool sanitize, counting, sampling, timing;
+    bool turned; /* a repetition of the last call */
     /* The worker verifies this sampled call, so blocks outside the counted sample run too. */
     bool verifying;
-    double verify_left;   /* host work left for these blocks */
-    uint32_t ran_in_part; /* launches of this call that ran only a part of their blocks */
-    bool in_part_alone;   /* blocks of the last such launch are independent */
-    bool stored_after;    /* something was stored after such a launch */
-    /* Upper bound for the last such launch: bytes that all blocks would store / bytes stored. */
+    double verify_left;   /* host work left for them */
+    uint32_t ran_in_part; /* launches of this call that ran only some blocks */
+    bool in_part_alone;   /* the blocks of the last such launch are independent */
+    bool stored_after;    /* a store came after such a launch */
+    /* For the last such launch: at most (bytes that all blocks would store) / (bytes stored). */
     double in_part_scale;
-    uint64_t blocks, blocks_ran; /* of all launches of this call */
+    uint64_t blocks, blocks_ran;
     VEC(struct cluster_trace) traces;
     /* Modelled time since timing began, and the likely interval of the true time. */
     double model_ns, model_lo_ns, model_hi_ns;
 };
 
-/* findings.c: for findings that are recorded later than seen. If the instruction has a finding of
- * this kind, emu_finding_seen() counts a repeat and returns true. emu_make_finding() fills *out,
- * emu_add_finding() records it. */
+/* findings.c: for a finding that is recorded some time after we see it. emu_finding_seen() counts a
+ * repeat and returns true if this instruction has one of this kind. */
 bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind kind);
 void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                       const char *object, int64_t index, const char *other, const char *text,
@@ -451,15 +428,15 @@ void emu_add_finding(struct emu *e, const struct result_finding *f);
 /* ---- execution (warp.c) --------------------------------------------------------------------- */
 
 enum slice_rc {
-    SLICE_RAN,   /* the warp executed at least one instruction */
-    SLICE_WAITS, /* the warp could execute none */
-    SLICE_DONE,  /* all lanes have exited */
+    SLICE_RAN,
+    SLICE_WAITS, /* the warp could not execute any instruction */
+    SLICE_DONE,
     SLICE_FAULT
 };
-/* Runs a slice: at most `budget` instructions of a warp. */
+/* Runs at most `budget` instructions of a warp: a slice. */
 enum slice_rc warp_run(struct warp *w, uint32_t budget);
-/* These write launch->blank to the registers of a frame, and to bytes [from, from + n) of the local
- * memory of lanes. */
+/* Write launch->blank: to a frame's registers, and to bytes [from, from + n) of lanes' local
+ * memory. */
 void frame_poison(struct frame *fr, const struct launch *l);
 void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_t from, uint32_t n);
 int exec_exit(struct warp *w, const struct insn *in);
@@ -468,14 +445,13 @@ int exec_unsupported(struct warp *w, const struct insn *in);
 struct frame *frame_push(struct warp *w, struct code_func *f, uint32_t lanes);
 void warp_release(struct warp *w);
 void call_return_values(struct warp *w, struct frame *callee, uint32_t lanes);
-/* barrier.c: completes barriers that waited only for these exited lanes. */
+/* barrier.c. Call it when these lanes have exited: barriers that waited only for them complete. */
 void barrier_exited(struct warp *w, uint32_t lanes);
-/* register_pool.c executes setmaxnreg. register_pool_at_start() computes launch->pool_regs.
- * register_pool_waits() returns NULL, or a warp that waits for registers, and says `why`. */
+/* register_pool.c. register_pool_at_start() computes launch->pool_regs. register_pool_waits()
+ * returns a warp that waits for registers and says why, or returns NULL. */
 int decode_setmaxnreg(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 uint32_t register_pool_at_start(const struct launch *l);
 struct warp *register_pool_waits(const struct block *b, char *why, size_t n);
-/* Returns a branch target in the function being decoded. */
 const struct insn *dec_target(struct decoder *d, uint32_t index);
 /* Splits the running fragment: lanes in `taken` go on at `pc`, the others at the next instruction.
  * Returns EX_JUMP. */
@@ -487,47 +463,44 @@ void warp_exit_lanes(struct warp *w, uint32_t lanes);
 /* ---- lanes that have exited (exits.c) ------------------------------------------------------- */
 
 void exits_start(struct warp *w);
-/* Notes that the active lanes have executed pc, at which threads meet. */
+/* Notes that the active lanes have executed pc, where threads meet. */
 void exits_met(struct warp *w, enum exits_kind kind, const struct insn *pc);
 void exits_left(struct warp *w, uint32_t lanes, const struct insn *pc);
 /* Returns those of `lanes` that exited and went around the instruction at `place`: they executed
- * code after it, but not the instruction itself. */
+ * code after it, but not the instruction. */
 uint32_t exits_past(struct warp *w, uint32_t lanes, enum exits_kind kind, uint32_t place);
-/* Returns a number for the place of pc (exits.c). */
 uint32_t exits_place(const struct warp *w, const struct insn *pc);
-/* Returns whether place `since` comes after place `at`, and no loop leads back to `at`. */
+/* Returns whether `since` comes after `at` in the code, and no loop leads back to `at`. */
 bool exits_beyond(struct launch *l, uint32_t since, uint32_t at);
 /* Returns the lanes with which the warp started. */
 uint32_t warp_lanes(const struct warp *w);
 
 /* ---- the sanitizer -------------------------------------------------------------------------- */
 
-/* Hooks: call them when a warp does what the comment says. undefined.c marks registers that have
- * undefined bits. */
+/* Hooks. undefined.c marks registers that have undefined bits. */
 
-/* Before each instruction of a warp with marked registers (warp.undef is set). */
+/* Call it before each instruction while warp.undef is set. */
 void undef_step(struct warp *w, const struct insn *pc);
-/* A shuffle, vote, match or reduction of such a warp, when all lanes have arrived. Lane i gets
- * values from the lanes in from[i]. */
+/* Call it when all lanes of a shuffle, vote, match or reduction have arrived. Lane i gets values
+ * from the lanes in from[i]. */
 void undef_exchange(struct warp *w, const struct insn *pc, const uint32_t from[WARP]);
-/* A shuffle's results are undefined in these lanes. If it returns true, undefined.c will report
- * `text` at their first use. If it returns false, the caller must report it. */
+/* Call it if a shuffle's results are undefined in these lanes. If it returns false, the caller must
+ * report `text` now. Otherwise undefined.c will, at their first use. */
 bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const char *text);
 
-/* A matrix instruction accesses memory in segments of at most 64 bytes. undefined.c notes their
- * undefined bytes here. */
+/* A matrix instruction accesses memory in segments of at most 64 bytes. These are their undefined
+ * bytes. */
 struct matrix_access {
     uint32_t segment;
-    uint64_t undefined; /* bit p: segment p has undefined bytes, in at[p] */
+    uint64_t undefined; /* bit p: at[p] has undefined bytes */
     struct matrix_segment {
         uint64_t bytes;   /* bit k: byte k is undefined */
-        uint32_t origins; /* bit i: undef.read[i] (undefined.c) made some of them */
+        uint32_t origins; /* bit i: undef.read[i] made some of them */
     } at[64];
 };
-/* undef_bits() returns the undefined bits of a lane's register, and adds the loads and shuffles
- * that made them to *origins. undef_mark() sets both. Operands that are not registers are ignored.
- * undef_store_segment() notes the undefined bytes of a matrix store, or reports them if this memory
- * must not hold any. */
+/* undef_bits() returns a register's undefined bits in a lane, and adds their origins to *origins.
+ * undef_mark() sets both. undef_store_segment() notes a matrix store's undefined bytes, or reports
+ * them if this memory must not hold any. */
 uint64_t undef_bits(const struct warp *w, const struct ptx_opnd *o, uint32_t lane,
                     uint32_t *origins);
 void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_t bits,
@@ -535,61 +508,59 @@ void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_
 void undef_store_segment(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_t bytes,
                          uint32_t origins);
 void san_warp_sync(struct warp *w, uint32_t mask);
-/* The warp executes a fence. Scope 0: block, 1: cluster, 2: device. */
+/* Call it at a fence. Scope 0: block, 1: cluster, 2: device. */
 void san_fence(struct warp *w, uint32_t scope);
-/* The warp issues a wgmma whose operands were checked. Returns its stamp (sanitizer/state.h). */
+/* Call it when the warp issues a wgmma. Returns its stamp (sanitizer/state.h). */
 uint32_t san_product(struct warp *w);
-/* w has waited for the wgmma with stamp t of warp number `warp`, and may now overwrite its
- * operands. */
+/* w has waited for the wgmma with stamp t of warp number `warp`. */
 void san_product_done(struct warp *w, uint32_t warp, uint32_t t);
-/* The warp leaves a barrier of the whole block. */
+/* Call it when the warp leaves a barrier of the whole block. */
 void san_barrier_full(struct warp *w, const void *key);
 void san_exit(struct warp *w);
-/* A barrier of the whole block or cluster completes, before its phase changes. Accesses of exited
- * lanes now count as made before the barrier. */
+/* Call it before a barrier of the whole block or cluster changes its phase. Accesses of exited
+ * lanes then count as made before it. */
 void san_exits_release(struct block *b, const void *key);
 void san_launch_begin(struct launch *l);
 void san_launch_end(struct launch *l);
-/* Records a finding for each output with unwritten bytes. */
+/* Reports outputs with unwritten bytes. */
 void san_unwritten(struct emu *e);
-/* suspects.c: call suspects_open() before the first run. suspects_follow() begins a second run, or
- * returns false if none is needed. After that run, suspects_settle() decides which races become
- * findings. */
+/* suspects.c. Call suspects_open() before the first run. suspects_follow() begins a second run, or
+ * returns false if none is needed. suspects_settle() then decides which races become findings. */
 void suspects_open(struct launch *l);
 void suspects_close(struct launch *l);
 bool suspects_follow(struct launch *l);
 void suspects_settle(struct launch *l);
 void san_block_create(struct block *b);
 void san_block_start(struct block *b);
-void san_block_end(struct block *b); /* all warps have ended */
+void san_block_end(struct block *b); /* after its last warp has ended */
 void san_block_destroy(struct block *b);
 
 /* ---- counters (count.c) and the cost model (model.c) ---------------------------------------- */
 
 struct insn_count {
     uint64_t warps, threads; /* executions by warps; by threads */
-    /* 32-byte sectors moved. For shared memory: wavefronts, passes through the banks. */
+    /* 32-byte sectors moved. In shared memory: wavefronts, which are passes through the banks. */
     uint64_t sectors;
-    uint64_t bytes;    /* that threads asked for */
-    uint64_t extra;    /* shared memory: wavefronts beyond the ideal number */
-    uint64_t merged;   /* shared memory: executions merged into another instruction */
-    uint64_t lines;    /* global memory: 128-byte lines of each access, added up */
-    uint64_t fresh;    /* global loads: sectors new to the block */
+    uint64_t bytes;
+    uint64_t extra;  /* shared memory: beyond the ideal number */
+    uint64_t merged; /* shared memory: executions merged into another instruction */
+    uint64_t lines;  /* global memory: sum over accesses of 128-byte lines */
+    uint64_t fresh;
     uint64_t waits[2]; /* how often a warp waited before it, by PEND_... */
 };
 
-/* The loads of a warp that are under way. PEND_SHARED stands for shared loads and shuffles. */
+/* The loads in flight of a warp. PEND_SHARED stands for shared loads and shuffles. */
 enum { PEND_GLOBAL, PEND_SHARED };
 struct pending {
     bool any[2];
     /* A pass through a region issues all loads of one insn_schedule.level together. level: the
-     * highest under way. waited: the highest for which the warp waited in this pass. */
+     * highest in flight. waited: the highest for which the warp has waited in this pass. */
     uint8_t level[2], waited[2];
-    bool stored; /* this pass stored to global memory; later loads cannot move before that */
+    bool stored; /* stored to global memory in this pass; later loads cannot move before that */
     uint32_t words;
-    uint64_t *bits[2]; /* one bit per 64 bytes of the frame, set if they wait for a load */
-    uint32_t clock;    /* sectors that this warp has used */
-    uint64_t slowest;  /* address of a load under way that reads a new sector, or 0 */
+    uint64_t *bits[2]; /* one bit per 64 bytes of the frame that wait for a load */
+    uint32_t clock;
+    uint64_t slowest; /* address of a load in flight of a new sector, or 0 */
 };
 
 static inline struct insn_count *count_at(const struct warp *w, const struct insn *pc)
@@ -603,17 +574,14 @@ static inline void count_insn(struct warp *w, const struct insn *pc, uint32_t ma
     c->warps++;
     c->threads += (uint32_t)__builtin_popcount(mask);
 }
-/* Before a warp executes pc: notes whether it waits here for a load, and which registers pc
- * loads. */
+/* Call it before pc. Notes whether the warp waits here for a load, and which registers pc loads. */
 void count_waits(struct warp *w, const struct insn *pc);
 void count_start(struct warp *w);
-/* reuse.c: the set of sectors that a block has used. */
 void reuse_start(struct block *b);
 void reuse_free(struct block *b);
-/* Notes that the warp uses a sector. Returns whether it is new to the block. If it is not new and
- * the L1 may serve it (by_l1), counts the read in struct reuse. */
+/* Returns whether the sector is new to the block. If it is not, and the L1 may serve it (by_l1),
+ * counts the read in struct reuse. */
 bool reuse_note(const struct warp *w, uint64_t sector, bool by_l1);
-/* Notes a load of `sectors` sectors, of which `fresh` are new to the block. */
 void reuse_loaded(struct warp *w, const struct insn *pc, uint64_t addr, uint32_t sectors,
                   uint32_t fresh);
 void reuse_waited(struct warp *w);
@@ -627,61 +595,58 @@ static inline void uncount_insn(struct warp *w, const struct insn *pc, uint32_t 
 struct work;
 struct insn_count *count_alloc(struct launch *l);
 void count_begin(struct launch *l);
-/* Estimates the host work of the counted clusters, in plain warp instructions. The estimate depends
- * on the counts alone, so it is the same in every run. */
+/* Estimates host work of the counted clusters, in plain warp instructions. It depends on the counts
+ * alone, so it is the same in every run. */
 double count_cost(const struct launch *l);
 /* Adds the thread's counts to the launch's, and frees them. */
 void count_collect(struct launch *l, struct worker_state *ws);
-/* hot.c: notes atomics on global memory, for work.same_word, same_piece and pieces. */
+/* hot.c: notes atomics on global memory for hot_work(), which sets work.same_word and so on. */
 void hot_note(struct warp *w, const uint64_t *addr);
 void hot_work(struct launch *l, struct work *w, double scale);
 void hot_free(struct launch *l);
-/* Turns the counts into counters of the device and a modelled time. */
 void count_to_counters(struct launch *l);
-/* Adds a memset or copy to the call's time and counters. */
 void count_transfer(struct emu *e, const char *name, uint64_t read_bytes, uint64_t written_bytes);
 
-/* The input of the cost model: the work of a launch, scaled to the whole grid. */
+/* What the cost model knows of a launch, scaled to the whole grid. */
 struct work {
-    /* Executions by kind: per warp, and per active thread. */
     double warps[CK_COUNT], threads[CK_COUNT];
     double all_warps, all_threads;
-    double instructions; /* instructions that were executed at least once */
+    double instructions; /* instructions executed at least once */
     /* Global memory: sectors moved, bytes asked for, 128-byte lines. */
     double ld_sectors, st_sectors, ld_bytes, st_bytes;
     double ld_lines, st_lines;
-    double local_sectors; /* of local memory */
-    double fresh_sectors; /* part of ld_sectors that was new to the block */
-    /* Sectors read again, and their mean distance (struct reuse). */
+    double local_sectors;
+    double fresh_sectors;
+    /* As struct reuse; `since` is the mean distance. */
     double again[REUSE_BUCKETS], since[REUSE_BUCKETS];
-    double waits[2]; /* as in struct insn_count */
-    /* Parts of waits[0]: for data that no block had read, that another block had read, that the
-     * same block had read. */
+    double waits[2];
+    /* Parts of waits[0], by the data: no block had read it, another block had, the same block
+     * had. */
     double waits_first, waits_common, waits_again;
-    double footprint; /* distinct bytes of global memory */
-    /* Memory that several blocks read: its bytes, reads of sectors new to the block, and reads of
+    double footprint; /* distinct bytes */
+    /* Memory that several blocks read: its bytes, reads of sectors new to the block, reads of
      * sectors that the block had used. */
     double common, common_sectors, common_again;
-    double wavefronts, conflicts; /* shared memory: all; those beyond the ideal number */
-    double merged;                /* as in struct insn_count */
-    double shared_bytes;          /* that threads asked for */
-    double tensor[4];             /* operations by TENSOR_... */
-    double mma;                   /* part of `tensor` from mma, not wgmma */
+    double wavefronts, conflicts; /* shared memory: all; beyond the ideal number */
+    double merged;
+    double shared_bytes;
+    double tensor[4]; /* by TENSOR_... */
+    double mma;       /* part of `tensor` from mma */
     double atomics, diverged, barriers;
     double issued;        /* machine instructions */
-    double clocks;        /* sum of the clocks that each warp would take alone */
+    double clocks;        /* sum over warps of the clocks that each would take alone */
     double float_atomics; /* part of `atomics` that adds floats */
-    /* Atomics on global memory (hot.c): how many change the same word as an average atomic, how
-     * many change the same piece of 512 bytes, and how many pieces there are. */
+    /* How many atomics change the same word as an average atomic, how many the same piece of 512
+     * bytes, and how many pieces there are (hot.c). */
     double same_word, same_piece, pieces;
 };
 enum { TENSOR_F16, TENSOR_TF32, TENSOR_8BIT, TENSOR_F64 }; /* TENSOR_F16 includes bf16 */
 
 struct occupancy {
-    uint32_t regs;     /* registers per thread, an estimate */
-    uint32_t blocks;   /* resident blocks per SM */
-    double share;      /* resident threads / most threads of an SM */
-    const char *limit; /* the resource that one more block lacks */
+    uint32_t regs;   /* per thread, an estimate */
+    uint32_t blocks; /* resident, per SM */
+    double share;
+    const char *limit; /* what one more block lacks */
 };
 void model_occupancy(const struct launch *l, struct occupancy *out);
 
@@ -690,19 +655,19 @@ struct model {
     /* The bottlenecks of docs/emulator-cost.md, except `l1` and `blocks`. */
     double dram_ns, l2_ns, issue_ns, shared_ns, tensor_ns, latency_ns, atomic_ns;
     double dram_bytes;
-    const char *bound; /* the bottleneck with the largest time */
+    const char *bound; /* the largest bottleneck */
     /* Interval of the true time. It held for 80% of measured kernels with this bound
      * (model_error.h). */
     double lo_ns, hi_ns;
 };
 void model_time(const struct launch *l, const struct work *w, const struct occupancy *o,
                 struct model *out);
-/* A memset or copy that moves this many bytes to and from DRAM. */
+/* Models a memset or copy of this many bytes. */
 void model_transfer(const struct job_gpu *g, double bytes, struct model *out);
 
-/* record.c: writes the inputs of model_time() as a line, without a newline. */
+/* record.c: the inputs of model_time() as a line of text without a newline. */
 void record_put(FILE *f, const struct launch *l, const struct work *w, const struct occupancy *o);
-/* Reads such a line. Returns -1 if it has an unknown field. */
+/* Returns -1 if the line has an unknown field. */
 int record_get(const char *line, struct launch *l, struct work *w, struct occupancy *o);
 /* Appends the launch to the file that HONE_MODEL_INPUTS names, if set. */
 void record_launch(const struct launch *l, const struct work *w, const struct occupancy *o,

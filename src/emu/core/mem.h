@@ -1,57 +1,53 @@
 /*
- * mem.h - finds and checks the memory that loads, stores and atomics access.
+ * mem.h - finds and checks the memory of loads, stores and atomics.
  */
 #ifndef EMU_CORE_MEM_H
 #define EMU_CORE_MEM_H
 
 #include "emu/core/machine.h"
 
-/* The host memory of a warp's access. The bytes of lane i begin at base + addr[i] + i*stride.
- * addr[] is the argument of mem_lanes(). */
+/* Host memory of a warp's access. The bytes of lane i begin at base + addr[i] + i*stride. */
 struct lanes {
     uint8_t *base;
     uint64_t stride;
     enum ptx_space sp;
-    uint64_t lo, hi; /* the accessed addresses are in [lo, hi) */
+    uint64_t lo, hi; /* accessed addresses: [lo, hi) */
 };
 
 /* A host thread holds it while a strong access or an atomic moves 16 bytes or more. */
 extern pthread_mutex_t mem_wide_lock;
 
-/* insn.o[4] of ld.nc. No store may change its data, so this load may move before stores. */
+/* insn.o[4] of ld.nc: the load may move before stores, because no store may change its data. */
 #define LD_CONST OPND_NUMBER(1)
-/* insn.o[4] of an instruction whose access to shared memory is part of a merged one
- * (merge_shared.c). `bytes` is the size of the merged access. `first` marks the part that comes
- * first in the code. */
+/* insn.o[4] of a shared access that the GPU merges with others (merge_shared.c). `bytes` is the
+ * size of the merged access. `first` marks its first part in the code. */
 #define MERGED(bytes, first) OPND_NUMBER((bytes) | ((first) ? 0x100u : 0))
 #define MERGED_BYTES(code) ((code)&0xff)
 #define MERGED_FIRST(code) ((code) >> 8 & 1)
 
-/* Further flags beside enum mem_access. */
 #define ACCESS_ACQUIRE 64u
 #define ACCESS_RELEASE 128u
 
-/* Returns the space that the modifiers name, or SP_GENERIC if they name none. */
+/* Returns the space that the modifiers name, or SP_GENERIC. */
 enum ptx_space mem_space(const struct ptx_insn *p);
 
-/* Finds the host memory of a whole warp's access. Returns false if the active lanes are not all in
- * one object, such as a buffer, or if something must be reported. Then call mem_at() for each lane.
- * If it returns true, generic addresses in addr[] have become offsets in their space. */
+/* Finds the host memory of a whole warp's access. If it returns true, generic addresses in addr[]
+ * have become offsets in their space. If false, call mem_at() for each lane: the lanes are not all
+ * in one object, or there is something to report. */
 bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_t *addr, uint32_t n,
                uint32_t access, struct lanes *out);
 
-/* Writes a text about an address to buf. *object becomes the name of the nearest allocation, *index
- * the index of the element in it. */
+/* Sets *object to the name of the nearest allocation, and *index to the index of the element in
+ * it. */
 void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, const char **object,
                   int64_t *index);
 
-/* Like emu_fault(), but the finding names the accessed object. */
 int emu_fault_at(struct warp *w, const struct insn *pc, int lane, enum result_status st,
                  enum finding_kind kind, const char *object, int64_t index, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
 
-/* The sanitizer's checks. san_global() and san_shared() check a whole warp. If they return false,
- * there may be something to report. Then call san_lane() for each lane. */
+/* These functions check a whole warp. If one returns false, there may be something to report: call
+ * san_lane() for each lane. */
 bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const uint64_t *addr,
                 uint64_t lo, uint64_t hi, uint32_t n, uint32_t access);
 bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uint32_t n,
@@ -59,8 +55,8 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
 void san_lane(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp,
               uint64_t addr, uint32_t n, uint32_t access);
 
-/* A strong access of the active lanes may order other accesses. If it writes, call san_order()
- * before it with release = true. If it reads, call san_order() after it with release = false. */
+/* Call it around a strong access of the active lanes, which may order other accesses: before a
+ * write with release = true, after a read with release = false. */
 void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
                uint32_t access, bool release);
 

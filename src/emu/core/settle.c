@@ -5,36 +5,30 @@
  * and faults are those of the launch. Several host threads are faster. They give the same outcome
  * if no block touches memory that another block writes in this launch. So with the sanitizer:
  *
- * 1. If a snapshot of the memory would be too large, we do only the canonical run, once. Otherwise
- *    we take a snapshot.
- * 2. If results can depend on the order of blocks even without a race (order_matters()), we do the
- *    canonical run.
- * 3. Otherwise several host threads run the launch. The sanitizer sees every conflict between two
- *    blocks, whichever comes first (sanitizer/global.c). The first conflict, finding or fault ends
- *    this run. Then we restore the memory and do the canonical run.
+ * 1. If a snapshot of the memory would be too large, we do only the canonical run.
+ * 2. Otherwise we take a snapshot. If results can depend on the order of blocks even without a race
+ *    (order_matters()), we do the canonical run.
+ * 3. Otherwise several host threads run the launch. At the first conflict between two blocks,
+ *    finding or fault we stop, restore the memory and do the canonical run.
  * 4. If the canonical run finds races, we restore the memory and repeat it. This time the sanitizer
  *    follows the cells that are part of a race (sanitizer/suspects.h).
- *
- * Without the sanitizer, the launch runs once: with one host thread if the order of blocks matters,
- * else with several.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* The most bytes of a snapshot. */
 #define SNAPSHOT_MOST (UINT64_C(512) << 20)
 
 /* ---- what a launch may change --------------------------------------------------------------- */
 
 struct saved_alloc {
     struct alloc *a;
-    struct alloc was;      /* *a before the launch */
+    struct alloc was;
     uint8_t *bytes, *init; /* contents, and bits of emu_mem.init; NULL for an input */
 };
 
 struct snapshot {
     struct saved_alloc *allocs;
-    size_t n, nfindings, printed; /* printed: length of the printf text */
+    size_t n, nfindings, printed;
     struct result_finding *findings;
     uint32_t unwritten_lines[ARRAY_LEN(((struct emu *)0)->unwritten_lines)];
     uint64_t heap_used;
@@ -136,8 +130,7 @@ static void snapshot_release(struct snapshot *s)
 
 /* ---- whether the order of blocks matters ---------------------------------------------------- */
 
-/* Returns whether p is a `red` (an atomic without a result) that leaves the same value in memory in
- * any order. */
+/* Returns whether p is a `red` that leaves the same value in memory in any order. */
 static bool commutes(const struct ptx_insn *p)
 {
     enum ptx_type t = ptx_last_type(p);
@@ -168,7 +161,6 @@ static bool insn_depends_on_order(const struct code_func *f, const struct insn *
     }
 }
 
-/* Returns whether a block's results may depend on when other blocks run, even without a race. */
 static bool order_matters(const struct launch *l)
 {
     const struct code *c = l->code;

@@ -11,8 +11,8 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-/* A jump after more than SPIN_STRONG strong loads and atomics may belong to a loop that waits for
- * another lane, warp or block. So it ends the warp's slice. */
+/* A jump after more than SPIN_STRONG strong loads and atomics ends the warp's slice. It may belong
+ * to a loop that waits for another lane, warp or block. */
 #define SPIN_STRONG 2u
 #define likely(x) __builtin_expect(!!(x), 1)
 
@@ -38,7 +38,6 @@ static void drop_fragment(struct warp *w, uint32_t i)
         w->cur = i;
 }
 
-/* Merges all fragments at the same place into fragment i. Returns whether there were any. */
 static bool merge_into(struct warp *w, uint32_t i)
 {
     bool merged = false;
@@ -65,8 +64,8 @@ static bool merge_into(struct warp *w, uint32_t i)
     return merged;
 }
 
-/* Returns a fragment that does not wait. If `fair`, it is the one that ran longest ago. Otherwise
- * it is the one in the deepest call; among equally deep ones, that of least rank (flow.h). */
+/* Returns a fragment that does not wait, or -1. If `fair`, it is the one that ran longest ago. Else
+ * it is the one in the deepest call, and among these the one of least rank (flow.h). */
 static int pick_fragment(struct warp *w, bool fair)
 {
     int best = -1;
@@ -137,7 +136,7 @@ int warp_call(struct warp *w, uint32_t lanes, struct frame *callee)
 
 static void frame_free(struct warp *w, struct frame *f)
 {
-    if (f->depth == 0) /* the kernel's own frame belongs to the block */
+    if (f->depth == 0) /* the block owns the kernel's own frame */
         return;
     w->call_bytes -= f->func->frame_bytes + (size_t)f->func->param_bytes * WARP;
     free(f);
@@ -226,7 +225,6 @@ int warp_return(struct warp *w, uint32_t lanes)
     return EX_JUMP;
 }
 
-/* Frees the frames of open calls when a launch ends early. */
 void warp_release(struct warp *w)
 {
     for (uint32_t i = 0; i < w->nfrags; i++) {
@@ -244,7 +242,7 @@ void warp_release(struct warp *w)
 
 /* ---- the loop ------------------------------------------------------------------------------- */
 
-/* Only some lanes have reached an aligned instruction. Returns the lanes that execute it, or 0 to
+/* Returns the lanes that execute an aligned instruction which only some lanes have reached, or 0 to
  * wait. */
 static uint32_t converge(struct warp *w, const struct insn *pc)
 {
@@ -262,8 +260,7 @@ static uint32_t converge(struct warp *w, const struct insn *pc)
     return w->mask;
 }
 
-/* For warp_sched.c's search for a repeating state: notes accesses to memory that other clusters can
- * reach. */
+/* For cycles_for_ever() in warp_sched.c: notes accesses to memory outside the cluster. */
 static void note_outside_access(struct warp *w, const struct insn *pc)
 {
     struct cluster *c = w->block->cluster;
@@ -291,7 +288,7 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
     const uint32_t start = budget;
     for (uint32_t k = 0; k < w->nfrags; k++)
         w->frags[k].waiting = 0;
-    const bool fair = w->unfair; /* run the fragment that ran longest ago */
+    const bool fair = w->unfair;
     int i = pick_fragment(w, fair);
     w->unfair = false;
     const struct insn *pc = enter(w, (uint32_t)i);

@@ -1,11 +1,11 @@
 /*
- * warp_sched.c - runs a launch: hands clusters of blocks to host threads, lets the warps of a
- * cluster take turns, finds deadlocks, and stops a launch that runs past its limits.
+ * warp_sched.c - runs a launch: hands clusters of blocks to host threads, lets their warps take
+ * turns, finds deadlocks, and enforces limits.
  *
- * A host thread takes one cluster after the other and runs it to its end. A cluster that runs long
- * may be waiting for another block. Then the thread takes one more cluster and alternates between
- * its clusters. All threads together hold about as many clusters as are resident on the GPU, or all
- * clusters of a cooperative launch.
+ * A host thread takes a cluster and runs it to its end. If the cluster runs long, it may be waiting
+ * for another block. Then the thread takes one more cluster and alternates between them. All
+ * threads together hold about as many clusters as are resident on the GPU, or all of a cooperative
+ * launch.
  *
  * The warps of a cluster run in rounds. In a round, each warp runs one slice: some thousand
  * instructions, or fewer if it must wait. Order and length of slices depend only on the seed and
@@ -17,18 +17,17 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-#define SLICE 4000u       /* warp instructions in a slice, on average */
+#define SLICE 4000u       /* warp instructions, on average */
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
-#define SHORT_TURN 20000u /* the same if it holds several clusters */
-#define STUCK_ROUNDS 64u  /* rounds in which no warp can go on before we report a deadlock */
-/* As STUCK_ROUNDS, but for warps that wait in a loop: see polls_in_vain(). */
+#define SHORT_TURN 20000u /* the same, once it holds several */
+#define STUCK_ROUNDS 64u  /* rounds without progress before we report a deadlock */
+/* the same for polls_in_vain() */
 #define STUCK_POLLS 4096u
 #define ALONE 20000u            /* warp instructions before the first thread starts the others */
 #define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */
-#define LOOK_EVERY_NS 20000000u /* time between two reads of the CPU clock */
-/* For cycles_for_ever(). */
-#define PROBE_EVERY 400000u /* warp instructions between two searches for a cycle */
-#define PROBE_ROUNDS 8u     /* most rounds of a search */
+#define LOOK_EVERY_NS 20000000u /* between two reads of the CPU clock, which are slow */
+#define PROBE_EVERY 400000u     /* warp instructions between two searches of cycles_for_ever() */
+#define PROBE_ROUNDS 8u         /* most rounds of a search */
 
 static uint64_t mix(uint64_t x)
 {
@@ -208,8 +207,8 @@ static void block_start(struct block *b, uint32_t cluster_linear)
     b->steps = 0;
     b->started = true;
     b->nrunning = b->nwarps;
-    /* Unwritten shared memory reads as NaN or -1. What an earlier block left there could make a
-     * wrong kernel right by chance. */
+    /* Unwritten shared memory reads as NaN or -1. Values of an earlier block could make a wrong
+     * kernel right by chance. */
     memset(b->smem, 0, SMEM_BASE);
     memset(b->smem + SMEM_BASE, 0xff, b->smem_bytes - SMEM_BASE);
     if (b->cluster->ws->counts)
@@ -265,12 +264,11 @@ static void cluster_start(struct cluster *c, uint32_t linear)
     }
 }
 
-/* Neighbouring warps that are stuck at the same instruction. */
 struct stuck_warps {
     const struct block *b;
     const struct ptx_insn *at;
     uint32_t first, last;
-    uint32_t thread; /* number of their first thread */
+    uint32_t thread;
     int threads;
 };
 
@@ -359,9 +357,9 @@ static int deadlock(struct cluster *c, const char *why)
     return -1;
 }
 
-/* Call it when no warp can go on. Waits then return false, and warps that wait in a loop go round
- * it once more. Returns true after many such rounds, if shared memory stayed the same and no warp
- * made a strong access, which could have seen a write of another block. */
+/* Call it when no warp can go on. Waits then return false, so warps that wait in a loop go round
+ * once more. Returns true if shared memory stayed the same for many rounds and no warp made a
+ * strong access, which could see a write of another block. */
 static bool polls_in_vain(struct cluster *c)
 {
     if (++c->polls % (STUCK_POLLS / 16))
@@ -383,8 +381,8 @@ static bool polls_in_vain(struct cluster *c)
 /* ---- clusters that repeat their state ------------------------------------------------------- */
 
 /* A cluster cycles if its registers and memory return to an earlier state, and it wrote no memory
- * outside the cluster in between. If it also read none, it cycles for ever. If it did read some,
- * another cluster may end the cycle. Then it is a deadlock only if three things are true:
+ * outside the cluster in between. If it read none either, it cycles for ever. Otherwise another
+ * cluster may end the cycle, so it is a deadlock only if three things are true:
  * - every running cluster cycles;
  * - no further cluster can start;
  * - each cluster has completed one more cycle since the last of them began to cycle. */
@@ -441,8 +439,6 @@ static void probe_result(struct cluster *c, bool cycles)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* `by` is 1 if a host thread takes a cluster, -1 if it gives one up. c is NULL if the cluster never
- * started. */
 static void held_changed(struct launch *l, int by, const struct cluster *c)
 {
     pthread_mutex_lock(&l->emu->lock);
@@ -496,8 +492,7 @@ static bool cycles_for_ever(struct cluster *c, uint64_t steps)
     return false;
 }
 
-/* We limit CPU time, not wall time, because a verdict must not depend on what else the machine
- * does. */
+/* CPU time: a verdict must not depend on what else the machine does. */
 static uint64_t thread_cpu_ns(void)
 {
     struct timespec t;
@@ -511,7 +506,7 @@ static bool time_is_over(struct worker_state *ws)
     uint64_t now = now_ns();
     if (!l->cpu_limit_ns)
         return false;
-    if (now >= ws->look_ns) { /* reading the CPU clock takes longer than now_ns() */
+    if (now >= ws->look_ns) {
         uint64_t cpu = thread_cpu_ns();
         __atomic_add_fetch(&l->cpu_ns, cpu - ws->cpu_told, __ATOMIC_RELAXED);
         ws->cpu_told = cpu;
@@ -520,8 +515,7 @@ static bool time_is_over(struct worker_state *ws)
     return __atomic_load_n(&l->cpu_ns, __ATOMIC_RELAXED) > l->cpu_limit_ns;
 }
 
-/* Runs a cluster for about `turn` warp instructions. Returns 1 if it has finished, 0 if it needs
- * another turn, -1 if the launch stops. */
+/* Returns 1 if the cluster has finished, 0 if it needs another turn, -1 if the launch stops. */
 static int cluster_run(struct cluster *c, uint64_t turn)
 {
     struct launch *l = c->launch;
@@ -594,9 +588,8 @@ static int cluster_run(struct cluster *c, uint64_t turn)
 
 /* ---- host threads --------------------------------------------------------------------------- */
 
-/* Returns the cluster to run at place i of n in a repeated call, which reverses each group of 64
- * clusters. A GPU might use this order too. Results that depend on the order of blocks then differ
- * between the calls. */
+/* A GPU might use this order of clusters too. If results depend on the order of blocks, a repeated
+ * call differs. */
 static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
 {
     enum { WAVE = 64 };
@@ -604,7 +597,6 @@ static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
     return first + (last - i);
 }
 
-/* *place: its place in `order`. *linear: its number in the grid. */
 static bool take_cluster(struct worker_state *ws, uint32_t *place, uint32_t *linear)
 {
     struct launch *l = ws->l;
@@ -629,8 +621,8 @@ static bool over_limit(struct worker_state *ws, struct cluster *c)
     bool steps_over = l->max_steps && total > l->max_steps;
     if (!steps_over && !time_is_over(ws))
         return false;
-    /* settle.c repeats a run with several host threads that had a fault. But a repetition would
-     * reach the limit too, and take as long. So over_limit makes this result final. */
+    /* settle.c repeats a parallel run that had a fault. This repetition would reach the limit too,
+     * and take as long. So over_limit makes the result final. */
     __atomic_store_n(&l->over_limit, 1, __ATOMIC_RELAXED);
     if (!l->extra)
         deadlock(c, steps_over ? PAST_STEPS : PAST_TIME);
@@ -727,8 +719,8 @@ static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
     for (uint32_t i = 0; i < nthreads; i++)
         ws[i] = (struct worker_state){.l = l, .index = i};
     ws[0].counts = l->count ? count_alloc(l) : NULL;
-    /* Many launches take less time than starting a thread takes. So the first thread begins alone,
-     * unless all blocks must run at once. */
+    /* Many launches take less time than starting a thread. So the first thread begins alone, unless
+     * all blocks must run at once. */
     struct crew crew = {worker_main, ws, t, nthreads, 1};
     ws[0].crew = &crew;
     if (l->cooperative)
@@ -741,7 +733,7 @@ static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
     free(ws);
     free(t);
     l->nran = end;
-    if (l->over_limit && !l->stop && !l->extra) { /* the limit was reached between two clusters */
+    if (l->over_limit && !l->stop && !l->extra) {
         l->stop = 1;
         l->status = l->emu->sampling ? RESULT_UNSUPPORTED : RESULT_HANG;
         snprintf(l->message, sizeof l->message, "%s", PAST_TIME);
@@ -764,7 +756,7 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
         san_launch_begin(l);
     if (l->nsample > SAMPLE_LEAST && l->alone && l->count) {
         /* The cost of the first clusters shows how many the limit allows. We limit host work, not
-         * time, so that the sample does not depend on how busy this machine is. */
+         * time: the sample must not depend on how busy this machine is. */
         run_wave(l, nthreads, SAMPLE_LEAST);
         double each = MAX(count_cost(l) / SAMPLE_LEAST, 1.0), most = SAMPLE_COST;
         if (l->emu->job->limits.call_ns)

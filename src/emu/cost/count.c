@@ -1,8 +1,5 @@
 /*
  * count.c - counts what a kernel executes and moves, for each launch and each source line.
- *
- * Each host thread counts in its own array, with one record for each decoded instruction. At the
- * end of a launch we add up the arrays and turn the sums into named numbers.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -51,8 +48,8 @@ void count_begin(struct launch *l)
 
 double count_cost(const struct launch *l)
 {
-    /* Measured times on the host; a plain warp instruction takes 1. A piece is 1024 bytes of a
-     * buffer, which we fill and later look at. */
+    /* Measured on the host. A plain warp instruction costs 1. We fill a piece and later look at
+     * it. */
     const double per_tensor_op = 1.0 / 80, per_piece = 150;
     double cost = per_piece * (double)(pieces_made(&l->emu->mem) - l->pieces_before);
     for (uint32_t f = 0; l->total && f < l->code->nfuncs; f++) {
@@ -67,9 +64,8 @@ double count_cost(const struct launch *l)
 
 /* ---- one access ----------------------------------------------------------------------------- */
 
-/* Returns how many distinct 32-byte sectors of global memory the active lanes use. *fresh is how
- * many of them are new to the block, *lines how many 128-byte lines hold them. by_l1: the L1 may
- * serve the access. */
+/* Sets *fresh to how many of the sectors are new to the block, *lines to how many 128-byte lines
+ * hold them. by_l1: the L1 may serve the access. */
 static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, bool by_l1,
                            uint32_t *fresh, uint32_t *lines)
 {
@@ -100,8 +96,8 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
     return count;
 }
 
-/* Returns how many wavefronts (passes through the banks) a shared access takes. In a group of lanes
- * that access at most 128 bytes together, a bank serves one word at a time. */
+/* A wavefront is a pass through the banks. Lanes that access at most 128 bytes together share it,
+ * and each bank serves one word. */
 static uint32_t wavefronts(const struct warp *w, const uint64_t *addr, uint32_t n)
 {
     uint32_t per = n <= 4 ? 32 : n == 8 ? 16 : 8, total = 0;
@@ -133,8 +129,8 @@ static uint32_t ideal_wavefronts(const struct warp *w, uint32_t n)
     return total;
 }
 
-/* Returns whether this access is part of an aligned merged access (merge_shared.c). merged[] gets
- * the addresses at which the merged access begins. */
+/* Returns whether this access is part of an aligned merged access (merge_shared.c), and sets
+ * merged[] to where the merged access begins. */
 static bool is_merged(const struct warp *w, const struct insn *pc, const uint64_t *addr,
                       uint64_t *merged)
 {
@@ -233,8 +229,8 @@ void count_waits(struct warp *w, const struct insn *pc)
     if (s->starts) {
         p->waited[0] = p->waited[1] = 0;
         p->stored = false;
-        /* A new pass through the region begins (schedule.c explains regions and levels). All loads
-         * of earlier passes were issued before it, so they count as level 1. */
+        /* A new pass through the region begins (schedule.c). All loads of earlier passes were
+         * issued before it, so they count as level 1. */
         for (int k = 0; k < 2; k++)
             p->level[k] = MIN(p->level[k], 1);
     }
@@ -271,7 +267,7 @@ void count_waits(struct warp *w, const struct insn *pc)
         set_pending(p, k, pc->o[0]);
 }
 
-/* Returns NULL for an instruction of another function than the current one. */
+/* Returns NULL if the instruction is not of the current function. */
 static struct insn_count *count_loose(const struct warp *w, const struct insn *pc)
 {
     const struct code_func *f = w->frame->func;
@@ -341,7 +337,7 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
         if (c->lines) {
             w->st_lines += (double)c->lines * scale;
             w->st_sectors += sectors;
-        } else { /* the atomic is on shared memory */
+        } else { /* on shared memory */
             w->wavefronts += sectors;
         }
         break;
@@ -369,8 +365,7 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
     }
 }
 
-/* Adds the clocks and machine-code instructions of each region (schedule.c). A region runs as often
- * as its first instruction; predicates may skip the others. */
+/* A region (schedule.c) runs as often as its first instruction; predicates may skip the others. */
 static void add_schedule(struct work *w, const struct code_func *cf, const struct insn_count *c,
                          double scale)
 {
@@ -382,8 +377,8 @@ static void add_schedule(struct work *w, const struct code_func *cf, const struc
     }
 }
 
-/* Finds how much memory the launch touched, and how much of it several blocks read. From this the
- * model computes how often a block finds data in a cache because another block has read it. */
+/* Finds how much memory the launch touched, and how much of it several blocks read. Data that
+ * another block has read may be in a cache. */
 static void footprint(struct launch *l, struct work *w, double scale)
 {
     struct emu_mem *m = &l->emu->mem;
@@ -415,8 +410,6 @@ static void footprint(struct launch *l, struct work *w, double scale)
 
 /* ---- named numbers -------------------------------------------------------------------------- */
 
-/* If an earlier launch of the kernel has set the counter, adds the value if `additive`, else
- * replaces the old value. */
 static void put(struct emu *e, const char *kernel, uint32_t line, const char *name,
                 const char *unit, double value, bool additive)
 {

@@ -1,16 +1,12 @@
 /*
  * model.c - estimates the time of a launch on a GPU, from counters and occupancy.
  *
- * The model computes how long each unit works (DRAM, L2, L1, issue slots, shared memory, tensor
- * cores, atomics, the starting of blocks), and how long the blocks live. The modelled time is the
+ * The model computes a time for each bottleneck of docs/emulator-cost.md. The modelled time is the
  * p-norm of these times, plus the time of an empty launch. So the longest time counts in full, and
- * the others in part, because they overlap with it only in part.
- *
- * A block lives for the waits of one of its warps, plus the work of all its warps. The time of a
- * load depends on who read the data before, and on how much else was read since.
+ * the others in part, because they overlap with it.
  *
  * The constants were fitted to times of an H200 (results/h200/public.tsv, results/h200/rank.txt).
- * docs/emulator-cost.md says how good the model is. gpus/NAME.json has each GPU's own numbers.
+ * gpus/NAME.json has each GPU's own numbers.
  */
 #include <math.h>
 
@@ -18,23 +14,23 @@
 #include "emu/core/machine.h"
 #include "emu/cost/model_error.h"
 
-#define NORM 3.09             /* the p of the p-norm */
+#define NORM 3.09
 #define DRAM_EFFICIENCY 0.861 /* share of the nominal bandwidth that kernels reach */
 #define L2_SHARE 0.53         /* share of the L2 that keeps data for later reads */
-#define L1_SHARE 0.79         /* share of the L1 that keeps data for later reads */
+#define L1_SHARE 0.79         /* the same for the L1 */
 #define L1_BESIDE 28672       /* bytes of an SM's memory that only the L1 can use */
-#define L1_LEAST 16384        /* bytes of the L1 at least */
+#define L1_LEAST 16384        /* least bytes of the L1 */
 /* how fast hits get rarer when the data exceeds the cache */
 #define EVICTION 2.06
-#define L1_LINE 1.41 /* SM clocks for each 128-byte line that an access touches */
-/* work of the L2 for each 32 bytes that stores leave out of sectors; 1 = a whole sector */
+#define L1_LINE 1.41 /* SM clocks for each 128-byte line of an access */
+/* work of the L2 for 32 bytes that stores leave out of sectors; 1 = a whole sector */
 #define PART_STORE 0.83
-/* SM clocks for each 4 sectors that stores leave out of 128-byte lines */
+/* SM clocks for 4 sectors that stores leave out of 128-byte lines */
 #define STORE_LINE 2.48
 #define LOADS_IN_FLIGHT 3.0 /* asynchronous copies of a warp in flight */
 #define L1_HIT_NS 60.0
 #define L2_HIT_NS 130.0
-#define DRAM_BUSY 1.118 /* latency of a busy DRAM, divided by that of an idle one */
+#define DRAM_BUSY 1.118 /* latency of a busy DRAM / of an idle one */
 #define PENDING 0.16    /* share of blocks that wait for data on its way to another block */
 #define BARRIER_NS 40.0
 #define BLOCK_NS 69.8 /* an SM starts one block in this time */
@@ -42,19 +38,19 @@
     139.0 /* a block's life before its first warp starts; other blocks may start meanwhile */
 #define WARP_START_NS 3.33 /* for each warp of the block */
 #define TAIL 0.21          /* share of the last wave's idle time that counts */
-#define CHAIN 1.03         /* clocks of a dependent chain, divided by schedule.c's estimate */
+#define CHAIN 1.03         /* clocks of a dependent chain / schedule.c's estimate */
 #define TOGETHER 0.70      /* share of a block's own work that does not overlap with its waits */
-/* SM clocks for one instruction of a warp, by unit */
+/* SM clocks for a warp instruction, by unit */
 #define CLOCKS_ALL 0.213
 #define CLOCKS_INT 0.325
 #define CLOCKS_FP 0.25
 #define CLOCKS_LSU 0.40
 #define CLOCKS_SFU 1.48
 #define CLOCKS_CVT 0.74
-#define WAVEFRONT 0.90 /* SM clocks of shared memory for a wavefront */
-#define MMA_RATE 0.50  /* rate of mma, divided by that of wgmma */
-/* Time between atomics on one word, and on one piece of 512 bytes. For floats, the first is
- * FLOAT_ATOMIC times as long. SLICES parts of the L2 work at the same time. */
+#define WAVEFRONT 0.90 /* SM clocks of shared memory */
+#define MMA_RATE 0.50  /* rate of mma / rate of wgmma */
+/* Time between atomics on one word, and on one piece of 512 bytes. The first is FLOAT_ATOMIC times
+ * as long for floats. SLICES parts of the L2 work at the same time. */
 #define WORD_ATOMIC_NS 1.0
 #define FLOAT_ATOMIC 1.875
 #define PIECE_ATOMIC_NS 1.0
@@ -79,7 +75,7 @@ void model_occupancy(const struct launch *l, struct occupancy *out)
     regs = MIN(regs, file / (l->nwarps * 32));
     regs = (regs + 7) / 8 * 8;
     uint32_t by_threads = threads / (l->nwarps * 32), by_regs = file / (regs * l->nwarps * 32);
-    /* smem_bytes includes the 1024 reserved bytes */
+    /* with the 1024 reserved bytes */
     uint32_t by_smem = smem / MAX(l->smem_bytes, 1024u);
     uint32_t n = MIN(MIN(by_threads, by_regs), MIN(by_smem, max_blocks));
     out->regs = regs;
@@ -129,21 +125,19 @@ static double hits(double cache, double between)
 
 struct traffic {
     double l1_lines, l2_bytes, dram_bytes;
-    double store_clocks; /* for stores that fill their lines only in part */
-    double first_ns;     /* a load of data that no block has read */
-    double common_ns;    /* a load of data that another block has read */
-    double again_ns;     /* a load of data that this block has read */
+    double store_clocks; /* for stores that fill a part of their lines */
+    double first_ns;     /* load of data that no block has read */
+    double common_ns;    /* load of data that another block has read */
+    double again_ns;     /* load of data that this block has read */
     double load_ns;
 };
 
-/* Returns the sectors that spilled registers move in the launch. Sets *block_bytes to their local
- * memory in one block. l->spills counts a thread's bytes in one run through the code. If each
- * thread moves n bytes, the warp moves n sectors. */
+/* Returns the 32-byte sectors that spilled registers move. *block_bytes: their local memory in one
+ * block. A warp moves as many sectors as a thread has bytes (l->spills). */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
-    /* runs through the code, by all warps together */
     double passes = w->all_warps / MAX(w->instructions, 1.0);
-    *block_bytes = l->spills / 2.0 * l->nwarps * WARP; /* half are stores, half are loads */
+    *block_bytes = l->spills / 2.0 * l->nwarps * WARP; /* half are stores */
     return l->spills * passes;
 }
 
@@ -163,20 +157,20 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
 
     /* First, data that other blocks have read. It is in the L1 if the blocks of an SM read the same
      * data, else in the L2. */
-    double shared = w->common_sectors * 32 / blocks; /* bytes of common data that one block reads */
+    double shared = w->common_sectors * 32 / blocks; /* common bytes that a block reads */
     double own = MAX(w->fresh_sectors * 32 / blocks - shared, 0.0);
     double common = MAX(w->common_sectors - w->common / 32, 0.0);
     double alike = w->common > 0 ? MIN(1.0, shared / w->common) : 0;
     double hit = alike * hits(l1, (own + stack) * on_sm + MIN(shared * on_sm, w->common));
     double first = MAX(w->fresh_sectors - common, 0.0), l2_sectors = first + common * (1 - hit);
-    /* Blocks of one wave run at the same time and find common data in the L2. So does the next wave
-     * if all common data fits. `wave` is the common data of one wave, in bytes. */
+    /* Blocks of one wave find common data in the L2. So do those of the next wave if all common
+     * data fits. `wave` is the common data of one wave, in bytes. */
     double wave = w->common > 0 ? w->common * (1 - exp(-running * shared / w->common)) : 0;
     double dram = MIN(common * (1 - hit), MAX(blocks / (sms * o->blocks) - 1, 0.0) * wave / 32);
     dram *= 1 - hits(l2, w->common);
     t.common_ns = L1_HIT_NS + l2_ns * (1 - hit);
     /* Common data may still be on its way from DRAM. If all its readers run at once, a share
-     * PENDING of them waits; if only some do, fewer wait. */
+     * PENDING of them waits. */
     double readers = w->common > 0 ? w->common_sectors * 32 / w->common : 1;
     t.common_ns += PENDING * MIN(1.0, running / MAX(readers, 1.0)) * (dram_ns - t.common_ns);
 
@@ -194,8 +188,7 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     miss2 *= again > 0 ? MAX(1 - w->common_again / again, 0.0) : 0;
     t.again_ns = L1_HIT_NS + (l2_ns * miss1 + (dram_ns - L2_HIT_NS) * miss2) / MAX(again, 1.0);
 
-    /* Bulk copies, strong loads and stores bypass the L1. Half of the accesses to local memory are
-     * stores. */
+    /* Bulk copies, strong loads and stores bypass the L1. Half of the local accesses are stores. */
     double past = MAX(w->ld_sectors - w->fresh_sectors - again, 0.0);
     double local_l2 = local * (1 - 0.5 * hits(l1, (own + stack) * on_sm));
     double parts = MAX(w->st_sectors - w->st_bytes / 32, 0.0);
@@ -223,14 +216,13 @@ static double atomics_ns(const struct work *w)
         return 0;
     double floats = w->atomics > 0 ? w->float_atomics / w->atomics : 0;
     double word = w->same_word * WORD_ATOMIC_NS * (1 + floats * (FLOAT_ATOMIC - 1));
-    /* Pieces fall on slices at random. The slice with the most pieces takes longest. */
+    /* The slice with the most pieces takes longest. Pieces fall on slices at random. */
     double n = w->pieces / SLICES, many = log(SLICES);
     double most = n < 1 ? many / log(MAX(many / n, 1.01)) : n + sqrt(2 * n * many);
     return MAX(word, w->same_piece * PIECE_ATOMIC_NS * MAX(most, 1.0));
 }
 
-/* model_error.h has factors lo and hi for each unit that can limit a kernel. For 80% of such
- * kernels, the measured time was between lo and hi times the modelled time. */
+/* For 80% of the kernels with this bound, lo <= measured time / modelled time <= hi. */
 static void expected_error(struct model *m)
 {
     double lo = model_errors[0].lo, hi = model_errors[0].hi;
@@ -262,7 +254,7 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
     double dram = or_else(g->dram_gbps, 3350), l2 = or_else(g->l2_gbps, 1.75 * dram);
     double blocks = (double)l->nblocks, warps = blocks * l->nwarps;
     /* waves: how often the blocks fill all SMs. tail: factor for a last wave that is not full.
-     * spread: work of the busiest SM, divided by that of an average one. */
+     * spread: work of the busiest SM / of an average SM. */
     double waves = blocks / (sms * o->blocks), tail = 1 + TAIL * (ceil(waves) / waves - 1);
     double spread = waves <= 1 ? ceil(blocks / sms) * sms / blocks : tail;
     struct traffic t = traffic_of(l, w, o);

@@ -1,12 +1,10 @@
 /*
- * schedule.c - estimates how ptxas compiles the code: which basic blocks it joins, which loads it
- * can issue together, how many instructions the machine code has, and how long one warp alone takes
- * to run it.
+ * schedule.c - estimates ptxas's machine code: how many instructions it has, which loads ptxas
+ * issues together, and how long one warp alone takes to run it.
  *
  * ptxas turns a short branch into predicates. So the blocks around the branch form one region, and
- * ptxas moves the loads of a region together. If the address of a load comes from another load of
- * the region, its level is one higher than that of the other load. A region takes as many clocks as
- * its longest chain of dependent instructions, but at least one for each instruction.
+ * ptxas moves its loads together. If the address of a load comes from another load of the region,
+ * its level is one higher.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
@@ -14,8 +12,7 @@
 
 #define MAX_PREDICATED 8u /* ptxas predicates branches over about this many instructions */
 
-/* Clocks until the result of an instruction can be used, measured on an H200. The model adds the
- * waits for global loads. */
+/* Clocks until a result can be used, measured on an H200. The model adds waits for global loads. */
 static const float latency[CK_COUNT] = {
     [CK_OTHER] = 4,      [CK_INT] = 4.5F,    [CK_FP32] = 4,     [CK_FP64] = 8,    [CK_HALF] = 5,
     [CK_SFU] = 20,       [CK_CVT] = 6,       [CK_PRED] = 6,     [CK_BRANCH] = 8,  [CK_SHUFFLE] = 24,
@@ -25,12 +22,12 @@ static const float latency[CK_COUNT] = {
 struct pass {
     const struct code_func *cf;
     struct reg_state {
-        uint32_t region; /* the region that wrote the register last */
-        uint8_t level;   /* highest level of the loads from which the value comes */
-        float ready;     /* clocks from the start of the region until the value is ready */
+        uint32_t region; /* the last region that wrote the register */
+        uint8_t level;   /* highest level of the loads behind the value */
+        float ready;     /* clocks from the region's start until the value is ready */
     } * regs;
     uint32_t region;
-    /* For the instruction being scheduled: the highest level of its operands, and when they are
+    /* Of the operands of the instruction being scheduled: the highest level, and when they are
      * ready. */
     uint8_t level;
     float start;
@@ -81,12 +78,11 @@ static bool only_reads(const struct insn *in, const struct ptx_insn *p)
     }
 }
 
-/* Returns the latency. Sets *issued to the number of instructions in machine code. */
 static float cost_of(const struct insn *in, const struct ptx_insn *p, float *issued)
 {
     *issued = 1;
     bool packs = in->kind == CK_MOVE && p->nops == 2 && (p->ops[0].n || p->ops[1].n);
-    if (packs) { /* a mov of {lo, hi} is often half of a wider operation, so it counts half */
+    if (packs) { /* a mov of {lo, hi} is often half of a wider operation */
         *issued = 0.5F;
         return 2;
     }
@@ -105,8 +101,8 @@ static float cost_of(const struct insn *in, const struct ptx_insn *p, float *iss
     return latency[in->kind];
 }
 
-/* Sets bit 0 of soft[i] if a basic block starts at instruction i and ptxas joins it with the block
- * before. Sets bit 1 if instruction i is a branch that becomes predicates. */
+/* Bit 0 of soft[i]: ptxas joins a basic block that starts at i with the block before. Bit 1: i is a
+ * branch that becomes predicates. */
 static void find_soft(const struct code_func *cf, uint8_t *soft)
 {
     uint16_t *sources = xcalloc(cf->n + 1, sizeof *sources);
@@ -115,9 +111,9 @@ static void find_soft(const struct code_func *cf, uint8_t *soft)
         if (str_eq(p->op, "bra"))
             sources[MIN(p->ops[0].target, cf->n)] += sources[MIN(p->ops[0].target, cf->n)] < 60000;
         else if (str_eq(p->op, "brx"))
-            goto out; /* with a table of branch targets, we join no blocks */
+            goto out; /* we join no blocks if there is a table of branch targets */
     }
-    for (uint32_t i = cf->n; i-- > 0;) { /* backwards: inner branches come first */
+    for (uint32_t i = cf->n; i-- > 0;) {
         const struct ptx_insn *p = &cf->src->insns.items[i];
         uint32_t to = str_eq(p->op, "bra") && p->guard ? p->ops[0].target : 0;
         if (to <= i + 1 || to > cf->n || to - i - 1 > MAX_PREDICATED)
@@ -149,8 +145,8 @@ void schedule_code(struct code_func *cf)
     uint8_t *soft = xcalloc(cf->n + 1, 1);
     struct pass p = {.cf = cf, .regs = xcalloc(cf->src->regs.n + 1, sizeof *p.regs)};
     struct insn_schedule *s = cf->schedule, *first = s;
-    uint32_t until = 0; /* furthest target of the branches that became predicates */
-    uint8_t under = 0;  /* level of the predicate of the last of them */
+    uint32_t until = 0; /* furthest target of branches that became predicates */
+    uint8_t under = 0;  /* level of the last one's predicate */
     find_soft(cf, soft);
     for (uint32_t i = 0; i <= cf->n; i++) {
         s[i] = (struct insn_schedule){.level = 1};

@@ -4,30 +4,29 @@
  * A fragment (lanes of a warp at one instruction) that executes bar.sync arrives once. Then it
  * polls until the barrier's phase has changed.
  *
- * A barrier without a count is complete when all threads of the block have arrived or exited, as on
- * GPUs from sm_70 on. Accesses of exited threads are ordered before the barrier. check_exited()
- * reports these threads only when the phase is complete. Before that, their number depends on the
- * order in which the emulator runs the warps.
+ * A barrier without a count waits for all threads of the block that have not exited, as on GPUs
+ * from sm_70 on. check_exited() reports exited threads only when the phase is complete. Before,
+ * their number depends on the order in which the emulator runs the warps.
  *
- * A barrier with a count is complete when that many threads have arrived. A warp whose live lanes
- * arrive together counts as 32 threads.
+ * A barrier with a count waits for that many threads. A warp whose live lanes arrive together
+ * counts as 32.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
 
 /* Members of struct insn:
- *   o[0]    the destination of barrier.red
- *   o[1]    the number of the barrier
- *   o[2]    the thread count
- *   o[3]    the predicate of barrier.red
- *   sub[0]  one of the values below
+ *   o[0]    destination of barrier.red
+ *   o[1]    number of the barrier
+ *   o[2]    thread count
+ *   o[3]    predicate of barrier.red
+ *   sub[0]  BAR_...
  *   sub[1]  whether the predicate is negated
  *   sub[2]  whether there is a thread count */
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 
-/* Reports threads that exited without arriving in this phase. It is a finding if some of them
- * executed code behind the barrier, or if the barrier is aligned (bar.sync) and only some lanes of
- * a warp execute it, which PTX leaves undefined. Otherwise it is a note. */
+/* Reports threads that exited without arriving in this phase. It is a mistake if some executed code
+ * behind the barrier. PTX leaves it undefined if only some lanes of a warp execute an aligned
+ * barrier (bar.sync), so we report that too. Otherwise it is a note. */
 static void check_exited(const struct block *bl, struct barrier *b)
 {
     struct warp *w = b->at.warp;
@@ -35,7 +34,7 @@ static void check_exited(const struct block *bl, struct barrier *b)
     if (!w || bl->nlive == bl->nthreads || !w->launch->sanitize)
         return;
     struct frame *was = w->frame;
-    w->frame = b->at.frame; /* emu_finding() looks up the source line in this frame */
+    w->frame = b->at.frame; /* for the source line of emu_finding() */
     uint32_t place = exits_place(w, b->at.pc);
     if (b->last_place == place && b->last_live == bl->nlive)
         goto out;
@@ -65,8 +64,8 @@ out:
     w->frame = was;
 }
 
-/* Suppose that some threads wait at instruction A, and others at a later instruction B from which
- * no loop leads back to A. Then the threads at B went around A, which we report. */
+/* Suppose that some threads wait at instruction A, others at a later instruction B, and no loop
+ * leads from B back to A. Then the threads at B went around A, which we report. */
 static void check_places(struct barrier *b)
 {
     for (uint32_t i = 0; i < b->nplaces; i++)
@@ -148,13 +147,13 @@ void barrier_exited(struct warp *w, uint32_t lanes)
     cluster_try(c);
 }
 
-/* Returns whether all active lanes have the same value. Sets *out to this value. */
+/* Returns whether all active lanes have the same value, and sets *out to it. */
 static bool uniform(const struct warp *w, uint32_t code, uint32_t *out)
 {
     const uint32_t *v = opnd(w, code);
     bool same = true;
     *out = v[__builtin_ctz(w->active)];
-    if (w->active == FULL) { /* the usual case, which the compiler vectorises */
+    if (w->active == FULL) {
         uint32_t differ = 0;
         for (uint32_t i = 0; i < WARP; i++)
             differ |= v[i] ^ *out;
@@ -354,7 +353,7 @@ static int decode_cluster_bar(struct decoder *d, const struct ptx_insn *p, struc
 
 /* ---- fences --------------------------------------------------------------------------------- */
 
-/* sub[0]: this is a proxy fence. sub[1]: the scope for san_fence(). */
+/* sub[0]: a proxy fence. sub[1]: the scope for san_fence(). */
 static int exec_fence(struct warp *w, const struct insn *in)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -1,8 +1,9 @@
 /*
  * loadstore.c - executes ld and st in every space, width and vector size.
  *
- * There is one exec function for each pair of memory type and register type. A vector access loops
- * over the registers in in->v. The other members of struct insn:
+ * There is one exec function for each pair of memory type and register type. Members of struct
+ * insn:
+ *   v       the registers
  *   sub[0]  the state space
  *   sub[1]  the bytes of an element
  *   sub[2]  the access flags (MEM_..., ACCESS_...)
@@ -16,8 +17,7 @@
 
 #define VMAX 8
 
-/* Returns lane 0's copy of a .param variable. *stride is the distance to the next lane's copy: 0
- * for a kernel parameter, which all lanes share. */
+/* Returns lane 0's copy of a .param variable. All lanes share a kernel parameter: *stride is 0. */
 static inline uint8_t *param_base(const struct warp *w, const struct insn *in, uint64_t *stride)
 {
     if (in->sub[3]) {
@@ -167,9 +167,8 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step)
     return bad == 0;
 }
 
-/* Sets at[i] to the memory of each lane's strong access (volatile, relaxed, acquire or release).
- * The callers move each element with one atomic access, and lock accesses of 16 bytes or more. So
- * the bytes of such an access, or of an element, arrive together. */
+/* Sets at[i] to the memory of each lane's strong access. The callers move each element with one
+ * atomic access, and lock accesses of 16 bytes or more. So none of these is torn. */
 static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr, uint8_t **at)
 {
     struct lanes l;
@@ -309,7 +308,7 @@ LOAD_FN(s32_64, int32_t, uint64_t)
 static const struct {
     uint8_t bytes, bits;
     bool is_signed;
-    exec_fn ld, st, ldp, stp; /* ldp and stp: for .param variables */
+    exec_fn ld, st, ldp, stp; /* ldp, stp: for .param variables */
 } forms[] = {
     {1, 16, false, ld_u8_16, st_u8_16, ldp_u8_16, stp_u8_16},
     {1, 32, false, ld_u8_32, st_u8_32, ldp_u8_32, stp_u8_32},
@@ -453,8 +452,8 @@ static int check_param(struct decoder *d, const struct ptx_insn *p, const struct
     return 0;
 }
 
-/* Returns the only instruction that writes the register. NULL if there is not exactly one, or if it
- * has a guard. */
+/* Returns the only instruction that writes the register. NULL if there are several, or if it has a
+ * guard. */
 static const struct ptx_insn *only_writer(const struct ptx_func *f, const struct ptx_var *reg)
 {
     const struct ptx_insn *found = NULL;
@@ -482,8 +481,7 @@ static bool is_pure(const struct ptx_insn *p)
     return str_eq(p->op, "ld") && ptx_has(p, "param");
 }
 
-/* Returns whether two operands always hold the same value. Looks through copies and through cvta,
- * which changes no number here. */
+/* Looks through copies and through cvta, which changes no number here. */
 static bool same_operand(const struct ptx_func *f, const struct ptx_opnd *a,
                          const struct ptx_opnd *b, uint32_t depth)
 {
@@ -531,8 +529,8 @@ static bool same_address(const struct ptx_func *f, const struct ptx_opnd *a,
 }
 
 /* Returns whether the function does a compare-and-swap at this address. Then the load is probably
- * the `old = *p` before the loop. A stale value only makes the loop run once more, so the load
- * counts as relaxed. */
+ * the `old = *p` before the loop, and counts as relaxed: a stale value only makes the loop run once
+ * more. */
 static bool seeds_cas(const struct ptx_func *f, const struct ptx_opnd *addr)
 {
     for (size_t i = 0; i < f->insns.n; i++) {

@@ -1,8 +1,8 @@
 /*
  * ptx.h - parses PTX text into functions, variables, and instructions with their modifiers.
  *
- * ptx_parse() checks the grammar and resolves names and scopes. The decoder (core.h) makes the
- * instructions executable. We do not trust the text, so every count has a limit.
+ * ptx_parse() resolves names and scopes. The decoder (core.h) makes the instructions executable.
+ * The text is hostile, so every count has a cap.
  *
  *     struct ptx_module m;
  *     if (ptx_parse(&m, text, len, err) < 0) ...     -- err->msg says "PTX line 12: ..."
@@ -81,35 +81,34 @@ enum ptx_space {
     SP_GLOBAL,
     SP_LOCAL,
     SP_PARAM,
-    SP_SHARED,        /* .shared and .shared::cta */
-    SP_SHARED_CLUSTER /* .shared::cluster */
+    SP_SHARED, /* also .shared::cta */
+    SP_SHARED_CLUSTER
 };
 
 struct ptx_func;
 
-/* An address in a variable's initial value. The loader writes the address of `name`, plus `addend`,
- * to the `size` bytes at offset `off` of the variable. */
+/* An address in an initial value. The loader writes the address of `name`, plus `addend`, to the
+ * `size` bytes at offset `off` of the variable. */
 struct ptx_reloc {
     uint64_t off;
     const char *name;
     int64_t addend;
     uint32_t size;
-    uint32_t shift; /* right shift in bits: 8 for 0xff00(name), 0 for a whole address */
-    bool generic;   /* the text is generic(name) */
+    uint32_t shift; /* right shift in bits: 8 for 0xff00(name), else 0 */
+    bool generic;   /* as in generic(name) */
 };
 
-/* A register, variable or parameter. */
 struct ptx_var {
     const char *name;
     enum ptx_space space;
     enum ptx_type type;
-    uint32_t index; /* of a register in the function */
+    uint32_t index; /* of a register, in ptx_func.regs */
     uint32_t align;
     uint64_t bytes; /* 0 for extern .shared x[] */
     bool is_extern;
     bool is_kernel_param;
-    bool is_ret;   /* a return parameter of a .func */
-    uint8_t *init; /* the initial value, or NULL */
+    bool is_ret;
+    uint8_t *init; /* initial value, or NULL */
     uint64_t init_bytes;
     struct ptx_reloc *relocs;
     uint32_t nrelocs;
@@ -119,27 +118,27 @@ struct ptx_var {
     bool placed;
 };
 
-/* The kinds of operands, and the members of struct ptx_opnd that hold them. */
+/* Operands, and the members of struct ptx_opnd that they use. */
 enum ptx_okind {
-    PO_REG,    /* a register: var */
-    PO_IMM,    /* a number: imm, or fimm if is_float */
-    PO_SYM,    /* the address of the variable `var`, plus imm */
-    PO_FUNC,   /* func */
+    PO_REG, /* register: var */
+    PO_IMM, /* number: imm, or fimm if is_float */
+    PO_SYM, /* address of a variable plus imm: var, imm */
+    PO_FUNC,
     PO_LABEL,  /* target: index of the instruction after the label */
     PO_ADDR,   /* [var + imm]: var may be NULL; list has the coordinates of [map, {x, y}] */
     PO_VEC,    /* {...}: list */
-    PO_SPEC,   /* a special register: name is its text, for example "%tid.x" */
+    PO_SPEC,   /* special register: name, for example "%tid.x" */
     PO_SINK,   /* _ */
-    PO_LIST,   /* the parameters (...) of a call: list */
-    PO_TARGETS /* the label of a struct ptx_table: table */
+    PO_LIST,   /* parameters (...) of a call: list */
+    PO_TARGETS /* label of a struct ptx_table: table */
 };
 
 /* A .branchtargets (is_branch), .calltargets or .callprototype (is_proto) directive. */
 struct ptx_table {
-    const char *name; /* its label */
-    uint32_t n;       /* number of names */
+    const char *name;
+    uint32_t n;
     const char **names;
-    uint32_t *targets; /* for .branchtargets: indices of instructions */
+    uint32_t *targets; /* of .branchtargets: indices of instructions */
     bool is_branch, is_proto;
     uint32_t nret, nparam;
     struct ptx_var **ret, **param;
@@ -148,7 +147,7 @@ struct ptx_table {
 struct ptx_opnd {
     enum ptx_okind kind;
     uint32_t target;
-    uint32_t n;                 /* number of operands in `list` */
+    uint32_t n;
     bool is_float, is_f32, neg; /* a float; a float written as 0f and its bits; !%p */
     union {
         struct ptx_var *var;
@@ -156,24 +155,24 @@ struct ptx_opnd {
         struct ptx_table *table;
     };
     const char *name;
-    const char *sel; /* for PO_REG in video instructions: "b1" if the text is a.b1; else NULL */
-    int64_t imm;     /* an integer, an offset, or the bits of a float in hex digits (0f, 0d) */
+    const char *sel; /* "b1" for a.b1 in a video instruction; else NULL */
+    int64_t imm;     /* an integer, an offset, or the bits of 0f... and 0d... */
     double fimm;
     struct ptx_opnd *list;
-    struct ptx_opnd *pair; /* in a pair `%r1|%p1`: the second operand; else NULL */
+    struct ptx_opnd *pair; /* second operand of `%r1|%p1`; else NULL */
 };
 
 struct ptx_insn {
-    const char *op;                 /* for example "add"; interned */
-    const char *mods[PTX_MAX_MODS]; /* without their dots */
+    const char *op;                 /* interned */
+    const char *mods[PTX_MAX_MODS]; /* without dots */
     uint8_t nmods, nops;
-    bool guard_neg;        /* as in @!%p */
-    struct ptx_var *guard; /* the predicate of @%p, or NULL */
+    bool guard_neg;        /* @!%p */
+    struct ptx_var *guard; /* of @%p, or NULL */
     struct ptx_opnd *ops;
-    uint32_t file, line; /* place in the CUDA source, from .loc; 0 if unknown */
-    uint32_t inlined;    /* the inlined call: an index in ptx_module.inlined, or 0 */
-    uint32_t ptx_line;   /* line of the PTX text */
-    const char *text;    /* the instruction as written, with single spaces */
+    uint32_t file, line; /* in the CUDA source, from .loc; 0 if unknown */
+    uint32_t inlined;    /* index in ptx_module.inlined, or 0 */
+    uint32_t ptx_line;
+    const char *text; /* as written, with single spaces */
 };
 
 struct ptx_func {
@@ -182,28 +181,27 @@ struct ptx_func {
     uint32_t nret, nparam;
     struct ptx_var **ret, **param;
     VEC(struct ptx_insn) insns;
-    VEC(struct ptx_var *) regs;   /* indexed by ptx_var.index */
-    VEC(struct ptx_var *) locals; /* the function's .local, .shared and .param variables */
+    VEC(struct ptx_var *) regs;
+    VEC(struct ptx_var *) locals; /* .local, .shared and .param variables */
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg, cluster[3], maxclusterrank;
-    uint32_t param_bytes; /* for an .entry: size of the parameter block */
+    uint32_t param_bytes; /* of an .entry: size of the parameter block */
 };
 
-/* A string of the section .debug_str, and its label. */
 struct ptx_string {
     const char *label, *text;
 };
 
 /* An inlined call whose call site is in the kernel's own file. */
 struct ptx_inlined {
-    const char *label; /* of the ptx_string with the name of the called function */
-    uint32_t line;     /* the source line of the call */
+    const char *label; /* of the ptx_string that names the called function */
+    uint32_t line;     /* of the call */
     uint32_t up;       /* index of the inlined call around this one, or 0 */
 };
 
 struct ptx_module {
     struct arena arena;
-    uint32_t version; /* PTX version: 90 means 9.0 */
-    uint32_t sm;      /* target: 90 means sm_90 */
+    uint32_t version; /* 90 means 9.0 */
+    uint32_t sm;      /* 90 means sm_90 */
     VEC(struct ptx_func *) funcs;
     VEC(struct ptx_var *) vars;      /* outside functions */
     VEC(const char *) files;         /* by .file number; may be NULL */
@@ -214,21 +212,20 @@ struct ptx_module {
 int ptx_parse(struct ptx_module *m, const char *text, size_t len, struct err *err);
 void ptx_release(struct ptx_module *m);
 
-/* Writes for example "in helper(), called at line 12" to buf, or "" if the instruction does not
- * come from an inlined function. */
+/* Writes for example "in helper(), called at line 12", or "" if `in` was not inlined. */
 void ptx_describe_inlined(const struct ptx_module *m, const struct ptx_insn *in, char *buf,
                           size_t n);
 struct ptx_func *ptx_find(const struct ptx_module *m, const char *name);
 bool ptx_has(const struct ptx_insn *in, const char *mod);
 
-/* Returns the type that a modifier names, for example PT_U32 for "u32", or PT_NONE. */
+/* Returns for example PT_U32 for "u32", or PT_NONE. */
 enum ptx_type ptx_type_of(const char *mod);
 /* For example 1 for PT_PRED, 16 for PT_E4M3X2. */
 uint32_t ptx_type_bits(enum ptx_type t);
 const char *ptx_type_name(enum ptx_type t);
 bool ptx_is_float(enum ptx_type t);
 bool ptx_is_signed(enum ptx_type t);
-/* Return the n-th (from 0) and the last type among the modifiers, or PT_NONE. */
+/* Return the n-th type (from 0) and the last type among the modifiers, or PT_NONE. */
 enum ptx_type ptx_nth_type(const struct ptx_insn *in, int n);
 enum ptx_type ptx_last_type(const struct ptx_insn *in);
 

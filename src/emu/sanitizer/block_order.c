@@ -2,24 +2,19 @@
  * block_order.c - decides whether another block's access to global memory is ordered before an
  * access of this block.
  *
- * A block's clock starts at 1 and counts the fences of cluster or device scope that its threads
- * execute. A store or atomic with .release counts as a fence. The shadow (global.c) stamps each
- * write with the block's clock. Reads have no stamps and count as stamp 0.
+ * Suppose that block b writes data, executes a fence and sets a flag. It sets the flag with a
+ * strong access: volatile, relaxed, acquire, release or atomic. So the flag's address becomes an
+ * object with an entry (b, c), where c is b's clock before the fence. A block's clock starts at 1
+ * and counts its fences of cluster or device scope. The shadow (global.c) stamps each write with
+ * this clock. So writes of b with stamps up to c come before the flag. Reads count as stamp 0.
  *
- * Publishing: a strong access is volatile, relaxed, acquire, release or atomic. A strong write
- * after a fence makes its address an object, with an entry (b, c): block b made the write, and c is
- * b's clock just before its last fence. Accesses of b with stamps up to c come before the write.
- *
- * Observing: a block that makes a strong read of an object with an acquire depends on it at once.
- * Without an acquire, it depends on the object from its next fence on.
- *
- * If this block depends on an object with entry (b, c), accesses of b with stamps up to c are
- * ordered before its accesses. The order may also go through other blocks, which depend on further
- * objects. We do not compare times: an entry that came after the read counts too, so we may miss a
+ * Another block makes a strong read of the flag. It depends on the object at once if the read is an
+ * acquire, else from its next fence on. Then accesses of b with stamps up to c are ordered before
+ * its own. We do not compare times: an entry that came after the read counts too, so we may miss a
  * race.
  *
- * The search goes through at most MAX_CHAIN other blocks, so a longer chain gives a false race.
- * After MAX_LOOKS looks at objects it answers "ordered", because a missed race is better than a
+ * The order may also go through other blocks, at most MAX_CHAIN. A longer chain gives a false race.
+ * After MAX_LOOKS looks at objects the answer is "ordered", because a missed race is better than a
  * false one.
  */
 #include "base/util.h"
@@ -27,25 +22,25 @@
 
 enum { MAX_CHAIN = 3, MAX_LOOKS = 4096 };
 
-/* `block` is the number of the block + 1, or 0 in an empty slot. */
+/* block: its number + 1, or 0 in an empty slot. */
 struct gsource {
     uint32_t block, clock;
 };
 struct gobj {
     uint64_t addr;
-    struct gsource *map; /* the entries: a hash table by block */
+    struct gsource *map; /* entries: a hash table by block */
     uint32_t n, cap;
 };
 /* The objects that a block depends on. */
 struct gdeps {
-    uint32_t block;         /* as in gsource */
-    uint32_t *objs, n, cap; /* indices in gsync.objs */
+    uint32_t block;
+    uint32_t *objs, n, cap;
 };
 struct gsync {
     pthread_mutex_t lock;
     struct gobj *objs;
     uint32_t n, cap;
-    uint32_t *index; /* hash table by address: 1 + the index in `objs`, or 0 */
+    uint32_t *index; /* hash table by address: 1 + index in objs, or 0 */
     uint32_t index_cap;
     struct gdeps *deps; /* hash table by block */
     uint32_t ndeps, cap_deps;
@@ -252,8 +247,8 @@ void block_publish(struct warp *w, uint64_t addr)
     struct gsync *g = w->launch->gsync;
     if (suspects_followed(w->launch))
         suspect_signal(w, addr, true, false);
-    /* At clock 1 no thread of the block has executed a fence. Fences of all threads count, because
-     * barriers may order them before this write. */
+    /* At clock 1 no thread of the block has executed a fence. Fences of all threads count: barriers
+     * may order them before this write. */
     if (w->block->g_clock == 1)
         return;
     pthread_mutex_lock(&g->lock);

@@ -4,12 +4,11 @@
  *
  * The shadow has two words for each cell of 1, 2 or 4 bytes. The writer word says which block wrote
  * the cell last, at which of its clocks, and whether the write was strong (volatile, relaxed,
- * release or atomic). The reader word says which block has read the cell, or that several have.
- * block_order.c decides whether accesses of two blocks are ordered.
+ * release or atomic). The reader word says which block has read the cell. block_order.c decides
+ * whether accesses of two blocks are ordered.
  *
- * With several host threads (launch->parallel), we lock a cell while we check it and note the
- * access. So we find the same conflicts in every order of the host threads. settle.c runs code with
- * strong loads or stores on one host thread.
+ * With several host threads (launch->parallel), we lock a cell while we check and note an access.
+ * So we find the same conflicts in every order of the threads.
  */
 #include <sched.h>
 #include <sys/mman.h>
@@ -24,8 +23,8 @@
 #define CELL_MANY 0x003fffffu
 /* In a writer word: other blocks did atomics on the cell before this block's last atomic. */
 #define CELL_OTHERS 0x00400000u
-/* In a reader word: several warps of the block have read the cell. Then emu_mem.rtick holds a phase
- * instead of a tick (see unsettled_readers()). */
+/* In a reader word: several warps of the block have read the cell. emu_mem.rtick then holds a phase
+ * (unsettled_readers()). */
 #define CELL_WARPS 0x00800000u
 
 static uint32_t cell_of(const struct warp *w, uint32_t access)
@@ -34,17 +33,15 @@ static uint32_t cell_of(const struct warp *w, uint32_t access)
            ((w->block->linear + 1) & CELL_BLOCK);
 }
 
-/* Returns clock t, counted from 1 at the start of this block, so that findings do not depend on
- * earlier blocks of the host thread. */
+/* Returns t counted from the start of this block: findings must not depend on earlier blocks. */
 static uint32_t in_block(const struct warp *w, uint32_t t)
 {
     return t - (w->block->san->base - 1);
 }
 
-/* A second shadow is for races between warps of one block. It holds a tick for each cell: the warp
- * of the last access, and the warp's clock (state.h). To save memory, a tick has 16 bits. If the
- * clock does not fit or the access is asynchronous, the tick is 0, and we do not check the
- * order. */
+/* A second shadow is for races between warps of one block. A tick is the warp of the last access
+ * and its clock (state.h). It is 0 if the clock does not fit in 16 bits or the access is
+ * asynchronous. Then we do not check the order. */
 #define TICK_WARP 11
 #define TICK_CLOCK 0x07ffu
 static uint16_t tick_of(const struct warp *w, uint32_t access)
@@ -63,8 +60,8 @@ static uint32_t cell_clock(uint32_t v)
     return v >> 23 & 0xff;
 }
 
-/* For accesses of several blocks we answer yes if this block depends on any object of
- * block_order.c: a missed race is better than a false one. */
+/* A missed race is better than a false one. So accesses of several blocks count as ordered if this
+ * block depends on any object of block_order.c. */
 static bool ordered(struct warp *w, uint32_t cell)
 {
     return (cell & CELL_BLOCK) == CELL_MANY ? block_depends(w)
@@ -113,7 +110,7 @@ static void unset_init(struct warp *w, const struct insn *pc, uint32_t lane, uin
     }
 }
 
-/* Inputs are complete before the launch, and every write to an input is a finding. */
+/* Inputs are complete before the launch, and every write to one is a finding. */
 static bool watched(const struct alloc *a)
 {
     return a->role != JOB_INPUT;
@@ -121,8 +118,7 @@ static bool watched(const struct alloc *a)
 
 /* ---- locks ---------------------------------------------------------------------------------- */
 
-/* LOCK_CELLS neighbouring cells form a line. Lock i guards the lines whose number is i modulo
- * LOCKS. */
+/* A line is LOCK_CELLS neighbouring cells. Lock i guards lines i, i + LOCKS, ... */
 enum { LOCKS = 1024, LOCK_CELLS = 32 };
 static struct cell_lock {
     _Alignas(64) char held;
@@ -153,8 +149,9 @@ static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* An access is settled if this warp made it, or if another warp of this block made it and this warp
- * has synchronised with all others since. Returns 0 if the last access to each cell is settled. */
+/* An access is settled if this warp made it. It is also settled if another warp of this block made
+ * it and this warp has synchronised with all others since. Returns 0 if the last access to each
+ * cell is settled. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
 {
@@ -168,8 +165,8 @@ static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint
     return bad;
 }
 
-/* Like unsettled(), for reader words. With CELL_WARPS, a tick is the phase of the newest read: 1 +
- * the number of whole-block barriers before it. */
+/* Does the same for reader words. With CELL_WARPS, a tick is the phase of the newest read: 1 + the
+ * number of whole-block barriers before it. */
 static uint32_t unsettled_readers(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                                   uint64_t n)
 {
@@ -186,9 +183,8 @@ static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write
            (!write || !unsettled_readers(w, m->reader + c, m->rtick + c, n));
 }
 
-/* Returns the writer word after an atomic, with one host thread. The atomic is ordered after
- * earlier atomics of other blocks, but a later plain load of this block is not. CELL_OTHERS notes
- * this. */
+/* Returns the writer word after an atomic, with one host thread. CELL_OTHERS notes that a later
+ * plain load of this block is not ordered after the atomics of other blocks. */
 static uint32_t after_atomics(uint32_t was, uint32_t now)
 {
     bool others =
@@ -196,8 +192,8 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
     return now | (others ? CELL_OTHERS : 0);
 }
 
-/* Like after_atomics(), with several host threads. Later accesses must also see a conflict with the
- * access that `was` notes. */
+/* Does the same with several host threads. Later accesses must also see a conflict with the access
+ * that `was` notes. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))
@@ -382,7 +378,6 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
            memcmp(buf, mem_host(&w->launch->emu->mem, addr), n) == 0;
 }
 
-/* If the store writes the value that is already there, reports a note and returns true. */
 static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                             uint32_t n, bool after_read)
 {
@@ -434,8 +429,8 @@ static void report_read_only(struct warp *w, const struct insn *pc, uint32_t lan
                 what);
 }
 
-/* If the block depends on an object of block_order.c, other blocks may have ordered its warps. Then
- * we report nothing. */
+/* Reports nothing if the block depends on any object of block_order.c: other blocks may have
+ * ordered its warps. */
 static bool check_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t c,
                         uint64_t addr, uint32_t n, uint32_t access)
 {
@@ -494,7 +489,7 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
     }
 }
 
-/* Keeps the old bytes, so that the launch can run again with the same input. */
+/* Keeps the old bytes, so that the launch can run again. */
 static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
 {
     if (!l->keep_undo)
@@ -509,7 +504,7 @@ static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* An error even if the kernel restores the old value: other blocks may read the new one before. */
+/* An error even if the kernel restores the old value: other blocks may read the new one first. */
 static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     char what[256];
@@ -597,7 +592,7 @@ void san_launch_begin(struct launch *l)
     m->cell_shift = l->gmem_shift;
 }
 
-/* Copies the strings, because they must outlive the module. */
+/* Copies the strings, which must outlive the module. */
 static void keep_place(struct launch *l, struct alloc *a)
 {
     const struct code *c = l->code;

@@ -1,11 +1,7 @@
 /*
  * shared.c - checks accesses to shared memory: reads of unwritten bytes, races, asynchronous
- * operations.
- *
- * A cell (state.h) is as large as the narrowest shared access of the kernel, at most 4 bytes.
- * san_shared() checks a whole warp. A quick test passes if the warp has synchronised with all other
- * warps since the last access to a lane's cells. Otherwise lane_is_clean() looks at each cell. If a
- * lane is not clean, the caller checks each lane again with san_shared_lane(), which reports.
+ * operations. san_shared() checks a whole warp fast. If it returns false, the caller checks each
+ * lane with san_shared_lane(), which reports.
  */
 #include "base/number_core.h"
 #include "base/util.h"
@@ -13,7 +9,7 @@
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Returns "s" for a mangled name such as _ZZ6kernelE1s, and other names unchanged. */
+/* Returns "s" for a mangled name such as _ZZ6kernelE1s. */
 static const char *plain_name(const char *name)
 {
     const char *p = name, *last = name;
@@ -30,10 +26,10 @@ static const char *plain_name(const char *name)
     return last;
 }
 
-/* A byte of the variable `name`. If no variable is known, `name` is "", and `byte` counts from the
- * start of the shared memory. */
+/* A byte of a variable. If no variable is known, name is "", and byte counts from the start of
+ * shared memory. */
 struct place {
-    const char *space, *name; /* `space` is " " before a name, else "" */
+    const char *space, *name; /* space: " " before a name, else "" */
     uint32_t byte;
 };
 
@@ -130,8 +126,7 @@ static void check_inflight(struct warp *w, const struct insn *pc, uint32_t lane,
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* Returns whether the last write to cell c is ordered before this access. `insn` is who_insn() of
- * the access. */
+/* Returns whether the last write to cell c is ordered before this access by instruction `insn`. */
 static inline bool after_write(const struct warp *w, const struct block_san *s, uint32_t c,
                                uint32_t lane, uint32_t access, uint32_t insn)
 {
@@ -148,10 +143,9 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
            ((access & MEM_WRITE) && who_insn(who) == insn);
 }
 
-/* Returns whether warp r's read of a cell, with stamp t, ended before w's present access. For that,
- * an entry of w's vector clock must be at least t: entry r for a plain read, entry VC_WGMMA + r for
- * a read by a wgmma. If r is not the last reader (`who`), we do not know the kind of its read. Then
- * either entry is enough. */
+/* Returns whether warp r's read of a cell, with stamp t, is ordered before w's access. If a wgmma
+ * read the cell, entry VC_WGMMA + r of w's vector clock decides, else entry r. If r is not the last
+ * reader (`who`), we do not know which, so either is enough. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -198,8 +192,8 @@ static inline uint32_t unordered_reader(const struct warp *w, const struct block
                        : find_reader(w, s, c, lane, insn, false);
 }
 
-/* Notes that another block of the cluster reads cell c, which b has not written yet. If b writes it
- * before the cluster's next barrier, check_early() reports a race. */
+/* Notes that another block of the cluster reads cell c before b writes it. It is a race if b writes
+ * the cell before the cluster's next barrier (check_early()). */
 static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -213,7 +207,7 @@ static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, str
     e->phase = b->cluster->bar.phase;
     snprintf(e->who, sizeof e->who, "line %u, block (%u,%u,%u) thread %u", p ? p->line : 0,
              w->block->id[0], w->block->id[1], w->block->id[2], t);
-    /* Then b's next write of the cell fails the quick test and reaches check_early(). */
+    /* so that b's next write fails the quick test and reaches check_early() */
     s->rmax[c] = UINT32_MAX;
 }
 
@@ -238,10 +232,10 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
     }
 }
 
-/* A block remembers this many reads of unwritten cells. Then the table has 12 MB. */
+/* A block remembers this many reads of unwritten cells, in a table of up to 12 MB. */
 enum { MAX_BLANK = 1 << 19 };
 
-/* Returns the slot of this read, or the free slot for it. The table must not be full. */
+/* The table must not be full. */
 static struct blank_read *blank_slot(const struct block_san *s, uint32_t cell, uint32_t thread)
 {
     uint32_t h = gen_mix32(cell << 11 ^ thread);
@@ -263,9 +257,8 @@ static void grow_blank(struct block_san *s)
     free(old.blank);
 }
 
-/* Notes that a thread of b reads an unwritten cell. Usually we report only a race that may be the
- * reason. But if the thread itself writes the cell later, the read was too early in any case, and
- * check_blank() calls unwritten_stands(). */
+/* Notes that a thread of b reads an unwritten cell. If a race may be the reason, only the race is
+ * reported. But if the thread itself writes the cell later, the read was too early in any case. */
 static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -294,7 +287,6 @@ static void check_blank(struct warp *w, uint32_t lane, struct block *b, uint32_t
     s->rmax[c] = s->rmax[c] == UINT32_MAX ? s->top : s->rmax[c];
 }
 
-/* Returns a mask of the bytes that were never written or are copies of undefined bytes. */
 static uint64_t blank_bytes(const struct block_san *s, uint32_t off, uint32_t n)
 {
     uint64_t bits = 0;
@@ -314,9 +306,9 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
         uint32_t at = MAX(c << s->shift, off);
         if (s->wclock[c] < s->base) {
             struct place where = place_of(w, at);
-            if (at < SMEM_BASE) /* block_start() clears the bytes below SMEM_BASE */
+            if (at < SMEM_BASE) /* block_start() clears these bytes */
                 continue;
-            if (pending(s, at, 1, access)) /* check_inflight() reports this read */
+            if (pending(s, at, 1, access)) /* check_inflight() reports it */
                 return;
             note_early(w, pc, lane, b, c);
             note_blank(w, pc, lane, b, c);
@@ -393,10 +385,10 @@ static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, co
         b->id[0], b->id[1], b->id[2]);
 }
 
-/* An access to block b's shared memory by another block is an error if b may end before it. We note
- * the last plain access. san_block_end() reports it if no barrier of the cluster completed after
- * it. A later strong access to b's memory, such as an arrival on an mbarrier, clears the note,
- * because it may synchronise the two blocks. */
+/* A block must not access the shared memory of a block b that may have ended. We note the last
+ * plain access by another block. san_block_end() reports it if no cluster barrier completed after
+ * it. A later strong access, such as an arrival on b's mbarrier, clears the note: it may
+ * synchronise the blocks. */
 static __attribute__((noinline)) void check_gone(struct warp *w, const struct insn *pc,
                                                  uint32_t lane, struct block *b, uint32_t access)
 {
@@ -458,7 +450,7 @@ void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struc
 
 /* ---- a warp at once ------------------------------------------------------------------------- */
 
-/* Are the cells written, and has the warp synchronised with all other warps since? */
+/* Are the cells written, and has the warp synchronised with all others since? */
 static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t lo = UINT32_MAX, hi = 0;
@@ -470,7 +462,7 @@ static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t
     return lo >= s->base && hi <= MIN(w->san->min, w->san->vc.t[w->id] - 1);
 }
 
-/* Has the warp synchronised with all other warps since the last accesses to the cells? */
+/* Has the warp synchronised with all others since the last accesses to the cells? */
 static bool quiet_write(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t hi = 0;
@@ -529,8 +521,7 @@ static void report_same_insn(struct warp *w, const struct insn *pc, uint32_t lan
                 at.space, at.name, at.byte, other);
 }
 
-/* PTX does not define which value stays if two lanes of a store write different values to one
- * address. */
+/* If two lanes of a store write different values to one address, PTX does not say which stays. */
 static void check_same_insn(struct warp *w, const struct insn *pc, const uint64_t *addr)
 {
     const struct block_san *s = w->block->san;

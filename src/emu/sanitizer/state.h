@@ -4,12 +4,12 @@
  * The sanitizer looks for races and for uses of unwritten memory. A shadow notes for each cell of
  * 1, 2 or 4 bytes who accessed it last.
  *
- * Each warp has a vector clock: one entry for each warp of its block, and one for asynchronous
+ * Each warp has a vector clock: an entry for each warp of its block, and one for asynchronous
  * copies. Its own entry stamps its accesses. An access of warp u with stamp t is ordered before an
- * access of warp v if v's entry for u is at least t. A release publishes the warp's vector clock
- * under a key. An acquire joins the published clock into the warp's: each entry becomes the larger
- * of the two. Both then advance the warp's own entry. Each synchronisation of the warp's lanes does
- * too. So two accesses of one warp with equal stamps are unordered if different lanes made them.
+ * access of warp v if v's entry for u is at least t. A release publishes the warp's clock under a
+ * key. An acquire joins the published clock: each entry becomes the larger of the two. Releases,
+ * acquires and synchronisations of the warp's lanes advance its own entry. Two accesses of one warp
+ * with equal stamps are unordered if different lanes made them.
  *
  * Blocks reuse the shadow. Each block starts above all older clocks, so a clock below `base` does
  * not count.
@@ -37,84 +37,81 @@ struct hb_obj {
     struct vclock vc;
 };
 
-/* An asynchronous operation on n bytes of shared memory. */
 struct inflight {
     uint32_t off, n;
     bool write, used;
-    const char *what;   /* for example "TMA load" */
+    const char *what;   /* such as "TMA load" */
     uint32_t who;       /* who_of() of its instruction */
-    uint32_t next_free; /* 1 + the index of the next free slot, or 0 */
+    uint32_t next_free; /* 1 + index of the next free slot, or 0 */
 };
 
-/* `thread` is 1 + the thread's number, or 0 in a free slot. `line` is the read's source line. */
+/* thread: 1 + its number, or 0 in a free slot. line: source line of the read. */
 struct blank_read {
     uint32_t cell, thread, line;
 };
 
-/* Bytes per counter of block_san.pend: the size of the smallest copy, so that copies to
- * neighbouring words do not share a counter. */
+/* Bytes per counter of block_san.pend. No copy is smaller, so copies to neighbouring words do not
+ * share a counter. */
 #define PEND_BYTES 4u
 
 struct block_san {
-    uint32_t shift; /* log2 of the bytes in a cell */
+    uint32_t shift; /* log2 of a cell's bytes */
     uint32_t ncells;
-    uint32_t *wclock, *wwho; /* by cell: clock and "who" (see who_of()) of the last write */
-    /* By cell: clock of the newest read, "who" of the last read. rmax is UINT32_MAX for cells in
-     * `early` or `blank`. */
+    uint32_t *wclock, *wwho; /* by cell: clock and "who" (who_of()) of the last write */
+    /* By cell: clock of the newest read, "who" of the last. rmax is UINT32_MAX for cells in `early`
+     * or `blank`. */
     uint32_t *rmax, *rwho;
     uint32_t *rclock;      /* [warp][cell]: clock of the warp's last read */
-    uint32_t base, top;    /* the first clock of this block; the highest clock in use */
-    uint32_t async_clock;  /* clock of the last asynchronous copy that completed on an mbarrier */
-    uint32_t fenced[VC_N]; /* by warp: the async proxy sees the warp's writes up to this clock */
+    uint32_t base, top;    /* first clock of this block; highest clock in use */
+    uint32_t async_clock;  /* of the last asynchronous copy that completed on an mbarrier */
+    uint32_t fenced[VC_N]; /* by warp: the async proxy sees its writes up to this clock */
     struct hb_obj *objs;
     uint32_t nobjs, cap_objs;
-    /* For each PEND_BYTES bytes: how many operations in flight read them (pend[0]) or write them
-     * (pend[1]), at most 255. */
+    /* For each PEND_BYTES: operations in flight that read (pend[0]) or write (pend[1]), at most
+     * 255. */
     uint8_t *pend[2];
     struct inflight *fly;
-    /* nfly slots were ever used, live_fly are in use. free_fly is 1 + the index of a free one, or
-     * 0. */
+    /* Slots: ever used, capacity, 1 + index of a free one or 0, in use. */
     uint32_t nfly, cap_fly, free_fly, live_fly;
-    /* Reads by other blocks of the cluster, of cells that this block had not written yet. */
+    /* Reads by other blocks of the cluster of cells that this block had not written yet. */
     struct early_read {
-        uint32_t cell, phase; /* phase: of the cluster's barrier at the read */
+        uint32_t cell, phase; /* phase of the cluster's barrier */
         char who[96];
     } early[16];
     uint32_t nearly;
-    bool products;   /* this block executed wgmmas */
+    bool products;
     bool other_sync; /* warps synchronised other than at whole-block barriers */
     bool g_many;     /* too many `objs` to check for races between warps in global memory */
-    /* The last plain access by another block of the cluster to this block's memory. */
+    /* Last plain access by another block of the cluster. */
     struct remote_access {
         struct warp *warp;
         const struct insn *pc;
         uint32_t lane, phase;
     } remote;
-    /* Reads by this block of unwritten cells: a hash table with the last read of each cell by each
-     * thread. */
+    /* Last reads of unwritten cells by the block's threads: a hash table by cell and thread. */
     struct blank_read *blank;
     uint32_t nblank, cap_blank;
-    /* By byte of shared memory: 0, or for a copy of an undefined value, 1 + the index of its load
-     * or shuffle in `origins`. */
+    /* By byte of shared memory: 1 + the index in `origins` of the load or shuffle that made this
+     * copy of an undefined value, or 0. */
     uint8_t *copies;
     struct undef_read *origins;
     uint32_t norigins;
-    bool copying;         /* some byte of `copies` may be set */
-    struct vclock exited; /* join of the clocks of exited threads */
+    bool copying;         /* some byte of copies may be set */
+    struct vclock exited; /* join of exited threads' clocks */
     bool any_exited;
-    /* Objects of block_order.c that this block has read without an acquire. Its next fence makes
-     * the block depend on them. */
+    /* Objects of block_order.c that the block has read without an acquire. It depends on them from
+     * its next fence on. */
     uint32_t *g_pending, n_pending, cap_pending;
 };
 
 struct warp_san {
     struct vclock vc;
-    struct vclock rel; /* if has_rel: the vector clock at the warp's last fence */
-    /* If has_acq: the join of the clocks that strong reads found since the last fence. */
+    struct vclock rel; /* if has_rel: the vector clock at the last fence */
+    /* If has_acq: the join of what strong reads found since the last fence. */
     struct vclock acq;
-    uint32_t min; /* least entry of `vc` for other warps and asynchronous copies */
+    uint32_t min; /* least entry of vc for other warps and asynchronous copies */
     bool has_acq, has_rel;
-    uint16_t phase; /* 1 + the number of whole-block barriers that the warp has left */
+    uint16_t phase; /* 1 + whole-block barriers that the warp has left */
     struct undef *undef;
 };
 
@@ -146,17 +143,16 @@ static inline uint32_t who_insn(uint32_t who)
     return who & 0x1fffffu;
 }
 
-/* Returns the instruction of a "who", or NULL if it is unknown. */
+/* Returns NULL if the instruction is unknown. */
 const struct insn *san_insn(const struct warp *w, uint32_t who);
 /* Writes, for example, "line 41, block (0,0,0) thread (3,0,0)". */
 void san_describe_access(const struct warp *w, uint32_t who, char *buf, size_t n);
-/* Copies to buf the bytes that this lane's store will write. Returns their number, or 0 if the
- * instruction is not a plain store. */
+/* Copies the bytes that this lane's store will write. Returns their number, or 0 if it is no plain
+ * store. */
 uint32_t san_store_bytes(const struct warp *w, const struct insn *pc, uint32_t lane,
                          uint8_t buf[128]);
 
-/* Notes that an asynchronous copy completed at clock t, on the mbarrier whose address is the
- * key. */
+/* An asynchronous copy has completed at clock t. The key is its mbarrier's address. */
 void san_async_key(struct block *b, const void *key, uint32_t t);
 
 /* ---- block_order.c -------------------------------------------------------------------------- */
@@ -168,47 +164,44 @@ struct gsync;
 struct gsync *block_order_open(void);
 void block_order_close(struct gsync *g);
 
-/* Call block_fence() at a fence of cluster or device scope, the other two at a strong write and a
- * strong read of global memory. */
+/* Call block_fence() at a fence of cluster or device scope, the others at a strong write or read of
+ * global memory. */
 void block_fence(struct warp *w);
 void block_publish(struct warp *w, uint64_t addr);
 void block_observe(struct warp *w, uint64_t addr, bool acquire);
 
 /* Larger clocks of a block are stored as this number. */
 #define MAX_BLOCK_CLOCK 255u
-/* Returns whether the accesses of a block with stamps up to this clock are ordered before the
- * present access of this warp. `block` is the number of the block + 1. */
+/* Returns whether accesses of a block with stamps up to this clock are ordered before this warp's
+ * present access. block: its number + 1. */
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
-/* Returns whether this warp's block depends on any object. */
 bool block_depends(struct warp *w);
 
-/* global.c: checks one lane's access to n bytes of global memory, reports errors, and notes the
- * access in the shadow. */
+/* global.c: checks and notes one lane's access to n bytes of global memory. */
 void san_global_lane(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                      uint32_t n, uint32_t access);
 
 /* ---- undefined.c ---------------------------------------------------------------------------- */
 
-/* Call it when this lane loads n bytes and those in the mask `bad` were never written. Returns true
- * if undefined.c will report this text at the first use of the value, false if the caller must
- * report it now. */
+/* Call it when a lane loads n bytes and those in the mask `bad` are unwritten. If it returns false,
+ * the caller must report `text` now. Otherwise undefined.c will, when the value is used. */
 bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bad,
                 const char *object, int64_t index, const char *text);
 /* These follow copies of undefined bytes in shared memory. While block_san.copying is set, call
  * undef_shared_stored() after each store, undef_shared_clear() after each asynchronous write, and
- * undef_shared_load() at each load. undef_shared_copies() returns a mask of such bytes. */
+ * undef_shared_load() at each load. */
 void undef_shared_stored(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n);
 void undef_shared_clear(struct block_san *s, uint32_t off, uint32_t n);
 uint64_t undef_shared_copies(const struct block_san *s, uint32_t off, uint32_t n);
 void undef_shared_load(struct warp *w, const struct insn *pc, uint32_t lane, struct block_san *s,
                        uint32_t off, uint32_t n, uint32_t access);
-/* Forgets all copies, for a new block. With release = true, frees the tables. */
+/* Forgets all copies, for a new block. With release = true, also frees the tables. */
 void undef_shared_reset(struct block *b, bool release);
-/* Returns a mask of the undefined bytes of the store under way. */
+/* Returns a mask of the undefined bytes of the present store. */
 uint64_t undef_stored(const struct warp *w, const struct insn *pc, uint32_t lane);
 
-/* shared.c: as san_global_lane(), but for block b's shared memory from byte `off` on. */
+/* shared.c: the same for block b's shared memory from byte `off` on. */
 void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                      uint32_t off, uint32_t n, uint32_t access);
 

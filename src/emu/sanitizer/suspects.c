@@ -1,5 +1,5 @@
-/* suspects.c - keeps the cells that are part of a race, and what the second run of a launch notes
- * about them. See suspects.h. */
+/* suspects.c - keeps the cells that are part of a race, and what the second run notes about
+ * them. */
 #include "emu/sanitizer/suspects.h"
 
 #include "base/util.h"
@@ -10,41 +10,41 @@ enum { MAX_KEYS = 1 << 18, MAX_READS = 1 << 18, MAX_PENDING = 1 << 12, MAX_SIGNA
 enum { MAX_TRIES = 4096, MAX_USES = 1 << 20 };
 
 struct place {
-    const struct ptx_insn *src; /* NULL if unknown */
+    const struct ptx_insn *src;
     uint32_t block[3], thread[3];
 };
 
 /* A plain load of a suspect cell by some lanes of a warp. */
 struct suspect_read {
-    struct place at;         /* the first of these lanes */
-    uint32_t block, clock;   /* number of the block + 1; its clock (block_order.c) */
+    struct place at;
+    uint32_t block, clock;   /* block's number + 1; its clock (block_order.c) */
     uint32_t warp, lanes, t; /* t: the warp's own clock (state.h) */
-    uint32_t epoch;          /* block_san.base, to tell blocks with the same shadow apart */
-    /* Whether the kernel has used the value. True at once if we cannot follow the value. */
+    uint32_t epoch;          /* block_san.base, which tells blocks with the same shadow apart */
+    /* Whether the kernel has used the value. True at once if we cannot follow it. */
     const bool *used;
-    uint32_t next; /* 1 + the index of the previous read of this cell, or 0 */
+    uint32_t next; /* 1 + index of the previous read of this cell, or 0 */
 };
 
 struct suspect_cell {
-    uint64_t key;   /* 0 in an empty slot */
-    uint32_t reads; /* 1 + the index of the last read in suspects.reads, or 0 */
-    /* `other` is the last write by a different block than that of `last`. */
+    uint64_t key;
+    uint32_t reads; /* 1 + index of the last one in suspects.reads, or 0 */
+    /* last: the last write. other: the last write by another block than that of `last`. */
     struct suspect_write {
         struct place at;
-        uint32_t block, clock; /* as in suspect_read; block is 0 if there was no write */
+        uint32_t block, clock; /* as in suspect_read; block is 0 without a write */
     } last, other;
 };
 
-/* A race between a read and a write, while the kernel has not used the value that was read. */
+/* A race whose read value the kernel has not used yet. */
 struct pending_race {
     struct result_finding finding;
     const struct insn *pc;
-    uint32_t uses; /* 1 + the index in suspects.uses of the race's last entry, or 0 */
+    uint32_t uses; /* 1 + index in suspects.uses of the last read of this race, or 0 */
 };
-/* A read that is part of a pending race. */
+/* A read of a pending race. */
 struct use {
     const bool *used;
-    uint32_t next; /* 1 + the index of the race's previous entry, or 0 */
+    uint32_t next; /* 1 + index of the race's previous read, or 0 */
 };
 
 struct signal {
@@ -54,7 +54,7 @@ struct signal {
 };
 
 struct suspects {
-    bool followed; /* this is the second run */
+    bool followed; /* the second run */
     struct suspect_cell *cells;
     uint32_t n, cap;
     VEC(struct suspect_read) reads;
@@ -62,8 +62,8 @@ struct suspects {
     VEC(struct use) uses;
     VEC(const bool *) found; /* flags of the reads in the race being reported */
     VEC(struct signal) signals;
-    struct arena flags; /* memory of the `used` flags */
-    /* The load under way. All its lanes share one flag. */
+    struct arena flags;
+    /* The present load. All its lanes share one flag. */
     struct {
         const struct warp *warp;
         const struct insn *pc;
@@ -171,7 +171,7 @@ static void name_place(const struct warp *w, const struct place *p, char *buf, s
 
 /* ---- accesses ------------------------------------------------------------------------------- */
 
-/* A lane with a lower number than the lane before begins a new execution of the load. */
+/* If the lane's number is lower than the last lane's, the load executes again. */
 static bool *flag_of_load(struct suspects *s, const struct warp *w, const struct insn *pc,
                           uint32_t lane)
 {
@@ -194,7 +194,7 @@ void suspect_load(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t
     if (!undef_follow(w, pc, lane, n, bytes, used))
         *used = true;
     struct suspect_read *last = c->reads ? &s->reads.items[c->reads - 1] : NULL;
-    if (last && last->used == used) { /* another lane of this load */
+    if (last && last->used == used) { /* another lane of the same load */
         last->lanes |= 1u << lane;
         return;
     }
@@ -228,7 +228,7 @@ void suspect_signal(struct warp *w, uint64_t addr, bool write, bool acquire)
 {
     struct suspects *s = w->launch->suspects;
     if (find_cell(s, suspect_global((addr - GLOBAL_BASE) >> w->launch->gmem_shift)))
-        return; /* the address holds data and is not a signal */
+        return; /* the address holds data */
     struct signal now = {addr, w->block->linear + 1, w->block->g_clock, write, acquire};
     const struct signal *last = s->signals.n ? &s->signals.items[s->signals.n - 1] : NULL;
     if (last && last->addr == addr && last->block == now.block && last->clock == now.clock &&
@@ -268,9 +268,9 @@ void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32
 
 /* ---- which side lacks a fence --------------------------------------------------------------- */
 
-/* A signal is an address to which the other block made a strong write and from which this block
- * made a strong read. The other block needs a fence between its access and its strong write. This
- * block needs a fence between its strong read and its access, or an acquire. */
+/* The other block signals by a strong write, which this block sees by a strong read. The other
+ * block needs a fence between its access and its strong write. This block needs an acquire, or a
+ * fence between its strong read and its access. */
 static void tell_fences(const struct warp *w, const struct race *r, char *buf, size_t n)
 {
     const struct suspects *s = w->launch->suspects;
@@ -318,7 +318,6 @@ static void tell_fences(const struct warp *w, const struct race *r, char *buf, s
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Returns whether the read q is not ordered before this lane's write. */
 static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_read *q, bool shared)
 {
     if (q->block != w->block->linear + 1)
@@ -330,8 +329,8 @@ static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_rea
     return q->t > w->san->vc.t[q->warp];
 }
 
-/* Collects in `found` the flags of all reads that are not ordered before this write. Sets *at to
- * one of these reads, preferably to one whose value is used. Returns their number, or 0 if the cell
+/* Collects in `found` the flags of all reads that are not ordered before this write. *at becomes
+ * one of these reads, if possible one whose value is used. Returns their number, or 0 if the cell
  * has more than MAX_TRIES reads. */
 static uint32_t collect_reads(struct warp *w, uint32_t lane, const struct race *r,
                               const struct suspect_read **at)
@@ -371,9 +370,8 @@ static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, con
     emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
 }
 
-/* Returns the pending race that takes over the flags in `found`, or NULL if they need a new one.
- * Lanes of one load share a pending race. After MAX_PENDING races, all races at one instruction
- * share one. */
+/* Returns the pending race to which the reads in `found` belong, or NULL. Lanes of one load share a
+ * pending race. After MAX_PENDING races, all races at one instruction do. */
 static struct pending_race *find_pending(struct suspects *s, const struct insn *pc)
 {
     for (size_t i = s->pending.n; i-- > 0;) {
@@ -436,7 +434,7 @@ void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const stru
     if (r->write && r->after_read) {
         n = collect_reads(w, lane, r, &at);
     } else if (!r->write && c && c->reads) {
-        at = &s->reads.items[c->reads - 1]; /* suspect_load() noted this load */
+        at = &s->reads.items[c->reads - 1]; /* suspect_load() noted it */
         if (at->warp == w->id && (at->lanes >> lane & 1) && at->block == w->block->linear + 1) {
             *vec_push(&s->found) = at->used;
             n = 1;

@@ -1,11 +1,10 @@
 /*
  * undefined.c - follows undefined values from the instruction that made them to their first use.
  *
- * A kernel may load unwritten memory, or shuffle from a lane that takes no part, as long as it does
- * not use the value. So we report such a load or shuffle only when its value is used. Until then we
- * mark the undefined bits of registers, lane by lane. undefined_bits.c says which bits of a result
- * get marks. A use is one of these:
- * - A store to global memory that is not a workspace (a buffer for intermediate values).
+ * A kernel may load unwritten memory, or shuffle from a lane that takes no part, if it does not use
+ * the value. So we report the load or shuffle only when its value is used. Until then we mark the
+ * undefined bits of registers, lane by lane (undefined_bits.c). A use is one of these:
+ * - A store to global memory that is not a workspace.
  * - The value decides a branch or a predicated instruction, or is part of an address.
  * - An instruction that this file does not follow reads the value, for example an atomic or a call.
  *
@@ -13,8 +12,8 @@
  * lanes, and the matrix instructions of a warp (tensor/fragments.c).
  *
  * The origins of a value are the loads and shuffles from which it comes. Registers and local memory
- * keep all origins. A byte of shared memory keeps one. An undefined byte of a workspace counts as
- * unwritten again, so the load that reads it is a new origin.
+ * keep all origins, a byte of shared memory one. An undefined byte of a workspace counts as
+ * unwritten again, so a load of it is a new origin.
  *
  * In a function that the kernel calls, or when a table of this file is full, we report at once.
  */
@@ -24,7 +23,6 @@
 
 enum { MAX_REGS = 256, MAX_READS = 32, MAX_LOCAL = 256, MAX_ORIGINS = 255 };
 
-/* The load or shuffle that made an undefined value. */
 struct undef_read {
     struct warp *warp;
     const struct insn *pc;
@@ -33,31 +31,31 @@ struct undef_read {
     const char *object;
     int64_t index;
     char text[256];
-    /* If not NULL: the value is defined, but was loaded in a race (suspects.h). Its first use only
-     * sets *used. */
+    /* If not NULL: the value is defined, but was loaded in a race (suspects.h). A use only sets
+     * *used. */
     bool *used;
 };
 
 struct reg_mark {
     const struct ptx_var *var;
-    uint32_t lanes; /* lanes with undefined bits */
+    uint32_t lanes; /* with undefined bits */
     uint64_t bits[WARP];
-    uint32_t origins[WARP]; /* by lane: bit i stands for undef.read[i] */
+    uint32_t origins[WARP]; /* bit i stands for undef.read[i] */
 };
 
 struct undef {
     uint32_t nregs, nreads, nlocal;
     struct reg_mark reg[MAX_REGS];
     struct undef_read read[MAX_READS];
-    /* The undefined bytes of local memory, with origins as in reg_mark. */
+    /* Undefined bytes of local memory. */
     struct {
         uint64_t addr;
         uint32_t lane, origins;
     } local[MAX_LOCAL];
-    /* The store under way if it copies undefined bytes to shared or global memory, else NULL. */
+    /* The present store if it copies undefined bytes to shared or global memory, else NULL. */
     const struct insn *store;
-    uint64_t store_bad[WARP];     /* by lane: bit k is set if byte k is undefined */
-    uint32_t store_origins[WARP]; /* by lane: origins of these bytes */
+    uint64_t store_bad[WARP];     /* bit k: byte k is undefined */
+    uint32_t store_origins[WARP]; /* of these bytes */
 };
 
 static uint64_t low_bits(uint32_t n)
@@ -97,7 +95,6 @@ static void unmark(struct undef *u, const struct ptx_var *var, uint32_t lanes)
         *m = u->reg[--u->nregs];
 }
 
-/* Returns false if there is no room. */
 static bool mark_more(struct undef *u, const struct ptx_var *var, uint32_t lane, uint64_t bits,
                       uint32_t origins)
 {
@@ -149,7 +146,7 @@ static void tidy(struct warp *w, struct undef *u)
 static void report_one(const struct undef_read *r)
 {
     struct frame *was = r->warp->frame;
-    r->warp->frame = r->warp->frame0; /* emu_finding() looks up the source line in this frame */
+    r->warp->frame = r->warp->frame0; /* for the source line of emu_finding() */
     if (r->used)
         *r->used = true;
     else
@@ -221,7 +218,6 @@ static uint32_t origins_of(struct undef *u, const struct ptx_opnd *o, uint32_t l
 
 /* ---- new marks ------------------------------------------------------------------------------ */
 
-/* Returns the origins that some mark still names. */
 static uint32_t marked_origins(const struct warp *w, const struct undef *u)
 {
     uint32_t origins = 0;
@@ -235,8 +231,8 @@ static uint32_t marked_origins(const struct warp *w, const struct undef *u)
     return origins;
 }
 
-/* Finds or adds the record of a load or shuffle, and sets *read to its index. A full table loses a
- * record that no mark names. Returns NULL if marks name all records. */
+/* Finds or adds the record of a load or shuffle. A full table loses a record that no mark names. If
+ * marks name all records, returns NULL. */
 static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint32_t *read)
 {
     struct undef *u = w->san->undef;
@@ -259,7 +255,7 @@ static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint
     return u;
 }
 
-/* Bit k of `bad` is set if byte k is undefined. */
+/* Bit k of `bad`: byte k is undefined. */
 static bool mark_loaded(struct undef *u, const struct ptx_insn *p, uint32_t lane, uint32_t n,
                         uint64_t bad, uint32_t origins)
 {
@@ -288,7 +284,6 @@ static bool can_follow(const struct warp *w, const struct ptx_insn *p, const cha
     return str_eq(p->op, op) && p->nops && w->frame == w->frame0;
 }
 
-/* A segment is at most 64 bytes of a matrix row. */
 static void add_undefined(struct matrix_access *a, uint64_t bytes, uint32_t origins)
 {
     uint64_t bit = UINT64_C(1) << a->segment;
@@ -360,8 +355,8 @@ bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const c
 
 /* ---- copies in memory ----------------------------------------------------------------------- */
 
-/* Returns a mask of the undefined bytes of the store under way. Sets *origin to one of their
- * origins, or to NULL. */
+/* Returns a mask of the present store's undefined bytes. Sets *origin to one of their origins, or
+ * NULL. */
 static uint64_t bytes_stored(const struct warp *w, const struct insn *pc, uint32_t lane,
                              const struct undef_read **origin)
 {
@@ -486,8 +481,8 @@ static uint32_t suspects_of(const struct undef *u, uint32_t origins)
 }
 
 /* Reports the origins of a stored value that we cannot follow in memory, and removes them from
- * *origins. Values that were loaded in a race are followed only in registers. Returns whether any
- * origins are left. */
+ * *origins. Values loaded in a race are followed only in registers. Returns whether origins are
+ * left. */
 static bool keep_copy(struct warp *w, struct undef *u, enum ptx_space sp, uint64_t addr,
                       uint32_t *origins)
 {
@@ -549,7 +544,8 @@ static void step_store(struct warp *w, struct undef *u, const struct ptx_insn *p
         store_lane(w, u, p, in, (uint32_t)__builtin_ctz(m), addr[__builtin_ctz(m)]);
 }
 
-/* For memory other than local, global.c, shared.c and suspects.c mark the destination. */
+/* Handles local memory. For other memory, global.c, shared.c and suspects.c mark the
+ * destination. */
 static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
                       const struct insn *in, uint32_t lanes)
 {
@@ -594,8 +590,8 @@ static bool is_exchange(const struct ptx_insn *p)
            str_eq(p->op, "redux");
 }
 
-/* Returns whether the instruction writes its first operand and does not read it. wgmma also reads
- * its accumulators. */
+/* Returns whether p writes its first operand without reading it. wgmma also reads its
+ * accumulators. */
 static bool has_destination(const struct ptx_insn *p)
 {
     static const char *const reads[] = {"bar", "barrier", "nanosleep", "wgmma", "brx", "st", "red"};
@@ -647,8 +643,7 @@ static bool write_bits(struct undef *u, const struct ptx_insn *p, const struct p
     return ok;
 }
 
-/* Returns the origins of operands that alone make the result undefined, else those of all
- * operands. */
+/* Returns the origins of operands that alone make the result undefined, or else of all operands. */
 static uint32_t result_origins(const struct undef_operands *x, const uint32_t from[UNDEF_OPERANDS])
 {
     uint32_t all = 0, alone = 0, marked = 0;

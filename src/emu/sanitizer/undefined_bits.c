@@ -1,20 +1,17 @@
 /*
  * undefined_bits.c - computes which bits of a result are undefined, from the undefined bits of the
- * operands.
+ * operands:
  *
- * - mov, selp, shifts, bit fields, prmt, and, or, xor, not, lop3, neg of floats, and conversions
- *   between integers without .sat: a bit of the result is undefined if it depends on an undefined
- *   bit. The whole result is undefined if the shift count, the place of a field or the predicate of
- *   selp is.
- * - Integer add, sub, mul, mad and neg without .hi and .sat: the result is undefined from the
- *   lowest undefined bit of an operand upwards. A signed .wide product is then undefined as a
- *   whole.
- * - Packed floats, and cvt that packs two floats: a part of the result is undefined as a whole if
- *   the corresponding part of an operand has an undefined bit.
- * - setp: the result is undefined if any bit of an operand is, with two exceptions. The operands of
- *   eq or ne differ in a bit that is defined in both. Or a predicate decides the result alone: .and
- *   with false, .or with true.
- * - Any other result is undefined as a whole if any bit of an operand is undefined.
+ * - mov, selp, shifts, bit fields, prmt, and, or, xor, not, lop3, neg of floats, integer
+ *   conversions without .sat: the bits that depend on an undefined bit. If the shift count, the
+ *   place of a field or the predicate of selp is undefined, all bits.
+ * - Integer add, sub, mul, mad and neg without .hi and .sat: from the lowest undefined bit of an
+ *   operand upwards. For a signed .wide product, all bits.
+ * - Packed floats, and cvt that packs two floats: all bits of a part that has an undefined bit.
+ * - setp: undefined if any bit of an operand is, with two exceptions. The operands of eq or ne
+ *   differ in a bit that is defined in both. Or a predicate decides the result alone: .and with
+ *   false, .or with true.
+ * - Any other result: all bits if any bit of an operand is undefined.
  */
 #include "base/util.h"
 #include "emu/core/bitops.h"
@@ -44,8 +41,8 @@ static bool pred_at(const struct undef_operands *x, uint32_t k)
     return (opnd_pred(x->w, x->in->o[k]) >> x->lane & 1) != x->p->ops[k].neg;
 }
 
-/* Returns the bits of the result that can be 0 as well as 1. `lut` is the table of the logic
- * function as in lop3, `v` the values of the operands, `u` their undefined bits. */
+/* Returns the bits of the result that can be 0 as well as 1. lut: the table of the logic function,
+ * as in lop3. v: the operands. u: their undefined bits. */
 static uint64_t logic_bits(const uint64_t v[3], const uint64_t u[3], uint32_t lut)
 {
     uint64_t ones = 0, zeros = 0;
@@ -122,7 +119,7 @@ static uint64_t any(const struct undef_operands *x)
 static uint64_t convert(const struct undef_operands *x)
 {
     enum ptx_type d = ptx_nth_type(x->p, 0), s = ptx_nth_type(x->p, 1);
-    /* The first source becomes the upper half. */
+    /* the first source becomes the upper half */
     if (x->p->nops == 3 && (d == PT_F16X2 || d == PT_BF16X2))
         return (x->u[1] ? UINT64_C(0xffff0000) : 0) | (x->u[2] ? 0xffff : 0);
     if (x->p->nops != 2)
@@ -136,8 +133,7 @@ static uint64_t convert(const struct undef_operands *x)
     return ptx_is_signed(d) ? sign_extend(u, ptx_type_bits(d)) : u;
 }
 
-/* Returns whether .eq or .ne has a defined result: some bit is defined in both operands and
- * differs. */
+/* Returns whether some bit is defined in both operands of .eq or .ne, and differs. */
 static bool differ(const struct undef_operands *x, enum ptx_type t)
 {
     uint32_t bits = ptx_type_bits(t);
@@ -168,7 +164,6 @@ static uint64_t choose(const struct undef_operands *x)
     return x->u[pred_at(x, 3) ? 1 : 2];
 }
 
-/* Makes a part of a packed value undefined as a whole if it has an undefined bit. */
 static uint64_t whole_parts(uint64_t u, uint32_t bits)
 {
     uint64_t out = 0;

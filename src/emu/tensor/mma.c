@@ -1,11 +1,11 @@
 /*
  * mma.c - matrix products of a warp: opcodes, fragment layouts, sparsity, arithmetic. See mma.h.
  *
- * One register of an A or B fragment, in all 32 lanes together, holds a block of 8 lines by 16
- * bytes. A line is a row of A or a column of B. Lane 4g+t (g = 0..7, t = 0..3) holds bytes 4t..4t+3
- * of line g. So lanes 0 to 31 hold the lines one after the other. A block of accumulators has 8
- * rows by 8 columns: lane 4g+t holds columns 2t and 2t+1 of row g, in one register for f16 and in
- * two for 32-bit types. A matrix is a grid of blocks. The f64 forms and Volta's m8n8k4 differ.
+ * A matrix is a grid of blocks. One register of an A or B fragment, in all 32 lanes together, holds
+ * a block of 8 lines by 16 bytes. A line is a row of A or a column of B. Lane 4g+t (g = 0..7, t =
+ * 0..3) holds bytes 4t..4t+3 of line g. A block of accumulators has 8 rows by 8 columns: lane 4g+t
+ * holds columns 2t and 2t+1 of row g, in one register for f16 and in two for 32-bit types. The f64
+ * forms and Volta's m8n8k4 differ.
  */
 #include "emu/tensor/mma.h"
 
@@ -48,7 +48,6 @@ static const struct form forms[] = {
     {32, 8, 16, TC_S8, 0, 0, 1},   {8, 32, 16, TC_S8, 0, 0, 1},
 };
 
-/* Types with the same shapes share the rows of forms[]. */
 static enum tc_type family(enum tc_type t)
 {
     switch (t) {
@@ -110,7 +109,7 @@ static bool parse_shape(struct mma_op *op, const char *s)
 struct parts {
     enum tc_type types[4];
     unsigned ntypes, nlayouts;
-    bool shape; /* among them is a shape */
+    bool shape; /* one of them was a shape */
 };
 
 static int take_part(struct mma_op *op, struct parts *p, const char *s)
@@ -188,13 +187,11 @@ int mma_decode(struct mma_op *op, const char *opcode, struct err *err)
 
 /* ---- layouts -------------------------------------------------------------------------------- */
 
-/* A sparse A stores only half of its elements. */
 static unsigned stored_k(const struct mma_op *op, enum mma_operand which)
 {
     return op->sparse && which == MMA_A ? op->k / 2u : op->k;
 }
 
-/* Elements in one lane's register. */
 static unsigned per_reg(enum tc_type t)
 {
     return tc_bits(t) >= 32 ? 1 : 32 / tc_bits(t);
@@ -249,8 +246,8 @@ static void quad4_layout(const struct mma_op *op, enum mma_operand which, unsign
     }
 }
 
-/* Finds block r in the grid. It is register r of A, or a lane's pair r of accumulators. With 16 or
- * 32 rows, blocks come in slabs of 16 rows. Each column of a slab has its upper block first. */
+/* Finds block r in the grid: register r of A, or a lane's pair r of accumulators. With 16 or 32
+ * rows, blocks come in slabs of 16 rows. Each column of a slab has its upper block first. */
 static void block_of(unsigned rows, unsigned colblocks, unsigned r, unsigned *rb, unsigned *cb)
 {
     if (rows == 8) {
@@ -287,7 +284,7 @@ void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, 
         *row = r % kblocks * 4 * e + t * e + j;
         *col = r / kblocks * 8 + g;
     } else {
-        /* A lane holds accumulators in pairs of columns, for any type. */
+        /* for any type, a lane holds accumulators in pairs of columns */
         unsigned i = r * e + j, pair = i >> 1;
         block_of(op->m, op->n / 8u, pair, &rb, &cb);
         *row = rb * 8 + g;
@@ -326,7 +323,7 @@ void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t 
             uint32_t nib = meta_nibble(meta, sel, bits <= 8, chunks, row, c);
             uint16_t *o = idx + (size_t)row * k / 2 + c * width / 2;
             unsigned at = c * width;
-            if (bits == 32) { /* nibble 0100 selects the first element of two, 1110 the second */
+            if (bits == 32) { /* nibble 0100 selects the first of two elements, 1110 the second */
                 o[0] = (uint16_t)(at + ((nib & 3) >> 1));
                 continue;
             }
@@ -339,7 +336,7 @@ void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t 
 
 /* ---- 32-bit cells --------------------------------------------------------------------------- */
 
-/* One decoded matrix. Its cells are floats or int32s. */
+/* A decoded matrix. */
 union cells {
     float f[MAX_M * MAX_K];
     int32_t i[MAX_M * MAX_K];
@@ -454,7 +451,7 @@ static void bit_product(const struct mma_op *op, uint32_t *const *a, uint32_t *c
 static void int_product(const struct mma_op *op, const int32_t *a, const uint16_t *idx,
                         const int32_t *b, int32_t *acc)
 {
-    int32_t sum[MAX_M * MAX_N] = {0}; /* a sum is at most k * 255 * 255, which fits */
+    int32_t sum[MAX_M * MAX_N] = {0}; /* at most k * 255 * 255, which fits */
     int32_t *to = op->satfinite ? sum : acc;
     if (op->sparse)
         tile_i32_sparse(to, op->n, a, idx, b, op->n, op->m, op->n, op->k / 2u);
@@ -536,7 +533,7 @@ static void exec_quad4(const struct mma_op *op, uint32_t *const *a, uint32_t *co
     }
 }
 
-/* Not inlined, so that the arithmetic stays between the two changes of the rounding mode. */
+/* Not inlined: the arithmetic must stay between the two changes of the rounding mode. */
 static __attribute__((noinline)) void f64_product(const struct mma_op *op, const double *a,
                                                   const double *b, double *acc)
 {

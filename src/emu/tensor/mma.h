@@ -9,8 +9,8 @@
  * of pointers to registers, in the layouts of the PTX manual (mma_layout).
  *
  * Products are exact. Sums start from the accumulator and run over k in ascending order, in float
- * with fused multiply-add. f16 accumulators are rounded once, at the end. f64 sums are chains of
- * fma. Integer sums wrap, or clamp with .satfinite. A GPU shifts all products to one exponent and
+ * with fused multiply-add (f64: fma in double). f16 accumulators are rounded once, at the end.
+ * Integer sums wrap, or clamp with .satfinite. A GPU shifts all products to one exponent and
  * truncates them before it adds; docs/emulator-tensor.md bounds the difference. NaN results of f16
  * and f32 are canonical.
  */
@@ -23,40 +23,40 @@
 #include "base/err.h"
 #include "emu/tensor/lowp.h"
 
-/* The most registers of a fragment. A and B of an f16 wmma have 8, because they hold duplicates. */
+/* Registers of a fragment. A and B of an f16 wmma have 8, because they hold duplicates. */
 #define MMA_MAX_REGS 8
 
 enum mma_bitop { MMA_MUL, MMA_XOR_POPC, MMA_AND_POPC };
 enum mma_round { MMA_RN, MMA_RZ, MMA_RM, MMA_RP };
 
 struct mma_op {
-    uint16_t m, n, k; /* k includes the elements that a sparse A does not store */
+    uint16_t m, n, k; /* k also counts what a sparse A does not store */
     enum tc_type a, b, c, d;
     enum mma_bitop bitop;
     enum mma_round round; /* only for f64 */
     bool satfinite;
     bool sparse;
-    bool wmma;         /* the fragments have the form that wmma.load returns */
-    bool quad4;        /* m8n8k4 f16: four independent products of 8 lanes each */
+    bool wmma;         /* fragments as wmma.load returns them */
+    bool quad4;        /* m8n8k4 f16: four products of 8 lanes each */
     bool a_col, b_row; /* A is column-major; B is row-major */
 };
 
 enum mma_operand { MMA_A, MMA_B, MMA_C, MMA_D };
 
-/* Parses a full opcode, such as "mma.sync...". Returns -1 if PTX has no such form for sm_90. */
+/* Returns -1 if PTX has no such opcode for sm_90. */
 int mma_decode(struct mma_op *op, const char *opcode, struct err *err);
 
-/* Registers of one fragment; bytes of one lane's register. */
+/* Return the registers of one fragment, and the bytes of one lane's register. */
 unsigned mma_regs(const struct mma_op *op, enum mma_operand which);
 unsigned mma_reg_bytes(const struct mma_op *op);
 
-/* Finds the place of element j in register r of a lane: (m, k) in A, (k, n) in B, (m, n) in C and
- * D. In a sparse A, the column counts stored elements. */
+/* Finds element j in register r of a lane: (m, k) in A, (k, n) in B, (m, n) in C and D. In a sparse
+ * A, the column counts stored elements. */
 void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, unsigned r,
                 unsigned j, unsigned *row, unsigned *col);
 
-/* Computes d = a * b + c; d may alias the other fragments. For a sparse A, meta has the metadata of
- * 32 lanes and sel is the sparsity selector. */
+/* Computes d = a * b + c; d may alias the other fragments. For a sparse A, meta is a word of each
+ * lane and sel the sparsity selector. */
 void mma_exec(const struct mma_op *op, void *const *a, void *const *b, void *const *c,
               const uint32_t *meta, unsigned sel, void *const *d);
 
@@ -66,10 +66,10 @@ static inline uint64_t mma_macs(const struct mma_op *op)
 }
 
 /*
- * Works on a slab of 16 rows of a sparse A. idx[row * k/2 + i] becomes the column of the row's
- * stored element i in the full A. A row stores 1 of 2 neighbours for tf32, 2 of 4 neighbouring
- * pairs for 4-bit types, and 2 of 4 neighbours for other types. meta has a word for each lane. The
- * product skips elements that A does not store, even where B is infinite.
+ * Works on 16 rows of a sparse A. idx[row * k/2 + i] becomes the column of the row's stored element
+ * i in the full A. A row stores 1 of 2 neighbours for tf32, 2 of 4 neighbouring pairs for 4-bit
+ * types, and 2 of 4 neighbours for other types. The product skips elements that A does not store,
+ * even where B is infinite.
  */
 void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t *meta,
                       unsigned sel);

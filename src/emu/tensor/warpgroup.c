@@ -1,17 +1,15 @@
 /*
  * warpgroup.c - wgmma: issue, groups, completion.
  *
- * A product (one wgmma) is one operation of four warps, each with its own 16 rows of D. It
- * completes for all four or for none. So the first warp that waits for a product waits until the
- * others have issued it, then computes all rows.
- *
- * We read the operands when we compute the product, not at its issue, so a change in between has an
- * effect. We decode B once for all four warps.
+ * A product (one wgmma) is one operation of four warps, each with its own 16 rows of D. So the
+ * first warp that waits for a product waits until the others have issued it, then computes all
+ * rows. We read the operands when we compute the product, so a change after its issue has an
+ * effect.
  *
  * warp->watch marks the registers of products in flight: accumulators, and registers that hold A.
- * Before an instruction copies an accumulator, we complete the warp's own rows (complete_early),
- * because ptxas would have removed the copy. We report any other use of an accumulator, and any
- * write to a register that holds A.
+ * We report writes to a register that holds A, and uses of an accumulator. But an instruction may
+ * copy an accumulator, because ptxas would have removed the copy. So before a copy, we complete the
+ * warp's own rows (complete_early).
  *
  * In a called function we complete every product early, because the function's frame may be gone
  * before the wait. Elsewhere we do so at random (async_eager).
@@ -29,26 +27,26 @@
 
 struct wg_insn {
     struct wgmma_op op;
-    uint16_t nd; /* registers of the accumulator D */
-    /* a_regs: A is in registers, not in shared memory. D is added to the product if scale-d is
-     * true: the predicate scale_d if has_scale_d, negated if scale_neg; otherwise scale_const. */
+    uint16_t nd; /* registers of D */
+    /* a_regs: A is in registers. D is added to the product if scale-d is true: the predicate
+     * scale_d if has_scale_d, negated if scale_neg; else scale_const. */
     bool a_regs, has_scale_d, scale_neg;
     bool scale_const;
     uint32_t a_desc, b_desc, scale_d, meta; /* operand codes (core.h) */
-    uint32_t sel;                           /* sparsity selector */
+    uint32_t sel;
 };
 
 /* A product that the warp has not waited for. */
 struct wg_pending {
     const struct insn *pc;
-    char *frame; /* registers of the frame in which it was issued */
+    char *frame; /* registers of its frame */
     uint64_t a_desc, b_desc;
     bool scale_d;
-    uint32_t group, seq; /* wgmma group; number among the warp's products */
+    uint32_t group, seq; /* group; number among the warp's products */
     uint32_t meta[WARP];
-    uint32_t san[4]; /* ids of san_async_begin() for two ranges of A and two of B */
-    bool done;       /* D is computed */
-    bool early;      /* completed without a wait, so instructions may use D */
+    uint32_t san[4]; /* from san_async_begin(), for two ranges of A and two of B */
+    bool done;
+    bool early; /* completed before the wait, so instructions may use D */
 };
 
 struct wg_cache {
@@ -57,8 +55,8 @@ struct wg_cache {
         uint64_t desc;
         struct wgmma_op op;
         bool valid;
-        uint32_t *x; /* the decoded B */
-        size_t cap;  /* cells for which x has room */
+        uint32_t *x; /* decoded B, for all four warps */
+        size_t cap;
     } slot[MAX_WARPGROUPS][CACHE_SLOTS];
 };
 
@@ -102,9 +100,9 @@ static const uint32_t *decoded_b(struct warp *w, const struct wgmma_op *op,
 /* ---- watching registers --------------------------------------------------------------------- */
 
 struct warp_watch {
-    /* Bitmaps, a bit for each 32 bytes of the frame: accumulators, and registers that hold A. */
+    /* A bit for each 32 bytes of the frame: accumulators, and registers that hold A. */
     uint64_t *d, *a;
-    uint32_t granules; /* bits in each bitmap */
+    uint32_t granules;
 };
 
 static void watch_free(struct warp *w)
@@ -150,7 +148,6 @@ static bool writes_v(const struct insn *in)
            in->kind == CK_LD_CONST;
 }
 
-/* Called before `in` is executed while products are in flight. */
 void async_touch(struct warp *w, const struct insn *in)
 {
     const struct warp_watch *t = w->watch;
@@ -222,7 +219,7 @@ static void product(struct warp *w, struct wg_pending *p, uint32_t *const *regs,
     }
 }
 
-/* Consecutive products with one accumulator keep it in `acc`. */
+/* Products in a row with one accumulator keep it in `acc`. */
 static void run_pending(struct warp *w, size_t n)
 {
     static _Thread_local uint32_t acc[16 * WGMMA_MAX_N];
@@ -336,8 +333,8 @@ void wg_check_exit(struct warp *w)
 
 /* ---- the memory of a descriptor, for the sanitizer ------------------------------------------- */
 
-/* Covers the operand's chunks of 16 bytes by one or two ranges [lo, hi). The second begins with a
- * chunk more than 1024 bytes from the first. Returns the number of ranges. */
+/* Covers the operand's chunks of 16 bytes by one or two ranges [lo, hi), and returns their number.
+ * The second begins with a chunk more than 1024 bytes from the first. */
 static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_span *s,
                        uint32_t lo[2], uint32_t hi[2])
 {
@@ -374,8 +371,8 @@ static uint32_t upper_bound(struct wgmma_desc d, bool mn, const struct wgmma_spa
     return ((d.start + hi) | 127) + 1;
 }
 
-/* The operand must be initialised, and writes to it ordered before this read. Checks two chunks at
- * once if swizzling keeps both in the same aligned 32 bytes. */
+/* The operand must be written, and the writes ordered before this read. Checks two chunks at once
+ * if both are in the same aligned 32 bytes. */
 static int check_bytes(struct warp *w, const struct insn *in, const struct wgmma_desc *d, bool mn,
                        const struct wgmma_span *s)
 {
@@ -412,7 +409,7 @@ static int check_operand(struct warp *w, const struct insn *in, uint64_t bits, b
         san[i] = san_async_begin(w, in, (uint32_t)__builtin_ctz(w->active), w->block, lo[i],
                                  hi[i] - lo[i], false, "wgmma");
     }
-    if (!sanitize || (!is_a && (w->id & 3))) /* one of the four warps checks B for all */
+    if (!sanitize || (!is_a && (w->id & 3))) /* one of the four warps checks B */
         return EX_NEXT;
     return check_bytes(w, in, &d, mn, s);
 }
@@ -421,14 +418,14 @@ static int check_operand(struct warp *w, const struct insn *in, uint64_t bits, b
 
 /* A product needs a wgmma.fence, unless it uses the unchanged accumulators of the last product and
  * A is not in registers. While the last product is in flight, async_touch() watches its registers
- * instead. After an early completion without a wait, we assume that the code did not write A. */
+ * instead. After an early completion, we assume that the code did not write A. */
 static void check_fence(struct warp *w, const struct insn *in, const struct wg_pending *p)
 {
     struct warp_async *a = w->async;
     const struct wg_insn *g = in->aux;
     if (a->wg_fenced || !emu_sanitizing(w) || (a->wg.n > 1 && !p[-1].early))
         return;
-    bool follows = a->wg.n > 1; /* the warp has not waited for the last product */
+    bool follows = a->wg.n > 1; /* no wait since the last product */
     bool same = a->wg_ever && a->wg_last && a->wg_last_n == g->nd &&
                 !memcmp(a->wg_last, in->v, g->nd * sizeof *in->v) && (!g->a_regs || follows) &&
                 hash_acc(p, g->nd) == a->wg_last_hash;

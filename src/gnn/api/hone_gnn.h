@@ -29,8 +29,8 @@
  * Processes. In a forked child, hone_gnn_open, hone_gnn_start and hone_gnn_next fail on a handle of
  * the parent, and dropping or closing does nothing. The arrays remain readable.
  *
- * On an error, functions return NULL or -1. hone_gnn_error() then says what failed, where, and what
- * to do.
+ * Errors. Functions return NULL or -1. hone_gnn_error() then says what failed, where, and what to
+ * do.
  */
 #ifndef HONE_GNN_H
 #define HONE_GNN_H
@@ -43,8 +43,8 @@ extern "C" {
 
 #define HONE_GNN_EXPORT __attribute__((visibility("default")))
 
-/* HONE_GNN_API increases with each change that breaks old callers. HONE_GNN_HOPS is the largest
- * number of hops of a batch. */
+/* HONE_GNN_API increases with each change that breaks old callers. A batch has up to HONE_GNN_HOPS
+ * hops. */
 enum { HONE_GNN_API = 1, HONE_GNN_HOPS = 8 };
 /* Returns the HONE_GNN_API of the loaded library. */
 HONE_GNN_EXPORT int hone_gnn_api(void);
@@ -52,12 +52,11 @@ HONE_GNN_EXPORT int hone_gnn_api(void);
 /* Returns the last error of the calling thread. */
 HONE_GNN_EXPORT const char *hone_gnn_error(void);
 
-/* A DLManagedTensor of DLPack. */
 struct hone_gnn_tensor {
     void *data;
     int32_t device_type, device_id; /* always 1 and 0: CPU memory */
     int32_t ndim;
-    uint8_t code, bits; /* element type; code is 0 for integers, 2 for floats */
+    uint8_t code, bits; /* code is 0 for integers, 2 for floats */
     uint16_t lanes;     /* always 1 */
     int64_t *shape;
     int64_t *strides; /* always NULL: row-major */
@@ -76,16 +75,16 @@ HONE_GNN_EXPORT void hone_gnn_tensor_drop(struct hone_gnn_tensor *t);
 struct hone_gnn_data;
 struct hone_gnn_data_info {
     int64_t nodes, edges, classes;
-    int64_t feature_dim;  /* values per node; 0 if there are no features */
+    int64_t feature_dim;  /* values per node; 0 without features */
     int32_t feature_bits; /* bits per value: 16 or 32 */
-    int32_t labelled;     /* 1 if there are labels */
+    int32_t labelled;
 };
 
-/* Opens the data in a folder. `how` is "auto", "read" or "map" (docs/gnn.md). */
+/* `how` is "auto", "read" or "map" (docs/gnn.md). */
 HONE_GNN_EXPORT struct hone_gnn_data *hone_gnn_data_open(const char *dir, const char *how);
 HONE_GNN_EXPORT struct hone_gnn_data_info hone_gnn_data_info(const struct hone_gnn_data *d);
-/* Returns an array by the name of its file: "offsets", "neighbours", "features", "labels", "train",
- * "valid", "test". Do not write to it. */
+/* `name` is "offsets", "neighbours", "features", "labels", "train", "valid" or "test". Do not write
+ * to the array. */
 HONE_GNN_EXPORT struct hone_gnn_tensor *hone_gnn_data_tensor(struct hone_gnn_data *d,
                                                              const char *name);
 HONE_GNN_EXPORT void hone_gnn_data_close(struct hone_gnn_data *d);
@@ -97,24 +96,24 @@ struct hone_gnn_batch;
 
 struct hone_gnn_options {
     int64_t size; /* sizeof(struct hone_gnn_options) */
-    /* The seeds, the nodes from which batches start: "train", "valid", "test", or NULL for
-     * `ids`. */
+    /* A batch starts from seeds: nodes of "train", "valid" or "test", or of `ids` if this is
+     * NULL. */
     const char *split;
     const int32_t *ids; /* n_ids different nodes; hone_gnn_open copies the array */
-    /* batch_size: seeds in a batch, over all processes that share the work. */
+    /* batch_size: seeds in a batch, over all processes that share it. */
     int64_t n_ids, batch_size;
     const char *sampler;           /* "uniform", "replace" or "labor" */
-    int32_t fanout[HONE_GNN_HOPS]; /* neighbours per node that each hop samples; -1 means all */
+    int32_t fanout[HONE_GNN_HOPS]; /* neighbours that each hop samples per node; -1 means all */
     int32_t hops;                  /* 1 to HONE_GNN_HOPS */
-    uint64_t seed;                 /* of all random choices */
-    /* Threads that prepare batches; batches that fit in memory at once. */
+    uint64_t seed;
+    /* Threads that prepare batches; batches in memory at once. */
     int32_t threads, slots;
     /* `ranks` processes share every batch; this one is number `rank`, from 0. */
     int32_t rank, ranks;
-    /* shuffle: each epoch takes the seeds in another random order. as_ready: batches come in any
-     * order, as soon as they are ready. */
+    /* shuffle: each epoch takes the seeds in another random order. as_ready: batches come as soon
+     * as they are ready, in any order. */
     int32_t shuffle, as_ready;
-    int32_t no_features; /* batches have no features and labels */
+    int32_t no_features; /* no features and no labels */
 };
 
 HONE_GNN_EXPORT struct hone_gnn_loader *hone_gnn_open(struct hone_gnn_data *d,
@@ -123,8 +122,8 @@ HONE_GNN_EXPORT struct hone_gnn_loader *hone_gnn_open(struct hone_gnn_data *d,
 HONE_GNN_EXPORT int64_t hone_gnn_batches(const struct hone_gnn_loader *l);
 /* Begins an epoch without its first `skip` batches. Ends an epoch that still runs. */
 HONE_GNN_EXPORT int hone_gnn_start(struct hone_gnn_loader *l, int64_t epoch, int64_t skip);
-/* Returns 1 with the next batch, 0 at the end of the epoch, 2 if no batch is ready after timeout_ms
- * milliseconds, -1 on an error. A negative timeout_ms waits without limit. */
+/* Returns 1 with the next batch, 0 at the end of the epoch, 2 if no batch is ready after
+ * timeout_ms, -1 on an error. A negative timeout_ms waits without limit. */
 HONE_GNN_EXPORT int hone_gnn_next(struct hone_gnn_loader *l, int64_t timeout_ms,
                                   struct hone_gnn_batch **out);
 /* Ends the epoch. After that, hone_gnn_next fails. */
@@ -134,14 +133,14 @@ HONE_GNN_EXPORT void hone_gnn_close(struct hone_gnn_loader *l);
 /* src/gnn/batch.h says how a batch is built. */
 struct hone_gnn_batch_info {
     int64_t hops;
-    /* n_nodes[0]: seeds. n_nodes[h]: nodes before hop h. n_nodes[hops]: all nodes. */
+    /* [0]: seeds. [h]: nodes before hop h. [hops]: all nodes. */
     int64_t n_nodes[HONE_GNN_HOPS + 1];
-    int64_t n_edges[HONE_GNN_HOPS]; /* edges that each hop sampled */
-    int64_t epoch, index;           /* index: number of the batch in its epoch, from 0 */
+    int64_t n_edges[HONE_GNN_HOPS];
+    int64_t epoch, index; /* index: number in the epoch, from 0 */
 };
 HONE_GNN_EXPORT struct hone_gnn_batch_info hone_gnn_batch_info(const struct hone_gnn_batch *b);
 
-/* The local id of a node is its index in HONE_GNN_NODES. The targets of hop h, whose neighbours it
+/* A node's local id is its index in HONE_GNN_NODES. The targets of hop h, whose neighbours it
  * samples, are the first n_nodes[h] nodes. */
 enum hone_gnn_array {
     HONE_GNN_NODES,    /* int32 [nodes]: ids in the graph, the seeds first */
@@ -152,10 +151,9 @@ enum hone_gnn_array {
     HONE_GNN_COL, /* int32 [edges]: local ids of the sampled neighbours */
     /* int64 [2][edges]: local ids of the sources, then of the targets; a copy. */
     HONE_GNN_EDGES,
-    HONE_GNN_LABELS_64, /* int64 [seeds]: a copy of HONE_GNN_LABELS */
+    HONE_GNN_LABELS_64, /* a copy of HONE_GNN_LABELS */
 };
-/* Returns an array of the batch, or NULL with an error if there is none. Only ROW, COL and EDGES
- * use `hop`. */
+/* Returns NULL with an error if there is no such array. Only ROW, COL and EDGES use `hop`. */
 HONE_GNN_EXPORT struct hone_gnn_tensor *hone_gnn_batch_tensor(struct hone_gnn_batch *b,
                                                               enum hone_gnn_array what, int hop);
 /* Returns a checksum. `hone-gnn sample --digest` prints the sum over all batches. */

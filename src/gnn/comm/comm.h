@@ -9,9 +9,8 @@
  *     if (comm_reduce(c, sums, 2, gradient, n, err) < 0) ...
  *     comm_close(c);
  *
- * comm_reduce is collective: all ranks call it equally often, with equal sizes. It adds each
- * element's values in double, in the order of the ranks. So all ranks get the same bits, through
- * shared memory, MPI or TCP.
+ * All ranks must call comm_reduce equally often, with equal sizes. It adds in double, in the order
+ * of the ranks. So all ranks get the same bits.
  */
 #ifndef GNN_COMM_COMM_H
 #define GNN_COMM_COMM_H
@@ -22,28 +21,25 @@
 
 #include "base/err.h"
 
-enum { COMM_MAX_RANKS = 1024, COMM_MAX_SUMS = 8 }; /* ranks; `sums` in a call */
+enum { COMM_MAX_RANKS = 1024, COMM_MAX_SUMS = 8 };
 
-/* The message of a rank that stops because another one did. */
 #define COMM_STOPPED "another rank stopped"
 
 struct comm;
 
-/* For ranks on one machine. `reals` is the largest n that comm_reduce will get. */
+/* Ranks on one machine. `reals` is the largest n for comm_reduce. */
 int comm_open_shared(struct comm **out, int ranks, int64_t reals, struct err *err);
 void comm_set_rank(struct comm *c, int rank);
 
 /* True if mpirun, or srun with an MPI plugin, started several ranks. */
 bool comm_mpi_wanted(void);
-/* Loads libmpi (Open MPI or MPICH) and joins the other ranks. */
+/* Loads libmpi (Open MPI or MPICH). */
 int comm_open_mpi(struct comm **out, struct err *err);
 
-/* True if srun started several ranks. */
 bool comm_slurm_wanted(void);
-/* Joins the other ranks through TCP. All must share the working directory. */
+/* Connects through TCP. All ranks must share the working directory. */
 int comm_open_slurm(struct comm **out, struct err *err);
 
-/* True if mpirun or srun started several ranks. */
 bool comm_wanted(void);
 /* Joins through MPI or TCP; join.c says when it uses which. */
 int comm_join(struct comm **out, struct err *err);
@@ -51,15 +47,15 @@ int comm_join(struct comm **out, struct err *err);
 /* c may be NULL: then there is one rank, number 0. */
 int comm_rank(const struct comm *c);
 int comm_ranks(const struct comm *c);
-/* The number among the ranks on this machine. */
+/* Counts only the ranks on this machine. */
 int comm_local_rank(const struct comm *c);
 
-/* Replaces sums[0..count) by their sums over the ranks, and x[0..n) by the mean over the ranks,
- * weighted with each rank's sums[0]. If all weights are 0, x becomes 0. If c is NULL, nothing
- * changes. */
+/* Replaces sums[0..count) by their sums over the ranks. Replaces x[0..n) by the mean over the
+ * ranks, weighted with each rank's sums[0]. If all weights are 0, x becomes 0. If c is NULL,
+ * nothing changes. */
 int comm_reduce(struct comm *c, double *sums, int count, float *x, int64_t n, struct err *err);
 
-/* Gives every rank the bytes of rank 0. Collective. */
+/* Gives every rank the bytes of rank 0. All ranks must call it. */
 int comm_broadcast(struct comm *c, void *p, size_t bytes, struct err *err);
 
 /* c may be NULL. */

@@ -1,15 +1,14 @@
 /*
- * slurm.c - connects ranks that srun started, on one or several machines, through TCP. This process
- * is rank SLURM_PROCID of SLURM_STEP_NUM_TASKS.
+ * slurm.c - connects ranks that srun started, on one or several machines, through TCP.
  *
  * 1. Every rank listens on a free port. Rank 0 writes its addresses and a secret into the file
  *    .hone-gnn-JOB.STEP.RESTARTS in the working directory, which all machines share.
- * 2. The other ranks read it, connect to rank 0 and send their own addresses. Rank 0 removes the
- *    file and sends every rank all addresses.
+ * 2. The other ranks read the file, connect to rank 0 and send their own addresses. Rank 0 removes
+ *    the file and sends every rank all addresses.
  * 3. Each rank r > 0 connects to the ranks 1 to r - 1.
  *
  * The first message of a connection holds the secret. Later data has no headers, because every rank
- * knows how many bytes a call moves. If a rank ends, the others stop with an error.
+ * knows how many bytes a call moves.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -39,11 +38,10 @@
 #define CONNECT_NS (5 * SECOND)
 enum {
     SECRET = 32,                    /* characters */
-    MAX_ADDRESSES = 400,            /* bytes of a rank's addresses as text */
-    MAX_GUESTS = 2 * COMM_MAX_RANKS /* connections that wait for their first message */
+    MAX_ADDRESSES = 400,            /* as text, in bytes */
+    MAX_GUESTS = 2 * COMM_MAX_RANKS /* connections without a first message */
 };
 
-/* The first message of a connection. */
 struct hello {
     char secret[SECRET];
     uint32_t rank;
@@ -55,8 +53,8 @@ struct slurm_comm {
     int *fd; /* to each rank; -1: this rank, or not connected yet */
     struct hello own;
     int listener;
-    float *parts;              /* received chunks for scatter(), one of each rank */
-    size_t part_reals;         /* capacity of `parts` in floats */
+    float *parts; /* room for scatter(): a chunk from each rank */
+    size_t part_reals;
     struct transfer *out, *in; /* for each rank */
 };
 
@@ -97,8 +95,7 @@ static int move_some(struct transfer *t, int fd, bool out, int rank, struct err 
     return 0;
 }
 
-/* Sends c->out[r] to each rank r and receives c->in[r], all at once, so that no two ranks wait for
- * each other for ever. */
+/* If each rank sent first and received later, two could wait for each other for ever. */
 static int exchange(struct slurm_comm *c, struct err *err)
 {
     struct pollfd *p = xcalloc((size_t)c->base.ranks, sizeof *p);
@@ -197,7 +194,7 @@ static void machine_id(char out[64])
     strbuf_release(&text);
 }
 
-/* For IPv6 and IPv4, or IPv4 alone if there is no IPv6. */
+/* Uses IPv4 if there is no IPv6. */
 static int open_listener(struct slurm_comm *s, unsigned *port, struct err *err)
 {
     struct sockaddr_in6 six = {.sin6_family = AF_INET6};
@@ -226,7 +223,7 @@ static int open_listener(struct slurm_comm *s, unsigned *port, struct err *err)
     return 0;
 }
 
-/* Lists the addresses that other machines can reach, in the form of struct hello. */
+/* Lists the addresses that other machines can reach (hello.where). */
 static int describe(char out[MAX_ADDRESSES], unsigned port, struct err *err)
 {
     char machine[64], text[NI_MAXHOST];
@@ -254,7 +251,7 @@ static int describe(char out[MAX_ADDRESSES], unsigned port, struct err *err)
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-/* The connection notices within about 90 s that the other machine is gone. */
+/* Notices within about 90 s that the other machine is gone. */
 static void set_options(int fd)
 {
     int one = 1, idle = 30, every = 10, probes = 6, most_ms = 90000;
@@ -266,7 +263,7 @@ static void set_options(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms, sizeof most_ms);
 }
 
-/* Returns false at `until`, or after Ctrl-C. */
+/* False at the time `until`, or after Ctrl-C. */
 static bool wait_fd(int fd, short events, uint64_t until)
 {
     while (!interrupted() && now_ns() < until) {
@@ -305,7 +302,6 @@ static int connect_address(const char *address, const char *port)
     return ok ? fd : -1;
 }
 
-/* Returns -1 if no address answers. */
 static int connect_rank(struct slurm_comm *s, const char *where)
 {
     char text[MAX_ADDRESSES], machine[64], *at = text, *word;
@@ -339,8 +335,8 @@ struct guest {
 };
 VEC_DECL(guests, struct guest);
 
-/* Closes a connection with a wrong secret or a rank up to `own`. Otherwise keeps it, and returns
- * true if that rank was not connected before. */
+/* Keeps the connection if the secret is right and the rank is above `own`, else closes it. Returns
+ * true if the rank was not connected before. */
 static bool take_guest(struct slurm_comm *s, const struct guest *g, int own,
                        char (*where)[MAX_ADDRESSES])
 {
@@ -362,7 +358,6 @@ static bool take_guest(struct slurm_comm *s, const struct guest *g, int own,
     return missing;
 }
 
-/* Returns how many ranks are newly connected. */
 static int hear_guests(struct slurm_comm *s, struct guests *guests, int own,
                        char (*where)[MAX_ADDRESSES])
 {
@@ -394,8 +389,8 @@ static void await_guests(const struct slurm_comm *s, const struct guests *guests
     free(p);
 }
 
-/* Accepts connections until every rank above `own` is connected. Writes their addresses to `where`,
- * which may be NULL. */
+/* Waits until every rank above `own` is connected. `where` gets their addresses, and may be
+ * NULL. */
 static int accept_ranks(struct slurm_comm *s, int own, char (*where)[MAX_ADDRESSES], uint64_t until,
                         struct err *err)
 {
@@ -488,7 +483,7 @@ static bool read_meeting_file(struct slurm_comm *s, const char *path, char where
     return ok;
 }
 
-/* The file may be left over from an earlier rank 0, so this tries until rank 0 answers. */
+/* Tries until rank 0 answers, because the file may be left over from an earlier rank 0. */
 static int find_first(struct slurm_comm *s, const char *path, char (*where)[MAX_ADDRESSES],
                       uint64_t until, struct err *err)
 {

@@ -6,14 +6,13 @@
  *     if (papers_open(&d, "papers:scale=0.001", PAPERS_ON_HOST, err) < 0) ...
  *     dataset_release(&d);
  *
- * papers_core.h describes the graph. With PAPERS_ON_DEVICE the dataset has only splits and their
- * labels in memory, and d.made says what to make. gpu/gpu_store.h then makes graph and features on
- * a GPU, equal to those of PAPERS_ON_HOST bit for bit.
+ * papers_core.h describes the graph. PAPERS_ON_DEVICE makes only splits and labels. Then
+ * gpu/gpu_store.h makes the rest on a GPU, equal bit for bit.
  *
  * Degrees follow a Pareto distribution with exponent 1.8 and mean 29.1; the smallest degree is 13.
- * Most edges stay within a community, so the neighbourhoods of a batch overlap. By default, a batch
- * of 1024 seeds with fanouts 15,10,5 has about 396,000 input nodes, as on papers100M. A model can
- * learn the labels: the features of a node are the mean of its class plus noise.
+ * By default, a batch of 1024 seeds with fanouts 15,10,5 has about 396,000 input nodes, as on
+ * papers100M. A model can learn the labels: the features of a node are the mean of its class plus
+ * noise.
  */
 #ifndef GNN_DATA_PAPERS_H
 #define GNN_DATA_PAPERS_H
@@ -26,7 +25,7 @@ enum papers_where { PAPERS_ON_HOST, PAPERS_ON_DEVICE };
 struct papers {
     struct papers_shape shape;
     uint32_t classes, dim;
-    uint32_t train;   /* training nodes; 0 = as many as the scale says */
+    uint32_t train;   /* nodes; 0 = as many as the scale says */
     int32_t prefix[]; /* shape.members + 1 sums of degrees: see papers_core.h */
 };
 
@@ -39,18 +38,17 @@ struct papers {
  *     seed      of the graph and the features (default 1)
  *     train     training nodes (default: 1,207,179 times the scale) */
 int papers_open(struct dataset *d, const char *spec, enum papers_where where, struct err *err);
-/* Host memory for the graph and its features. */
 struct papers_room {
     int64_t *offset;
     int32_t *neighbour;
     uint16_t *feature;
 };
 
-/* Reserves the memory, which *d then owns. */
+/* Reserves memory for the graph and its features. *d owns it. */
 int papers_host_room(struct dataset *d, struct papers_room *r, struct err *err);
-/* Call it when the memory is filled. *d is then as if it were opened with PAPERS_ON_HOST. */
+/* Call it when the memory is filled. *d is then as after PAPERS_ON_HOST. */
 void papers_host_made(struct dataset *d, const struct papers_room *r);
-/* Writes the means of the classes in float16: p->classes rows of p->dim values. */
+/* Writes each class's mean in float16: p->classes rows of p->dim values. */
 void papers_means(const struct papers *p, uint16_t *mean);
 
 #endif

@@ -1,19 +1,17 @@
 /*
- * papers_core.h - a random graph of communities. Every neighbour is a function of its place in the
- * list of neighbours, so that CPU and GPU can make the same graph without sorting edges.
+ * papers_core.h - a random graph of communities. A formula gives the neighbour at each place of the
+ * list of neighbours. So CPU and GPU make the same graph without sorting edges.
  *
- * There are `communities` communities of `members` nodes each. Member i of community g is node
- * i * communities + g, so the nodes of a community are far apart in memory. Member i has the same
- * degree in every community: prefix[i + 1] - prefix[i], at least 1.
+ * A community has `members` nodes. They are far apart in memory: member i of community g is node g
+ * + i * communities. Member i has the same degree in every community: prefix[i + 1] - prefix[i], at
+ * least 1.
  *
- * An edge has two ends. A node has as many ends as its degree, and a community has `ends` ends. A
- * permutation mixes the ends of each community. The first `local` of them, an even number, make
- * edges within the community. A second permutation mixes the other ends of all communities. After
- * each permutation, ends 0 and 1 make an edge, ends 2 and 3, and so on. If one end is left over, it
- * makes a self loop. Two nodes may have several edges, and an edge may join a node to itself.
+ * An edge has two ends. A node has as many ends as its degree. A permutation mixes the ends of each
+ * community. The first `local` of them, an even number, make edges within the community. A second
+ * permutation mixes the other ends of all communities. After each permutation, ends 0 and 1 make an
+ * edge, ends 2 and 3, and so on. If one end is left over, it makes a self loop.
  *
- * Kernels in kernels/gnn/ compute the same graph and features. The code is in the common subset of
- * C17 and C++17.
+ * Kernels in kernels/gnn/ compute the same. The code is in the common subset of C17 and C++17.
  */
 #ifndef GNN_DATA_PAPERS_CORE_H
 #define GNN_DATA_PAPERS_CORE_H
@@ -45,8 +43,7 @@ GEN_FN uint32_t papers_network(uint32_t key, uint32_t bits, uint32_t i, int inve
     return high << low_bits | low;
 }
 
-/* A permutation of 0..n-1 (i < n), or its inverse. Results of n or more go through the network
- * again. */
+/* A permutation of 0..n-1, or its inverse. */
 GEN_FN uint32_t papers_permute(uint32_t key, uint32_t n, uint32_t i, int inverse)
 {
     uint32_t bits = 2;
@@ -58,15 +55,14 @@ GEN_FN uint32_t papers_permute(uint32_t key, uint32_t n, uint32_t i, int inverse
     return i;
 }
 
-/* The key of a community's permutation. PAPERS_ALL gives the key for all communities together. */
+/* The key of a community's permutation, or with PAPERS_ALL the key of the second permutation. */
 GEN_FN uint32_t papers_key(const struct papers_shape *p, uint32_t community)
 {
     return gen_mix32(gen_mix32(p->seed ^ 0x70617065u) + community);
 }
 #define PAPERS_ALL 0xffffffffu
 
-/* Returns the member to which the end belongs: prefix[member] <= end < prefix[member + 1]. `end` is
- * its number in the community before the permutation. */
+/* The member with the end number `end`: prefix[member] <= end < prefix[member + 1]. */
 GEN_FN uint32_t papers_member(const struct papers_shape *p, const int32_t *prefix, uint32_t end)
 {
     uint32_t low = 0, high = p->members;
@@ -104,7 +100,7 @@ GEN_FN int32_t papers_neighbour(const struct papers_shape *p, const int32_t *pre
                      g);
 }
 
-/* The place in that list where the neighbours of node v begin. */
+/* The place in the list of all neighbours where those of node v begin. */
 GEN_FN int64_t papers_offset(const struct papers_shape *p, const int32_t *prefix, uint32_t v)
 {
     uint32_t i = v / p->communities, g = v % p->communities;
@@ -113,8 +109,7 @@ GEN_FN int64_t papers_offset(const struct papers_shape *p, const int32_t *prefix
     return (int64_t)p->communities * prefix[i] + (int64_t)g * (prefix[i + 1] - prefix[i]);
 }
 
-/* The class of a node. Three nodes in four have the class of their community, the others a random
- * class. */
+/* Three nodes in four have the class of their community, the others a random class. */
 GEN_FN int32_t papers_label(const struct papers_shape *p, uint32_t classes, uint32_t v)
 {
     uint32_t key = papers_key(p, PAPERS_ALL), own = gen_mix32(key ^ gen_mix32(v));
@@ -122,14 +117,12 @@ GEN_FN int32_t papers_label(const struct papers_shape *p, uint32_t classes, uint
     return (int32_t)((from >> 8) % classes);
 }
 
-/* The mean of feature d in a class: 1/16 or -1/16. */
 GEN_FN float papers_mean(const struct papers_shape *p, uint32_t label, uint32_t d)
 {
     return gen_mix32(papers_key(p, PAPERS_ALL) ^ (label << 16 | d)) & 1 ? 0.0625f : -0.0625f;
 }
 
-/* The noise of feature d of a node: a multiple of 1/128 between -2 and 2. So float16 holds mean
- * plus noise exactly. */
+/* A multiple of 1/128 between -2 and 2, so that float16 holds mean plus noise exactly. */
 GEN_FN float papers_noise(const struct papers_shape *p, uint32_t v, uint32_t d)
 {
     struct gen_block b = gen_philox(v, d / 8, 0, 0x66656174u, papers_key(p, PAPERS_ALL), p->seed);

@@ -1,7 +1,4 @@
-/*
- * gpu_device.h - the structs and functions that the files of a GPU device share. Private to
- * gnn/gpu/.
- */
+/* gpu_device.h - the structs and functions that the files of gnn/gpu/ share. Private to them. */
 #ifndef GNN_GPU_GPU_DEVICE_H
 #define GNN_GPU_GPU_DEVICE_H
 
@@ -76,10 +73,10 @@ enum gpu_kernel {
         GPU_KERNEL_COUNT
 };
 
-/* How products round their operands: not at all, to TF32, or to half precision (gnn/ops/half.h). */
+/* How products round their operands (gnn/ops/half.h). */
 enum gpu_precision { GPU_FP32, GPU_TF32, GPU_FP16 };
 
-/* Device memory that holds several arrays of the current batch. */
+/* Holds several arrays of the current batch. */
 struct gpu_chunk {
     cu_ptr at;
     size_t bytes, used;
@@ -91,13 +88,13 @@ struct gpu_room {
     size_t bytes;
 };
 
-/* Device memory with the numbers 0 to n - 1 as int32. It can grow. */
+/* Device memory with the int32 numbers 0 to n - 1. It can grow. */
 struct gpu_numbers {
     struct gpu_room room;
     int64_t n;
 };
 
-/* Memory on the host and on the device, of equal size, for copies between them. */
+/* Equally large memory on the host and on the device, for copies between them. */
 struct gpu_mail {
     void *host; /* pinned */
     cu_ptr at;
@@ -112,15 +109,15 @@ struct gpu_lane {
 
 /* The results of a batch on their way to the host, and the parameters of Adam. */
 struct gpu_step {
-    /* From gpu_end_step() until the results have been copied to `loss` and `classes`. */
+    /* From gpu_end_step() until `loss` and `classes` are filled. */
     bool running;
     cu_event done;        /* the work on the batch is done */
-    struct gpu_mail sums; /* the results of `loss` */
+    struct gpu_mail sums; /* the results of gnn_ops.loss */
     struct gpu_mail adam;
-    struct gpu_mail best;  /* the results of `predict`; can grow */
-    size_t best_bytes;     /* size of `best` */
-    struct gnn_loss *loss; /* the caller's struct; NULL without a call of `loss` */
-    int32_t *classes;      /* the caller's array; NULL without a call of `predict` */
+    struct gpu_mail best; /* of gnn_ops.predict; can grow */
+    size_t best_bytes;
+    struct gnn_loss *loss; /* the caller's struct, or NULL */
+    int32_t *classes;      /* the caller's array, or NULL */
     size_t classes_bytes;
 };
 
@@ -129,19 +126,19 @@ struct gpu_device {
     const struct cu_driver *cu;
     struct cu_driver emulated; /* `cu` points here on the emulator */
     bool is_emulator, has_context;
-    enum gpu_precision precision; /* of products */
+    enum gpu_precision precision;
     int shift;  /* in half precision, gradients are multiplied by 2^shift (gnn/ops/half.h) */
     bool wgmma; /* products use WGMMA where they can */
     cu_device gpu;
     cu_context context;
-    /* Three concurrent lanes: one runs the model, one samples batches, one transposes hops. */
+    /* Three lanes run at the same time: for the model, for sampling, and to transpose hops. */
     struct gpu_lane compute, sample;
     struct gpu_lane turn_hops;
-    struct gpu_lane *lane; /* the lane of the next operations: usually `compute` */
-    cu_event hops_ready;   /* the hops to transpose are in device memory */
-    cu_event hops_turned;  /* the hops are transposed */
-    bool turning;          /* transposing is queued, but `compute` does not wait for it yet */
-    char products[160], products_wgmma[176]; /* say how products are computed */
+    struct gpu_lane *lane; /* of the next operations: usually `compute` */
+    cu_event hops_ready;
+    cu_event hops_turned;
+    bool turning; /* transposing is queued; `compute` does not wait for it yet */
+    char products[160], products_wgmma[176];
 #define X(name) struct gnn_##name name;
     struct {
         GPU_KERNELS(X)
@@ -149,13 +146,13 @@ struct gpu_device {
 #undef X
     VEC(struct gpu_chunk) batch; /* the arrays of this batch; gpu_sync() empties it */
     size_t batch_bytes;          /* of all chunks, in the latest batch that needed several; or 0 */
-    /* A ring of the batches under way. step[turn] is the current one; the oldest one follows. */
+    /* A ring of the batches under way. step[turn] is the current one; the oldest follows. */
     struct gpu_step step[GNN_STEPS_AHEAD];
     int turn;
-    bool profiled; /* the times of kernels are measured, one kernel at a time */
+    bool profiled; /* measure each kernel's time, and run one kernel at a time */
     cu_event profile_begin, profile_end;
     struct gnn_kernel_time profile[GPU_KERNEL_COUNT];
-    /* After the first failure: its description. Later operations do nothing. */
+    /* The first failure. After it, operations do nothing. */
     struct err err;
     bool failed;
 };
@@ -175,15 +172,11 @@ static inline void *pointer_to(cu_ptr p)
     return (void *)(uintptr_t)p;
 }
 
-/* Notes a failure if it is the first one. */
 void gpu_fail(struct gpu_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Notes the failure *err if `rc` is negative. */
 void gpu_note(struct gpu_device *d, int rc, const struct err *err);
-/* Returns at least `bytes` bytes for the next kernel of the current lane. Returns NULL after a
- * failure, or if `bytes` is 0. */
+/* Memory for the next kernel of the current lane. NULL after a failure, or if `bytes` is 0. */
 void *gpu_workspace(struct gpu_device *d, size_t bytes);
-/* Returns device memory that is valid until the next gpu_sync() or gpu_end_step(), or NULL after a
- * failure. */
+/* Memory until the next gpu_sync() or gpu_end_step(). NULL after a failure. */
 void *gpu_batch_room(struct gpu_device *d, size_t bytes);
 
 /* ---- gpu_kernels.c: gpu_run_NAME(d, args) queues a kernel with the workspace that it needs --- */
@@ -202,15 +195,13 @@ void gpu_copy(struct gpu_device *d, void *to, const void *from, size_t bytes);
 const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes);
 int gpu_sync(struct gnn_device *dev, struct err *err);
 int gpu_end_step(struct gnn_device *dev, struct err *err);
-/* Returns at least `bytes` bytes, or NULL after a failure. If the memory must grow, it gets an
- * eighth more, and no work may use the old memory. */
+/* NULL after a failure. If the memory must grow, no work may use the old memory. */
 void *gpu_room(struct gpu_device *d, struct gpu_room *r, size_t bytes);
 void gpu_room_release(struct gpu_device *d, struct gpu_room *r);
-/* Returns the numbers 0 to n - 1, or NULL after a failure. Waits for the device if the memory must
- * grow. */
+/* Returns NULL after a failure. Waits for the device if the memory must grow. */
 const int32_t *gpu_numbers(struct gpu_device *d, struct gpu_numbers *r, int64_t n);
-/* Makes room for `bytes` bytes in *m, and updates *room, its size. Growing loses the contents.
- * Returns false after a failure. */
+/* Makes *m hold `bytes` bytes; *room is its size. Growing loses the contents. Returns false after a
+ * failure. */
 bool gpu_mail_room(struct gpu_device *d, struct gpu_mail *m, size_t *room, size_t bytes);
 /* Queues a copy from the device to the host. */
 void gpu_fetch(struct gpu_device *d, const struct gpu_mail *m, size_t bytes);
@@ -219,7 +210,7 @@ void gpu_memory_close(struct gpu_device *d);
 
 /* ---- gpu_ops.c, gpu_attention.c ---- */
 extern const struct gnn_ops gpu_ops_cuda, gpu_ops_emulator;
-/* Returns the factor in millionths, the form that kernels take. Calls gpu_fail() if it is not
+/* Returns factor * 1,000,000, the form that kernels take. Calls gpu_fail() if `factor` is not
  * between 0 and 1000, or not a whole number of millionths. */
 int64_t gpu_millionths(struct gpu_device *d, double factor);
 /* Makes later operations wait until the hops of the batch are transposed. */

@@ -1,8 +1,8 @@
 /*
- * gpu_store.c - graph and features in a GPU's memory, and the sampler there. See gpu_store.h.
+ * gpu_store.c - graph and features in a GPU's memory, and the sampler there.
  *
- * A target is a node whose neighbours a hop samples. One kernel samples a hop, with room for
- * `fanout` neighbours of each target. A second kernel packs the edges and numbers new nodes.
+ * One kernel samples a hop, with room for `fanout` neighbours of each target (gnn/batch.h). A
+ * second kernel packs the edges and numbers new nodes.
  */
 #include "gnn/gpu/gpu_store.h"
 
@@ -23,13 +23,12 @@
 
 enum {
     MAX_PLACES = 536870911, /* limit of targets * fanout in a hop, from kernels/gnn/number_hop */
-    SLOTS = 3,              /* one batch in use, one already sampled, one being sampled */
+    SLOTS = 3,              /* one batch in use, one sampled, one being sampled */
 };
 
-/* A batch in the GPU's memory. */
 struct slot {
     struct gpu_room node, label, degree, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
-    struct gpu_room half;  /* split features: the batch's rows in half precision */
+    struct gpu_room half;  /* split features: rows in half precision */
     struct gpu_mail seeds; /* with their labels; only the host part is used */
     size_t seeds_bytes;
     cu_event ready; /* the batch is complete */
@@ -39,20 +38,20 @@ struct slot {
 struct gpu_store {
     struct gpu_device *d;
     const struct dataset *data;
-    /* `local` has the local id of each node of the graph, or -1 if it is not in the batch. */
+    /* local[v] is the local id of the graph's node v, or -1 if v is not in the batch. */
     void *offset, *neighbour, *feature, *local;
     struct gpu_cache *cache; /* instead of `feature`, if the features are split */
-    double choose_s;         /* time to choose the cached rows */
+    double choose_s;
     struct gpu_numbers numbers;
     /* `pick`: a hop's neighbours, `fanout` places for each target. `count`: how many each has. */
     struct gpu_room pick, count;
-    bool reduces;          /* batches have `reduced` (gnn/batch.h) */
-    bool mean;             /* `reduced` holds means, not sums */
-    bool degrees;          /* batches have `degree` */
+    bool reduces; /* batches have `reduced` (gnn/batch.h) */
+    bool mean;
+    bool degrees;
     struct gpu_mail sizes; /* how many edges and new nodes a hop has */
     size_t sizes_bytes;
     struct slot slot[SLOTS];
-    struct slot *now; /* the slot of the newest batch */
+    struct slot *now; /* of the newest batch */
 };
 
 int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err)
@@ -177,7 +176,7 @@ static void make_data(struct gpu_store *s, const struct papers *p)
                                                                 .R = h->communities,
                                                                 .C = p->classes,
                                                                 .SEED = h->seed});
-    /* Wait until the copies have read `mean`. If the GPU failed, a later sync reports it. */
+    /* Wait until the copies have read `mean`. A later sync reports a failure. */
     (void)gpu_sync(d, NULL);
     free(mean);
 }
@@ -200,7 +199,7 @@ static int split_features(struct gpu_store *s, const struct gpu_placement *where
     return rc;
 }
 
-/* `rows` rows of features go to the GPU's memory. */
+/* `rows` rows of features go into the GPU's memory. */
 static int open_store(struct gpu_store **out, const struct gpu_placement *where, int64_t rows,
                       struct gnn_device *d, const struct dataset *data,
                       const struct sample_options *o, struct err *err)
@@ -337,7 +336,6 @@ void gpu_store_close(struct gpu_store *s)
     free(s);
 }
 
-/* Makes room for the nodes of the largest possible batch. */
 static int node_room(struct gpu_store *s, const struct sample_options *o, int64_t seeds,
                      struct err *err)
 {
@@ -355,7 +353,7 @@ static int node_room(struct gpu_store *s, const struct sample_options *o, int64_
     return 0;
 }
 
-/* Writes the local ids of the batch's first n nodes, or -1 if `forget` is true. */
+/* Sets `local` of the batch's first n nodes: their local ids, or -1 if `forget` is true. */
 static void mark(struct gpu_store *s, int64_t n, bool forget)
 {
     gpu_run_mark_nodes(s->d, (struct gnn_mark_nodes_args){.node = s->now->node.p,
@@ -461,8 +459,7 @@ static void look_up_degrees(struct gpu_store *s, struct gnn_batch *b)
     b->degree = degree;
 }
 
-/* Reduces the features over the neighbours of the last hop. The batch's node i has row node[i]
- * of x. */
+/* Computes `reduced` (gnn/batch.h). The batch's node i has row node[i] of x. */
 static void reduce(struct gpu_store *s, struct gnn_batch *b, const void *x, const int32_t *node,
                    int64_t rows)
 {
@@ -487,8 +484,7 @@ static void reduce(struct gpu_store *s, struct gnn_batch *b, const void *x, cons
                                                                   .MEAN = s->mean});
 }
 
-/* Gathers all rows of the batch. Converts half precision to float, but only for the first n rows,
- * which the model reads. */
+/* Gathers all rows, but converts only the first n to float: the model reads no others. */
 static void gather_split(struct gpu_store *s, struct gnn_batch *b, void *x, int64_t n)
 {
     const struct manifest *m = &s->data->manifest;
@@ -534,8 +530,8 @@ static void gather(struct gpu_store *s, struct gnn_batch *b)
     b->feature_dim = m->feature_dim;
 }
 
-/* Copies the seeds through pinned memory, so that the caller may reuse its own memory at once. An
- * earlier batch no longer needs the pinned memory, because sampling waits for the GPU. */
+/* Copies through pinned memory, so that the caller may reuse its own memory at once. No earlier
+ * batch needs the pinned memory any more, because sampling waits for the GPU. */
 static void send_seeds(struct gpu_store *s, const struct gnn_batch *seeds, struct gnn_batch *out)
 {
     struct gnn_device *d = &s->d->base;
@@ -553,7 +549,7 @@ static void send_seeds(struct gpu_store *s, const struct gnn_batch *seeds, struc
     gpu_upload(d, t->label.p, id + n, bytes);
 }
 
-/* The host waits for the sizes of each hop. The compute stream goes on in the meantime. */
+/* The host waits for the sizes of each hop. The compute stream runs on in the meantime. */
 static void sample_batch(struct gpu_store *s, const struct sample_options *o,
                          const struct gnn_batch *seeds, struct gnn_batch *out)
 {
@@ -574,8 +570,8 @@ static void sample_batch(struct gpu_store *s, const struct sample_options *o,
         gpu_note(d, cu_stream_wait_event(d->cu, d->compute.stream, s->now->ready, &err), &err);
 }
 
-/* Takes the next slot. All work on the previous batch has been queued by now, so we record its
- * event `used`. The sampler must not overwrite a slot before that event. */
+/* All work on the previous batch has been queued by now, so we record its event `used`. The sampler
+ * must not overwrite a slot before its event. */
 static void next_slot(struct gpu_store *s)
 {
     struct gpu_device *d = s->d;

@@ -14,8 +14,7 @@
  * With GPU_PLACE_SPLIT, the GPU's memory has only the rows of features that batches need most often
  * (vip.h). The GPU reads the other rows from host memory (gpu_cache.h).
  *
- * The sampler takes fanouts up to PICK_MAX_FANOUT. It cannot take all neighbours, and it cannot
- * sample with LABOR-0.
+ * The sampler takes fanouts up to PICK_MAX_FANOUT, but not all neighbours, and not LABOR-0.
  */
 #ifndef GNN_GPU_GPU_STORE_H
 #define GNN_GPU_GPU_STORE_H
@@ -26,77 +25,71 @@
 
 enum gpu_place { GPU_PLACE_HOST, GPU_PLACE_GPU, GPU_PLACE_SPLIT, GPU_PLACE_AUTO };
 
-/* How many rows of the features GPU_PLACE_SPLIT caches. CACHE_FITS: all that fit beside the graph
- * into 3/4 of the GPU's memory. */
+/* How many rows GPU_PLACE_SPLIT caches. CACHE_FITS: all that fit beside the graph into 3/4 of the
+ * GPU's memory. */
 struct gpu_cache_size {
     enum { CACHE_FITS, CACHE_BYTES, CACHE_SHARE } kind;
     uint64_t bytes;
     double share; /* of all rows, from 0 to 1 */
 };
 
-/* Where the data goes. The members after `place` matter only if the features are split. */
+/* The members after `place` matter only if the features are split. */
 struct gpu_placement {
     enum gpu_place place;
     struct gpu_cache_size cache;
     struct id_list seeds; /* of all batches */
-    int64_t batches;      /* how many there are in an epoch */
-    int threads;          /* they choose and copy rows */
+    int64_t batches;      /* in an epoch */
+    int threads;          /* for choosing and copying rows */
 };
 
-/* The sizes, in bytes, from which gpu_place_choose() decides. */
+/* In bytes. */
 struct gpu_place_sizes {
     size_t memory;          /* of the GPU */
     size_t graph, features; /* `graph` includes the sampler's tables */
     size_t split_table;     /* further tables for GPU_PLACE_SPLIT */
-    size_t host_free;       /* free host memory; 0 if it is not known */
+    size_t host_free;       /* 0 if it is not known */
 };
 
 struct gpu_store;
 
-/* Reads the value of --place: host, gpu, split or auto. NULL means auto. */
+/* NULL means auto. */
 int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err);
-/* Reads the value of --cache: a share from 0 to 1, or a size. NULL means CACHE_FITS. */
+/* A share from 0 to 1, or a size. NULL means CACHE_FITS. */
 int gpu_cache_parse(const char *text, struct gpu_cache_size *out, struct err *err);
-/* Returns the place that GPU_PLACE_AUTO stands for:
- *   - GPU_PLACE_GPU if all data fits into 3/4 of the GPU's memory;
- *   - GPU_PLACE_SPLIT if the graph fits into 3/4 of the GPU's memory, and the rows that stay on the
- *     host fit into 3/4 of the free host memory, if that is known;
- *   - otherwise GPU_PLACE_HOST. */
+/* Decides what GPU_PLACE_AUTO stands for. Data may take 3/4 of the GPU's memory, and 3/4 of the
+ * free host memory if that is known. */
 enum gpu_place gpu_place_choose(const struct gpu_place_sizes *s);
-/* Opens a store, or sets *out to NULL for GPU_PLACE_HOST. GPU_PLACE_AUTO also means the host if `d`
- * is no GPU, the sampler cannot run with the options, or the graph has no edge. If the data of
- * `--make papers` has no graph in host memory (data/papers.h), the place is always GPU_PLACE_GPU.
- * Returns -1 if a store cannot be opened. `data` must outlive the store. */
+/* Sets *out to NULL for GPU_PLACE_HOST. GPU_PLACE_AUTO also means the host if `d` is no GPU, the
+ * sampler cannot run with the options, or the graph has no edge. Data of PAPERS_ON_DEVICE
+ * (data/papers.h) always goes to the GPU. `data` must outlive the store. */
 int gpu_store_place(struct gpu_store **out, const struct gpu_placement *where, struct gnn_device *d,
                     const struct dataset *data, const struct sample_options *o, struct err *err);
 void gpu_store_close(struct gpu_store *s);
 
-/* Numbers of a store with GPU_PLACE_SPLIT. */
 struct gpu_split {
-    int64_t nodes, cached_rows; /* all rows, and those in the GPU's memory */
+    int64_t nodes, cached_rows;
     size_t row_bytes;
-    double choose_s;               /* how long it took to choose the rows */
-    int64_t input_rows, host_rows; /* rows that all batches needed, and those from host memory */
+    double choose_s;
+    int64_t input_rows, host_rows; /* of all batches; host_rows came from host memory */
 };
-/* Fills *out. Returns false if the features are not split. Waits for the sampler. */
+/* Returns false if the features are not split. Waits for the sampler. */
 bool gpu_store_split(struct gpu_store *s, struct gpu_split *out);
 
-/* The arrays of the store in the device's memory, shaped as in struct dataset. */
+/* Device memory, shaped as in struct dataset. */
 struct gpu_store_arrays {
     const void *offset, *neighbour, *feature;
 };
 struct gpu_store_arrays gpu_store_arrays(const struct gpu_store *s);
-/* Can the sampler run with these options? Returns 0 or -1. */
+/* Returns -1 if the sampler cannot run with these options. */
 int gpu_store_samples(const struct sample_options *o, struct err *err);
-/* From now on, batches have the array `reduced` (gnn/batch.h), sums or means as `kind` says. Does
- * nothing if the features are float32, or if `kind` is GNN_MAX. */
+/* From now on, batches have the array `reduced` (gnn/batch.h). Does nothing if the features are
+ * float32, or if `kind` is GNN_MAX. */
 void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind);
-/* Sets whether batches have the array `degree` (gnn/batch.h) from now on. */
 void gpu_store_degrees(struct gpu_store *s, bool wanted);
-/* Samples the batch *out for *seeds, and gathers its features if the dataset has any. Reads these
- * members of *seeds: n_nodes[0], node, label, seed, epoch, index and first. The arrays of *seeds
- * are host memory; `label` may be NULL. The arrays of *out are valid for work that is queued before
- * the next call. */
+/* Samples *out for *seeds, and gathers its features if the dataset has any. Reads these members of
+ * *seeds: n_nodes[0], node, label, seed, epoch, index and first. The arrays of *seeds are host
+ * memory; `label` may be NULL. The arrays of *out are valid for work that is queued before the next
+ * call. */
 int gpu_store_batch(struct gpu_store *s, const struct sample_options *o,
                     const struct gnn_batch *seeds, struct gnn_batch *out, struct err *err);
 

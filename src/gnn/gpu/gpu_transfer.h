@@ -12,9 +12,8 @@
  *         loader_give_back(loader, b);
  *     gpu_transfer_close(t);                            after the loader is closed
  *
- * A batch lies in one piece of pinned memory (gnn/load/pack.h), so one copy brings all of it. The
- * copies have a stream of their own. The GPU has ahead + 1 slots: one for the batch it computes
- * with, and `ahead` for batches that arrive in the meantime.
+ * The GPU has ahead + 1 slots: one for the batch it computes with, and `ahead` for batches that
+ * arrive in the meantime.
  *
  *     copy stream     | copy 0 | copy 1 | copy 2 |        | copy 3 |
  *     compute stream           | batch 0         | batch 1         | batch 2
@@ -36,23 +35,22 @@ void gpu_transfer_close(struct gpu_transfer *t);
 
 int gpu_transfer_ahead(const struct gpu_transfer *t);
 
-/* Returns an allocator of pinned memory. Its memory is valid until gpu_transfer_close(). */
+/* Pinned memory, valid until gpu_transfer_close(). */
 const struct batch_memory *gpu_transfer_memory(struct gpu_transfer *t);
-/* From now on, batches with features in half precision have `reduced` (gnn/batch.h): a sum or a
- * mean, as `kind` says. GNN_MAX turns this off. */
+/* From now on, batches with features in half precision have `reduced` (gnn/batch.h). GNN_MAX turns
+ * this off. */
 void gpu_transfer_reduce(struct gpu_transfer *t, enum gnn_segment kind);
 
-/* Queues the copy of a packed batch. The arrays of *out, the batch on the device, are valid for
- * work that is queued before the next call. *b must not change until gpu_transfer_done() returns
- * it. */
+/* Queues the copy of a packed batch. The arrays of *out are valid for work that is queued before
+ * the next call. *b must not change until gpu_transfer_done() returns it. */
 int gpu_transfer_batch(struct gpu_transfer *t, const struct gnn_batch *b, struct gnn_batch *out,
                        struct err *err);
 /* Returns the oldest batch if its copy is done, else NULL. Each batch is returned once. If more
  * than `at_most` copies are under way, waits for the oldest. */
 const struct gnn_batch *gpu_transfer_done(struct gpu_transfer *t, int at_most);
 
-/* Returns how many seconds the GPU has waited for copies: the kernels of a batch were queued, but
- * its data had not arrived. Counts only batches whose work is done. */
+/* How long the GPU has waited for copies while kernels were queued. Counts only batches whose work
+ * is done. */
 double gpu_transfer_exposed_s(struct gpu_transfer *t);
 
 #endif

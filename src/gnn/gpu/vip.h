@@ -16,13 +16,12 @@
  *     p_h(v) = 1 - (1 - p_0(v)) * product of (1 - a_h(u)) over all u with the neighbour v
  *
  * a_h(u) is the probability that the batch has u and some hop up to h took a given neighbour of u.
- * n_h(u) is the probability that the batch has u and no hop up to h took the given neighbour. For
- * each hop we compute a_h, then p_h as above, then n_h:
+ * n_h(u) is the probability that the batch has u and no hop up to h took it. For each hop we
+ * compute a_h, then p_h as above, then n_h:
  *
  *     n_0 = p_0    a_h = p_{h-1} - n_{h-1} * (1 - q_h)    n_h = n_{h-1} * (1 - q_h) + p_h - p_{h-1}
  *
- * Nodes of a batch are not independent, so the numbers are not exact. But a node that batches need
- * more often gets a larger number.
+ * Nodes of a batch are not independent, so the numbers are estimates.
  */
 #ifndef GNN_GPU_VIP_H
 #define GNN_GPU_VIP_H
@@ -31,12 +30,11 @@
 #include "gnn/data/dataset.h"
 #include "gnn/sample/sampler.h"
 
-/* Writes the probability of each node to p. Needs 12 more bytes for each node during the call. The
- * result does not depend on the number of threads. */
+/* Needs 12 more bytes for each node during the call. The result does not depend on `threads`. */
 int vip_compute(const struct gnn_graph *g, const struct sample_options *o, struct id_list seeds,
                 int64_t batches, int threads, float *p, struct err *err);
-/* Writes to `order` the `rows` nodes with the largest probabilities, then the other nodes. Each of
- * the two groups is in the order of ids. If probabilities are equal, smaller ids win. */
+/* Writes to `order` the `rows` nodes with the largest probabilities, then the other nodes. Each
+ * group is in the order of ids. If probabilities are equal, smaller ids win. */
 void vip_choose(const float *p, int64_t nodes, int64_t rows, int32_t *order);
 
 #endif

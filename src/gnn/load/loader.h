@@ -13,12 +13,10 @@
  *     loader_close(l);
  *
  * A thread takes a free slot, samples the next batch into it, and copies (slices) features and
- * labels. Without a free slot, threads sleep, so the slots bound the memory. A thread that fails
- * ends the epoch.
+ * labels. So the number of slots bounds the memory.
  *
  * A batch depends only on the data, the options, its epoch and its number. With `ranks` processes,
- * each prepares an equal share of every batch's seeds, and their neighbours. Together they sample
- * the same neighbours as one process. A share may be empty.
+ * each prepares an equal share of every batch's seeds. A share may be empty.
  */
 #ifndef GNN_LOAD_LOADER_H
 #define GNN_LOAD_LOADER_H
@@ -35,55 +33,53 @@ enum { LOADER_MAX_THREADS = 256, LOADER_MAX_SLOTS = 1024 };
 
 struct loader_options {
     struct sample_options sample;
-    int64_t batch_size; /* seeds of a batch over all ranks; the last batch may be smaller */
+    int64_t batch_size; /* of all ranks; the last batch may be smaller */
     int threads, slots;
-    int rank, ranks; /* `ranks` 0 counts as 1 */
+    int rank, ranks; /* 0 counts as 1 */
     bool shuffle;
-    bool as_ready;   /* deliver batches in any order, as they are ready */
-    bool no_slice;   /* leave features and labels out */
-    bool seeds_only; /* 0 hops: only the seeds and their labels */
-    /* If set, each batch with hops lies in one piece of this memory (gnn_batch.packed).
-     * Borrowed. */
+    bool as_ready;   /* deliver batches in any order */
+    bool no_slice;   /* leave out features and labels */
+    bool seeds_only; /* only seeds and their labels */
+    /* If set, each batch with hops lies in one piece of this memory. Borrowed. */
     const struct batch_memory *memory;
-    /* If set, a thread calls this before it prepares a batch. If it returns -1, the epoch fails. */
+    /* If set, a thread calls it before each batch. -1 makes the epoch fail. */
     int (*before)(void *ctx, int64_t index, struct err *err);
     void *ctx;
-    struct trace *trace; /* records what each thread does; or NULL */
+    struct trace *trace; /* or NULL */
 };
 
 struct loader;
 
-/* The dataset must stay open until loader_close. */
+/* Borrows `d` until loader_close. */
 int loader_open(struct loader **out, const struct dataset *d, const struct loader_options *o,
                 struct err *err);
 
-/* Begins an epoch over these nodes. Cancels an epoch that still runs. Batches that the consumer
- * still has keep their slots. `ids` is borrowed until the epoch ends. */
+/* Begins an epoch over these nodes, and cancels one that still runs. Batches that the consumer has
+ * keep their slots. `ids` is borrowed until the epoch ends. */
 int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err *err);
 /* Like loader_start, without the first `skip` batches. */
 int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t skip,
                     struct err *err);
-/* The number of batches of the whole epoch. */
+/* Counts skipped batches too. */
 int64_t loader_batches(const struct loader *l);
 
 /* Waits for the next batch. Returns 1 with a batch, 0 at the end of the epoch, and -1 on an error,
- * after loader_cancel and after Ctrl-C. It is an error if the consumer has all slots. Only one
- * thread may call it. */
+ * after loader_cancel and after Ctrl-C. Only one thread may call it. It fails if the consumer has
+ * all slots. */
 int loader_next(struct loader *l, const struct gnn_batch **out, struct err *err);
-/* Like loader_next, but returns LOADER_NOT_YET if no batch is ready after `ms` milliseconds. */
+/* Returns LOADER_NOT_YET if no batch is ready after `ms` milliseconds. */
 enum { LOADER_NOT_YET = 2 };
 int loader_next_within(struct loader *l, int64_t ms, const struct gnn_batch **out, struct err *err);
 void loader_give_back(struct loader *l, const struct gnn_batch *b);
 
-/* Ends the epoch. Any thread may call it at any time. */
+/* Any thread may call it at any time. */
 void loader_cancel(struct loader *l);
-/* Ends the threads and frees everything, in any state. */
 void loader_close(struct loader *l);
 
 /* Sums over all epochs. */
 struct loader_times {
     uint64_t sample_ns, slice_ns; /* CPU time of the threads */
-    uint64_t wait_ns;             /* wall time of the consumer in loader_next */
+    uint64_t wait_ns;             /* of the consumer, waiting */
 };
 struct loader_times loader_times(struct loader *l);
 

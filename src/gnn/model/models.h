@@ -6,10 +6,9 @@
  *     struct gnn_program p;
  *     if (model_build(&c, &p, err) < 0) ...
  *
- * A layer computes results for its targets. x is the matrix of the layer's inputs. x' is its first
- * rows, which belong to the targets. mean(x) and sum(x) have one row for each target, from the rows
- * of its sampled neighbours. Capital letters, a_src and a_dst are weights; a, b, c, d and r are
- * biases. norm is batch norm. LeakyReLU_0.2 has the slope 0.2.
+ * x is the matrix of a layer's inputs. Its first rows, x', belong to the targets (gnn/batch.h).
+ * mean(x) and sum(x) reduce the rows of each target's neighbours. Capital letters, a_src and a_dst
+ * are weights; a, b, c, d and r are biases. norm is batch norm.
  *
  *     sage     mean(x) A + x' B; relu and dropout 0.5 between layers; no bias
  *     gat      z = x W; target i weights its neighbours j, and itself, with the softmax over j of
@@ -19,19 +18,13 @@
  *              result is z, comes dropout_0.5(relu(z C + c)) D + d
  *     sage-ri  x' R + r + dropout(LeakyReLU_0.01(norm(mean(dropout(x)) A + dropout(x') B))), with
  *              dropout 0.1. The x of the first layer is dropout(features). The other layers have
- *              x' in place of x' R + r. After the last layer comes the head: two products with
- *              bias, without activation, over the first x and the results of all layers side by
- *              side.
+ *              x' in place of x' R + r. The head multiplies the first x and the results of all
+ *              layers, side by side, with two matrices.
  *
- * Attention has exactly one edge from a target to itself, as in PyG's GATConv. The other models
- * take a self loop like any other edge.
+ * In gat, a target has exactly one edge to itself, as in PyG's GATConv. Other models take a self
+ * loop like any edge.
  *
- * A gin learns its weights for sums over the sampled neighbours. If inference takes another number
- * of neighbours, it scales the sums (network_trained_with), but not after the sampler `replace`.
- *
- * Sizes, activations and dropouts are those of the public code of SALIENT, a system for training
- * such models. As there, the head of sage-ri reads the results of layers after the residual was
- * added.
+ * The numbers are those of the public code of SALIENT, a system for training such models.
  */
 #ifndef GNN_MODEL_MODELS_H
 #define GNN_MODEL_MODELS_H
@@ -48,15 +41,15 @@ struct gnn_model_config {
     int layers;
     int64_t features, hidden, classes;
     int64_t heads; /* only for gat; 0 counts as 1 */
-    /* Only for sage and gin: an enum gnn_segment; negative = the model's default. */
+    /* Only for sage and gin: an enum gnn_segment; negative = the default. */
     int aggregate;
-    double dropout; /* negative = the model's default */
+    double dropout; /* negative = the default */
 };
 
-const char *model_name(enum gnn_model_kind kind); /* such as "sage-ri" */
+const char *model_name(enum gnn_model_kind kind);
 int model_kind(const char *name, enum gnn_model_kind *out, struct err *err);
 
-/* Fails if a size is out of range, or if a gat's hidden width is not a multiple of its heads. */
+/* Fails if a size is out of range, or if a gat's heads do not divide its hidden width. */
 int model_build(const struct gnn_model_config *c, struct gnn_program *p, struct err *err);
 
 #endif

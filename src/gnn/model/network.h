@@ -11,8 +11,8 @@
  *     network_free(n);
  *
  * Inference calls network_batch, network_forward(n, GNN_EVAL) and network_predict. To train on
- * several devices, average network_state(n, GNN_GRADIENTS) over the devices after network_backward.
- * Weight each device by the number of its labelled rows.
+ * several devices, average network_state(n, GNN_GRADIENTS) after network_backward, weighted by each
+ * device's labelled rows.
  */
 #ifndef GNN_MODEL_NETWORK_H
 #define GNN_MODEL_NETWORK_H
@@ -24,10 +24,9 @@
 struct gnn_network;
 enum gnn_mode { GNN_EVAL, GNN_TRAIN };
 
-/* Fails if weights, gradients and moments need more than `available` bytes. 0 means unknown: then
- * it never fails. */
+/* Fails if the state needs more than `available` bytes. If `available` is 0, never fails. */
 int network_check_memory(const struct gnn_program *p, uint64_t available, struct err *err);
-/* The random weights depend only on the program and the seed. Borrows `p` and `d`. */
+/* Equal seeds give equal weights. Borrows `p` and `d`. */
 struct gnn_network *network_new(const struct gnn_program *p, struct gnn_device *d, uint64_t seed);
 void network_free(struct gnn_network *n);
 const struct gnn_program *network_program(const struct gnn_network *n);
@@ -37,29 +36,29 @@ const struct gnn_program *network_program(const struct gnn_network *n);
  * neighbours of a node, each counts min(degree, most[h]) / n times. Batches for inference then need
  * the array `degree`. */
 void network_trained_with(struct gnn_network *n, const int32_t *most);
-/* Whether batches need the array `degree` in this mode. */
+/* Whether batches need the array `degree` (gnn/batch.h). */
 bool network_reads_degrees(const struct gnn_network *n, enum gnn_mode mode);
-/* Whether batches may have the array `reduced` (gnn/batch.h); *kind becomes its reduction. */
+/* Whether batches may have the array `reduced`; *kind becomes its reduction. */
 bool network_reduces_input(const struct gnn_network *n, enum gnn_mode mode, enum gnn_segment *kind);
 
 /* The batch must stay as it is until the next network_sync. */
 void network_batch(struct gnn_network *n, const struct gnn_batch *b);
 void network_forward(struct gnn_network *n, enum gnn_mode mode);
-/* After network_forward(n, GNN_TRAIN), also computes the gradient of the output. */
+/* In training, also computes the gradient of the output. */
 void network_loss(struct gnn_network *n, struct gnn_loss *loss);
 void network_backward(struct gnn_network *n);
-/* Makes a step of Adam. Sets correct1 and correct2 in *a. */
+/* A step of Adam. Sets correct1 and correct2 in *a. */
 void network_update(struct gnn_network *n, struct gnn_adam *a);
 int network_sync(struct gnn_network *n, struct err *err);
-/* Ends the work on a batch, as gnn_ops.step does. Results may become ready after a later step. */
+/* Ends the work on a batch, as gnn_ops.step does. */
 int network_step(struct gnn_network *n, struct err *err);
-/* Sets best[r] to the class with the largest logit in row r, at the next network_sync. */
+/* best[r] becomes the class with the largest logit in row r, at the next network_sync. */
 void network_predict(struct gnn_network *n, int32_t *best);
 
 /* ---- one layer at a time, for layer-wise inference ---- */
 /* Sets the levels that a layer reads and writes, from a batch of one hop. */
 void network_layer_batch(struct gnn_network *n, int layer, const struct gnn_batch *b);
-/* Sets a value, and the number of rows of its level, from host memory. */
+/* Sets a value from host memory, and the number of rows of its level. */
 void network_set(struct gnn_network *n, int value, int64_t rows, enum gnn_type type,
                  const void *data);
 /* If `layer` is the number of layers, runs the head. */
@@ -68,14 +67,13 @@ void network_get(struct gnn_network *n, int value, int64_t rows, float *out);
 
 /* ---- the whole state, for checkpoints and tests ---- */
 enum gnn_state { GNN_WEIGHTS, GNN_GRADIENTS, GNN_MOMENTS1, GNN_MOMENTS2, GNN_RUNNING, GNN_STATES };
-/* Size in reals. A real is float or double. */
+/* A real is float or double. */
 int64_t network_state_reals(const struct gnn_network *n, enum gnn_state part);
-/* The memory of a part of the state, on the device. */
+/* On the device. */
 void *network_state(struct gnn_network *n, enum gnn_state part);
-/* Copy a part to or from host memory, in reals. */
+/* `to` and `from` are host memory. */
 void network_download(struct gnn_network *n, enum gnn_state part, void *to);
 void network_upload(struct gnn_network *n, enum gnn_state part, const void *from);
-/* The number of training steps done. */
 int64_t network_steps(const struct gnn_network *n);
 void network_set_steps(struct gnn_network *n, int64_t steps);
 

@@ -2,9 +2,9 @@
  * program.h - a model as a list of steps over values and weights.
  *
  * A value is a matrix with one row for each node of a level. Level h of a batch holds the first
- * n_nodes[h] nodes. A step computes one value with one operation of gnn/ops/ops.h. It may read a
- * value of a higher level than its result. Then segments and attention read the rows of neighbours.
- * Other steps read only the first rows, those of the result's own nodes.
+ * n_nodes[h] nodes. A step computes one value with one operation of gnn/ops/ops.h. Segments and
+ * attention read the rows of neighbours, from a higher level. Other steps read only the rows of the
+ * result's own nodes.
  *
  *     struct gnn_program p;
  *     program_init(&p, layers, features, classes);
@@ -15,9 +15,8 @@
  *     program_release(&p);
  *
  * Each step belongs to a layer, 0..layers-1, or to the head, number `layers`. A step of layer l
- * reads only the layer's input carry[l] and results of the layer's own steps. These values have the
- * level layers-l or layers-l-1. A step of the head reads the rows of level 0 of any carry. So
- * inference can run one layer for all nodes before the next layer.
+ * reads only carry[l] and results of its own layer. The head reads the rows of level 0 of any
+ * carry. So inference can run one layer for all nodes before the next layer.
  */
 #ifndef GNN_MODEL_PROGRAM_H
 #define GNN_MODEL_PROGRAM_H
@@ -33,7 +32,7 @@ enum { GNN_MAX_LAYERS = GNN_MAX_HOPS, GNN_MAX_TERMS = GNN_MAX_LAYERS + 1, GNN_NO
 struct gnn_value {
     int level;
     int64_t width;
-    bool has_grad; /* false for the features, and for values computed from them alone */
+    bool has_grad; /* false for features and what is computed from them alone */
 };
 
 enum gnn_init {
@@ -44,7 +43,7 @@ enum gnn_init {
 struct gnn_weight {
     const char *name;
     int64_t rows, width;
-    /* where it begins in the network's weights, in reals; a real is float or double */
+    /* where it begins in the network's weights, in reals (float or double) */
     int64_t offset;
     enum gnn_init init;
     double bound;
@@ -53,16 +52,15 @@ struct gnn_weight {
 /* An epilogue adds a bias, applies an activation and drops elements. */
 enum gnn_step_kind {
     GNN_STEP_PRODUCT, /* epilogue(the sum of in[t] weight[t] over all t) */
-    GNN_STEP_SEGMENT, /* in[0], reduced over the neighbours of each node */
+    GNN_STEP_SEGMENT, /* in[0], reduced over neighbours */
     GNN_STEP_APPLY,   /* epilogue(in[0]) */
     GNN_STEP_ADD,     /* scale * in[0] + in[1] */
-    GNN_STEP_NORM,    /* epilogue(batch norm of in[0]); weight[0] is the gain */
-    /* epilogue(attention over in[0]); weight[0] is a_src, and weight[1] is a_dst */
+    GNN_STEP_NORM,    /* epilogue(batch norm of in[0]); weight[0]: the gain */
+    /* epilogue(attention over in[0]); weights: a_src, a_dst */
     GNN_STEP_ATTEND,
-    GNN_STEP_HEAD_MEAN, /* the mean over the heads of in[0] */
+    GNN_STEP_HEAD_MEAN, /* the mean of in[0] over the heads */
 };
 
-/* The part of an epilogue that does not change between batches. */
 struct gnn_after {
     enum gnn_act act;
     double slope, drop;
@@ -71,14 +69,14 @@ struct gnn_after {
 struct gnn_step {
     enum gnn_step_kind kind;
     int layer;
-    int in[GNN_MAX_TERMS], weight[GNN_MAX_TERMS], n_in; /* values and weights that it reads */
-    int bias;                                           /* a weight, or GNN_NO_BIAS */
-    int out;                                            /* the value that it computes */
+    int in[GNN_MAX_TERMS], weight[GNN_MAX_TERMS], n_in;
+    int bias; /* a weight, or GNN_NO_BIAS */
+    int out;
     struct gnn_after after;
     enum gnn_segment segment;
     struct gnn_attention attention;
     double scale;
-    /* for GNN_STEP_NORM: where its running statistics begin in the network's, in reals */
+    /* GNN_STEP_NORM's running statistics begin here, in reals */
     int64_t running;
 };
 
@@ -88,10 +86,10 @@ struct gnn_program {
     VEC(struct gnn_value) value;
     VEC(struct gnn_weight) weight;
     VEC(struct gnn_step) step;
-    /* size of all weights and of all running statistics, in reals */
+    /* in reals */
     int64_t n_weights, n_running;
-    int input, output; /* the values that are the features and the result */
-    /* the value that layer l reads; carry[layers] is the result of the last layer */
+    int input, output; /* the features and the result */
+    /* carry[l] is the input of layer l; carry[layers] is the result of the last layer */
     int carry[GNN_MAX_LAYERS + 1];
     int now; /* while the program is built: the layer of the next step */
 };
@@ -105,12 +103,11 @@ int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_
 
 bool program_head_reads(const struct gnn_program *p, int value);
 
-/* Whether the input may be reduced before the program runs; *kind becomes the reduction. Every step
- * that reads all rows of the input must be a segment of one kind, sum or mean. Other steps may read
- * only the rows of the next lower level. */
+/* Whether the input may be reduced before the program runs; *kind becomes the reduction. For that,
+ * every step that reads all rows of the input must be a segment of one kind, sum or mean. */
 bool program_reduces_input(const struct gnn_program *p, enum gnn_segment *kind);
 
-/* Add a step. Return the number of the value that it computes. */
+/* These functions return the number of the step's value. */
 int program_product(struct gnn_program *p, int level, int64_t width, const int *in,
                     const int *weight, int terms, int bias, struct gnn_after after);
 /* The level of the result is one less than that of `in`. */

@@ -3,18 +3,17 @@
  * C++17, so that a GPU computes the same picks bit for bit.
  *
  * A node has one slot for every neighbour that the hop takes. Philox makes every random word from
- * (seed, epoch, batch, hop, node, slot, attempt). So picks do not depend on the order of nodes, or
- * on threads, ranks and the device.
+ * (seed, epoch, batch, hop, node, slot, attempt). So picks do not depend on threads, ranks or the
+ * device.
  *
- * A random number below n is the high half of word * n (Lemire). A word has w bits. If the low half
- * is below 2^w mod n, the slot tries its next word. So all numbers are equally likely.
+ * A random number below n is the high half of word * n (Lemire). If the low half is too small, the
+ * slot tries its next word, so that all numbers are equally likely.
  */
 #ifndef GNN_SAMPLE_PICK_CORE_H
 #define GNN_SAMPLE_PICK_CORE_H
 
 #include "base/number_core.h"
 
-/* Selects the random words of one hop of one batch. */
 struct pick_key {
     uint64_t seed;
     uint32_t epoch, batch, hop; /* hop < 16 */
@@ -31,8 +30,7 @@ GEN_FN struct gen_block pick_words(const struct pick_key *k, uint32_t node, uint
                       (uint32_t)k->seed, (uint32_t)(k->seed >> 32));
 }
 
-/* Draws again, after pick_numbers() rejected the first word. Uses word slot % 4 of block slot /
- * 4. */
+/* Draws again, after pick_numbers() rejected the first word. */
 GEN_FN uint32_t pick_again(const struct pick_key *k, uint32_t node, uint32_t slot, uint32_t n)
 {
     for (uint32_t attempt = 1;; attempt++) {
@@ -43,9 +41,8 @@ GEN_FN uint32_t pick_again(const struct pick_key *k, uint32_t node, uint32_t slo
     }
 }
 
-/* Draws the numbers of slots 0..count-1: number i is below first + i * step. `at` has room for
- * PICK_ROOM(count). With limits up to PICK_SMALL, a block of four words gives eight numbers, of
- * which fewer than 1% are rejected. */
+/* Number i is below first + i * step. `at` has room for PICK_ROOM(count). With limits up to
+ * PICK_SMALL, a block of four words gives eight numbers, of which fewer than 1% are rejected. */
 GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first, uint32_t step,
                          uint32_t count, uint32_t *at)
 {
@@ -87,11 +84,11 @@ GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first
 
 /*
  * Floyd's algorithm: a uniform set of `fanout` positions below `degree` (fanout < degree). Slot i
- * draws one of the positions 0 .. degree - fanout + i. If that is taken, it takes degree - fanout +
- * i, which no earlier slot could draw. `at` has room for PICK_ROOM(fanout).
+ * draws one of the positions 0 .. degree - fanout + i. If that position is taken, the slot takes
+ * degree - fanout + i, which no earlier slot could draw. `at` has room for PICK_ROOM(fanout).
  *
- * A bit says whether a position is taken. Above degree 64, positions share 512 bits, and we search
- * if the bit is 1.
+ * A bit marks a taken position. Above degree 64, positions share 512 bits, so we search if the bit
+ * is 1.
  */
 GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)
@@ -119,15 +116,15 @@ GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degr
     }
 }
 
-/* Independent positions below `degree` (> 0). `at` has room for PICK_ROOM(fanout). */
+/* Independent positions. `at` has room for PICK_ROOM(fanout). */
 GEN_FN void pick_repeated(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)
 {
     pick_numbers(k, node, degree, 0, fanout, at);
 }
 
-/* A neighbour's random number for LABOR-0, which takes the neighbours with the smallest numbers.
- * All nodes of a hop see the same number. */
+/* LABOR-0 takes the neighbours with the smallest numbers. All nodes of a hop see the same
+ * number. */
 GEN_FN uint32_t pick_variate(const struct pick_key *k, uint32_t neighbour)
 {
     return pick_words(k, neighbour, 0, 0xffffu).w[0];

@@ -1,6 +1,6 @@
 /*
- * sampler.c - samples one hop at a time, in blocks of targets, each block in five passes. A target
- * is a node of the batch for which the hop samples neighbours.
+ * sampler.c - samples one hop at a time, in blocks of targets (gnn/batch.h), each block in five
+ * passes.
  *
  *     rows    look up where each target's neighbours are        one miss for each target
  *     picks   choose positions; write the index of each edge    no misses
@@ -8,9 +8,8 @@
  *     touch   read the table slot of each neighbour             one miss for each edge
  *     ids     look neighbours up in the table, number new ones  hits, thanks to the touch
  *
- * The table (id_table.h) holds the local id of each node of the batch. The cache misses of one pass
- * are independent, so the processor overlaps them. The pass `touch` uses plain reads, because a
- * Neoverse-N1 drops prefetches when too many misses are pending.
+ * The cache misses of one pass are independent, so the processor overlaps them. The pass `touch`
+ * uses plain reads, because a Neoverse-N1 drops prefetches when too many misses are pending.
  */
 #include "gnn/sample/sampler.h"
 
@@ -24,7 +23,7 @@
 enum {
     BLOCK_TARGETS = 256,
     BLOCK_EDGES = 512,    /* with so many edges, the passes after `picks` run */
-    MAX_EDGES = INT32_MAX /* most edges of a hop, because row offsets are int32 */
+    MAX_EDGES = INT32_MAX /* in a hop, because row offsets are int32 */
 };
 
 struct sample_block {
@@ -85,7 +84,7 @@ int sample_mode_parse(const char *text, enum sample_mode *out, struct err *err)
 
 /* ---- space ----------------------------------------------------------------------------------- */
 
-/* a * b, but at most cap; all are >= 0. */
+/* min(a * b, cap); all are >= 0. */
 static int64_t mul_cap(int64_t a, int64_t b, int64_t cap)
 {
     return b && a > cap / b ? cap : MIN(a * b, cap);
@@ -170,8 +169,7 @@ static int by_value(const void *a, const void *b)
     return (x < y) - (x > y); /* a sorted array is a heap */
 }
 
-/* Picks the k neighbours with the smallest pick_variate(). Among equal numbers, the smaller
- * position wins. */
+/* Among equal numbers, the smaller position wins. */
 static void pick_labor(struct sampler *s, const struct pick_key *key, int64_t start,
                        uint32_t degree, uint32_t k, int64_t *edge)
 {
@@ -216,7 +214,7 @@ static uint32_t pick(struct sampler *s, const struct pick_key *key, int32_t node
 
 /* ---- a hop ----------------------------------------------------------------------------------- */
 
-/* `nodes` and `edges` count the nodes of the batch and the edges of the hop so far. */
+/* `nodes` counts those of the batch so far, `edges` those of the hop. */
 struct hop {
     int32_t *node, *row, *col;
     int32_t *degree;
@@ -266,7 +264,7 @@ static int take_edges(struct sampler *s, struct hop *p, int64_t n, struct err *e
     return number_edges(s, p, p->edges - n, err);
 }
 
-/* Takes all neighbours of a target, for FANOUT_ALL. */
+/* For FANOUT_ALL. */
 static int take_all(struct sampler *s, struct hop *p, int64_t start, uint32_t degree,
                     struct err *err)
 {

@@ -31,9 +31,9 @@ struct trainer {
     struct gnn_network *network;
     struct loader *loader;
     struct gnn_adam adam;
-    struct nccl *nccl; /* averages gradients over GPUs; if NULL, o.comm does */
-    float *host;       /* for copies between a GPU and comm */
-    int64_t labelled;  /* labelled seeds of this batch, in this rank */
+    struct nccl *nccl;                           /* averages over GPUs; if NULL, o.comm does */
+    float *host;                                 /* for copies between a GPU and comm */
+    int64_t labelled;                            /* seeds of this batch, in this rank */
     struct pending pending[GNN_STEPS_AHEAD + 1]; /* a ring */
     int64_t begun, counted; /* batches begun, and batches whose loss was counted */
 };
@@ -188,8 +188,7 @@ void trainer_close(struct trainer *t)
 
 enum { SUM_ROWS, SUM_LOSS, SUM_CORRECT, SUMS };
 
-/* Sets *share to this rank's share of the batch's labelled seeds, or to -1 if the batch has
- * none. */
+/* Sets *share to this rank's share of the batch's labelled seeds, or to -1 if there are none. */
 static int share_of_batch(struct trainer *t, double *share, struct err *err)
 {
     double rows = (double)t->labelled;
@@ -199,7 +198,6 @@ static int share_of_batch(struct trainer *t, double *share, struct err *err)
     return 0;
 }
 
-/* Replaces a part of the state by its mean over the ranks. */
 static int reduce_on_host(struct trainer *t, enum gnn_state part, struct err *err)
 {
     double weight = (double)t->labelled;
@@ -211,8 +209,7 @@ static int reduce_on_host(struct trainer *t, enum gnn_state part, struct err *er
     return 0;
 }
 
-/* Averages gradients and running statistics over the ranks. The GPU has not delivered the losses
- * yet. */
+/* The losses are not known yet, so `labelled` gives the weights. */
 static int reduce_on_gpus(struct trainer *t, struct err *err)
 {
     static const enum gnn_state parts[] = {GNN_GRADIENTS, GNN_RUNNING};
@@ -233,7 +230,7 @@ static int reduce_on_gpus(struct trainer *t, struct err *err)
     return 0;
 }
 
-/* Averages gradients and running statistics over the ranks, weighted by rows, and adds up *loss. */
+/* Averages gradients and running statistics, weighted by rows, and adds up *loss. */
 static int reduce(struct trainer *t, struct gnn_loss *loss, struct err *err)
 {
     struct gnn_network *n = t->network;
@@ -321,8 +318,7 @@ static int train_batch(struct trainer *t, const struct gnn_batch *b, struct err 
     return count_losses(t, err);
 }
 
-/* Sets *loss to the epoch's loss so far. All ranks must call it, because ranks on GPUs add up their
- * losses only here. */
+/* All ranks must call it, because ranks on GPUs add up their losses only here. */
 static int whole_loss(struct trainer *t, struct gnn_loss *loss, struct err *err)
 {
     int rc = catch_up(t, err);
@@ -415,7 +411,6 @@ static int train_given(struct trainer *t, const struct gnn_batch *b, struct epoc
     return train_batch(t, use, err);
 }
 
-/* Returns 0 at the end of the epoch, -1 on an error. */
 static int train_batches(struct trainer *t, struct epoch_report *r, struct err *err)
 {
     struct train_position *p = &t->position;

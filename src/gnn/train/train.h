@@ -27,33 +27,31 @@
 #include "gnn/train/feed.h"
 
 struct train_options {
-    /* The trainer sets `features` and `classes` from the data, and `layers` from
-     * load.sample.hops. */
+    /* The trainer sets `features`, `classes` and `layers`. */
     struct gnn_model_config model;
     /* load.sample.seed is also the seed of the weights and of dropout. The trainer sets `rank` and
      * `ranks` from `comm`. */
     struct loader_options load;
-    struct comm *comm; /* connects the ranks; NULL = only this process */
-    /* Average the gradients of GPUs with NCCL, and not in host memory. */
+    struct comm *comm; /* NULL = only this process */
+    /* average gradients with NCCL, and not in host memory */
     bool nccl;
-    int threads; /* threads that compute on the CPU */
+    int threads; /* that compute on the CPU */
     /* As in gnn/gpu/devices.h. NULL means "cpu", "fp32" and "wgmma". */
     const char *device;
     const char *precision;
     const char *products;
     bool profile;         /* measure the times of kernels */
-    enum gpu_place place; /* where the data lies; see gnn/gpu/gpu_store.h */
-    /* GPU_PLACE_SPLIT: how much of the features lies in the GPU's memory */
+    enum gpu_place place; /* of the data; see gnn/gpu/gpu_store.h */
+    /* for GPU_PLACE_SPLIT */
     struct gpu_cache_size cache;
     /* batches that are copied while a GPU computes; 0 = it waits for each copy */
     int ahead;
     double lr;
-    const char *checkpoint; /* file for checkpoints; NULL = none */
-    /* Also write a checkpoint after so many batches of an epoch. 0 = only after epochs. */
+    const char *checkpoint; /* file; NULL = none */
+    /* Also write a checkpoint after so many batches. 0 = only after epochs. */
     int64_t checkpoint_batches;
     bool resume; /* continue from the checkpoint if it exists */
-    /* Called after each batch, unless NULL. `batch` says how many of the epoch's `batches` are
-     * done. */
+    /* Called after each batch, unless NULL. */
     void (*progress)(void *ctx, int64_t epoch, int64_t batch, int64_t batches,
                      const struct gnn_loss *so_far);
     void *ctx;
@@ -68,20 +66,20 @@ struct epoch_report {
     int hops;
     /* sums of gnn_batch's n_nodes and n_edges in this rank */
     int64_t hop_nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS];
-    bool split; /* the features are split between GPU and host memory */
-    /* if split: rows and bytes that came from host memory, over all ranks */
+    bool split; /* between GPU and host memory */
+    /* if split: what came from host memory, over all ranks */
     int64_t host_rows, host_bytes;
-    double wall_s;     /* time of the whole call */
-    double train_s;    /* time spent computing */
-    double wait_s;     /* time spent waiting for a prepared batch */
-    double transfer_s; /* time that a GPU waited for copies */
-    double save_s;     /* time spent writing checkpoints */
+    double wall_s;     /* of the whole call */
+    double train_s;    /* computing */
+    double wait_s;     /* waiting for a prepared batch */
+    double transfer_s; /* while a GPU waited for copies */
+    double save_s;     /* writing checkpoints */
 };
 
 struct trainer;
 struct gnn_kernel_time;
 
-/* Sets *reals to the size of the largest array that the ranks add up, for comm_open_shared(). */
+/* Sets *reals for comm_open_shared(). */
 int trainer_shared_reals(const struct dataset *d, const struct train_options *o, int64_t *reals,
                          struct err *err);
 int trainer_open(struct trainer **out, const struct dataset *d, const struct train_options *o,
@@ -95,7 +93,6 @@ const struct gnn_program *trainer_program(const struct trainer *t);
 const char *trainer_products(const struct trainer *t);
 const struct feed *trainer_feed(const struct trainer *t);
 
-/* As gnn_device_kernel_times(). */
 int trainer_kernel_times(const struct trainer *t, const struct gnn_kernel_time **out);
 
 #endif

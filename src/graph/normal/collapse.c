@@ -7,13 +7,13 @@
 #include "base/util.h"
 #include "graph/cost.h"
 
-enum { MAX_WINDOW = 16 }; /* the largest window, of a pooling or a convolution, that we handle */
+enum { MAX_WINDOW = 16 }; /* elements of a side of a pooling's or convolution's window */
 
 struct collapse {
     struct graph *g;
-    const uint32_t *uses; /* how often each of the first n values is used */
+    const uint32_t *uses; /* of the first n values */
     size_t n;             /* values of the graph at the start */
-    struct err err;       /* why graph_add() refused a value; the sum then stays as it is */
+    struct err err;       /* why graph_add() refused a value; the sum then stays */
 };
 
 /* ---- shorthands ------------------------------------------------------------------------------ */
@@ -48,7 +48,7 @@ static bool known(const struct dim *d, int64_t *out)
     return d->fixed->is_number;
 }
 
-/* Returns the axis of b that corresponds to `axis` of v; -1 if b is constant along it. */
+/* The axis of b for `axis` of v; -1 if b is constant along it. */
 static int64_t own_axis(const struct value *b, const struct value *v, int64_t axis)
 {
     int64_t own = axis - (int64_t)v->rank + (int64_t)b->rank;
@@ -63,7 +63,7 @@ static bool is_uniform(const struct value *b, const struct value *v, const struc
     return true;
 }
 
-/* Sums b along `axes`, as if b were broadcast to the shape of v. */
+/* Sums b along `axes`, as if it had the shape of v. */
 static const struct value *plain_sum(struct collapse *c, const struct value *b,
                                      const struct value *v, const struct attr *axes)
 {
@@ -101,7 +101,7 @@ static const struct value *sum_of_product(struct collapse *c, const struct value
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* s adds up `count` elements of the convolution `of` without the bias. Adds the bias as often. */
+/* s lacks the bias of `count` elements of the convolution `of`. Adds it. */
 static const struct value *with_bias(struct collapse *c, const struct value *s,
                                      const struct value *of, const struct dim *count)
 {
@@ -125,9 +125,9 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return -floor_div(-a, b);
 }
 
-/* Side i is spatial axis i of a convolution, axis 2 + i of its tensors. Tap k is place k of the
- * window along a side. A sum along the side multiplies tap k by a sum of the input that leaves out
- * the first `before` and last `after` elements. Returns false if these numbers are not known. */
+/* Side i is axis 2 + i of a convolution's tensors. Tap k is place k of the window along it. A sum
+ * along the side multiplies tap k by a sum of the input without its first `before` and last `after`
+ * elements. Returns false if these numbers are not known. */
 static bool find_cuts(const struct value *v, size_t i, int64_t window, int64_t k, int64_t *before,
                       int64_t *after)
 {
@@ -160,7 +160,7 @@ static const struct value *cut_sum(struct collapse *c, const struct value *x, in
     return sum(c, x, attr_axis(axis));
 }
 
-/* Replaces side i of x by `window` sums, one for each tap. */
+/* One sum for each tap replaces side i of x. */
 static const struct value *sums_of_side(struct collapse *c, const struct value *v,
                                         const struct value *x, size_t i, int64_t window)
 {
@@ -191,8 +191,8 @@ static void set_int(struct attr *attrs, const struct value *v, const char *name,
     attrs[op_attr_place(v->op, name)].ints[i] = n;
 }
 
-/* If all sides are summed, the result is a matrix product of sums and weights. A transposed
- * convolution has the first two axes of its weights swapped. */
+/* Needs sums along all sides. A transposed convolution has the first two axes of its weights
+ * swapped. */
 static const struct value *product_of_sums(struct collapse *c, const struct value *v,
                                            const struct value *sums)
 {
@@ -215,11 +215,10 @@ static const struct value *product_of_sums(struct collapse *c, const struct valu
     return y ? graph_reshape(c->g, y, v->rank, result, &c->err) : NULL;
 }
 
-/* Which sides of a convolution are summed. */
 struct sides {
     bool summed[GRAPH_MAX_RANK];
     int64_t order[GRAPH_MAX_RANK]; /* axes 0 and 1, then the summed sides, then the others */
-    uint32_t rank, first_kept;     /* order[first_kept] is the first side that is not summed */
+    uint32_t rank, first_kept;     /* order[first_kept]: the first side that is not summed */
 };
 
 static void order_sides(struct sides *s)
@@ -263,8 +262,7 @@ static const struct value *fold_sides(struct collapse *c, const struct value *v,
     return v ? graph_reshape(c->g, v, n, shape, &c->err) : NULL;
 }
 
-/* If some sides are not summed, the result is a convolution along these sides. The taps of the
- * summed sides become input channels. */
+/* A convolution along the other sides. The taps of the summed sides become input channels. */
 static const struct value *conv_of_sums(struct collapse *c, const struct value *v,
                                         const struct value *sums, const struct sides *s)
 {
@@ -287,7 +285,6 @@ static const struct value *conv_of_sums(struct collapse *c, const struct value *
     return y ? graph_reshape(c->g, y, v->rank, shape, &c->err) : NULL;
 }
 
-/* Returns NULL if sums of the input cannot give the sum of the convolution. */
 static const struct value *sum_of_conv(struct collapse *c, const struct value *v,
                                        const struct attr *axes)
 {
@@ -316,7 +313,6 @@ static const struct value *sum_of_conv(struct collapse *c, const struct value *v
 static const struct value *linear_sum(struct collapse *c, const struct value *v,
                                       const struct attr *axes);
 
-/* Returns NULL if the operand has another shape than v, or is not a linear map. */
 static const struct value *operand_sum(struct collapse *c, const struct value *v, uint32_t k,
                                        const struct attr *axes)
 {
@@ -346,8 +342,7 @@ static const struct value *sum_of_terms(struct collapse *c, const struct value *
     return two(c, v->op, a, b);
 }
 
-/* Sums v along the axes, which stay with size 1. Returns NULL if v is not a linear map, or if
- * another value needs v anyway. */
+/* NULL if v is not a linear map, or if another value needs v anyway. */
 static const struct value *linear_sum(struct collapse *c, const struct value *v,
                                       const struct attr *axes)
 {
@@ -376,8 +371,8 @@ enum { MAX_SCALES = 4 };
 
 struct pooling {
     const struct value *conv;
-    const struct value *scale[MAX_SCALES]; /* scalings by one number between conv and pooling */
-    /* The size and the step of the windows per axis of `conv`; 0 for an axis without windows. */
+    const struct value *scale[MAX_SCALES]; /* by one number, between conv and pooling */
+    /* Size and step of the windows, per axis of `conv`; 0 for an axis without windows. */
     int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK];
     uint32_t n, scales; /* axes with windows; entries of `scale` */
 };
@@ -388,7 +383,7 @@ static bool is_scale(const struct value *v)
            v->args[1]->rank == 0;
 }
 
-/* Fills *p if v adds up windows of a convolution, scaled or not. Else returns false. */
+/* Fills *p if v adds up windows of a convolution, scaled or not. */
 static bool read_pooling(const struct collapse *c, const struct value *v, struct pooling *p)
 {
     const struct value *w = v->args[0];
@@ -411,20 +406,18 @@ static bool read_pooling(const struct collapse *c, const struct value *v, struct
     return ok;
 }
 
-/* How to make the weights, along one side, of one convolution that replaces a convolution and its
- * pooling. Put `before` zeros before the old weights and `after` zeros after them. Then slide the
- * pooling's window over them in steps of `step`: each sum is a new weight. `pad` is the padding of
- * the new convolution, if it is transposed. */
+/* Along one side, these are the weights of the new convolution: put `before` zeros before the old
+ * weights and `after` zeros after them. Then slide the pooling's window over them in steps of
+ * `step`: each sum is a new weight. `pad` is the padding of a new transposed convolution. */
 struct side {
     int64_t before, after, step, pad;
 };
 
-/* Fills *s for a side with `window` weights. Returns false if `before` would be negative.
+/* `window` counts the old weights. Returns false if `before` would be negative.
  *
- * A transposed convolution adds x[j] * w[k] to element stride*j + k - padding of its output.
- * Element i of the pooling adds up the elements step*i + t, for 0 <= t < size. So there, x[j] is
- * multiplied by the sum of all w[k] with k = step*i - stride*j + t + padding. If stride == step,
- * this sum depends only on i - j, as in a convolution with stride 1. */
+ * After a transposed convolution, element i of the pooling multiplies x[j] by the sum of all w[k]
+ * with k = step*i - stride*j + t + padding, for 0 <= t < size. If stride == step, this sum depends
+ * only on i - j, as in a convolution with stride 1. */
 static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, struct side *s)
 {
     int64_t size = p->size[axis], step = p->step[axis];
@@ -440,8 +433,8 @@ static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, st
     return s->before >= 0;
 }
 
-/* Can one convolution with fewer multiplications replace the two? Fills `sides`. The stride of a
- * transposed convolution must be the step of the pooling. */
+/* Does the new convolution need fewer multiplications? A transposed one must have the pooling's
+ * step as its stride. */
 static bool pooling_saves(const struct pooling *p, struct side *sides)
 {
     int64_t before = 1, after = 1, window;
@@ -525,7 +518,6 @@ static const struct dim *combined(struct collapse *c, const struct value *v)
     return n;
 }
 
-/* If v is a reduction over a single element, returns its operand, reshaped; else NULL. */
 static const struct value *single_element(struct collapse *c, const struct value *v)
 {
     bool combines = v->op == OP_SUM || v->op == OP_MEAN || v->op == OP_AMAX || v->op == OP_AMIN;
@@ -534,7 +526,6 @@ static const struct value *single_element(struct collapse *c, const struct value
     return graph_reshape(c->g, v->args[0], v->rank, v->shape, &c->err);
 }
 
-/* Returns NULL if there is no simpler form of v. */
 static const struct value *simpler(struct collapse *c, const struct value *v)
 {
     if (v->id >= c->n || (v->op != OP_SUM && v->op != OP_MEAN) || v->dtype != DT_F32)

@@ -3,13 +3,12 @@
  *
  *     graph_same_value(a, b)      x + y + z is z + (y + x); 2 is 2.0
  *
- * Operands of sums and products match in any order and grouping, if there are at most 12. Other
- * commutative operations match in both orders. Inputs and scalars are the same if they have the
- * same name, dtype and shape. Numbers compare by value, sizes by canonical form. The two values
- * may belong to different graphs. Values that take too long to compare count as different.
+ * Up to 12 operands of a sum or product match in any order and grouping. Other commutative
+ * operations match in both orders. Inputs and scalars must have the same name, dtype and shape. The
+ * values may belong to different graphs. Values that take too long to compare count as different.
  *
- * In a match, some leaves of the first value are variables. Each stands for one value of the second
- * graph: a number, a scalar, or what the caller's accept() allows.
+ * Leaves of the first value may be variables. Each stands for one value of the second graph: a
+ * number, a scalar, or what accept() allows.
  *
  *     struct value_match m = {.variables = &eps, .n = 1};
  *     if (value_matches(&m, form, task_value))
@@ -27,18 +26,17 @@
 
 struct value_match {
     const struct value *const *variables; /* leaves of the first value */
-    size_t n;                             /* at most MATCH_MAX_VARIABLES */
+    size_t n;
     /* May the variable stand for v? If accept is NULL, v must be a number or a scalar. */
     bool (*accept)(void *ctx, const struct value *variable, const struct value *v);
     void *ctx;
-    /* What each variable stands for. The caller may fix some entries before the match. */
+    /* What each variable stands for. The caller may fix entries before the match. */
     const struct value *bound[MATCH_MAX_VARIABLES];
     /* The other members are for the matcher. */
-    size_t order[MATCH_MAX_VARIABLES]; /* the variables in the order in which they were bound */
+    size_t order[MATCH_MAX_VARIABLES]; /* variables in the order in which they were bound */
     size_t norder;
     unsigned steps; /* comparisons left; value_matches() replaces 0 by its own cap */
-    /* same[i] is the value of the second graph that matched value i of the first, or NULL. `same`
-     * itself may be NULL. */
+    /* same[i] matched value i of the first graph, or is NULL. `same` itself may be NULL. */
     const struct value **same;
 };
 
@@ -46,14 +44,13 @@ struct value_match {
 bool value_matches(struct value_match *m, const struct value *a, const struct value *b);
 
 bool graph_same_value(const struct value *a, const struct value *b);
-/* Do both graphs have the same inputs and scalars, in any order, and the same outputs? Outputs must
- * have the same order, names and declarations, and compute the same. */
+/* Inputs and scalars may be in any order. Outputs must have the same order, names and
+ * declarations. */
 bool graph_same(const struct graph *a, const struct graph *b);
 /* The attributes may belong to different graphs. */
 bool attr_equal(const struct attr *a, const struct attr *b);
-/* Writes the factors of a product (OP_MUL) or the terms of a sum (OP_ADD) to `out`, from left to
- * right. Any other v is its own single operand. Returns how many there are, or max + 1 if there are
- * more than max. */
+/* The factors of a product (OP_MUL) or the terms of a sum (OP_ADD), from left to right. Any other v
+ * is its own single operand. Returns max + 1 if there are more than max. */
 size_t value_operands(const struct value *v, enum graph_op op, const struct value **out,
                       size_t max);
 

@@ -1,4 +1,3 @@
-/* collect.c - writes the statements that add to a collector and that finish it (collect.h). */
 #include "graph/reference/collect.h"
 
 #include "base/util.h"
@@ -8,7 +7,7 @@ bool collect_is_index(enum collect k)
     return k == COLLECT_ARGMAX || k == COLLECT_ARGMIN;
 }
 
-/* Does the collector model how its partial results are rounded? */
+/* Does the collector model rounding errors? */
 static bool rounds(const struct emit *e, const struct collector *c)
 {
     return e->mode.kind != REFERENCE_MAGNITUDE && c->kind <= COLLECT_PROD &&
@@ -51,8 +50,7 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
 
 /* ---- adding a term --------------------------------------------------------------------------- */
 
-/* Keeps the better of the result so far and the term; the result so far if they are equal. A NaN is
- * better than any number. */
+/* A NaN is better than any number. If both are equal, the result so far stays. */
 static void add_choice(struct emit *e, const struct collector *c, struct term t, const char *index)
 {
     bool most = c->kind == COLLECT_MAX || c->kind == COLLECT_ARGMAX,
@@ -66,7 +64,7 @@ static void add_choice(struct emit *e, const struct collector *c, struct term t,
         unit_set(&e->u, c->m, "= hone_pick(%s, %s, %s, %s, %s)", take.text, c->v, t.v, c->m, t.m);
     else
         unit_set(&e->u, c->m, "= %s ? %s : %s", take.text, arg ? index : t.m, c->m);
-    /* unit_do(), because unit_set() is dropped if only the loop itself reads the variable. */
+    /* unit_set() would be dropped if only the loop itself reads the variable. */
     if (arg)
         unit_do(&e->u, "%s = %s ? %s : %s", c->v, take.text, t.v, c->v);
     else
@@ -79,7 +77,7 @@ static const char *term_key(struct emit *e, const struct collector *c)
                         COLLECT_CHAIN, c->chains, c->n);
 }
 
-/* Returns the partial result `text`, in a NOISY reference rounded at random. */
+/* A NOISY reference rounds the partial result `text` at random. */
 static const char *step(struct emit *e, const struct collector *c, const char *text)
 {
     enum dtype inner = c->of->dtype == DT_F64 ? DT_F64 : DT_F32;
@@ -159,8 +157,7 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
         unit_set(&e->u, c->m, "%s %s", op, t.m);
 }
 
-/* Returns 16 times the variance of the shared errors of source k, as text. c->off[k] is a change at
- * 4 sigma, so its square is 16 variances. */
+/* 16 times the variance of the shared errors of source k: c->off[k] is a change at 4 sigma. */
 static const char *off_squared(struct emit *e, const struct collector *c, uint32_t k)
 {
     struct arena *a = e->u.arena;
@@ -189,8 +186,8 @@ void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struc
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* Returns the variance of the shared errors that are not yet in c->m, as text to append. `biased`
- * selects the sources with one-sided errors, or the others. */
+/* The variance of the shared errors that are not yet in c->m, as text to append. `biased` selects
+ * the sources with one-sided errors, or the others. */
 static const char *shared_sum(struct emit *e, const struct collector *c, bool biased)
 {
     const char *text = "";
@@ -200,8 +197,8 @@ static const char *shared_sum(struct emit *e, const struct collector *c, bool bi
     return text;
 }
 
-/* Returns the one-sided error of the sum v, or NULL. For products this comes from adding them up,
- * else from the terms. `chain` is the variance of the roundings of the partial sums. */
+/* The one-sided error of the sum v, or NULL. `chain` is the variance of the roundings of the
+ * partial sums. */
 static const char *bias_of(struct emit *e, const struct collector *c, const char *v,
                            const char *chain)
 {
@@ -235,9 +232,8 @@ struct term collect_now(struct emit *e, const struct collector *c)
 }
 
 /* Adds the one-sided error of the element (bias_axis in emit.h). A NOISY reference moves all
- * elements of one column in the same direction. A SIGMA reference adds the square to the variance
- * of a plain sum. The variance of a sum of products already contains it; such a sum keeps t->bias
- * for a later sum. */
+ * elements of one column in the same direction. In a SIGMA reference, the variance of a sum of
+ * products already contains the error; such a sum keeps t->bias for a later sum. */
 static void add_bias(struct emit *e, const struct collector *c, struct term *t)
 {
     int axis = e->store[c->of->id].bias_axis;

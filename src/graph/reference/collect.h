@@ -9,8 +9,8 @@
  *     struct term t = collect_end(e, &c);
  *
  * SIGMA and NOISY references (reference_mode.h) model how a kernel rounds a sum. It adds up chains
- * of at most COLLECT_CHAIN terms, with a rounding after each term. A tree of additions then adds up
- * the chains.
+ * of at most COLLECT_CHAIN terms, and rounds after each term. A tree of additions then adds up the
+ * chains.
  */
 #ifndef GRAPH_REFERENCE_COLLECT_H
 #define GRAPH_REFERENCE_COLLECT_H
@@ -29,29 +29,29 @@ enum collect {
 };
 
 enum {
-    COLLECT_PRODUCTS = 1, /* the terms are products, which a fused multiply-add does not round */
-    COLLECT_PARTS = 2,    /* the terms are partial results, which a tree adds up */
+    COLLECT_PRODUCTS = 1, /* products: a fused multiply-add does not round them */
+    COLLECT_PARTS = 2,    /* partial results: a tree adds them up */
 };
 
 /* The strings are names of variables in the text. */
 struct collector {
     enum collect kind;
     unsigned flags;
-    const struct value *of; /* the value whose element is collected */
-    struct index i;         /* the number of that element */
-    /* The result so far. `m` is its magnitude or variance (emit.h), or the index of an argmax. */
+    const struct value *of;
+    struct index i; /* the number of the element of `of` */
+    /* The result so far, and its magnitude, its variance, or the index of an argmax. */
     const char *v, *m;
     /* The other members are for sums and products in SIGMA and NOISY references. */
-    const char *s, *squares; /* the sum of this chain; the sum of its squared partial sums */
-    const char *q, *n;       /* the sum of the squared terms of this chain; their number */
+    const char *s, *squares; /* this chain's sum; the sum of its squared partial sums */
+    const char *q, *n;       /* the sum of its squared terms; their number */
     const char *rounding;    /* the variance of earlier chains' roundings / chain_rounding() */
     const char *chains, *chain_squares; /* earlier chains; the sum of their squared sums */
-    const char *key;                    /* only for NOISY references: the seed of the roundings */
-    /* Terms share an error if they read the same element of a source (struct shared_error). at[k]
-     * is the number of this element of source k, or of its column if the errors are one-sided. If
-     * it is off by 4 sigma, these terms change by off[k] in all. */
+    const char *key;                    /* in NOISY references: the seed of the roundings */
+    /* Terms share an error if they read the same element of a source (struct shared_error), or for
+     * one-sided errors the same column. at[k] is its number in source k. If it is off by 4 sigma,
+     * these terms change by off[k] in all. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
-    bool biased[EMIT_SOURCES]; /* the errors of source k are one-sided */
+    bool biased[EMIT_SOURCES]; /* the errors are one-sided */
     /* For one-sided errors: the sum of the squared changes, which the terms' variances contain. */
     const char *own[EMIT_SOURCES];
     const char *terms; /* the sum of the squared terms of earlier chains */
@@ -61,13 +61,12 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
                                struct index i, unsigned flags);
 /* `index` is the index of the term for COLLECT_ARGMAX and COLLECT_ARGMIN, else "". */
 void collect_add(struct emit *e, const struct collector *c, struct term t, const char *index);
-/* `off` is the term t with source k off by 4 sigma. Adds the difference to c->off[k]. */
+/* `off` is the term t with source k off by 4 sigma. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
-/* Returns the result so far as one of several partial results. One-sided errors are in its member
- * `bias` and not in the variance, because they do not average out in the later sum. */
+/* One-sided errors are in the member `bias` and not in the variance, because they do not average
+ * out in the later sum. */
 struct term collect_now(struct emit *e, const struct collector *c);
-/* Returns the finished element. */
 struct term collect_end(struct emit *e, const struct collector *c);
 bool collect_is_index(enum collect k);
 

@@ -1,9 +1,6 @@
 /*
  * emit.h - writes elements of a lowered graph (lower.h) as statements of a unit (unit_text.h).
- *
- * A reference is C text that computes the right outputs of a task. Its functions are its phases,
- * which run one after the other. A unit is one run of a phase's body. Phases pass values on in
- * scratch, an array of doubles.
+ * reference.h explains phases, units and scratch.
  *
  * The text accesses scratch with macros. For element i of value 3, these are:
  *   VAL3(i)       the element
@@ -14,8 +11,8 @@
  *   PART3(i), PMAG3(i), PBIAS3(i)   the first three for partial result i of a reduction
  *
  * The magnitude of an element tells how large the terms of its sum are (docs/graph-reference.md).
- * Errors are one-sided if they have the same sign in many elements. For example, a tensor core cuts
- * off low bits. A mean over many elements does not reduce these errors.
+ * One-sided errors have the same sign in many elements, for example because a tensor core cuts off
+ * low bits. So a mean does not reduce them.
  *
  * A term's member `m` is its magnitude in a MAGNITUDE reference, its variance in a SIGMA reference,
  * and unused in a NOISY reference (reference_mode.h).
@@ -27,89 +24,86 @@
 #include "graph/reference/unit_text.h"
 
 #define TERM_NO_ERROR "0.0" /* `m` of a term without error, in SIGMA and NOISY references */
-#define EMIT_CHUNK 4096     /* how many elements a partial result combines */
+#define EMIT_CHUNK 4096     /* elements of a partial result */
 
-/* How one value is kept in scratch, or in the workspaces of a generated kernel. */
+/* What scratch, or the workspaces of a kernel, hold of one value. */
 struct store {
-    bool is_stored;                 /* VAL is in scratch */
-    bool in_parts;                  /* a reduction in two steps; PART is in scratch */
-    bool needs_mag, part_needs_mag; /* MAG is in scratch; PMAG is in scratch */
+    bool is_stored;                 /* VAL */
+    bool in_parts;                  /* PART: a reduction in two steps */
+    bool needs_mag, part_needs_mag; /* MAG; PMAG */
     bool is_exact; /* magnitudes are |value|; in SIGMA and NOISY references: no rounding error */
-    /* Only for kernels: the mean of some x, if this value is the sum of the squares of x - centre.
-     * One launch makes the partial results of this sum and of the sum of x. */
+    /* Only for kernels: the mean of some x, if this value is the sum of the squares of x - mean. */
     const struct value *centre;
-    bool part_with_squares; /* only for kernels: another value's `centre` comes from this sum */
-    /* The sources of shared errors; if not NULL, OWN and OFF are in scratch. */
+    bool part_with_squares; /* only for kernels: another value has it as `centre` */
+    /* The sources of shared errors. If not NULL, OWN and OFF are stored. */
     const struct shared_error *offs;
-    /* For a sum of products, or elementwise work on one: the axis along which the columns of the
-     * weight differ. Errors are one-sided along the other axes. -1 if no errors are one-sided. */
+    /* For a sum of products, or elementwise work on one: the axis along which the weight's columns
+     * differ. Errors are one-sided along the other axes. -1 without one-sided errors. */
     int bias_axis;
-    bool needs_bias, part_needs_bias; /* BIAS is in scratch; PBIAS is in scratch */
+    bool needs_bias, part_needs_bias; /* BIAS; PBIAS */
     bool is_limited; /* the drawn errors of a stored copy (drawn.h) limit the variance */
 };
 
-/* The sources of the errors that many terms of a sum share. A source is an operand that is
- * broadcast, such as the mean of a row, or a value with one-sided errors. Shared errors add up; the
- * terms' own errors partly cancel. While emit.shared is set, emit_value() computes the values on
- * `path` with exact sources, or with one source off by 4 sigma. Beyond EMIT_SOURCES sources, errors
- * count as independent. */
+/* Errors that many terms of a sum share. Their source is an operand that is broadcast, such as the
+ * mean of a row, or a value with one-sided errors. While emit.shared is set, emit_value() computes
+ * the values on `path` with exact sources, or with one source off by 4 sigma. Beyond EMIT_SOURCES
+ * sources, errors count as independent. */
 #define EMIT_SOURCES 4
 struct shared_error {
     const struct value *source[EMIT_SOURCES];
     struct index at[EMIT_SOURCES]; /* where the term written last reads the source */
-    bool biased[EMIT_SOURCES];     /* the errors of the source are one-sided */
-    uint32_t n;                    /* how many sources */
-    unsigned number;               /* tells apart sums with different sources */
-    int off;                       /* which source is off by 4 sigma; -1 if none is */
-    const uint8_t *path;           /* per value: is it a source, or between a source and the sum? */
+    bool biased[EMIT_SOURCES];     /* one-sided errors */
+    uint32_t n;
+    unsigned number;     /* differs between sums with different sources */
+    int off;             /* the source that is off by 4 sigma, or -1 */
+    const uint8_t *path; /* per value: is it a source, or between a source and the sum? */
 };
 
 /* Marks of values that drawn_plan() adds (drawn.h). */
 enum {
-    DRAWN_COPY = 1,    /* a copy of another value */
-    DRAWN_ROUNDED = 2, /* the value is its operand, rounded at random to TF32 */
+    DRAWN_COPY = 1,    /* of another value */
+    DRAWN_ROUNDED = 2, /* the operand, rounded at random to TF32 */
 };
 
 struct emit {
     struct unit_text u;
     struct graph *g;
     struct reference_mode mode;
-    const struct store *store;   /* one entry per value */
-    const uint8_t *notes;        /* per value: a set of enum lowered_note (lower.h) */
-    struct shared_error *shared; /* of the sum that is being written, or NULL */
-    unsigned sums;               /* sums with shared errors written so far */
-    bool only_own;        /* while true, only elementwise operations of this unit add variance */
-    const uint8_t *drawn; /* per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
+    const struct store *store;          /* per value */
+    const uint8_t *notes;               /* per value: a set of enum lowered_note (lower.h) */
+    struct shared_error *shared;        /* of the sum that is being written, or NULL */
+    unsigned sums;                      /* with shared errors, written so far */
+    bool only_own;                      /* only elementwise operations of this unit add variance */
+    const uint8_t *drawn;               /* per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
     const struct value **drawn_outputs; /* per output: its copy with drawn errors, or NULL */
-    const struct value **drawn_copies;  /* per value: its copy with drawn errors, or NULL */
-    /* Per value: the most products with rounded operands on a path from an input. */
+    const struct value **drawn_copies;  /* the same per value */
+    /* Per value: the most rounded products on a path from an input. */
     const uint32_t *drawn_depth;
-    /* The depth of the loop over drawn samples while it is written; else 0. Every statement must
-     * stay inside this loop. */
+    /* While the loop over drawn samples is written, its depth; else 0. Statements must stay inside
+     * it. */
     unsigned least_depth;
-    /* The other members are only for kernels. */
-    const bool *keep;          /* per value: store it in any case; NULL if none */
+    /* Only for kernels: */
+    const bool *keep;          /* per value: store it in any case; or NULL */
     const struct value *known; /* a value whose element is in the variable known_text, or NULL */
     const char *known_text;
     bool in_lanes;     /* the threads of a group (the lanes) may share the loop of a reduction */
-    const char *guard; /* the text before a store to memory: "if (writes) " or "" */
+    const char *guard; /* written before a store to memory: "if (writes) " or "" */
 };
 
-/* Writes the statements that compute the element of v at p, or that read it from scratch. Returns
- * the element. */
+/* Computes the element of v at p, or reads it from scratch. */
 struct term emit_value(struct emit *e, const struct value *v, struct place *p);
-/* Does the same for a DRAWN_ROUNDED value. */
+/* The same for a DRAWN_ROUNDED value. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
-/* Finds the shared errors in the terms of the sum v. Sets e->shared to `s`, or to NULL if there are
- * none. Returns the old e->shared; the caller restores it. */
+/* Sets e->shared to `s`, the shared errors in the terms of the sum v, or to NULL if there are none.
+ * Returns the old e->shared; the caller restores it. */
 struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s);
-/* Finds the shared errors in terms that read v. With `biased`, values with one-sided errors are
- * sources too. Allocates s->path from `a`. Leaves e->shared as it is. */
+/* Sets *s to the shared errors in terms that read v. With `biased`, values with one-sided errors
+ * are sources too. Allocates s->path from `a`. */
 void shared_of_value(struct emit *e, const struct value *v, bool biased, struct arena *a,
                      struct shared_error *s);
-/* Finds the values with one-sided errors from which v is computed. Leaves e->shared as it is. */
+/* Sets *s: its sources are the values with one-sided errors from which v is computed. */
 void shared_bias(struct emit *e, const struct value *v, struct shared_error *s);
-/* Like emit_value(), but computes the element even if v is stored. */
+/* Computes the element even if v is stored. */
 struct term emit_computed(struct emit *e, const struct value *v, struct place *p);
 
 /* ---- elementwise operations (emit_element.c) ------------------------------------------------- */
@@ -119,39 +113,36 @@ struct term emit_elementwise(struct emit *e, const struct value *v, const struct
 const char *element_text(struct emit *e, const struct value *v, const struct term *args);
 /* Is the term's magnitude |value|? */
 bool term_is_exact(const struct term *t);
-/* Does term_is_exact() hold for every element of v? `store` must be set for v's operands. */
+/* `store` must be set for v's operands. */
 bool value_is_exact(const struct value *v, const struct store *store);
-/* Makes a term of the expression `v`, with the magnitude |v| or without error. */
+/* A term for the expression `v`, with the magnitude |v| or without error. */
 struct term term_of(struct emit *e, const char *v, unsigned depth);
 const char *number_in_c(struct arena *a, double v);
-/* Puts a call such as "hone_int32(...)" around a uint64_t expression, so that it wraps around. */
+/* Puts a call such as "hone_int32(...)" around a uint64_t expression. */
 const char *wrapped(struct emit *e, enum dtype t, const char *text);
 
 /* ---- rounding errors (emit_error.c) ---------------------------------------------------------- */
 
-/* Like emit_elementwise(), for a SIGMA or NOISY reference. */
 struct term emit_with_error(struct emit *e, const struct value *v, const struct term *args,
                             struct index i, unsigned depth);
-/* For operations that are not elementwise: rounds t, an element of v, if v is narrower than
+/* For operations that are not elementwise: rounds t to v's dtype, if that is narrower than
  * float32. */
 struct term emit_rounded(struct emit *e, const struct value *v, struct term t, struct index i);
-/* Rounds t, an element of v, if the output's dtype `to` is narrower than the dtype of v. */
+/* Rounds t, an element of v, if the output's dtype `to` is narrower than that of v. */
 struct term emit_output(struct emit *e, const struct value *v, enum dtype to, struct term t);
 /* value_is_exact() for a SIGMA or NOISY reference. */
 bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store);
-/* The variance of the rounding of a partial sum, divided by the square of the sum. */
+/* The variance of rounding a partial sum, divided by the square of the sum. */
 double chain_rounding(const struct value *v);
-/* The least variance of a rounding to t. The error is half the distance between two subnormal
- * numbers. For float32 and bfloat16 it is the smallest normal number, because arithmetic may flush
- * subnormal numbers to zero. */
+/* The least variance of a rounding to t. It is larger for float32 and bfloat16, because arithmetic
+ * may flush their subnormal numbers to zero. */
 double least_error(enum dtype t);
-/* The variance of rounding an operand of v to TF32, divided by the square of the operand; 0 if v is
- * not in TF32. */
+/* The variance of rounding an operand of v to TF32, divided by the square of the operand; 0 without
+ * TF32. */
 double tf32_rounding(const struct emit *e, const struct value *v);
-/* The variance of a * b, as an expression. `tf32` comes from tf32_rounding(). */
+/* An expression for the variance of a * b. `tf32` comes from tf32_rounding(). */
 const char *product_variance(struct emit *e, struct term a, struct term b, double tf32);
-/* Adds an error, uniform between -spread and +spread, to the expression `text`. Then rounds to t,
- * up or down at random. */
+/* Adds an error, uniform between -spread and +spread. Then rounds to t, up or down at random. */
 const char *noisy_text(struct emit *e, const char *text, const char *spread, enum dtype t,
                        const char *key);
 /* An expression of 64 random bits for element i of v. */
@@ -159,21 +150,21 @@ const char *noise_key(struct emit *e, const struct value *v, struct index i);
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* The C type in which a kernel computes v: "float" or "double". A bool is the number 0 or 1. */
+/* "float" or "double". A bool is the number 0 or 1. */
 const char *kernel_type(const struct value *v);
 
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
 
 struct term emit_reduction(struct emit *e, const struct value *v, struct place *p);
-/* The index that counts as right if the output `name` holds v, an argmax or argmin. It is the
- * candidate's index if the element there is the best within rounding errors, else the index of the
- * best element. Only for a SIGMA reference. */
+/* The index that is right if the output `name` holds v, an argmax or argmin: the candidate's if its
+ * element is the best within rounding errors, else that of the best element. Only for a SIGMA
+ * reference. */
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
-/* Writes the body of the phase that makes the partial results of v, one per unit. */
+/* The body of the phase that makes the partial results of v. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_bias);
-/* How many elements one element of v combines. */
+/* Elements that one element of v combines. */
 const struct dim *emit_reduced(struct emit *e, const struct value *v);
-/* How many partial results one element of v combines. */
+/* Partial results that one element of v combines. */
 const struct dim *emit_parts(struct emit *e, const struct value *v);
 struct term emit_conv(struct emit *e, const struct value *v, struct place *p);
 struct term emit_conv_transpose(struct emit *e, const struct value *v, struct place *p);
@@ -185,11 +176,10 @@ void emit_line(struct emit *e, const struct value *v, bool with_mag);
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-/* `operand` is broadcast to a result, as in PyTorch. Returns the place in the operand that the
- * result reads at place p. */
+/* The place in `operand` that its broadcast result reads at place p. */
 struct place place_broadcast(struct emit *e, struct place *p, const struct value *operand);
-/* Makes an index of n elements from t, which was read from a tensor. A negative index counts from
- * the end. An index out of range becomes 0. */
+/* Makes an index of n elements from t. A negative index counts from the end. An index out of range
+ * becomes 0. */
 struct index emit_at(struct emit *e, struct term t, const struct dim *n);
 
 #endif

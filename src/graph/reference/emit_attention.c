@@ -1,7 +1,5 @@
-/*
- * emit_attention.c - writes attention. A unit (emit.h) makes a row of the result, in two passes
- * over the keys. In a SIGMA reference, a third pass adds the errors of the weights.
- */
+/* emit_attention.c - writes attention. A unit (emit.h) makes a row of the result, in two passes
+ * over the keys. In a SIGMA reference, a third pass adds the errors of the weights. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +9,7 @@
 
 struct attention {
     const struct value *v;
-    struct place row; /* the unit's row of the result; its last index is not set */
+    struct place row; /* of the result; its last index is not set */
     const char *scale;
     struct index keys; /* how many keys the query reads */
 };
@@ -26,7 +24,6 @@ static struct place key_place(struct emit *e, struct attention *a, struct index 
     return p;
 }
 
-/* Numbers the pairs of a query and a key. */
 static struct index pair_number(struct emit *e, struct attention *a, struct index j)
 {
     return index_add(&e->u, index_mul(&e->u, unit_index(), a->keys), j);
@@ -56,9 +53,8 @@ static struct term dot(struct emit *e, struct attention *a, struct index j)
     return collect_now(e, &c);
 }
 
-/* Rounds `text`, the result of a float32 operation. `m` is its variance before the rounding. A
- * NOISY reference first adds an error that is uniform in +-spread. Each rounding of a pair of query
- * and key has its own `salt`. */
+/* `m` is the variance of `text` before the rounding. A NOISY reference first adds an error that is
+ * uniform in +-spread. Each rounding of a pair of query and key has its own `salt`. */
 static struct term rounded(struct emit *e, struct attention *a, const char *text, const char *m,
                            const char *spread, struct index pair, int salt)
 {
@@ -74,7 +70,7 @@ static struct term rounded(struct emit *e, struct attention *a, const char *text
     return t;
 }
 
-/* Returns q . k * scale, with the mask applied. */
+/* q . k * scale, with the mask applied. */
 static struct term score(struct emit *e, struct attention *a, struct index j)
 {
     const struct value *q = a->v->args[0], *k = a->v->args[1], *mask = a->v->args[3];
@@ -119,8 +115,7 @@ static struct attention attention_of(struct emit *e, const struct value *v)
     return a;
 }
 
-/* The first pass finds the largest score, the second adds up the weighted values. If the mask hides
- * all keys, the row is 0, as in PyTorch. */
+/* If the mask hides all keys, the row is 0, as in PyTorch. */
 static void values_line(struct emit *e, const struct value *v, bool with_mag)
 {
     const struct value *w = v->args[2];
@@ -160,9 +155,8 @@ static void values_line(struct emit *e, const struct value *v, bool with_mag)
 
 /* ---- with errors ----------------------------------------------------------------------------- */
 
-/* The weight of a key is exp(score - largest score). Flash attention hands the weights to tensor
- * cores in the dtype of the values. `narrow` is the weight rounded to this dtype, if this is
- * narrower than float32. */
+/* The weight of a key is exp(score - largest score). Flash attention rounds the weights to the
+ * dtype of the values, for tensor cores. `narrow` is the rounded weight. */
 struct weight {
     struct term w;
     const char *narrow;
@@ -199,7 +193,7 @@ static struct weight weight_of(struct emit *e, struct attention *a, struct index
 
 struct errors {
     struct attention a;
-    /* The largest score; the sum of the weights; the sum of the squares of its partial sums. */
+    /* The largest score; the sum of the weights; the squares of its partial sums. */
     const char *most, *sum, *sum_squares;
     const char *chain; /* the variance of rounding a partial sum, divided by its square */
     struct index zero, size;
@@ -216,8 +210,8 @@ static struct place value_place(struct emit *e, struct errors *x, struct index j
     return from;
 }
 
-/* Adds up weight * value over the keys in VAL. MAG gets the variance of the roundings of this sum
- * and of the values. */
+/* VAL gets the sum of weight * value over the keys, MAG the variance of its roundings and of the
+ * values. */
 static void add_values(struct emit *e, struct errors *x)
 {
     const struct value *v = x->a.v;
@@ -240,7 +234,7 @@ static void add_values(struct emit *e, struct errors *x)
             arena_printf(e->u.arena, "hone_key((uint64_t)(%s), %s)", j.text, noise_key(e, v, i)));
     unit_do(&e->u, "VAL%u(%s) = %s", v->id, i.text, next);
     if (e->mode.kind == REFERENCE_SIGMA) {
-        double c = w.c + tf32_rounding(e, v); /* roundings of the weight and of the value */
+        double c = w.c + tf32_rounding(e, v);
         unit_do(&e->u, "MAG%u(%s) += %s * %s * %s + %s * %s * (%s + %.9g * %s * %s)", v->id, i.text,
                 x->chain, next, next, w.w.v, w.w.v, t.m, c, t.v, t.v);
     }
@@ -249,7 +243,7 @@ static void add_values(struct emit *e, struct errors *x)
 }
 
 /* The weight is also a term of the sum. So an error d of the weight moves the result by
- * d * (value - result) / sum. */
+ *     d * (value - result) / sum */
 static void add_weight_errors(struct emit *e, struct errors *x)
 {
     const struct value *v = x->a.v;

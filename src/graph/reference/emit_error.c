@@ -31,7 +31,7 @@ static bool is_narrow(enum dtype t)
     return dtype_is_float(t) && t != inner_type(t);
 }
 
-/* Returns the variance, divided by f^2, of an error that is uniform in +-u|f|. */
+/* The variance of an error that is uniform in +-u|f|, divided by f^2. */
 static double rounding_of(enum dtype t)
 {
     double u = unit_roundoff(t);
@@ -116,8 +116,8 @@ static enum own own_of(const struct value *v)
     }
 }
 
-/* Does the operation compute an exponential? Implementations multiply its argument by log2(e), and
- * round the product. */
+/* True for exponentials: implementations multiply the argument by log2(e), and round the
+ * product. */
 static bool rounds_argument(enum graph_op op)
 {
     switch (op) {
@@ -144,8 +144,8 @@ static bool rounds_argument(enum graph_op op)
     }
 }
 
-/* Returns the size to which the operation's own error is relative. It is f, unless the usual
- * formula subtracts larger numbers: elu is exp(x) - 1. */
+/* The operation's own error is relative to f, unless the usual formula subtracts larger numbers:
+ * elu is exp(x) - 1. */
 static const char *scale_text(struct emit *e, const struct value *v, const char *f,
                               const struct term *t)
 {
@@ -175,7 +175,6 @@ static const char *scale_text(struct emit *e, const struct value *v, const char 
     }
 }
 
-/* Has the operation no error of its own? */
 static bool only_chooses(const struct value *v)
 {
     switch (op_row(v->op)->kind) {
@@ -190,7 +189,7 @@ static bool only_chooses(const struct value *v)
     }
 }
 
-/* Is v rounded to its narrow type here? Choosing among rounded elements needs no rounding. */
+/* Is v rounded to its narrow type here? A choice among rounded elements needs no rounding. */
 static bool rounds_here(const struct emit *e, const struct value *v)
 {
     bool inner = false;
@@ -231,7 +230,7 @@ static bool jumps(const struct value *v)
     }
 }
 
-/* Returns the text of f with `by` appended to operand k wherever it occurs. */
+/* Appends `by` to operand k wherever it occurs in f. */
 static const char *moved_text(struct emit *e, const struct value *v, const struct term *args,
                               uint32_t k, const char *by)
 {
@@ -243,8 +242,7 @@ static const char *moved_text(struct emit *e, const struct value *v, const struc
     return unit_let(&e->u, "%s", element_text(e, v, moved));
 }
 
-/* Adds the variance that comes from the operands: how much f changes if an operand is off by
- * 4 sigma. */
+/* How much does f change if an operand is off by 4 sigma? */
 static void add_secants(struct emit *e, const struct value *v, const char *f,
                         const struct term *args, struct strbuf *out)
 {
@@ -273,7 +271,7 @@ static void add_where(struct emit *e, const char *f, const struct term *t, struc
         strbuf_addf(out, " + (%s > 0 ? hone_secant(%s, %s, %s) : 0.0)", t[0].m, f, t[1].v, t[2].v);
 }
 
-/* If v is x - mean(x), returns how many elements one mean has; else NULL. */
+/* For v = x - mean(x): how many elements one mean has. */
 static const struct dim *subtracts_mean(struct emit *e, const struct value *v)
 {
     const struct value *mean = v->op == OP_SUB ? v->args[1] : NULL;
@@ -284,8 +282,7 @@ static const struct dim *subtracts_mean(struct emit *e, const struct value *v)
     return mean->args[1]->size == n ? n : NULL;
 }
 
-/* If v is d / rms(d), returns how many elements one rms has; else NULL. rms(d) is the root of the
- * mean of d^2. */
+/* For v = d / rms(d): how many elements one rms has. rms(d) is the root of the mean of d^2. */
 static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
 {
     const struct value *square = v->op == OP_MUL && v->args[1]->op == OP_RSQRT ? v->args[1] : NULL;
@@ -299,10 +296,9 @@ static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
     return emit_reduced(e, square->args[0]);
 }
 
-/* If v is x - mean(x), adds its variance and returns true. If the n elements have independent
- * errors of variance V, the mean has the variance V/n, and its covariance with an element is V/n
- * too. So the difference has the variance V - 2 V/n + V/n. Without the covariance, the variance
- * would grow with each batch norm over few elements. */
+/* For x - mean(x), if n elements have independent errors of variance V: the mean has the variance
+ * V/n, and its covariance with an element is V/n too. So the difference has V - 2 V/n + V/n.
+ * Otherwise the variance would grow with each batch norm over few elements. */
 static bool add_centred(struct emit *e, const struct value *v, const struct term *t,
                         struct strbuf *out)
 {
@@ -314,9 +310,8 @@ static bool add_centred(struct emit *e, const struct value *v, const struct term
     return true;
 }
 
-/* If v is f = d / rms(d), adds its variance and returns true. d and rms(d) are correlated, so the
- * variance of independent errors is multiplied by 1 - 2 f^2/n. Errors that all elements share do
- * not shrink. We do not know which part is shared, so we keep at least half of the variance. */
+/* For f = d / rms(d). The two are correlated, so the variance of independent errors is multiplied
+ * by 1 - 2 f^2/n. Errors that all elements share do not shrink, so we keep at least half. */
 static bool add_scaled(struct emit *e, const struct value *v, const char *f, const struct term *t,
                        struct strbuf *out)
 {
@@ -376,8 +371,8 @@ const char *product_variance(struct emit *e, struct term a, struct term b, doubl
     return arena_printf(mem, "hone_product(%s, %s, %s, %s)", a.v, b.v, am, bm);
 }
 
-/* Returns the variance of v's own error, divided by the square of scale_text(). *least is the part
- * that does not depend on this scale. */
+/* The variance of v's own error, divided by the square of scale_text(). *least is the part that
+ * does not depend on this scale. */
 static double own_variance(const struct emit *e, const struct value *v, double *least)
 {
     enum own own = op_row(v->op)->kind == OPK_ELEMENTWISE ? own_of(v) : OWN_NONE;

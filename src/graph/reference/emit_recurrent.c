@@ -3,11 +3,8 @@
  *
  * h is the hidden state, and c the cell state of an lstm. Each step in time needs every element of
  * the step before. So a reference repeats a phase for each step (STEP in task/hone_ref.h). A unit
- * makes one element of h, and of c, for one row of the batch. The next step reads it from VAL and
- * MAG. In a kernel, a block loops over the steps of one row.
- *
- * After its products, a step is elementwise: each gate is a sum, then a sigmoid or tanh, and so on.
- * So magnitudes, variances and random errors follow the same rules as everywhere else.
+ * makes one element of h, and of c, for one row of the batch. In a kernel, a block loops over the
+ * steps of one row.
  */
 #include "base/util.h"
 #include "graph/reference/collect.h"
@@ -20,7 +17,7 @@ struct cell {
     const struct value *v;
     uint32_t gates;
     const struct dim *hidden;
-    struct index row, step, j; /* the row of the batch, the step, the element of the state */
+    struct index row, step, j; /* `row` is of the batch, `j` of the state */
     bool with_mag;
     unsigned salt; /* roundings of the element so far; each has its own random key */
 };
@@ -77,8 +74,8 @@ static struct term stored(struct emit *e, struct cell *c, struct term t)
 
 /* ---- the step before ------------------------------------------------------------------------- */
 
-/* Returns element `at` of h or c after the previous step, or of the initial state `first`. `shift`
- * is where the state begins in a row of v; NULL means at the beginning. */
+/* Element `at` of h or c after the previous step, or of the initial state `first`. `shift` is where
+ * the state begins in a row of v; NULL means at the beginning. */
 static struct term before(struct emit *e, struct cell *c, const struct value *first,
                           struct index at, const struct dim *shift)
 {
@@ -129,7 +126,7 @@ static struct term product(struct emit *e, struct cell *c, struct term h, struct
     return t;
 }
 
-/* Writes the products of the weights and h for all gates. Only a gru adds the bias here. */
+/* Weights times h, for all gates. Only a gru adds the bias here. */
 static void products(struct emit *e, struct cell *c, const struct value *hidden,
                      const struct value *bias, struct term *out)
 {

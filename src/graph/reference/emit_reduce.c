@@ -1,8 +1,6 @@
-/*
- * emit_reduce.c - writes elements that a loop adds up: reductions, matrix products, convolutions
- * and embedding bags. A large reduction to few elements takes two phases: the first makes partial
- * results (parts), the second combines them.
- */
+/* emit_reduce.c - writes elements that a loop adds up: reductions, matrix products, convolutions
+ * and embedding bags. A large reduction to few elements has two phases: one makes partial results
+ * (parts), one combines them. */
 #include <string.h>
 
 #include "base/util.h"
@@ -28,7 +26,7 @@ static enum collect kind_of(enum graph_op op)
     }
 }
 
-/* Sets `out` to the sizes of the axes that v adds up over, and returns how many there are. */
+/* Sets `out` to the sizes of the axes that v adds up over. */
 static uint32_t reduced_axes(const struct value *v, const struct dim **out)
 {
     const struct value *a = v->args[0];
@@ -42,8 +40,8 @@ static uint32_t reduced_axes(const struct value *v, const struct dim **out)
     return (uint32_t)dim->n;
 }
 
-/* Returns an element of the operand. `kept` is its place in the result, `gone` its place along the
- * reduced axes. */
+/* An element of the operand. `kept` is its place in the result, `gone` its place along the reduced
+ * axes. */
 static struct term reduced_item(struct emit *e, const struct value *v, struct place *kept,
                                 struct place *gone)
 {
@@ -62,7 +60,7 @@ static struct term reduced_item(struct emit *e, const struct value *v, struct pl
     return emit_value(e, a, &q);
 }
 
-/* Returns the place in operand `which` of term k, for the element of v at `kept`. */
+/* The place in operand `which` of term k, for the element of v at `kept`. */
 static struct place factor(struct emit *e, const struct value *v, uint32_t which,
                            struct place *kept, struct index k)
 {
@@ -96,7 +94,7 @@ static struct term product_of(struct emit *e, const struct value *v, struct term
     return t;
 }
 
-/* Returns the term that v adds at `gone`. */
+/* The term that v adds at `gone`. */
 static struct term item(struct emit *e, const struct value *v, struct place *kept,
                         struct place *gone)
 {
@@ -108,7 +106,7 @@ static struct term item(struct emit *e, const struct value *v, struct place *kep
     return product_of(e, v, a, b);
 }
 
-/* Returns the index of the term for an argmax or argmin, else "". */
+/* The index of the term for an argmax or argmin, else "". */
 static const char *position(struct emit *e, const struct value *v, struct place *gone)
 {
     if (!collect_is_index(kind_of(v->op)))
@@ -118,7 +116,7 @@ static const char *position(struct emit *e, const struct value *v, struct place 
 
 /* ---- in one step ----------------------------------------------------------------------------- */
 
-/* Adds the term at `gone`, and how much it changes if a source of shared errors is off. */
+/* Also adds how much the term changes if a source of shared errors is off. */
 static void add_item(struct emit *e, const struct value *v, const struct collector *c,
                      struct place *kept, struct place *gone)
 {
@@ -226,7 +224,6 @@ void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_b
         unit_do(&e->u, "PBIAS%u(unit) = %s", v->id, t.bias);
 }
 
-/* Do the terms of the sum v have one-sided errors? */
 static bool terms_are_biased(struct emit *e, const struct value *v)
 {
     struct shared_error errors;
@@ -237,8 +234,8 @@ static bool terms_are_biased(struct emit *e, const struct value *v)
     return biased;
 }
 
-/* Part i added up squares of distances from its own mean, not from `centre`. Returns the correction
- * (sum of the part - n * centre)^2 / n, where n is the number of elements in the part. */
+/* Part i added up squares of distances from its own mean. Returns the correction for `centre`: (sum
+ * of the part - n * centre)^2 / n, for the n elements of the part. */
 static const char *moved_centre(struct emit *e, const struct value *v, const char *centre,
                                 struct index first, struct index i)
 {
@@ -313,8 +310,8 @@ const char *emit_chosen_index(struct emit *e, const struct value *v, const char 
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* Returns the index in the image under a tap (a place of the window). `inside` gets the condition
- * that the image has it. */
+/* The index in the image under a tap (a place of the window). `inside` gets a condition: the image
+ * has it. */
 static struct index below_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
 {
@@ -331,7 +328,6 @@ static struct index below_tap(struct emit *e, const struct value *v, uint32_t i,
     return at;
 }
 
-/* The bias is the first term of the sum. */
 static struct collector start_with_bias(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *bias = v->args[2];
@@ -348,7 +344,7 @@ static struct collector start_with_bias(struct emit *e, const struct value *v, s
     return sum;
 }
 
-/* Like below_tap(), for a transposed convolution. The index is
+/* For a transposed convolution, the index is
  *     (at + padding - tap*dilation) / stride */
 static struct index above_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
@@ -372,7 +368,6 @@ static void condition(struct nest *x, struct strbuf *inside)
     strbuf_clear(inside);
 }
 
-/* Adds the image at q times the filter at `window`, like add_item(). */
 static void add_product(struct emit *e, const struct value *v, const struct collector *c,
                         struct place *q, struct place *window)
 {
@@ -446,7 +441,7 @@ struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
         struct index tap = nest_loop(&sums, w->shape[2 + i]);
         place_set(&window, 2 + i, tap);
         place_set(&q, 2 + i, below_tap(e, v, i, place_at(&e->u, p, 2 + i), tap, &inside));
-        if (e->mode.kernel) /* a tap outside the image needs no inner loops */
+        if (e->mode.kernel) /* as in emit_conv_transpose() */
             condition(&sums, &inside);
     }
     condition(&sums, &inside);
@@ -488,7 +483,7 @@ struct term emit_embedding_bag(struct emit *e, const struct value *v, struct pla
     struct term r = {.depth = t.depth};
     const char *how = max ? "%s > 0 ? %s : 0.0" : "%s > 1 ? %s / %s : %s";
     r.v = unit_let(&e->u, how, n, t.v, n, t.v);
-    if (e->mode.kind == REFERENCE_SIGMA && !max) /* the variance of the mean */
+    if (e->mode.kind == REFERENCE_SIGMA && !max) /* of the mean */
         r.m = unit_let(&e->u, "%s > 1 ? %s / (%s * %s) + hone_own(%.9g, 0, %s) : %s", n, t.m, n, n,
                        chain_rounding(v), r.v, t.m);
     else

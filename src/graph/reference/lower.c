@@ -1,4 +1,3 @@
-/* lower.c - rewrites a graph so that it has fewer kinds of operations (lower.h). */
 #include "graph/reference/lower.h"
 
 #include <math.h>
@@ -10,11 +9,11 @@
 struct lower {
     const struct graph *from;
     struct graph *g;
-    const struct value **made;                /* one per value of `from`: its lowered value */
-    const struct value *v;                    /* the value that is being lowered, in `from` */
-    const struct value *in[GRAPH_MAX_ARGS];   /* the lowered operands of v */
-    struct attr attrs[GRAPH_MAX_ATTRS];       /* v's attributes, with sizes from the pool of `g` */
-    VEC(const struct value *) shifts, shares; /* values with LOWERED_SHIFT, and LOWERED_SHARE */
+    const struct value **made;              /* per value of `from` */
+    const struct value *v;                  /* of `from`, now being lowered */
+    const struct value *in[GRAPH_MAX_ARGS]; /* the lowered operands of v */
+    struct attr attrs[GRAPH_MAX_ATTRS];
+    VEC(const struct value *) shifts, shares; /* for LOWERED_SHIFT and LOWERED_SHARE */
     bool for_kernel;
     struct err *err;
 };
@@ -67,14 +66,14 @@ static const struct value *mean_of(struct lower *l, const struct value *a, struc
     return two(l, OP_DIV, reduce(l, OP_SUM, a, axes, keep), graph_size(l->g, count(l, a, axes)));
 }
 
-/* Returns the largest element, or 0 if it is infinite, because inf - inf would be NaN. */
+/* The largest element, or 0 if it is infinite, because inf - inf would be NaN. */
 static const struct value *finite_peak(struct lower *l, const struct value *a, struct attr axes)
 {
     const struct value *m = reduce(l, OP_AMAX, a, axes, true);
     return m ? graph_add3(l->g, OP_WHERE, one(l, OP_ISFINITE, m), m, number(l, 0), l->err) : NULL;
 }
 
-/* Returns a - b. The final result does not depend on b, which only prevents overflow. */
+/* a - b. The final result does not depend on b, which only prevents overflow. */
 static const struct value *shifted(struct lower *l, const struct value *a, const struct value *b)
 {
     const struct value *d = two(l, OP_SUB, a, b);
@@ -83,7 +82,7 @@ static const struct value *shifted(struct lower *l, const struct value *a, const
     return d;
 }
 
-/* Returns e / sum, where e is a term of `sum`. */
+/* e / sum, where e is a term of `sum`. */
 static const struct value *share(struct lower *l, const struct value *e, const struct value *sum)
 {
     const struct value *y = two(l, OP_DIV, e, sum);
@@ -228,7 +227,7 @@ static struct attr all_axes(const struct value *a)
     return attr_last_axes(a, a->rank);
 }
 
-/* Returns log(sum(exp(x))) - x[target], and 0 where the target is PyTorch's ignore_index, -100. */
+/* log(sum(exp(x))) - x[target], and 0 where the target is PyTorch's ignore_index, -100. */
 static const struct value *cross_entropy_rows(struct lower *l, const struct value *x,
                                               const struct value *target)
 {
@@ -246,7 +245,7 @@ static const struct value *cross_entropy_rows(struct lower *l, const struct valu
     return rows ? graph_add3(l->g, OP_WHERE, counted, rows, number(l, 0), l->err) : NULL;
 }
 
-/* PyTorch leaves out the rows with the target -100, in the sum and in the count. */
+/* PyTorch leaves out rows with the target -100, also in the count. */
 static const struct value *lower_cross_entropy(struct lower *l)
 {
     const char *how = attr_of(l, "reduction")->text;
@@ -285,8 +284,8 @@ static bool is_narrow(enum dtype t)
     return t == DT_F16 || t == DT_BF16;
 }
 
-/* Casts 16-bit floats to float32. Casts before a permute, because the kernel template for products
- * can read a stored value transposed. */
+/* Casts before a permute, because the kernel template for products can read a stored value
+ * transposed. */
 static const struct value *widened(struct lower *l, const struct value *v)
 {
     if (!v || !is_narrow(v->dtype))
@@ -297,7 +296,7 @@ static const struct value *widened(struct lower *l, const struct value *v)
     return w ? graph_permute(l->g, w, value_attr(v, "dims")->ints, l->err) : NULL;
 }
 
-/* Products of 16-bit matrices become products in float32, for which there are kernel templates. */
+/* There are kernel templates for products in float32. */
 static const struct value *lower_product(struct lower *l)
 {
     const struct value *a = l->in[0], *b = l->in[1];
@@ -313,7 +312,7 @@ static const struct value *lower_product(struct lower *l)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* The mask [queries, keys] is true if key j is at or before query i. */
+/* True if key j is at or before query i. */
 static const struct value *causal_mask(struct lower *l, const struct value *scores)
 {
     const struct value *at[2] = {NULL, NULL};
@@ -329,7 +328,7 @@ static const struct value *causal_mask(struct lower *l, const struct value *scor
     return at[0] && at[1] ? two(l, OP_GE, at[0], at[1]) : NULL;
 }
 
-/* Returns q . k * scale with the mask applied: [..., queries, keys]. */
+/* q . k * scale with the mask applied: [..., queries, keys]. */
 static const struct value *scores_of(struct lower *l)
 {
     const struct value *q = widened(l, l->in[0]), *k = widened(l, l->in[1]);

@@ -20,8 +20,7 @@
 enum { MAX_SOURCE = 8 << 20 }; /* bytes; equal to TASK_MAX_REFERENCE */
 
 /* A region is a part of scratch that holds one array of a value, such as VAL or MAG (emit.h).
- * Regions of one size form a class and lie side by side. So the text needs only one expression per
- * class to find a region. */
+ * Regions of one size form a class and lie side by side, so one expression finds them all. */
 struct region_class {
     const struct dim *size;
     size_t n;
@@ -30,8 +29,8 @@ struct region_class {
 struct region {
     const char *name;  /* such as VAL12 */
     size_t in, number; /* the index of its class, and its number in the class */
-    bool sampled;      /* it holds a number for each drawn sample (drawn.h) */
-    size_t next;       /* the next region of the value, counted from 1; 0 = none */
+    bool sampled;      /* a number for each drawn sample (drawn.h) */
+    size_t next;       /* of the same value, counted from 1; 0 = none */
 };
 
 enum {
@@ -46,19 +45,19 @@ struct writer {
     struct stores stores;
     struct arena arena;
     struct body_names names;
-    const bool *sampled;           /* per value: do VAL and PART hold a number for each sample? */
-    VEC(struct phase_body) phases; /* in order */
-    struct strbuf bodies;          /* the text of all phases, in order */
+    const bool *sampled; /* per value: do VAL and PART hold a number for each sample? */
+    VEC(struct phase_body) phases;
+    struct strbuf bodies; /* the text of all phases */
     VEC(struct region_class) classes;
     VEC(struct region) regions;
-    size_t *first_region; /* per value: its first region, counted from 1; 0 = none */
+    size_t *first_region; /* per value, counted from 1; 0 = none */
     bool *accessed;       /* per value: does a phase use the macros of its regions? */
     bool too_long;        /* a phase is longer than MAX_SOURCE */
 };
 
 /* ---- one sink -------------------------------------------------------------------------------- */
 
-/* Returns the argmax or argmin that an integer output holds, perhaps reshaped or cast, or NULL. */
+/* The argmax or argmin that an integer output holds, perhaps reshaped or cast, or NULL. */
 static const struct value *index_of(const struct sink *s)
 {
     const struct value *v = s->v;
@@ -68,9 +67,8 @@ static const struct value *index_of(const struct sink *s)
     return is_index && !dtype_is_float(s->output->dtype) && s->output->dtype != DT_BOOL ? v : NULL;
 }
 
-/* t is an element of a value, and `copy` the value's copy with drawn errors. Returns the mean
- * square of the distances between t and the samples. In *finite, samples that are not finite count
- * as 0. */
+/* Returns the mean square of the distances between t and the samples of `copy`. In *finite, samples
+ * that are not finite count as 0. */
 static const char *drawn_square(struct emit *e, const struct value *copy, struct term t,
                                 const char **finite)
 {
@@ -90,11 +88,10 @@ static const char *drawn_square(struct emit *e, const struct value *copy, struct
     return arena_printf(e->u.arena, "%s * %.9g", all, 1.0 / DRAWN_SAMPLES);
 }
 
-/* Raises the variance of t to at least 4 times the mean square of the drawn errors, or 2 times in a
- * deep network: all eight draws can be near the truth by chance. In a deep network the variance can
- * also be far too large, because the model does not know which errors cancel. So hone_limit()
- * limits it by the drawn errors, plus the roundings of the output's own phase, which are not
- * drawn. */
+/* All eight draws can be near the truth by chance. So the variance is at least 4 times their mean
+ * square, or 2 times in a deep network. In a deep network the variance can also be far too large,
+ * because the model does not know which errors cancel. So hone_limit() limits it by the drawn
+ * errors, plus the roundings of the output's own phase, which are not drawn. */
 static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
 {
     size_t i = (size_t)(s->output - e->g->outputs.items);
@@ -136,7 +133,7 @@ static void write_output(struct emit *e, const struct sink *s)
         unit_do(&e->u, "OUT_MAG(%s, unit, %s, fmax(%s, fabs(%s)))", s->output->name, t.v, t.m, t.v);
 }
 
-/* Stores the values of the macros OWN and OFF (emit.h). */
+/* Stores OWN and OFF (emit.h). */
 static void write_offs(struct emit *e, const struct value *v)
 {
     struct shared_error errors = *e->store[v->id].offs;
@@ -150,8 +147,8 @@ static void write_offs(struct emit *e, const struct value *v)
     e->shared = NULL;
 }
 
-/* t is the unit's element of v. The one-sided error of an elementwise value is how much it changes
- * if the sums of products in it are off by theirs. */
+/* The one-sided error of an elementwise value is how much its element t changes if the sums of
+ * products in it are off by theirs. */
 static void write_bias(struct emit *e, const struct value *v, struct term t)
 {
     struct shared_error errors;
@@ -218,8 +215,7 @@ static void write_sink(struct emit *e, const struct sink *s)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* Returns the first sink of the phase that ends before `end`. Sinks of one level and size share a
- * phase, but only a few: phases of many sinks are seldom similar enough to share a function. */
+/* A phase has few sinks: phases of many are seldom similar enough to share a function. */
 static size_t phase_start(const struct sink_vec *v, size_t end)
 {
     size_t first = end - 1;
@@ -397,7 +393,6 @@ static void place_regions(struct writer *w)
     }
 }
 
-/* Returns the C expression for the place where a region begins. */
 static const char *place_text(void *ctx, uint32_t id, const char *name)
 {
     struct writer *w = ctx;
@@ -409,7 +404,7 @@ static const char *place_text(void *ctx, uint32_t id, const char *name)
     BUG("no phase stores %s", name);
 }
 
-/* Writes hone_place(), and sets w->out->scratch to the size of all regions. */
+/* Also sets w->out->scratch to the size of all regions. */
 static void write_places(struct writer *w, struct strbuf *out)
 {
     struct dim_pool *p = &w->g->dims;
@@ -436,8 +431,7 @@ static void write_places(struct writer *w, struct strbuf *out)
     unit_release(&u);
 }
 
-/* Phases that share a function use the macros of the first phase. So regions of the others need no
- * macros. */
+/* Phases that share a function use the macros of the first phase. */
 static void write_macros(const struct writer *w, struct strbuf *all)
 {
     struct strbuf macros = STRBUF_INIT(MAX_SOURCE), *out = &macros;
@@ -471,7 +465,6 @@ static void write_macros(const struct writer *w, struct strbuf *all)
 
 /* ---- phases that share their text ------------------------------------------------------------ */
 
-/* Writes the phases. Similar phases share a function if the text is long. */
 static void join_phases(struct writer *w)
 {
     size_t bytes = 0, from = w->emit.mode.share_from;

@@ -1,9 +1,9 @@
 /*
  * sampled_body.c - adds the loops over samples to the body of a phase (sampled_body.h).
  *
- * A segment is a run of lines between two lines that open or close a scope. First come its
- * statements that do not depend on the sample. The others follow in one loop over the samples. A
- * name that this loop sets and another segment reads becomes an array, v3[sample].
+ * A segment is the lines between two lines that open or close a scope. Statements that do not
+ * depend on the sample come first. One loop over the samples has the others. A variable that
+ * outlives this loop becomes an array, v3[sample].
  */
 #include "graph/reference/sampled_body.h"
 
@@ -21,18 +21,18 @@ enum line_kind {
     LINE_DO,    /* v3 += ...; VAL4(unit) = ...; */
     LINE_OPEN,  /* for (...) {, if (...) { */
     LINE_CLOSE, /* } */
-    LINE_ODD    /* anything else */
+    LINE_ODD
 };
 
 struct body_line {
-    const char *at; /* the first character after the indentation */
-    size_t len;     /* without the line's end */
+    const char *at; /* after the indentation */
+    size_t len;     /* without the newline */
     int indent;
     enum line_kind kind;
-    size_t name;     /* the number of the name that LET or VAR declares: 3 for v3 */
-    size_t segment;  /* the number of its segment */
-    bool common;     /* it does not depend on the sample */
-    bool reads_span; /* see reads_span() */
+    size_t name; /* 3 if the line declares v3 */
+    size_t segment;
+    bool common; /* does not depend on the sample */
+    bool reads_span;
 };
 
 struct sampled {
@@ -40,9 +40,9 @@ struct sampled {
     const bool *is_sampled;
     VEC(struct body_line) lines;
     size_t nnames;
-    bool *varies;    /* one per name: does it depend on the sample? */
-    bool *is_array;  /* one per name: does it become an array? */
-    size_t *segment; /* one per name: the segment that declares it */
+    bool *varies;    /* one entry per name: it depends on the sample */
+    bool *is_array;  /* one entry per name */
+    size_t *segment; /* one entry per name: the segment that declares it */
 };
 
 static const char EACH[] = "for (int64_t sample = 0; sample < %d; sample++) {\n";
@@ -103,13 +103,11 @@ static bool is_sampled_region(const struct sampled *s, const struct body_token *
            (*t->at == 'V' || str_starts(t->at, "PART"));
 }
 
-/* Is the token the name of a double in the body, such as v3? */
 static bool is_real(const struct sampled *s, const struct body_token *t)
 {
     return t->kind == TOKEN_LOCAL && *t->at == 'v' && number_of(t) < s->nnames;
 }
 
-/* Does the line read anything that depends on the sample? */
 static bool depends(const struct sampled *s, const struct body_line *l)
 {
     struct body_scan scan = {.at = 0};
@@ -121,7 +119,7 @@ static bool depends(const struct sampled *s, const struct body_line *l)
     return false;
 }
 
-/* Is the line "const double v6 = VAL7(i5);", where VAL7 has several samples per element? */
+/* Is the line like "const double v6 = VAL7(i5);", where VAL7 has several samples? */
 static bool reads_span(const struct sampled *s, const struct body_line *l)
 {
     struct body_scan scan = {.at = 0};
@@ -137,8 +135,8 @@ static bool reads_span(const struct sampled *s, const struct body_line *l)
            !memchr(open + 1, '(', (size_t)(close - open - 1));
 }
 
-/* Finds what depends on the sample. Returns false if one loop must enclose the whole body, because
- * an index, a loop or a condition depends on the sample, or a line is a LINE_ODD. */
+/* Returns false if one loop must enclose the whole body: an index, a loop or a condition depends on
+ * the sample, or a line is a LINE_ODD. */
 static bool analyse(struct sampled *s)
 {
     vec_each (struct body_line, l, &s->lines)
@@ -184,8 +182,6 @@ static void add_text(const struct sampled *s, const struct body_line *l, size_t 
     strbuf_addc(out, '\n');
 }
 
-/* Writes what comes before the loop over samples: the line itself, if it does not depend on the
- * sample, or the declarations that it needs. */
 static void write_before(const struct sampled *s, const struct body_line *l, struct strbuf *out)
 {
     if (l->common) {

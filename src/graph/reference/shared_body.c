@@ -1,10 +1,8 @@
 /*
- * shared_body.c - compares the texts of phases and writes the functions that they share
- * (shared_body.h).
+ * shared_body.c - finds phases with similar texts and writes the functions that they share.
  *
- * Each text has a form, in which numbers replace the names of regions, tensors and local variables.
- * Names are numbered in the order of their first appearance. The form has no integers. Phases with
- * the same form are of one kind, and share a function.
+ * The form of a text has no integers, and numbers instead of the names of regions, tensors and
+ * local variables. Phases with the same form are of one kind, and share a function.
  */
 #include "graph/reference/shared_body.h"
 
@@ -19,7 +17,7 @@ enum {
     MAX_FORM = 16 << 20, /* bytes */
     LEAST_BODY = 300,    /* bytes; a shorter body is not worth a call */
     MOST_PARAMETERS = 120,
-    LINE = 96 /* columns after which a list of parameters goes on in a new line */
+    LINE = 96
 };
 
 /* ---- forms ----------------------------------------------------------------------------------- */
@@ -27,7 +25,7 @@ enum {
 VEC_DECL(name_vec, const char *);
 VEC_DECL(local_vec, size_t);
 
-/* Returns the number of the name in the list, from 1; adds the name if it is new. */
+/* Returns the place of the name in the list, from 1. */
 static size_t name_number(struct name_vec *names, struct arena *a, const struct body_token *t)
 {
     for (size_t i = names->n; i-- > 0;)
@@ -48,8 +46,8 @@ static const char *tensor_dtype(const struct shared_bodies *s, const char *name)
     return name; /* an unknown tensor: this form differs from all others */
 }
 
-/* Returns the number of a local name such as v3, from 1. Names with the same digits, such as v6 and
- * s6, are a pair (sampled_body.h) and get one number. The form keeps their letters. */
+/* Returns the number of a local name such as v3, from 1. The names v6 and s6 are a pair
+ * (sampled_body.h) and get one number. */
 static size_t local_number(struct local_vec *locals, size_t *known, const struct body_token *t)
 {
     size_t i = strtoul(t->at + 1, NULL, 10);
@@ -60,7 +58,6 @@ static size_t local_number(struct local_vec *locals, size_t *known, const struct
     return locals->items[i];
 }
 
-/* Appends the form of the body, and fills the body's lists. */
 static void read_body(const struct shared_bodies *s, struct phase_body *b, struct strbuf *form)
 {
     struct name_vec regions = VEC_INIT, tensors = VEC_INIT;
@@ -104,7 +101,7 @@ static void read_body(const struct shared_bodies *s, struct phase_body *b, struc
 struct form {
     uint64_t hash;
     char *text;
-    size_t first; /* the first phase that has this form */
+    size_t first; /* the first phase with this form */
 };
 
 static uint64_t hash_of(const char *s)
@@ -117,7 +114,6 @@ static uint64_t hash_of(const char *s)
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-/* Are integers number i and k equal in each phase of the kind that begins with `first`? */
 static bool same_column(const struct shared_bodies *s, size_t first, size_t i, size_t k)
 {
     for (size_t p = first; p < s->n; p++)
@@ -136,12 +132,12 @@ static bool varies(const struct shared_bodies *s, size_t first, size_t i)
     return false;
 }
 
-/* Finds the integers that differ between the phases of a kind; they become parameters. Integers
- * that are equal to each other in every phase share a parameter. */
+/* Integers that differ between the phases of a kind become parameters. Integers that are equal to
+ * each other in every phase share one. */
 static void number_integers(const struct shared_bodies *s, size_t first)
 {
     struct phase_body *b = &s->bodies[first];
-    VEC(size_t) with = VEC_INIT; /* per parameter: the number of the first integer it replaces */
+    VEC(size_t) with = VEC_INIT; /* the first integer of each parameter */
     for (size_t i = 0; i < b->integers.n; i++) {
         size_t k = 0;
         if (varies(s, first, i)) {
@@ -218,8 +214,7 @@ void shared_bodies_release(struct shared_bodies *s)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Adds a parameter or an argument, if need be on a new line. *line is where the current line
- * begins. */
+/* *line is the offset in `out` at which the current line begins. */
 static void add_item(struct strbuf *out, size_t *line, int indent, const char *text)
 {
     bool wraps = out->len - *line + strlen(text) + 3 > LINE;
@@ -261,7 +256,7 @@ static void write_shared(const struct shared_bodies *s, size_t first, struct str
     strbuf_adds(out, "}\n");
 }
 
-/* Returns where a region such as VAL12 or OFF0_12 begins. */
+/* Returns the C expression for the place of a region such as VAL12 or OFF0_12. */
 static const char *place_of(const struct shared_bodies *s, const char *region)
 {
     const char *digits = region + strlen(region);

@@ -1,5 +1,4 @@
-/* stores.c - decides which values are stored, and makes the list of sinks. stores.h explains sinks
- * and anchors. */
+/* stores.c - decides which values are stored, and lists the sinks (stores.h). */
 #include "graph/reference/stores.h"
 
 #include <stdlib.h>
@@ -10,21 +9,21 @@
 #include "graph/reference/line.h"
 #include "graph/reference/nest.h"
 
-/* The work of a value is the number of operations for one element; HEAVY if the element needs a
- * loop. MANY is a number of reads that grows with a size. */
+/* Operations for one element; HEAVY if it needs a loop. MANY is a number of reads that grows with a
+ * size. */
 enum { HEAVY = 1 << 20, MANY = 1 << 20 };
 /* A value is not stored if one element costs at most CHEAP operations, or if all reads of one
- * element cost at most RECOMPUTE operations. */
+ * element cost at most RECOMPUTE. */
 enum { CHEAP = 2, RECOMPUTE = 48 };
-/* A reference stores a cat (concatenation) of more parts than this if it is read several times
- * (docs/graph-reference.md). It also stores the parts that are not cheap, so that the steps of an
- * unrolled loop have similar phases. */
+/* A reference stores a cat (concatenation) of more parts than this if it is read several times. It
+ * also stores parts that are not cheap, so that the steps of an unrolled loop have similar
+ * phases. */
 enum { MAX_PARTS = 4 };
-enum { LONG_ROW = 65536 }; /* a kernel adds up rows of at least this many elements in two steps */
-enum { FEW_AXES = 2 };     /* a result with at most this many axes above 1 may have few elements */
+enum { LONG_ROW = 65536 }; /* from this length on, a kernel adds up rows in two steps */
+enum { FEW_AXES = 2 };     /* a result with at most this many axes above size 1 may be small */
 
-/* A site is a place in the text where a value is read. Two reads at one site count as one, because
- * the unit computes the element once. The numbers of sites in a graph with N values:
+/* A site is a place in the text where a value is read. A unit computes an element once for all
+ * reads at one site. In a graph with N values, the sites are:
  *     16*n + 1          the element that a unit of the stored value n computes
  *     16*n + 2 + k      where value n reads its operand k
  *     16*(N + i)        the element of output i
@@ -36,17 +35,18 @@ enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
 struct planner {
     struct stores *s;
     struct emit *e;
-    int64_t *weight; /* the work, with the work of operands that are not stored; at most HEAVY */
-    int64_t *reads;  /* how often each element is read; at most MANY */
-    int64_t *site;   /* the only site where the value is read, SITE_NONE or SITE_SEVERAL */
+    int64_t *weight; /* operations for one element, also in operands that are not stored; at most
+                        HEAVY */
+    int64_t *reads;
+    int64_t *site;   /* the only site that reads the value, SITE_NONE or SITE_SEVERAL */
     unsigned *ready; /* the lowest level of a sink that can read the value */
-    bool *operand;   /* the launch of an anchor reads the value from memory */
+    bool *operand;   /* a kernel must read the value from memory */
     bool *long_cat;  /* a cat of more than MAX_PARTS parts, read several times */
     bool *part;      /* a part of a cat of more than MAX_PARTS parts */
-    bool *again;     /* sums would compute the value again (find_again) */
+    bool *again;     /* sums would compute the value again */
     /* The next two are NULL for references. */
-    bool *ends_anchor; /* elementwise work on an anchor may end with this value (mark_ends) */
-    bool *replaces;    /* it overwrites an input that other threads may still read */
+    bool *ends_anchor; /* elementwise work on an anchor may end here */
+    bool *replaces;    /* overwrites an input that other threads may still read */
 };
 
 static bool is_heavy(const struct value *v)
@@ -67,7 +67,6 @@ bool stores_is_anchor(const struct value *v)
            !dim_is(a->shape[a->rank - 2], 1) && !dim_is(b->shape[b->rank - 1], 1);
 }
 
-/* Is operand a of the product v broadcast along a batch axis? */
 static bool batch_repeats(const struct value *v, const struct value *a)
 {
     uint32_t rows = v->args[0]->rank > 1, columns = v->args[1]->rank > 1;
@@ -77,7 +76,7 @@ static bool batch_repeats(const struct value *v, const struct value *a)
     return value_repeats(&own, &batch);
 }
 
-/* How often each element of operand k is read to compute all of v. */
+/* How often each element of operand k is read to compute v. */
 static int64_t fan(const struct value *v, uint32_t k)
 {
     const struct value *a = v->args[k];
@@ -116,7 +115,7 @@ static bool windows_overlap(const struct value *v)
            value_attr(v, "step")->i < size->value;
 }
 
-/* Like fan(), but in a kernel, windows that do not overlap read each element once. */
+/* In a kernel, windows that do not overlap read each element once. */
 static int64_t times_read(const struct planner *p, const struct value *v, uint32_t k)
 {
     return p->e->mode.kernel && v->op == OP_WINDOWS && !windows_overlap(v) ? 1 : fan(v, k);
@@ -137,13 +136,12 @@ static void weigh(struct planner *p, const struct value *v)
         if (p->e->mode.kernel && is_heavy(a))
             continue; /* a kernel never computes it again: see must_store() */
         if (p->s->store[a->id].is_stored)
-            continue; /* the first pass of stores_plan() chose to store it */
+            continue;
         w += p->weight[a->id];
     }
     p->weight[v->id] = MIN(w, HEAVY);
 }
 
-/* v is a cat or its operand. done[id] tells whether the parts of a cat are marked. */
 static void mark_parts(struct planner *p, const struct value *v, bool *done)
 {
     for (;;) {
@@ -166,7 +164,7 @@ static void find_long_cats(struct planner *p)
 {
     const struct graph *g = p->e->g;
     struct arena mem = ARENA_INIT;
-    /* How often each value is an operand, also of drawn copies, which graph_uses() leaves out. */
+    /* How often each value is an operand. Unlike graph_uses(), counts operands of drawn copies. */
     uint32_t *uses = arena_alloc(&mem, (g->values.n + 1) * sizeof *uses);
     /* How many parts a read of each value has to choose from. */
     unsigned *parts = arena_alloc(&mem, (g->values.n + 1) * sizeof *parts);
@@ -194,20 +192,19 @@ static void find_long_cats(struct planner *p)
     arena_release(&mem);
 }
 
-/* Is v a reduction of so few elements that a kernel can compute it in the loop that reads it? */
+/* Can a kernel compute v in the loop that reads it? */
 static bool is_brief(const struct planner *p, const struct value *v)
 {
     bool combines = v->op == OP_SUM || v->op == OP_AMAX || v->op == OP_AMIN;
     return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
 }
 
-/* Is the value read only where a unit computes the element of a sink? */
 static bool site_is_sink(int64_t site)
 {
     return site > 0 && site % 16 <= 1;
 }
 
-/* Call it after all reads of v have been counted. */
+/* Needs all reads of v to be counted. */
 static bool must_store(const struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -242,7 +239,6 @@ static void add_reads(struct planner *p, const struct value *a, int64_t reads, i
     p->reads[a->id] = MIN(p->reads[a->id] + reads, MANY);
 }
 
-/* Does v exchange only the last two axes? */
 static bool is_transpose(const struct value *v)
 {
     if (v->op != OP_PERMUTE || v->rank < 2)
@@ -254,9 +250,8 @@ static bool is_transpose(const struct value *v)
     return dims[v->rank - 2] == (int64_t)v->rank - 1;
 }
 
-/* Returns the value to store so that a kernel template can read the operand `a` of `anchor`.
- * Templates for convolutions pad their input. Templates for products can read transposed, reshaped
- * and expanded matrices. */
+/* Templates for convolutions pad their input; templates for products read transposed, reshaped and
+ * expanded matrices. So the value under these views is stored. */
 static const struct value *stored_operand(const struct value *anchor, const struct value *a)
 {
     if (anchor->op != OP_MATMUL)
@@ -268,7 +263,6 @@ static const struct value *stored_operand(const struct value *anchor, const stru
     return a;
 }
 
-/* Has each element of v the same value, a number? */
 static bool is_same_number(const struct value *v)
 {
     while (v->nargs == 1 && (v->op == OP_CAST || op_row(v->op)->kind == OPK_VIEW))
@@ -276,7 +270,6 @@ static bool is_same_number(const struct value *v)
     return v->op == OP_NUMBER;
 }
 
-/* May v have few units, each of which combines many elements? */
 static bool makes_few(struct planner *p, const struct value *v)
 {
     uint32_t axes = 0;
@@ -287,7 +280,7 @@ static bool makes_few(struct planner *p, const struct value *v)
     return axes <= FEW_AXES && nest_has_many(emit_reduced(p->e, v));
 }
 
-/* Call it after all reads of v have been counted. */
+/* Needs all reads of v to be counted. */
 static void read_operands(struct planner *p, const struct value *v)
 {
     bool stored = p->s->store[v->id].is_stored;
@@ -306,7 +299,7 @@ static void read_operands(struct planner *p, const struct value *v)
         int64_t reads = MIN(times * times_read(p, v, k), MANY);
         bool reads_many = p->s->store[v->id].in_parts || makes_few(p, v);
         if (reads_many && p->weight[a->id] >= HEAVY && !is_brief(p, a))
-            reads = MANY; /* store `a`: else each unit of v would run the loop of `a` many times */
+            reads = MANY; /* store `a`: else each unit of v would run its loop many times */
         if (reads == 1)
             add_reads(p, a, 1, in_place ? own : (int64_t)v->id * 16 + 2 + k);
         else
@@ -314,7 +307,6 @@ static void read_operands(struct planner *p, const struct value *v)
     }
 }
 
-/* Has v too many terms for one unit? */
 static bool wants_parts(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -333,7 +325,6 @@ static bool wants_parts(struct planner *p, const struct value *v)
            dim_is(b->shape[b->rank - 1], 1);
 }
 
-/* Sets `offs` of the values with shared errors that a product reads through its operand v. */
 static void mark_offs(struct planner *p, const struct value *v)
 {
     struct store *s = &p->s->store[v->id];
@@ -402,8 +393,6 @@ const struct value *stores_centre(struct emit *e, const struct value *v)
     return same ? mean : NULL;
 }
 
-/* If v is a sum of squares of x - mean, lets one launch make its partial results and those of the
- * sum of x. */
 static void join_parts(struct planner *p, const struct value *v)
 {
     const struct value *centre = p->reads[v->id] ? stores_centre(p->e, v) : NULL;
@@ -432,7 +421,7 @@ static void mark_limited(struct planner *p)
     }
 }
 
-/* Call it after the sinks of v's operands have been added. */
+/* Needs the sinks of v's operands. */
 static void add_sinks(struct planner *p, const struct value *v)
 {
     const struct store *s = &p->s->store[v->id];
@@ -482,15 +471,14 @@ static int by_level(const void *pa, const void *pb)
     return order ? order : (int)a->v->id - (int)b->v->id;
 }
 
-/* Does element i of v read element i of operand k? */
 static bool reads_same_place(const struct value *v, uint32_t k)
 {
     return v->args[k] && (v->op == OP_RESHAPE || (op_row(v->op)->kind == OPK_ELEMENTWISE &&
                                                   value_same_shape(v, v->args[k])));
 }
 
-/* Returns the last anchor from which v is computed element by element, or NULL. of[id] is the
- * result for each earlier value. */
+/* Returns the last anchor from which v is computed element by element, or NULL. of[] has the
+ * results for earlier values. */
 static const struct value *anchor_of(const struct planner *p, const struct value *v,
                                      const struct value *const *of)
 {
@@ -505,8 +493,8 @@ static const struct value *anchor_of(const struct planner *p, const struct value
     return found;
 }
 
-/* A launch has one anchor. If v is computed from several, the launch of the last one computes v,
- * and reads from memory what comes from the others. Marks those operands of v. */
+/* If v is computed from several anchors, the launch of the last one computes v. Marks the operands
+ * from the others: the launch reads them from memory. */
 static void store_others(struct planner *p, const struct value *v, const struct value *const *of)
 {
     for (uint32_t k = 0; k < v->nargs; k++) {
@@ -519,9 +507,8 @@ static void store_others(struct planner *p, const struct value *v, const struct 
     }
 }
 
-/* Finds the values with which elementwise work on an anchor may end: every use of the anchor goes
- * through them. open[a] counts the uses of anchor a, and of values computed from it, that the loop
- * has not reached yet. */
+/* Elementwise work on an anchor may end with a value if every use of the anchor goes through it.
+ * open[a] counts uses of anchor a, or of values computed from it, that are still to come. */
 static void mark_ends(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -551,8 +538,8 @@ static bool replaces_input(const struct graph *g, const struct graph_output *o)
     return v && v->op == OP_INPUT;
 }
 
-/* Returns how often an element of v reads the same element of `input`, through values that are used
- * once. */
+/* How often an element of v reads the same element of `input`. Counts only reads through values
+ * with one use. */
 static uint32_t reads_in_place(const struct value *v, const struct value *input,
                                const uint32_t *uses)
 {
@@ -567,7 +554,7 @@ static uint32_t reads_in_place(const struct value *v, const struct value *input,
     return n;
 }
 
-/* No mark is needed if only the thread that replaces an element reads it. */
+/* An output needs no mark if only the thread that replaces an element of the input reads it. */
 static void mark_replaced(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -585,7 +572,7 @@ static void mark_replaced(struct planner *p)
     arena_release(&mem);
 }
 
-/* Marks the values with loops that v would compute again. Returns whether there are any. */
+/* Marks the values with loops that v would compute again. */
 static bool mark_again(struct planner *p, const struct value *v, bool *seen)
 {
     bool found = false;
@@ -602,9 +589,8 @@ static bool mark_again(struct planner *p, const struct value *v, bool *seen)
     return found;
 }
 
-/* Sums compute a stored value again if its elements share errors (emit_on_path). So this marks its
- * operands that need a loop: else loops would nest as deep as the network. Returns whether there
- * are any. */
+/* If the elements of a stored value share errors, sums compute the value again (emit_on_path). Its
+ * operands must not need a loop then: else loops would nest as deep as the network. */
 static bool find_again(struct planner *p)
 {
     const struct graph *g = p->e->g;

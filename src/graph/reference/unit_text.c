@@ -1,5 +1,4 @@
-/* unit_text.c - keeps the statements of a unit by scope, and writes those that are used
- * (unit_text.h). */
+/* unit_text.c - keeps the statements of a unit by scope, and writes those that are used. */
 #include "graph/reference/unit_text.h"
 
 #include <ctype.h>
@@ -9,14 +8,14 @@
 
 #include "base/util.h"
 
-/* The steps of an unrolled loop can be hundreds of blocks deep, so the indentation is limited. */
+/* Steps of an unrolled loop can nest hundreds of blocks deep. */
 enum { MAX_INDENT = 8 };
 
 enum line_kind { LINE_LET, LINE_SET, LINE_DO, LINE_OPEN, LINE_CLOSE };
 
 struct line {
     enum line_kind kind;
-    unsigned name; /* for LINE_LET and LINE_SET: the number in the name */
+    unsigned name; /* 3 for v3; only for LINE_LET and LINE_SET */
     const char *text;
 };
 VEC_DECL(line_vec, struct line);
@@ -27,10 +26,10 @@ struct memory {
 };
 
 struct scope {
-    struct scope *parent, *next_made; /* next_made links all scopes, from the body on */
+    struct scope *parent, *next_made; /* next_made links all scopes */
     unsigned depth;
     bool is_guard; /* the body of a condition */
-    bool unrolls;  /* a loop to unroll, unless it contains a further loop */
+    bool unrolls;
     struct line_vec lines;
     VEC(struct memory) known;
 };
@@ -71,7 +70,7 @@ unsigned scope_depth(const struct scope *s)
     return s->depth;
 }
 
-/* Unlike unit_enter(), this goes out of conditions. */
+/* Unlike unit_enter(), leaves conditions. */
 static struct scope *scope_around(const struct unit_text *u, unsigned depth)
 {
     struct scope *s = u->at;
@@ -90,7 +89,7 @@ struct scope *unit_enter(struct unit_text *u, unsigned depth)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-/* Appends `f` to numbers of type double, and replaces casts to double by casts to float. */
+/* Makes constants and casts float: 0.5 becomes 0.5f. */
 static void in_float(const char *text, struct strbuf *out)
 {
     for (const char *p = text; *p;) {
@@ -287,15 +286,15 @@ static void mark_used(const char *text, bool *used, unsigned n)
     }
 }
 
-/* Decides which lines stay, from the last to the first. A LINE_LET or LINE_SET stays if a line that
- * stays reads its name later. A block stays if a statement in it does. */
+/* A LINE_LET or LINE_SET stays if a later line that stays reads its name. A block stays if a
+ * statement in it does. */
 static void drop_unused(const struct unit_text *u, bool *stays)
 {
     const struct line_vec *v = &u->body->lines;
     bool *used = xcalloc(u->names + 1, sizeof *used);
-    VEC(size_t) open = VEC_INIT; /* closing lines whose opening line is still to come */
+    VEC(size_t) open = VEC_INIT; /* closing lines without their opening line yet */
     size_t kept = 0;
-    VEC(size_t) kept_at_close = VEC_INIT; /* for each line in `open`: the value of `kept` there */
+    VEC(size_t) kept_at_close = VEC_INIT; /* `kept` at each line in `open` */
     for (size_t i = v->n; i-- > 0;) {
         const struct line *l = &v->items[i];
         stays[i] = l->kind >= LINE_DO || used[l->name];
@@ -311,7 +310,7 @@ static void drop_unused(const struct unit_text *u, bool *stays)
         if (!stays[i])
             continue;
         kept += l->kind < LINE_OPEN;
-        if (l->kind == LINE_LET) /* the text before "=" is the name that the line defines */
+        if (l->kind == LINE_LET)
             mark_used(strchr(l->text, '='), used, u->names);
         else if (l->kind == LINE_SET)
             mark_used(strchr(l->text, ' '), used, u->names);
@@ -452,7 +451,7 @@ struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ..
 }
 
 /* In a reference, a size with a division gets a name before all loops. The compiler cannot move the
- * division there, because the loop may call functions that report an access out of bounds. */
+ * division there: a loop may call functions that report an access out of bounds. */
 struct index index_dim(struct unit_text *u, const struct dim *d)
 {
     const char *text = dim_in_c(u, d);
@@ -531,7 +530,6 @@ void place_set(struct place *p, uint32_t axis, struct index at)
     p->has_at[axis] = true;
 }
 
-/* Returns the sizes of the axes [first, end) as "AX(H) * AX(W)", or "" if all are 1. */
 static const char *factors(struct unit_text *u, const struct place *p, uint32_t first, uint32_t end)
 {
     struct strbuf sb = STRBUF_INIT(1 << 16);
@@ -560,7 +558,7 @@ static struct index extent(struct unit_text *u, const struct place *p, uint32_t 
 struct coordinate {
     const char *name;
     struct index number;
-    const char *size, *tail; /* the axis' size, and the product of the later axes' sizes */
+    const char *size, *tail;
     bool first;
     const struct coordinate *next;
 };
@@ -585,7 +583,7 @@ static const struct coordinate *find_coordinate(const struct unit_text *u, const
     return c;
 }
 
-/* Are a and b indices along neighbouring axes, computed from the same number? */
+/* Did a and b come from the same number, and is b the axis after a? */
 static bool are_neighbours(struct unit_text *u, const struct coordinate *a,
                            const struct coordinate *b)
 {
@@ -593,8 +591,8 @@ static bool are_neighbours(struct unit_text *u, const struct coordinate *a,
     return str_eq(a->number.text, b->number.text) && str_eq(a->tail, tail) && !b->first;
 }
 
-/* Finds the longest run of axes from `first` whose indices place_at() computed from one number.
- * Sets *at to the row-major index along these axes, and returns the end of the run. */
+/* Finds the longest run of axes from `first` whose indices come from one number. Sets *at to the
+ * row-major index along them. Returns the end of the run. */
 static uint32_t join_run(struct unit_text *u, const struct place *p, uint32_t first,
                          struct index *at)
 {

@@ -2,9 +2,9 @@
  * unit_text.h - writes the C text of a unit, one run of a phase's body (emit.h): statements, loops
  * and index arithmetic.
  *
- * The body is a scope, and so is each loop or condition in it. A statement goes to the outermost
- * scope that has everything it depends on. So it leaves loops in which it does not change. At the
- * end, statements are dropped if nothing reads the variable that they set.
+ * The body is a scope, and so is each loop or condition in it. An index is computed in the
+ * outermost scope that has everything it depends on, outside of loops in which it does not change.
+ * At the end, unit_write() drops statements whose result nothing reads.
  *
  *     struct unit_text u;
  *     unit_init(&u, &arena, &graph);
@@ -36,23 +36,23 @@ struct index {
 struct term {
     const char *v, *m;
     unsigned depth;
-    const char *bias; /* the one-sided error of a sum of products in a SIGMA reference, or NULL */
+    const char *bias; /* the one-sided error in a SIGMA reference, or NULL */
 };
 
 struct scope;
 
 struct unit_text {
     struct arena *arena;
-    const struct graph *graph; /* tells axes from scalars in sizes */
-    struct scope *body, *at;   /* the outermost scope, and the current one */
-    unsigned names;            /* variables named so far */
-    /* The C types of unit_let() and unit_var(), and of indices. If `real` is "float", numbers and
-     * casts become float too. */
+    const struct graph *graph;
+    struct scope *body, *at;
+    unsigned names;
+    /* The C types of doubles and indices. If `real` is "float", constants and casts become float
+     * too. */
     const char *real, *whole;
-    /* Only for kernels. place_number() reuses the number from which place_at() computed several
-     * indices. This saves divisions. */
+    /* Only for kernels: place_number() saves divisions. It reuses the number from which place_at()
+     * computed several indices. */
     bool joins;
-    const struct coordinate *coordinates; /* the indices that place_at() computed, newest first */
+    const struct coordinate *coordinates; /* newest first */
 };
 
 void unit_init(struct unit_text *u, struct arena *a, const struct graph *g);
@@ -69,58 +69,55 @@ struct index index_sub(struct unit_text *u, struct index a, struct index b);
 struct index index_mul(struct unit_text *u, struct index a, struct index b);
 struct index index_div(struct unit_text *u, struct index a, struct index b);
 struct index index_mod(struct unit_text *u, struct index a, struct index b);
-/* Makes an index of any C expression. `depth` is that of the outermost scope that knows everything
- * in it. */
+/* `depth` is that of the outermost scope that knows every name in the text. */
 struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns a C expression that needs no more parentheses, with AX() around axes and SC() around
- * scalars. */
+/* Returns an expression with AX() around axes and SC() around scalars, in parentheses if it needs
+ * them. */
 const char *dim_in_c(struct unit_text *u, const struct dim *d);
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
 unsigned scope_depth(const struct scope *s);
-/* Makes the enclosing scope of this depth the current one, for a statement that reads memory. Stops
- * at a condition, because the read must stay inside. Returns the previous scope; the caller
- * restores u->at. */
+/* Makes the enclosing scope of this depth the current one, for a read of memory. But stays inside
+ * conditions, because they guard the read. Returns the previous scope; the caller restores
+ * u->at. */
 struct scope *unit_enter(struct unit_text *u, unsigned depth);
 
-/* Writes "const double NAME = ..." in the current scope and returns NAME. */
+/* Writes "const double NAME = ..." and returns NAME. */
 const char *unit_let(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Does the same for a variable that unit_set() changes. */
+/* Writes "double NAME = ...", for unit_set(). */
 const char *unit_var(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Writes `name` and the text, which begins with an operator such as "+=". The statement is dropped
- * if nothing reads the variable later. */
+/* Writes `name` and a text such as "+= v4". Dropped if nothing reads the variable later. */
 void unit_set(struct unit_text *u, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Writes a statement that is never dropped. */
+/* The statement is never dropped. */
 void unit_do(struct unit_text *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Opens the loop "for (i = first; i < end; i++)" and sets *out to i. Returns the scope for
- * unit_close(). unit_loop_by() adds `step` instead of 1. */
+/* Opens "for (i = first; i < end; i++)" and sets *out to i. Returns the scope for unit_close().
+ * unit_loop_by() adds `step` instead of 1. */
 struct scope *unit_loop(struct unit_text *u, struct index first, struct index end,
                         struct index *out);
 struct scope *unit_loop_by(struct unit_text *u, struct index first, struct index end,
                            const char *step, struct index *out);
 /* Asks the compiler to unroll the current loop, unless it contains another loop. */
 void unit_unroll(struct unit_text *u);
-/* Opens the loop "for (name = 0; name < n; name++)". Macros of the reference use the name. */
+/* Macros of the reference use the name of this variable, which counts from 0 to n - 1. */
 struct scope *unit_loop_named(struct unit_text *u, const char *name, int n);
 struct scope *unit_if(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void unit_close(struct unit_text *u, struct scope *was);
 
-/* Finds the term that unit_remember() noted under `key`; false if there is none in scope. */
+/* Finds the term noted under `key`; false if none is in scope. */
 bool unit_recall(const struct unit_text *u, const char *key, struct term *out);
 void unit_remember(struct unit_text *u, struct scope *s, const char *key, struct term t);
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* The place of an element in a tensor: its row-major number (`linear`), its index along each axis,
- * or both. */
+/* An element of a tensor: its row-major number, its index along each axis, or both. */
 struct place {
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
@@ -131,7 +128,6 @@ struct place {
 struct place place_linear(uint32_t rank, const struct dim *const *shape, struct index linear);
 struct place place_empty(uint32_t rank, const struct dim *const *shape);
 void place_set(struct place *p, uint32_t axis, struct index at);
-/* place_at() and place_number() compute an index or number that is not set. */
 struct index place_at(struct unit_text *u, struct place *p, uint32_t axis);
 struct index place_number(struct unit_text *u, struct place *p);
 

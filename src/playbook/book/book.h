@@ -1,12 +1,10 @@
 /*
- * book.h - a playbook: a kernel template, the operations it can do and the settings it may take.
+ * book.h - a playbook: a kernel template, the operations it can do and the settings it may take
+ * (docs/playbooks.md).
  *
- * A playbook is a folder. playbook.json says which tasks it fits, and lists its settings. kernel.cu
- * is the template. docs/playbooks.md describes both files.
- *
- * A point has one value for each setting. Its label, such as "[softmax 1.0.2]", gives each value as
- * its index in the setting's list. The label is in the text that a run keeps about each tried
- * kernel. So the built-in author can read from a run which points were tried.
+ * A point has one value for each setting. Its label, such as "[softmax 1.0.2]", gives the index of
+ * each value in the setting's list. A run keeps the labels of the kernels that it tried, so the
+ * built-in author knows which points were tried.
  */
 #ifndef PLAYBOOK_BOOK_BOOK_H
 #define PLAYBOOK_BOOK_BOOK_H
@@ -25,25 +23,25 @@
 #define PB_MAX_VALUES 16
 #define PB_MAX_TENSORS 16
 #define PB_MAX_RANK 8
-#define PB_STAGES 4 /* see playbook_stage() */
+#define PB_STAGES 4
 
 struct pb_setting {
     /* kind: the kind of change, such as "mapping". why: what the setting does. */
     const char *name, *kind, *why;
     int stage;                     /* see playbook_stage() */
-    int64_t values[PB_MAX_VALUES]; /* in ascending order */
-    uint32_t n, start;             /* number of values; index of the first to try */
+    int64_t values[PB_MAX_VALUES]; /* ascending */
+    uint32_t n, start;             /* start: index of the first to try */
     const char *guess;             /* an expression for guess_starts(), or NULL */
 };
 
 struct pb_tensor {
     const char *role; /* the template's name for the tensor */
     bool in, out;
-    bool repeat;    /* takes one or more inputs; only for the first tensor */
-    bool broadcast; /* repeated inputs may differ in dtype, and their shapes broadcast */
+    bool repeat;    /* takes one or more inputs; only the first tensor can */
+    bool broadcast; /* repeated inputs may differ in dtype, and broadcast */
     uint32_t rank;
     const char *shape[PB_MAX_RANK];
-    uint32_t dtypes;  /* bit i stands for enum dtype i */
+    uint32_t dtypes;  /* bit i: enum dtype i */
     const char *like; /* the role whose dtype it must have, or NULL */
 };
 
@@ -52,13 +50,12 @@ struct pb_signature {
     uint32_t n;
     const char *scalars[PB_MAX_TENSORS];
     uint32_t nscalars;
-    bool any_scalars; /* takes any number of scalars */
+    bool any_scalars;
 };
 
-/* An entry of "ops" in playbook.json: an operation that the playbook can do. */
 struct pb_op {
-    const char *name;    /* such as "sum"; "*" is any operation */
-    const json_t *texts; /* the entry, a JSON object */
+    const char *name; /* "*" is any operation */
+    const json_t *texts;
     const struct pb_signature *sig;
 };
 
@@ -71,13 +68,13 @@ struct playbook {
     uint32_t arch;  /* the lowest architecture, such as 80 or 90 */
     bool unordered; /* adds floats in no fixed order */
     bool in_place;  /* the output may be one of the inputs */
-    bool part;      /* the kernel may be a part of a larger generated file */
+    bool part;      /* may be a part of a larger generated file */
     bool first;     /* comes before the others on the shelf */
     bool last;      /* comes after the others, for tasks that no other one fits */
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
     VEC(struct pb_op) ops;
-    const json_t *texts; /* texts for placeholders of all ops, or NULL */
+    const json_t *texts; /* for placeholders of all ops, or NULL */
     const char *fits;    /* an expression for playbook_fits(), or NULL */
     /* The requirements: conditions for every point, over the settings and "elem" (struct
      * pb_binding). */
@@ -86,17 +83,16 @@ struct playbook {
 
 struct playbook_shelf {
     struct arena arena;
-    /* Sorted: those with `first`, then the others, then those with `last`. Each group is sorted by
-     * architecture, the highest first, then by name. */
+    /* Those with `first`, the others, those with `last`; then by architecture, the highest first;
+     * then by name. */
     VEC(struct playbook) books;
 };
 
-/* Opens the built-in playbooks. If `dir` is not NULL, adds the playbooks in its folders. They
- * replace built-in playbooks of the same name. */
+/* Opens the built-in playbooks, and those in `dir` if it is not NULL. These replace built-in ones
+ * of the same name. */
 int playbooks_open(struct playbook_shelf **out, const char *dir, struct err *err);
 void playbooks_close(struct playbook_shelf *s);
 
-/* `value` replaces the placeholder `key` of a template. */
 struct pb_text {
     const char *key, *value;
 };
@@ -104,12 +100,11 @@ struct pb_text {
 struct pb_binding {
     struct arena arena;
     VEC(struct pb_text) texts;
-    /* Bytes of an element of the first output. If inputs broadcast: of the widest input or
-     * output. */
+    /* Bytes of an element: of the first output, or of the widest input or output if inputs
+     * broadcast. */
     int64_t elem;
     bool in_place; /* the output is one of the inputs */
-    /* For each setting, 1 + the index of its guessed value, or 0 if there is none
-     * (guess_starts). */
+    /* For each setting, 1 + the index of its guessed value; 0 = none. */
     uint8_t guessed[PB_MAX_SETTINGS];
 };
 #define PB_BINDING_INIT                 \
@@ -125,27 +120,26 @@ void pb_binding_release(struct pb_binding *b);
 struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
-/* Fills b->guessed. Evaluates each `guess` for the largest timed shape of the task. Takes the
- * setting's largest value that is not above the result, or else its smallest value. A guess may use
- * the binding's texts and the values of earlier settings. Without a timed shape or a result, the
- * setting has no guessed value. */
+/* Fills b->guessed from each `guess`, evaluated for the largest timed shape: the largest value that
+ * is not above the result, or else the smallest. A guess may use texts of the binding and earlier
+ * settings. */
 void guess_starts(const struct playbook *pb, const json_t *task, struct pb_binding *b);
-/* Returns whether the condition `fits` holds at this point; true if there is none. It may use the
- * binding's texts and all settings, but no sizes, because a kernel must be right at every shape. */
+/* Does `fits` hold at this point? It may use the binding's texts and all settings, but no sizes,
+ * because a kernel must be right at every shape. True without a condition. */
 bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p);
-/* Returns the point to begin with: guessed values, or else each setting's start. If the point is
- * forbidden, takes the first setting for which lowering it alone gives an allowed point, and lowers
- * it. If there is none, returns the forbidden point. */
+/* Returns the point to begin with: guessed values, or else each setting's start. If it is
+ * forbidden, lowers the first setting for which that alone helps. The result is forbidden if there
+ * is none. */
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
-/* Returns whether the requirements, and `fits` if the binding has texts, allow the point. */
+/* Do the requirements, and `fits` if the binding has texts, allow the point? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
                      const struct pb_point *p);
 void playbook_code(const struct playbook *pb, const struct pb_point *p, struct strbuf *out);
-/* Finds the label of a point in a text. Returns false if the text has none of this playbook. */
+/* Finds the label of a point in a text; false if there is none of this playbook. */
 bool playbook_uncode(const struct playbook *pb, const char *text, struct pb_point *out);
 
-/* A move stage says which settings a step of a run should change. Returns its number: 0 for
- * structure, 1 for movement, 2 for pipelining, 3 for tuning, -1 for any other name. */
+/* A move stage says which settings a step of a run should change: 0 for structure, 1 for movement,
+ * 2 for pipelining, 3 for tuning, -1 for another name. */
 int playbook_stage(const char *name);
 /* Returns the text under a key, or "". */
 const char *facts_text(const json_t *j, const char *key);
@@ -157,22 +151,21 @@ struct pb_trial {
 VEC_DECL(pb_trial_vec, struct pb_trial);
 
 /*
- * Sorts the points that were not tried and that the requirements allow. *out becomes the point at
- * place k, from 0. Points that differ from `base` in one setting come before those that differ in
- * two. Settings of the given stage come first. Of a setting's values, the nearest to base's value
- * come first; of two equally near, the higher. Sets *changed to the first setting that differs.
- * Returns false if there is no point at place k.
+ * Sorts the allowed points that were not tried. *out becomes the point at place k, from 0, and
+ * *changed the first setting that differs from `base`. Returns false if there is no such place.
+ * Points that differ in one setting come before those that differ in two. Settings of the given
+ * stage come first. So do values near base's value; of two equally near, the higher.
  *
  * Two tried points that differ only in one setting compare two of its values. A value is dominated
- * if such a pair shows that base's value passed, and this value failed or is more than 5% slower.
- * We leave out dominated values, and the values that lie behind them as seen from base's value.
+ * if base's value passed in such a pair, and this value failed or is more than 5% slower. We leave
+ * out dominated values, and the values that lie behind them as seen from base's value.
  */
 bool playbook_next(const struct playbook *pb, const struct pb_binding *b,
                    const struct pb_trial_vec *tried, const struct pb_point *base, int stage,
                    uint32_t k, struct pb_point *out, uint32_t *changed);
 
-/* Like playbook_next(), but also uses `hints`, trials on other tasks. Points with a value that is
- * dominated in the hints come last. Times of hints are compared only with each other. */
+/* Like playbook_next(). `hints` are trials on other tasks. Points with a value that is dominated in
+ * the hints come last. Times of hints are compared only with each other. */
 bool playbook_next_hinted(const struct playbook *pb, const struct pb_binding *b,
                           const struct pb_trial_vec *tried, const struct pb_trial_vec *hints,
                           const struct pb_point *base, int stage, uint32_t k, struct pb_point *out,

@@ -1,11 +1,10 @@
 /*
  * generate.c - writes the launches and kernels of a graph; generate.h describes the steps.
  *
- * A sink is one thing that a launch computes, for example a stored value
- * (graph/reference/stores.h). A unit is one run of a kernel's body. It computes one element of the
- * launch's value, or all elements along one axis. An anchor is a convolution or a product of
- * matrices. A template is the hand-written kernel of a playbook. There are three ways to map units
- * to threads:
+ * A sink is one thing that a launch computes, such as a stored value (graph/reference/stores.h). A
+ * unit is one run of a kernel's body: one element, or all elements along one axis. An anchor is a
+ * convolution or a product of matrices. A template is the hand-written kernel of a playbook. There
+ * are three ways to map units to threads:
  *
  *   MAP_THREADS   a thread computes several units: @{items}, a setting of the playbook `generate`
  *   MAP_LANES     a group of threads ("lanes") shares the loop of one unit
@@ -41,8 +40,8 @@ struct writer {
     struct params params;
     struct arena arena;
     unsigned kernels;
-    bool *done;                   /* by sink: true if it needs no further launch */
-    struct stores tail;           /* `stores` without the values of the tail, see keep_anchors() */
+    bool *done;                   /* by sink: it needs no further launch */
+    struct stores tail;           /* `stores` without the values of the tail */
     const struct sink *tail_sink; /* NULL if no template computes the whole tail */
     const struct generate_templates *templates;
     struct strbuf workspaces, tensormaps;
@@ -52,8 +51,8 @@ struct writer {
 
 /* ---- which threads compute a unit ------------------------------------------------------------ */
 
-/* Returns the first reduction or matrix product that the launch of v computes, or NULL. `own` says
- * that the launch stores v. It reads all other stored values from memory. */
+/* Returns the first reduction or matrix product that the launch of v computes, or NULL. `own`: the
+ * launch stores v. */
 static const struct value *loop_of(struct writer *w, const struct value *v, bool own, bool *seen)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -74,7 +73,7 @@ static const struct value *loop_of(struct writer *w, const struct value *v, bool
 }
 
 /* Returns the length of a sink's loop, or NULL if lanes cannot share it. *loop becomes the
- * reduction or product in the loop. */
+ * reduction or product. */
 static const struct dim *loop_length(struct writer *w, const struct sink *s,
                                      const struct value **loop)
 {
@@ -97,7 +96,6 @@ static const struct dim *loop_length(struct writer *w, const struct sink *s,
     return nest_has_many(n) ? n : NULL;
 }
 
-/* Do neighbouring elements of the loop lie next to each other in memory? */
 static bool is_contiguous(const struct value *v)
 {
     if (v->op == OP_MATMUL) {
@@ -110,8 +108,9 @@ static bool is_contiguous(const struct value *v)
     return dim->n && dim->ints[dim->n - 1] == (int64_t)v->args[0]->rank - 1;
 }
 
-/* Returns how many lanes a unit has, as an expression for the launch plan: a power of two. With
- * more lanes, fewer units run at once, so that elements which a unit reads twice stay in the L1. */
+/* Returns how many lanes a unit has, as an expression for the launch plan: a power of two. If a
+ * unit reads elements twice, more lanes help: fewer units run at once, and the elements stay in the
+ * L1. */
 static const char *lanes_text(struct writer *w, const struct dim *units, const struct dim *n,
                               bool contiguous, bool twice)
 {
@@ -132,9 +131,9 @@ struct launch {
     const struct sink *sinks;
     /* `last` is the index of the last sink in writer.stores.sinks, not counting one that rides. */
     size_t n, last;
-    bool rides; /* the second of two sinks rides with the first, see can_ride() */
+    bool rides; /* the second of two sinks rides (can_ride) */
     enum mapping map;
-    const char *lanes; /* only for MAP_LANES, see lanes_text() */
+    const char *lanes;
     bool contiguous;
     const char *name;
 };
@@ -330,7 +329,7 @@ static struct part part_of(struct writer *w, const struct sink *s,
                          .ctx = w};
 }
 
-/* A template takes longer to compile than a generated kernel. */
+/* Templates take longer to compile than generated kernels. */
 static bool asks_template(struct writer *w, const struct part *p)
 {
     return w->templates->write &&
@@ -346,8 +345,8 @@ static bool part_fits(struct writer *w, const struct part *p, struct strbuf *sou
     return fits;
 }
 
-/* Marks in `keep` the anchors of launches that do more work and that no template fits. These
- * anchors get launches of their own, which a template may fit. Returns whether it marked any. */
+/* Marks the anchors of launches that do more work and that no template fits. Alone, a template may
+ * fit them. Returns whether it marked any. */
 static bool find_kept(struct writer *w, bool *keep)
 {
     bool any = false;
@@ -413,13 +412,12 @@ static bool reads_earlier(struct writer *w, const struct value *v, const struct 
     return ok;
 }
 
-/* The elements of an earlier reduction that a unit reads: none, only that with its own index, or
- * others. */
+/* Which elements of an earlier reduction a unit reads. */
 enum reading { READS_NOT, READS_OWN, READS_OTHERS };
 
-/* How does a unit that computes v read the reduction `of`? It also computes the reduction `loop`
- * over the same axes. If only elementwise operations lead from `of` to `loop`, it reads only the
- * element of its own row. */
+/* A unit computes v and the reduction `loop`, over the same axes as the earlier reduction `of`. If
+ * only elementwise operations lead from `of` to `loop`, the unit reads only the element of its own
+ * row. */
 static enum reading reading_of(struct writer *w, const struct value *v, const struct value *of,
                                const struct value *loop, bool own, uint8_t *known)
 {
@@ -466,7 +464,6 @@ static bool reads_input(struct writer *w, const struct value *v, const struct va
     return false;
 }
 
-/* Do both reductions read an input that has the shape of their operands? */
 static bool share_input(struct writer *w, const struct value *a, const struct value *b)
 {
     bool found = false;
@@ -482,8 +479,8 @@ static bool share_input(struct writer *w, const struct value *a, const struct va
     return found;
 }
 
-/* Can the launch of sink number `first`, a reduction, compute sink t right after it? It can if t
- * reads, in each row, only the reduction's result for this row, or if t reduces the same input. */
+/* Can the launch of the reduction `first` compute sink t right after it? It can if each row of t
+ * reads only the reduction's result for this row, or if t reduces the same input. */
 static bool can_ride(struct writer *w, size_t first, const struct sink *t)
 {
     const struct value *of = w->stores.sinks.items[first].v, *loop = NULL;
@@ -506,8 +503,7 @@ static bool can_ride(struct writer *w, size_t first, const struct sink *t)
     return ok;
 }
 
-/* For example, the sum of exponentials rides with a maximum. Returns the number of the sink, or
- * 0. */
+/* For example, the sum of exponentials rides with a maximum. */
 static size_t find_rider(struct writer *w, size_t first)
 {
     const struct sink_vec *v = &w->stores.sinks;
@@ -563,8 +559,8 @@ static void mark_below(const struct value *v, bool *marked)
             mark_below(v->args[k], marked);
 }
 
-/* Marks in `below` the values of launches that compute anchors, and all values that these need. In
- * w->tail, only marked values are stored. Returns how many launches compute anchors. */
+/* Marks in `below` the values that launches with anchors compute or need. In w->tail, only these
+ * are stored. Returns how many launches compute anchors. */
 static size_t keep_anchors(struct writer *w, bool *below)
 {
     size_t values = w->g->values.n + 1, n = 0;
@@ -583,8 +579,8 @@ static size_t keep_anchors(struct writer *w, bool *below)
     return n;
 }
 
-/* Does an anchor need the sink? If it needs the sum for a mean, the answer is yes also for the
- * squares around that mean, because one launch computes both. */
+/* Does an anchor need the sink? One launch computes the sum for a mean and the squares around it,
+ * so both are needed if the sum is. */
 static bool is_before(struct writer *w, const struct sink *s, const bool *below)
 {
     const struct value *centre = w->stores.store[s->v->id].centre;
@@ -603,9 +599,9 @@ static void note_tail(struct writer *w, const struct value *v, size_t reader, bo
             note_tail(w, v->args[k], reader, seen);
 }
 
-/* The tail of a graph with one output is the work after its anchors, for example a norm. Generated
- * kernels read the anchor's result again for each sum or extreme of the tail. A template that fits
- * the whole tail replaces them. */
+/* The tail of a graph with one output is the work after its anchors, such as a norm. A template for
+ * the whole tail is better than generated kernels, which read the anchor's result again for each
+ * reduction. */
 static void find_tail(struct writer *w)
 {
     const struct sink_vec *v = &w->stores.sinks;

@@ -1,6 +1,5 @@
 /* part.c - turns a launch (a part) into a task of its own, and adds a template's file for this task
- * to the generated file. An anchor is a convolution, or a product of float32 matrices
- * (stores_is_anchor()). */
+ * to the generated file. */
 #include "playbook/generate/part.h"
 
 #include <stdio.h>
@@ -14,8 +13,8 @@
 
 /* ---- the values of a part -------------------------------------------------------------------- */
 
-/* Calls `act` for each value that the launch reads or computes, operands first. `computed` is false
- * for inputs and stored values. */
+/* `act` gets each value that the launch reads or computes, operands first. `computed` is false for
+ * inputs and stored values. */
 struct walk {
     const struct part *p;
     void (*act)(struct walk *w, const struct value *v, bool computed);
@@ -49,7 +48,7 @@ static void walk_part(const struct part *p, void (*act)(struct walk *, const str
 struct anchors {
     unsigned n;
     bool only;  /* nothing but anchors needs a loop */
-    bool *keep; /* anchors are marked here, by id; may be NULL */
+    bool *keep; /* marks anchors by id; may be NULL */
 };
 
 static void count_anchor(struct walk *w, const struct value *v, bool computed)
@@ -88,8 +87,8 @@ static bool is_narrow(const struct value *v)
     return dtype_is_float(v->dtype) && dtype_bytes(v->dtype) < 4;
 }
 
-/* Finds values that need a loop, and narrow floats that are neither input nor result. A template
- * for elementwise work would round such a float; a generated kernel keeps it in 32 bits. */
+/* Finds loops, and narrow floats that are neither input nor result. A template for elementwise work
+ * would round these floats; a generated kernel keeps them in 32 bits. */
 static void find_other_work(struct walk *w, const struct value *v, bool computed)
 {
     bool *other = w->ctx;
@@ -111,11 +110,9 @@ bool part_is_elementwise(const struct part *p)
 }
 
 struct tail {
-    /* loops: some value needs a loop. other: a template cannot compute some value. */
     bool loops, other;
 };
 
-/* For narrow floats see find_other_work(). */
 static void look_at_tail(struct walk *w, const struct value *v, bool computed)
 {
     struct tail *t = w->ctx;
@@ -154,8 +151,8 @@ void part_calls(const struct part *p, struct strbuf *out)
 
 struct building {
     json_t *values, *inputs, *tensors;
-    const uint32_t *numbers; /* by id: the number of each value of the whole graph */
-    json_t *by_number;       /* the JSON of these values, from number 1 on */
+    const uint32_t *numbers; /* by id: numbers of the whole graph's values */
+    json_t *by_number;       /* these values, from number 1 on */
 };
 
 static const json_t *value_json_of(const struct building *b, const struct value *v)
@@ -219,7 +216,7 @@ static void add_value(struct walk *w, const struct value *v, bool computed)
     }
 }
 
-/* Are all floats that the task reads 16 bits wide? TF32 holds such numbers exactly. */
+/* TF32 holds 16-bit floats exactly. */
 static bool reads_narrow_floats(const json_t *whole)
 {
     size_t i;
@@ -268,8 +265,8 @@ json_t *part_task(const struct part *p)
     json_object_set_new(own, "values", t.b.values);
     json_object_set_new(own, "inputs", t.b.inputs);
     json_object_set_new(own, "outputs", json_pack("[o]", output));
-    /* A guard is a condition on sizes. A lowered graph has none, but some sizes of the part may be
-     * equal only because of a guard. */
+    /* A lowered graph has no guards (conditions on sizes), but some sizes of the part may be equal
+     * only because of a guard. */
     json_t *guards = json_object_get(json_object_get(p->whole, "graph"), "guards");
     if (guards)
         json_object_set(own, "guards", guards);
@@ -293,7 +290,6 @@ json_t *part_task(const struct part *p)
 
 /* ---- a template's file in the generated file ------------------------------------------------- */
 
-/* Gives workspaces and tensor maps their names in the whole plan. */
 static void rename_args(json_t *launch, const json_t *plan, const char *prefix)
 {
     const json_t *workspaces = json_object_get(plan, "workspace");
@@ -341,8 +337,7 @@ static void add_entries(const json_t *entries, const char *prefix, struct strbuf
     }
 }
 
-/* Gives a map of the template's own workspace the workspace's name in the whole plan. A map of a
- * stored value gets the dtype float32, because the value's workspace has no dtype. */
+/* A map of a stored value becomes float32, because the value's workspace has no dtype. */
 static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots, const char *prefix)
 {
     const char *name;
@@ -357,8 +352,8 @@ static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots,
     }
 }
 
-/* Returns whether a comment may be open at `end`, if one was at `p` according to `open`. Also takes
- * a comment mark in a string or after // for one, so it may be true too often. */
+/* May a comment be open at `end`? Takes comment marks in strings and after // for real ones, so it
+ * may be true too often. */
 static bool comment_is_open(bool open, const char *p, const char *end)
 {
     for (; p + 1 < end; p++) {
@@ -379,10 +374,8 @@ static bool is_continued(const char *line, size_t n)
     return n && line[n - 1] == '\\';
 }
 
-/* Puts #include lines into `includes`, other lines into `out`. Removes extern "C", because C names
- * clash even in different namespaces. Leaves out lines that are comments: a network has many parts,
- * and the comments are in the template. Such a line is kept where it may be more than that: in a
- * raw string, in another comment, and at a backslash that joins it to a line. */
+/* Removes extern "C", because C names clash even in different namespaces. Leaves out lines that are
+ * comments, unless they may be more: in a raw string, in another comment, or at a backslash. */
 static void add_code(const char *code, struct strbuf *includes, struct strbuf *out)
 {
     bool raw = strstr(code, "R\"") != NULL, open = false, joined = false;
@@ -407,8 +400,8 @@ static void add_code(const char *code, struct strbuf *includes, struct strbuf *o
     }
 }
 
-/* Replaces alignof(WORKSPACE) by 256, and simplifies what that makes constant. Workspaces are
- * aligned to 256 bytes, and a plan takes alignof() only of tensors. */
+/* Replaces alignof(WORKSPACE) by 256, the alignment of workspaces, because a plan takes alignof()
+ * only of tensors. */
 static json_t *read_plan(const char *text, size_t len, const char *slots)
 {
     struct strbuf sb = STRBUF_INIT(1 << 20), simple = STRBUF_INIT(1 << 20);
@@ -442,8 +435,7 @@ void part_codes_release(struct part_code_vec *v)
     vec_release(v);
 }
 
-/* Returns the namespace that has the code: `prefix`, or that of an earlier part with the same
- * code. */
+/* Parts with the same code share a namespace. */
 static const char *add_space(const char *code, const char *prefix, const struct part_texts *out)
 {
     vec_each (const struct part_code, c, out->codes)

@@ -17,44 +17,41 @@ struct part {
     struct graph *g; /* the lowered graph (graph/reference/lower.h) */
     const struct stores *stores;
     const struct sink *sink;
-    const json_t *whole; /* author facts of the whole task: say_task_json() in prompt/say.h */
-    /* Returns the name of a stored value's tensor in the part's task. */
+    const json_t *whole; /* author facts: say_task_json() in prompt/say.h */
+    /* The name of a stored value's tensor in the part's task. */
     const char *(*name)(void *ctx, const struct value *v);
     void *ctx;
 };
 
 /* Does the launch compute an anchor (stores.h), and nothing else that needs a loop? If `keep` is
- * not NULL, marks the anchors in it, by id, and returns true if there are any. */
+ * not NULL, marks all anchors in it, by id, and returns true if there are any. */
 bool part_has_anchor(const struct part *p, bool *keep);
-/* Does the launch compute a recurrent layer of float32 tensors? */
 bool part_is_recurrent(const struct part *p);
-/* Is all work elementwise, on at least two axes of a size other than 1? This function and
- * part_is_tail() also return false if a template would round a float that a generated kernel keeps
- * in 32 bits. */
+/* Is all work elementwise, on at least two axes of a size other than 1? False, as in
+ * part_is_tail(), if a template would round a float that a generated kernel keeps in 32 bits. */
 bool part_is_elementwise(const struct part *p);
 /* Does the launch compute an output, with a loop but without an anchor? */
 bool part_is_tail(const struct part *p);
-/* Returns the author facts of the part's task, as a new reference. */
+/* Returns author facts, as a new reference. */
 json_t *part_task(const struct part *p);
-/* Lists the arrays of the part in the form that params_find() reads: "IN(x) VAL3(". */
+/* Lists the arrays of the part for params_find(): "IN(x) VAL3(". */
 void part_calls(const struct part *p, struct strbuf *out);
 
-/* The texts of the generated file. Parts with the same code share one copy of it. */
 struct part_texts {
     struct strbuf *plan, *workspaces, *tensormaps, *includes, *kernels;
     struct part_code_vec *codes;
 };
-/* The code of a part, and the namespace that holds it. */
+/* Parts with the same code share one namespace. */
 struct part_code {
     char *text, *prefix;
 };
 VEC_DECL(part_code_vec, struct part_code);
 void part_codes_release(struct part_code_vec *v);
 
-/* Adds a kernel file with a plan to the generated texts. `prefix` becomes its namespace, and the
- * prefix of its workspaces and tensor maps. Workspaces of stored values have the prefix `slots`.
- * `first` says that the generated plan has no launch yet. Returns how many launches were added, or
- * -1 if the file has no usable plan. */
+/* Adds a kernel file with a plan to the generated texts. `prefix` names its namespace, and begins
+ * the names of its workspaces and tensor maps. Workspaces of stored values begin with `slots`.
+ * `first`: the plan has no launch yet. Returns how many launches were added, or -1 without a usable
+ * plan. */
 int part_add(const char *source, const char *prefix, const char *slots, bool first,
              const struct part_texts *out);
 

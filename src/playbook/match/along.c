@@ -16,14 +16,12 @@
 
 #define WHOLE "whole_"
 
-/* An operation along axes [from, to) of its operand `of`. */
 struct along {
-    const char *name; /* in playbooks */
+    const char *name; /* NULL if playbooks have none */
     const struct value *of;
     uint32_t from, to;
 };
 
-/* Returns NULL if playbooks have no name for the operation. */
 static const char *name_of(const struct value *v)
 {
     static const char *const names[OP_COUNT] = {
@@ -56,7 +54,7 @@ static bool is_zero(const struct value *v)
 }
 
 /* An exclusive scan is a zero, followed by the running sums of all elements except the last.
- * Returns the scanned value, or NULL if v is no exclusive scan. */
+ * Returns the scanned value, or NULL. */
 static const struct value *exclusive_scan_of(const struct value *v)
 {
     if (v->op != OP_CAT || v->nargs < 2 || (v->nargs > 2 && v->args[2]) ||
@@ -71,7 +69,6 @@ static const struct value *exclusive_scan_of(const struct value *v)
     return same && is_zero(zero) ? of : NULL;
 }
 
-/* Whether a further expression (`post`) may follow v. */
 static bool is_reduction(const struct value *v)
 {
     return op_row(v->op)->kind == OPK_REDUCTION && v->op != OP_ARGMAX && v->op != OP_ARGMIN &&
@@ -80,7 +77,7 @@ static bool is_reduction(const struct value *v)
 
 /* ---- the expression after a reduction -------------------------------------------------------- */
 
-/* Counts the reductions that no other reduction contains. *found is the last of them. */
+/* Counts the reductions that no other reduction contains. */
 static unsigned outermost(const struct match *x, const struct value **found)
 {
     const bool *needed = graph_needed(&x->m->g, x->v, is_reduction, &x->m->mem);
@@ -110,7 +107,7 @@ static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, stru
 }
 
 /* Splits an expression such as "torch.sqrt(x.mean(-1) + 1)" into the reduction, which it returns,
- * and `post`. If the value has another form, returns NULL and says why. */
+ * and `post`. */
 static const struct value *split_post(struct match *x, struct strbuf *post)
 {
     const struct value *reduction = NULL;
@@ -179,9 +176,9 @@ static bool keeps_others(const json_t *shape, const struct along *a, const json_
 }
 
 /*
- * Returns a copy of the task for an op along axes [from, to). With `rows` these are the last axes,
- * merged into one. Otherwise a tensor gets three axes: one for all axes before `from`, one for
- * [from, to), and one for all axes after. The result of a reduction lacks the middle axis.
+ * Returns a copy of the task that shows the op's axes. With `rows`, these are merged into the last
+ * axis. Otherwise a tensor gets three axes: all before `from`, [from, to), and all after. The
+ * result of a reduction lacks the middle axis.
  */
 static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
 {
@@ -213,8 +210,8 @@ static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
     return copy;
 }
 
-/* Returns a copy of the task with "space", the shape to which the inputs broadcast, and "reduced",
- * the number of reduced axes. Binds C, the number of elements of a row. */
+/* "space" is the shape to which the inputs broadcast, "reduced" the number of reduced axes, and C
+ * the number of elements of a row. */
 static json_t *see_space(struct match *x, const struct along *a)
 {
     json_t *copy = json_deep_copy(x->m->facts), *shape = shape_of(a->of);
@@ -249,7 +246,6 @@ static const struct pb_op *op_for(struct match *x, const struct along *a, bool r
     return x->why->len ? NULL : op;
 }
 
-/* Returns false, with the reason, if the op cannot take the expressions. */
 static bool bind_values(struct match *x, const struct pb_op *op, const struct along *a,
                         const struct strbuf *post)
 {

@@ -11,7 +11,6 @@
  * is this number.
  *
  * A mask such as the causal one keeps a band of keys for each query: keep_from <= n - m <= keep_to.
- * Keys outside the band have the weight 0.
  */
 #include <math.h>
 
@@ -23,7 +22,7 @@
 
 enum { MAX_FACTORS = 4 };
 
-/* The multiplications and divisions of Q and K by single numbers. */
+/* Multiplications and divisions of Q and K by single numbers. */
 struct factors {
     const struct value *by[MAX_FACTORS];
     uint32_t n;
@@ -31,12 +30,12 @@ struct factors {
 
 struct attention {
     struct operand q, k, v;
-    /* Only for attention that is written as two products and a softmax; else empty and NULL. */
+    /* Only for attention that is written as two products and a softmax. */
     struct factors factors;
     const struct value *product; /* Q K^T */
     const struct value *scores;  /* the operand of the softmax, without masks that are bands */
-    struct band band;            /* the keys that count for a query */
-    /* Only for attention that is one operation (OP_ATTENTION); NULL if it has none. */
+    struct band band;
+    /* Only for attention that is one operation (OP_ATTENTION); may be NULL. */
     const struct value *mask, *scale;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK]; /* of the scores: the batch, then M and N */
@@ -77,7 +76,6 @@ static bool are_same_matrices(struct match *x, const struct value *a, const stru
 
 /* ---- the operands ---------------------------------------------------------------------------- */
 
-/* Removes multiplications and divisions by single numbers from the view v, and lists them. */
 static const struct value *without_factors(struct match *x, const struct value *v,
                                            struct factors *out)
 {
@@ -171,8 +169,8 @@ static bool find_attention(struct match *x, struct attention *a)
 
 /* ---- bands ----------------------------------------------------------------------------------- */
 
-/* If v is an index along an axis of the scores, such as torch.arange(N), returns its name: "n" for
- * keys, "m" for queries, "0" for a single index. Else returns NULL. */
+/* Returns the name of index v along an axis of the scores: "n" for keys, "m" for queries, "0" for a
+ * single index. NULL if v is no index such as torch.arange(N). */
 static const char *index_name(const struct attention *a, const struct value *v)
 {
     const struct value *from = v;
@@ -204,7 +202,6 @@ static int sign_of_index(void *a, const struct value *v)
     return !name ? 0 : *name == 'n' ? 1 : *name == 'm' ? -1 : 0;
 }
 
-/* Narrows the band to the keys where the mask is `taken`. */
 static bool take_mask(struct attention *a, const struct value *mask, bool taken)
 {
     const struct band_index index = {sign_of_index, a};
@@ -218,7 +215,7 @@ static bool take_mask(struct attention *a, const struct value *mask, bool taken)
     return band_narrow(mask, taken, &index, &a->band);
 }
 
-/* Turns a torch.where() that sets scores outside a band to -inf into a narrower a->band. */
+/* A torch.where() that sets scores outside a band to -inf narrows a->band. */
 static void take_bands(struct attention *a)
 {
     while (a->scores->op == OP_WHERE) {
@@ -237,7 +234,7 @@ static void take_bands(struct attention *a)
 struct writing {
     struct match *x;
     const struct attention *a;
-    bool used[2 * PB_MAX_TENSORS]; /* the score reads v<i>, an input, scalar or axis */
+    bool used[2 * PB_MAX_TENSORS]; /* the score reads v<i> */
     /* Where matrix z begins in input i, as a CUDA expression; NULL if it has no batch. */
     const char *first[PB_MAX_TENSORS];
     /* Input i has the batch index z / after[i] % along[i]; if both are NULL, z or 0. */
@@ -270,8 +267,6 @@ static bool find_batch(const struct attention *a, const struct value *t, uint32_
     return true;
 }
 
-/* Writes the element of input i (the value t) for the score (m, n) of matrix z. Returns false if
- * the template cannot index it. */
 static bool write_input(struct writing *w, int i, const struct value *t, struct strbuf *out)
 {
     const struct attention *a = w->a;
@@ -365,7 +360,7 @@ static bool write_value(struct writing *w, const struct value *v, struct strbuf 
 
 /* ---- the scores ------------------------------------------------------------------------------ */
 
-/* If the score s is the product times numbers, writes their product. */
+/* If the score s is the product times numbers, writes the product of the numbers. */
 static bool write_factors(struct writing *w, const struct value *s, struct strbuf *out)
 {
     while (s->op == OP_CAST && dtype_is_float(s->dtype) && dtype_is_float(s->args[0]->dtype))

@@ -24,11 +24,11 @@ enum { MAX_PASSES = 8 };
 struct chain {
     struct match *x;
     const struct dim *outer, *length, *inner; /* NULL until a pass is found */
-    const struct value *pass[MAX_PASSES];     /* sums and extremes, inner ones first */
+    const struct value *pass[MAX_PASSES];     /* inner ones first */
     size_t n;
     const struct value *space[GRAPH_MAX_VALUES]; /* the space that each value broadcasts to */
-    bool in_pass[GRAPH_MAX_VALUES];              /* values seen inside a pass */
-    bool full[PB_MAX_TENSORS];       /* inputs with the shape of a space other than the output */
+    bool in_pass[GRAPH_MAX_VALUES];
+    bool full[PB_MAX_TENSORS];       /* inputs with the shape of another space than the output */
     bool broadcasts[PB_MAX_TENSORS]; /* inputs that broadcast to the output's shape */
     uint64_t summed;                 /* a bit for each input that a pass reads */
 };
@@ -95,7 +95,6 @@ static bool add_pass(struct chain *c, const struct value *v)
     return true;
 }
 
-/* Returns false if an input that is combined with elements of `space` has the wrong shape. */
 static bool see_input(struct chain *c, const struct value *v, const struct value *space,
                       bool in_pass)
 {
@@ -115,7 +114,7 @@ static bool see_input(struct chain *c, const struct value *v, const struct value
     return !(c->full[n] && c->broadcasts[n]) || refuse(c, "an input in two shapes", v);
 }
 
-/* Finds the passes under v, inner ones first. v broadcasts to the shape of `space`. */
+/* Finds the passes, inner ones first. v broadcasts to the shape of `space`. */
 static bool look(struct chain *c, const struct value *v, const struct value *space, bool in_pass,
                  unsigned depth)
 {
@@ -154,7 +153,7 @@ static bool is_length(const struct chain *c, const struct value *v)
     return v->op == OP_SIZE && dim_same(v->size, c->length);
 }
 
-/* The length of a pass may be a plain number in the graph. */
+/* The length may be a plain number in the graph. */
 static bool is_length_less_one(const struct chain *c, const struct value *v)
 {
     double length = 0, less = 0;
@@ -188,7 +187,7 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
     return true;
 }
 
-/* Refuses integers, because their sums would not be exact in floats. */
+/* Sums of integers would not be exact in floats. */
 static bool write_real(struct chain *c, const struct value *v, struct strbuf *out)
 {
     struct leaves leaves = {leaf, c};
@@ -217,7 +216,6 @@ static size_t find_squares(const struct chain *c, size_t first)
     return 0;
 }
 
-/* Writes the line of pass i. Sets done[k] for each pass k that this line computes. */
 static bool write_pass(struct chain *c, size_t i, bool *done, struct strbuf *all)
 {
     struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);
@@ -272,8 +270,6 @@ static void bind_axes(struct chain *c)
         bind_text(c->x->b, axes[i].key, arena_printf(&c->x->m->mem, "(%s)", axes[i].dim->text));
 }
 
-/* In x->seen, the output and each input with the shape of another space get the expression's
- * shape. */
 static void see_full(struct chain *c)
 {
     json_t *task = json_deep_copy(c->x->m->facts), *t, *shape = json_array();

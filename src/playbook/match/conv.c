@@ -1,35 +1,34 @@
 /*
  * conv.c - matches one convolution with an epilogue (epilogue.h). match.h explains ops and binding.
  *
- * The op "depthwise" has the input [N, C, H, W], the weight [O, KH, KW] and the output
- * [N, O, OH, OW]. The ops "conv" and "conv_transpose" have the input [N, C, D, H, W], a weight
- * whose last axes are the window [KD, KH, KW], and the output [N, O, OD, OH, OW]. A missing spatial
- * axis has size 1.
+ *   op                      input             weight             output
+ *   depthwise               [N, C, H, W]      [O, KH, KW]        [N, O, OH, OW]
+ *   conv, conv_transpose    [N, C, D, H, W]   ... [KD, KH, KW]   [N, O, OD, OH, OW]
+ *
+ * A missing spatial axis has size 1.
  */
 #include "base/util.h"
 #include "playbook/match/epilogue.h"
 
-/* The sides are depth, height and width. MAX_WINDOW limits the window along a side, and for
- * "depthwise" also the window's elements. */
+/* The sides are depth, height and width. MAX_WINDOW limits the window along a side, and the
+ * elements of a "depthwise" window. */
 enum { SIDES = 3, MAX_WINDOW = 64 };
-/* The largest stride, dilation and padding, because templates compute with int. */
+/* Limits stride, dilation and padding, because templates compute with int. */
 enum { MAX_STEP = 1 << 16 };
 /* The template has a mask of 64 bits: one for each place of the window along each side, and one
- * more. So MAX_WINDOW_SUM limits the sum of the sides. bind_taps() explains phases. */
+ * more. bind_taps() explains phases. */
 enum { MAX_WINDOW_SUM = 63, MAX_PHASES = 4096 };
 
 static const char *const side_names[SIDES] = {"d", "h", "w"};
 
-/* Along a missing axis, the window, stride and dilation are 1, and the padding is 0. */
 struct conv {
     const struct value *v;
     bool transposed;
-    int x, w, bias; /* numbers of inputs; `bias` is -1 if there is none */
+    int x, w, bias; /* numbers of inputs; `bias` may be -1 */
     unsigned dims;
     int64_t window[SIDES], stride[SIDES], pad[SIDES], dilation[SIDES];
 };
 
-/* Returns false if a number of side i is not known. */
 static bool find_side(struct conv *c, const struct value *pad, unsigned i)
 {
     unsigned axis = i + c->dims - SIDES; /* among the spatial axes */
@@ -48,8 +47,8 @@ static bool find_side(struct conv *c, const struct value *pad, unsigned i)
     return before->is_number;
 }
 
-/* Does the padding v add only zeros, and only along spatial axes? The padding after the last
- * element of an axis may be unknown, because it follows from the result's shape. */
+/* Does v add only zeros, and only along spatial axes? The padding after the last element may be
+ * unknown, because it follows from the result's shape. */
 static bool is_zero_pad(const struct value *v)
 {
     double zero = 1;
@@ -58,7 +57,7 @@ static bool is_zero_pad(const struct value *v)
            !before->ints[1] && !after->ints[0] && !after->ints[1];
 }
 
-/* The operands of the convolution must be inputs. The first one may be padded with zeros. */
+/* The operands must be inputs. Only the first one may be padded. */
 static bool find_conv(const struct match *x, enum graph_op op, struct conv *c)
 {
     *c = (struct conv){.v = only_one(x, op),
@@ -84,8 +83,8 @@ static bool find_conv(const struct match *x, enum graph_op op, struct conv *c)
     return true;
 }
 
-/* Does each output channel read only one input channel? With only one input channel, there must be
- * only one output channel too. */
+/* Does each output channel read only one input channel? A single input channel must have a single
+ * output channel. */
 static bool is_depthwise(const struct conv *c)
 {
     const struct value *w = c->v->args[1];
@@ -101,7 +100,7 @@ static json_t *with_shape(const json_t *t, json_t *shape)
     return copy;
 }
 
-/* Inserts spatial axes of size 1: for 2 `axes`, [N, C, L] becomes [N, C, 1, L]. */
+/* For 2 `axes`, [N, C, L] becomes [N, C, 1, L]. */
 static json_t *with_axes(const json_t *t, unsigned axes)
 {
     json_t *shape = json_deep_copy(json_object_get(t, "shape"));
@@ -191,17 +190,16 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
 /* Binds five numbers about the taps (places of the window) along side i. In a transposed
  * convolution, outputs whose places are equal modulo the stride form a phase.
  * - "phases": the stride of a transposed convolution, else 1.
- * - "taps": the largest number of taps that a phase uses. Along the width of a transposed
- *   convolution it is the number of columns. Taps with the same floor(offset / stride) form a
- *   column, which has at most one tap of each phase.
- * - "kinds": the number of different remainders of the taps' offsets modulo the stride. Taps with
- *   one remainder read one kind of input places. A transposed convolution has 1 kind.
+ * - "taps": the most taps that a phase uses. But along the width of a transposed convolution it is
+ *   the number of columns: taps with the same floor(offset / stride), which have different phases.
+ * - "kinds": how many remainders the offsets of taps have modulo the stride; 1 if transposed. Taps
+ *   with one remainder read one kind of input places.
  * - "reach": the distance from the first tap to the last, in places of one kind.
- * - "turn": used along the width of a transposed convolution. There the phase of a tap is its
- *   place plus the turn, modulo the stride. The turn makes up for the padding, so that the phases
- *   of one input place are neighbours in the output. It is 0 if this needs more taps.
+ * - "turn": only for the width of a transposed convolution. The phase of a tap is its place plus
+ *   the turn, modulo the stride. The turn makes up for the padding, so that the phases of one
+ *   input place are neighbours in the output. It is 0 if this needs more taps.
  *
- * Returns the largest number of taps that a phase uses. */
+ * Returns the most taps that a phase uses. */
 static int64_t bind_taps(struct match *x, const struct conv *c, int i)
 {
     int64_t window = c->window[i], stride = c->stride[i], gap = c->dilation[i];

@@ -1,5 +1,5 @@
 /* epilogue.c - writes the CUDA expression that an epilogue applies to each element of a product or
- * convolution. See epilogue.h. */
+ * convolution (epilogue.h). */
 #include "playbook/match/epilogue.h"
 
 #include <string.h>
@@ -40,7 +40,6 @@ static bool is_one(const struct value *t)
     return true;
 }
 
-/* Does t, broadcast to d, have the size of d along this axis and size 1 along all other axes? */
 static bool is_along(const struct value *t, const struct value *d, uint32_t axis)
 {
     if (t->rank > d->rank || d->rank - t->rank > axis)
@@ -61,8 +60,8 @@ static bool is_like(const struct value *t, const struct value *d)
     return same;
 }
 
-/* Returns the axis of d along which the columns or channels, n, run. d has the product's elements
- * in the same order. Returns -1 if a reshape split or merged this axis. */
+/* Returns the axis of the columns or channels, n, in d. d has the product's elements in the same
+ * order. Returns -1 if a reshape split or merged this axis. */
 static int axis_of_n(const struct epilogue *e, const struct value *d)
 {
     const struct value *p = e->product;
@@ -72,8 +71,8 @@ static int axis_of_n(const struct epilogue *e, const struct value *d)
     return d->rank > 1 && is_like(d, p) ? 1 : -1;
 }
 
-/* Returns the index in input t for an element of d: "0" if t is a single value, "n" if t has a
- * value for each column or channel, "at" if t has the shape of d, else NULL. */
+/* Returns the index in input t for an element of d: "0" for a single value, "n" for one value per
+ * column or channel, "at" for the shape of d, else NULL. */
 static const char *place_of(const struct epilogue *e, const struct value *t, const struct value *d)
 {
     int axis = axis_of_n(e, d);
@@ -83,8 +82,8 @@ static const char *place_of(const struct epilogue *e, const struct value *t, con
                                                          : NULL;
 }
 
-/* If v is an index along an axis of d, such as torch.arange(M)[:, None], returns its name: "n"
- * along the columns or channels, "m" along the rows, "0" for a single index. Else NULL. */
+/* Returns the name of index v along an axis of d: "n" along the columns or channels, "m" along the
+ * rows, "0" for a single index. NULL if v is no index such as torch.arange(M)[:, None]. */
 static const char *index_name(const struct epilogue *e, const struct value *v,
                               const struct value *d)
 {
@@ -107,9 +106,9 @@ static const char *index_name(const struct epilogue *e, const struct value *v,
 struct writing {
     struct match *x;
     const struct epilogue *e;
-    const struct value *domain; /* has the shape that the indices refer to; a reshape changes it */
-    unsigned reshapes;          /* how many reshapes we are below */
-    bool used[2 * PB_MAX_TENSORS]; /* the expression reads v<i>, an input, scalar or axis */
+    const struct value *domain; /* the indices refer to its shape; a reshape changes it */
+    unsigned reshapes;
+    bool used[2 * PB_MAX_TENSORS]; /* the expression reads v<i> */
 };
 
 enum { MAX_RESHAPES = 8 };
@@ -135,8 +134,8 @@ static bool is_any_input(void *m, const struct value *v)
     return meaning_input(m, v) >= 0;
 }
 
-/* Writes a reshape or permute that keeps the elements in order. v must have the shape of w->domain.
- * Returns false for any other v. */
+/* Writes a reshape or permute that keeps the elements in order. v must have the shape of
+ * w->domain. */
 static bool write_reshape(struct writing *w, const struct value *v, struct strbuf *out,
                           struct strbuf *why)
 {
@@ -208,12 +207,13 @@ static bool is_output(const struct match *x, int i)
     return false;
 }
 
-/* Binds these texts for everything that the expression reads:
+/* Binds texts for everything that the expression reads:
  * - `fields`: the members of struct Extra (playbooks/parts/epilogue.cu);
  * - `params`: the kernel's parameters;
  * - `extra`: the plan's arguments;
  * - `data`: the names v<i>;
- * - `reads`: "true" if the expression reads an input, else "false". */
+ * - `reads`: "true" if it reads an input, else "false".
+ */
 static bool bind_reads(struct match *x, const struct writing *w)
 {
     struct strbuf fields = STRBUF_INIT(4096), params = STRBUF_INIT(4096), args = STRBUF_INIT(4096),
@@ -262,7 +262,6 @@ static bool needs(const struct match *x, const struct value *v, const struct val
     return v && v->id >= product->id && graph_needed(&x->m->g, v, NULL, &x->m->mem)[product->id];
 }
 
-/* The index m runs along the rows of `domain`, n along its columns. */
 struct place {
     const struct epilogue *e;
     const struct value *domain;
@@ -276,7 +275,7 @@ static int sign_of_index(void *ctx, const struct value *v)
 }
 
 /* Finds the band of elements in which the epilogue uses the product. A torch.where() may ignore the
- * product elsewhere. Goes down from the result, as long as only one operand uses the product. */
+ * product elsewhere. */
 static struct band find_band(const struct match *x, const struct epilogue *e)
 {
     const struct value *v = x->v, *next;

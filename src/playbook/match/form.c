@@ -4,10 +4,9 @@
  *     "table[idx]"  is  "F.embedding(tokens, weight)", with table = weight and idx = tokens
  *
  * A form is a PyTorch expression whose names are the roles of the op; $last is the last axis. Hone
- * assigns the task's inputs to the roles in every possible order, and compares the form with what
- * the task computes. Both are in normal form, so a playbook lists one spelling. The order of
- * factors and terms, casts between floats, and a quotient written as a product do not matter. The
- * task may have a number where the form has a scalar.
+ * tries all orders of the task's inputs for the roles, and compares the form with what the task
+ * computes. Both are in normal form, so a playbook lists one spelling. The task may have a number
+ * where the form has a scalar.
  */
 #include <string.h>
 
@@ -23,12 +22,12 @@ struct form {
     const struct pb_op *op;
     struct meaning *m;
     const char *text;                         /* the form, with -1 for $last */
-    const struct value *results[MAX_RESULTS]; /* the task's results, after for_comparing() */
+    const struct value *results[MAX_RESULTS]; /* of the task, after for_comparing() */
     size_t inputs, nroles;
-    const char *roles[MAX_ROLES];           /* inputs, then scalars */
-    const struct value *values[MAX_ROLES];  /* the value that each role stands for */
-    int input_at[PB_MAX_TENSORS];           /* number of the input in each role; -1: none yet */
-    bool taken[PB_MAX_TENSORS];             /* inputs that have a role */
+    const char *roles[MAX_ROLES];          /* inputs, then scalars */
+    const struct value *values[MAX_ROLES]; /* the value in each role */
+    int input_at[PB_MAX_TENSORS];          /* the input in each role; -1: none yet */
+    bool taken[PB_MAX_TENSORS];
     const struct value *scalars[MAX_ROLES]; /* scalar or number in each scalar's role */
 };
 
@@ -54,7 +53,6 @@ static const struct value *for_comparing(struct graph *g, const struct value *v)
 
 /* ---- one assignment of inputs to roles ------------------------------------------------------- */
 
-/* Does the form compute the task's results, with the current roles? */
 static bool same_results(struct form *f)
 {
     struct torch_name all[MAX_ROLES];
@@ -79,7 +77,7 @@ static bool same_results(struct form *f)
     return true;
 }
 
-/* Is every scalar of the op bound, and is every scalar of the task used? */
+/* Every scalar of the op must be bound, and every scalar of the task used. */
 static bool scalars_fit(const struct form *f)
 {
     size_t named = 0;
@@ -98,7 +96,6 @@ static bool role_takes(const struct pb_tensor *role, const struct value *input, 
     return (role->dtypes >> t & 1) && (flat ? input->rank >= fixed : input->rank == fixed);
 }
 
-/* Tries all orders of inputs for the roles from `role` on, until the form equals the task. */
 static bool assign(struct form *f, size_t role)
 {
     if (role == f->inputs)
@@ -137,7 +134,7 @@ static int updated(const struct meaning *m, size_t k)
 }
 
 /* If the op's k-th output is updated in place, the task's k-th output must be too, and gets that
- * role. Returns false if it is not. */
+ * role. */
 static bool place_results(struct form *f)
 {
     const struct pb_signature *sig = f->op->sig;
@@ -175,7 +172,6 @@ static bool takes_form(struct form *f)
     return assign(f, 0);
 }
 
-/* Returns a copy of the task with inputs and scalars in the order of the op's roles. */
 static json_t *in_order(const struct form *f)
 {
     json_t *copy = json_deep_copy(f->m->facts), *tensors = json_array(), *scalars = json_object();

@@ -19,17 +19,16 @@
 struct match {
     const struct playbook *pb;
     struct meaning *m;
-    const struct value *v; /* the only output's value */
+    const struct value *v; /* of the only output */
     struct pb_binding *b;
     struct strbuf *why;
-    json_t *seen; /* the task in the shapes of the op's roles; NULL means the task as it is */
+    json_t *seen; /* NULL means the task as it is */
 };
 
 struct match_way {
     const char *from;
     const struct pb_op *(*find)(struct match *x);
 };
-/* Returns NULL if there is no such way. */
 const struct match_way *match_way(const char *from);
 
 /* "torch": only elementwise operations. Binds expr, a CUDA C++ expression, and expr:type. */
@@ -46,32 +45,32 @@ const struct pb_op *match_product(struct match *x);
 const struct pb_op *match_matvec(struct match *x);
 /* "torch conv": one depthwise convolution, and an epilogue. Binds stride:h, pad:w and so on. */
 const struct pb_op *match_conv(struct match *x);
-/* "torch dense conv": one other convolution, maybe transposed, and an epilogue. Binds stride:d,
- * pad:h, dilation:w and so on, groups, phases and taps. */
+/* "torch dense conv": one other convolution, maybe transposed, and an epilogue. Binds stride:d and
+ * so on, groups, phases and taps. */
 const struct pb_op *match_dense_conv(struct match *x);
 /* "torch permute": a permutation of the axes of the only input. */
 const struct pb_op *match_permute(struct match *x);
 /* "torch chain": elementwise operations, and reductions along neighbouring axes with keepdim. Binds
  * expr, passes, and the sizes outer, length and inner: before, along and after these axes. */
 const struct pb_op *match_chain(struct match *x);
-/* "torch nested": sums and extremes (maxima or minima) of each row, an expression of them, and its
- * sum or extreme over all rows. Binds passes:take and so on, expr, post, rows and cols. */
+/* "torch nested": sums and extremes of each row, an expression of them, and its sum or extreme over
+ * all rows. Binds passes:take and so on, expr, post, rows and cols. */
 const struct pb_op *match_nested(struct match *x);
-/* "torch pool": pooling along the last one to three axes of the only input. Binds size:d, step:h,
- * dilation:w, pad:d and so on, fill and post. */
+/* "torch pool": pooling along the last one to three axes of the only input. Binds size:d, step:h
+ * and so on, fill and post. */
 const struct pb_op *match_pool(struct match *x);
-/* "torch attention": softmax(score(Q K^T)) V (attention.c). Binds score, plain, scale, the band of
- * keys that count for a query (band.h), and `empty`, the result of a query without keys. */
+/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, the band of keys that
+ * count for a query (band.h), and `empty`, the result of a query without keys. */
 const struct pb_op *match_attention(struct match *x);
-/* "torch recurrent": one recurrent layer (recurrent.c). Binds hidden, cell and bias, the element i
- * of the states before the first step and of a gru's bias; params and extra, the parameters and
- * arguments for these; and relu. */
+/* "torch recurrent": one recurrent layer. Binds hidden, cell and bias, the element i of the states
+ * before the first step and of a gru's bias; params and extra, their parameters and arguments; and
+ * relu. */
 const struct pb_op *match_recurrent(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the halves of each row of an input. */
 const struct pb_op *match_row_halves(struct match *x);
 
-/* Finds an op with the task's expression among its `torch` forms; NULL if there is none. Sets *seen
- * to a new reference: the task with tensors and scalars in the order of the op's roles. */
+/* Finds an op with the task's expression among its `torch` forms, or NULL. Sets *seen to a new
+ * reference: the task with tensors and scalars in the order of the op's roles. */
 const struct pb_op *match_form(const struct playbook *pb, struct meaning *m, json_t **seen);
 
 #endif

@@ -1,16 +1,15 @@
 /*
  * nested.c - matches reductions of reductions, as in a loss. Each row is reduced, an expression is
- * computed from the results, and its values for all rows are reduced to one. match.h explains ops
- * and binding.
+ * computed from the results, and its values for all rows are reduced to one.
  *
  *     (x - y).norm(dim=1).mean()     p[0]: a pass, the sum of the squares of a row
  *                                    v0: the outer reduction, the sum of sqrt(p[0]) over n rows
  *                                    post: the result, "(v0 / n)"
  *
  * graph_unfolded() (graph/normal/normal.h) rewrites operations along axes as sums and extremes
- * (maxima or minima). Each sum or extreme along a row is one pass. No pass may use another pass, so
- * the kernel reads the inputs once. The operands of the passes have the shape [rows, cols], to
- * which inputs broadcast. An input that only the row's expression uses has an element for each row.
+ * (maxima or minima). Each one along a row is a pass. No pass may use another pass, so the kernel
+ * reads the inputs once. The operands of the passes have the shape [rows, cols], to which inputs
+ * broadcast. An input that only the row's expression uses has an element for each row.
  */
 #include <stdlib.h>
 
@@ -27,8 +26,8 @@ struct nested {
     const struct value *pass[MAX_PASSES]; /* sums and extremes along the rows */
     size_t n;
     const struct value *space;      /* an operand of a pass; all operands have this shape */
-    const struct dim *rows, *cols;  /* the space's size before the reduced axes, and along them */
-    bool seen[GRAPH_MAX_VALUES][2]; /* values that were looked at: [0] outside, [1] in a pass */
+    const struct dim *rows, *cols;  /* its size before the reduced axes, and along them */
+    bool seen[GRAPH_MAX_VALUES][2]; /* [0] outside, [1] in a pass */
     bool in_row[PB_MAX_TENSORS];    /* inputs that the row's expression reads */
     bool in_pass[PB_MAX_TENSORS];   /* inputs that a pass reads */
 };
@@ -73,7 +72,7 @@ static bool find_outer(struct nested *c, const struct value *v, bool *seen, unsi
     return true;
 }
 
-/* Is the reduction along the last axes of its operand, from *from on? */
+/* The axes begin at *from. */
 static bool along_last(const struct value *v, uint32_t *from)
 {
     const struct attr *dim = value_attr(v, "dim");
@@ -245,7 +244,6 @@ static bool bind_texts(struct nested *c, const struct value *v)
            bind_real(c, "post", v, &post);
 }
 
-/* Adds the space to a copy of the task, and missing axes to its inputs. */
 static void see_space(struct nested *c)
 {
     json_t *task = json_deep_copy(c->x->m->facts), *t, *space = json_array();
