@@ -54,7 +54,6 @@ struct end {
     size_t line;
 };
 
-/* Reads a line number, or a quote between backquotes on this line. */
 static bool take_end(const char **s, struct end *out)
 {
     char *after;
@@ -72,7 +71,6 @@ static bool take_end(const char **s, struct end *out)
     return true;
 }
 
-/* Steps over a dash, an en dash or "to". Returns false if there is none. */
 static bool take_joint(const char **s)
 {
     static const char *const joints[] = {"-", "\xe2\x80\x93", "to "};
@@ -85,7 +83,7 @@ static bool take_joint(const char **s)
     return false;
 }
 
-/* Reads one line as an anchor; *what then points at the text after its colon. */
+/* Reads one line as an anchor. Sets *what to the text after its colon. */
 static bool read_anchor(const char *line, struct end *first, struct end *last, const char **what)
 {
     const char *s = skip(line, "-* `");
@@ -103,10 +101,10 @@ static bool read_anchor(const char *line, struct end *first, struct end *last, c
 }
 
 struct places {
-    size_t n, first, last; /* number of lines that fit a quote; the first and the last of them */
+    size_t n, first, last; /* how many lines fit a quote; the first and the last of them */
 };
 
-/* Looks in lines [from, to] for lines that equal the quote or, if `part`, contain it. */
+/* `part`: finds lines that contain the quote. Otherwise they must equal it. */
 static struct places find_quote(const char *source, struct quote q, size_t from, size_t to,
                                 bool part)
 {
@@ -316,7 +314,7 @@ static size_t plan_lines(const char *source)
     return n;
 }
 
-/* Returns line n (from 1) without its newline; NULL if there is none. */
+/* `n` counts from 1. Returns NULL if there is no line n. */
 static const char *nth_line(const char *s, size_t n, size_t *len)
 {
     if (n < 1)
@@ -336,8 +334,8 @@ static bool lines_equal(const char *a, size_t i, const char *b, size_t j)
     return x && y && na == nb && memcmp(x, y, na) == 0;
 }
 
-/* Where lines such as "}" repeat, a diff could place a hunk (linediff.h) elsewhere. Moves the hunk
- * one line up (dir -1) or down (dir 1) if it still describes the same change. */
+/* Where lines such as "}" repeat, a diff could place a hunk (linediff.h) one line higher or lower.
+ * Moves the hunk there (dir -1 or 1) if it still describes the same change. */
 static bool slide(const char *before, const char *after, struct hunk *h, int dir)
 {
     bool adds = !h->removed;
@@ -409,7 +407,7 @@ bool anchors_check(const char *before, const char *after, const struct anchor_ve
 void anchors_mark(const char *source, const struct anchor_vec *anchors,
                   const struct line_range_vec *hidden, struct strbuf *out)
 {
-    size_t line = 1, past = 0; /* the ranges before this line */
+    size_t line = 1, past = 0; /* number of ranges before this line */
     for (const char *p = source; *p || line == 1; line++) {
         size_t n = strcspn(p, "\n");
         while (past < hidden->n && hidden->items[past].last < line)

@@ -1,14 +1,13 @@
 /*
- * anchors.h - reads and checks anchors: the lines of a file that a planner tells the coder to
- * change. Hone checks that the coder changed those lines and no others.
+ * anchors.h - anchors are the lines of a file that a planner tells the coder to change. Hone checks
+ * that the coder changed only those lines.
  *
  * A planner names each place in one of three forms:
  *   - "ANCHOR `first line` to `last line`: what to do", or "ANCHOR `line`: what to do";
  *   - "ANCHOR 12-15: what to do", with line numbers;
  *   - the whole file, with <<<IMPROVE BEGINS>>> and <<<IMPROVE ENDS>>> around each place.
  *
- * The coder may always change the launch plan too: the comment at the top of the file that says how
- * to launch its kernels.
+ * The coder may always change the launch plan, the comment at the top of the file.
  */
 #ifndef AGENT_ANCHORS_H
 #define AGENT_ANCHORS_H
@@ -33,18 +32,18 @@ struct line_range {
 };
 VEC_DECL(line_range_vec, struct line_range);
 
-/* Reads a planner's anchors, sorted by line. Returns false with a reason if there is none, or if
- * one does not fit the source. */
+/* The anchors are sorted by line. Returns false with a reason if there is none, or if one does not
+ * fit the source. */
 bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out,
                    struct strbuf *reason);
 /* Returns true if every change is inside an anchor and every anchor contains a change. Otherwise
  * appends the reason. */
 bool anchors_check(const char *before, const char *after, const struct anchor_vec *anchors,
                    struct strbuf *reason);
-/* Appends the reply without the lines that name places. */
+/* Appends the reply without the lines that are anchors. */
 void anchors_strip(const char *reply, struct strbuf *out);
-/* Appends the source with marks around the anchors. Replaces the lines in `hidden`, which are in
- * order, by a note of how many they are. */
+/* Appends the source with marks around the anchors. Replaces each range of `hidden`, which is
+ * sorted, by "[12 lines not shown]". */
 void anchors_mark(const char *source, const struct anchor_vec *anchors,
                   const struct line_range_vec *hidden, struct strbuf *out);
 

@@ -43,8 +43,8 @@ static void count_spent(struct agent *a, uint64_t in, uint64_t cached, uint64_t 
         a->spent.usd += usd;
 }
 
-/* The cost of earlier attempts at a call. Each of them failed and ended the run, and then the user
- * resumed the run. Their cost counts as part of the call. */
+/* The cost of earlier attempts at a call. Such an attempt failed and ended the run; then the user
+ * resumed the run. */
 struct prior {
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     uint32_t requests;
@@ -52,8 +52,8 @@ struct prior {
     bool estimated;
 };
 
-/* Takes the reply from the store. Returns 1 if the store has it, 0 if the author must be asked, -1
- * on an error. *begun says whether the store has a record of the call. */
+/* Looks for the reply in the store. Returns 1 if it is there, 0 if the author must be asked, -1 on
+ * an error. *begun: the store has a record of the call. */
 static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prior *prior,
                         struct err *err)
 {
@@ -92,8 +92,8 @@ struct author *agent_author(const struct agent *a, enum author_role r)
     return a->in.authors[r] ? a->in.authors[r] : a->in.authors[AUTHOR_CODE];
 }
 
-/* Returns the name of this role's author for the records of the run. We take the name from the
- * configuration. Paths are absolute there, so the name stays the same after `hone resume`. */
+/* The author's name for the run's records. It comes from the configuration, where paths are
+ * absolute, so it stays the same after `hone resume`. */
 static const char *author_name(struct agent *a, enum author_role r)
 {
     const char *own = a->cfg->authors[r], *code = a->cfg->authors[AUTHOR_CODE];
@@ -140,9 +140,9 @@ static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_
     return 0;
 }
 
-/* Returns whether a call failed only because its reply is unusable. An unusable reply does not end
- * the run; the store keeps it like a good reply. Any other failure (no connection, a bad key) ends
- * the run. The user can remove the cause and resume the run. */
+/* True if the call failed only because its reply is unusable. The store keeps such a reply like a
+ * good one, and the run goes on. Any other failure (no connection, a bad key) ends the run, so that
+ * the user can mend it and resume. */
 static bool is_unusable(const struct author_reply *r)
 {
     return !r->ok && r->err.kind == ERR_LIMIT && !r->over_budget;

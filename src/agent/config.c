@@ -1,5 +1,5 @@
-/* config.c - the defaults of a run, its ablations (--ablate switches off one idea of a strategy),
- * and its configuration as JSON. */
+/* config.c - the defaults of a run, its ablations (--ablate switches off one idea of a strategy)
+ * and its JSON. */
 #include "agent/config.h"
 
 #include <stdlib.h>
@@ -234,8 +234,7 @@ static json_t *dialects_json(const struct run_config *c)
     return list;
 }
 
-/* Reads the rules of dialects from the keys "dialect_strict" and "dialects_before". If an older
- * Hone wrote the configuration, these keys are missing, and the dialect was strict. */
+/* If an older Hone wrote the configuration, both keys are missing, and the dialect was strict. */
 static int read_dialects(struct run_config *c, const json_t *j)
 {
     const json_t *strict = json_object_get(j, "dialect_strict");
@@ -258,9 +257,8 @@ static int read_dialects(struct run_config *c, const json_t *j)
 
 /* ---- defaults ------------------------------------------------------------------------------- */
 
-/* Returns the first step whose prompt may contain the profiler's counters, for a task of this
- * class. These steps worked well for CuTeGen, the published strategy on which refine.c is
- * modelled. */
+/* The first step whose prompt may show the profiler's counters. The numbers come from CuTeGen, the
+ * published strategy on which refine.c is modelled. */
 static uint32_t profile_delay_of(enum task_class c)
 {
     switch (c) {
@@ -420,8 +418,8 @@ static int get_name(struct reader *r, const char *key, const char *const *names,
     return 0;
 }
 
-/* Reads the lessons that were recalled when the run began. An earlier Hone or another program may
- * have written them, so memory_checked() checks their form. */
+/* Reads the lessons that were recalled when the run began. Another program may have written them,
+ * so memory_checked() checks their form. */
 static const char *read_memory(const json_t *j, struct arena *a)
 {
     json_t *good = memory_checked(j);

@@ -1,16 +1,14 @@
-/* confirm.c - evaluates the best kernel of a run once more. See confirm.h. */
+/* confirm.c - evaluates the best kernel of a run once more (confirm.h). */
 #include "agent/confirm.h"
 
 #include "base/util.h"
 #include "job/torch_variants.h"
 #include "sys/interrupt.h"
 
-/* After this many kernels have failed their confirmation, the next best kernel is not evaluated
- * again and stays unconfirmed. */
+/* After this many failed confirmations, the next best kernel stays unconfirmed. */
 enum { CONFIRM_TRIES = 3 };
 
-/* Returns whether PyTorch ran beside the candidate. Then the verdict has times of PyTorch, or it
- * says that PyTorch's result was wrong. */
+/* If PyTorch ran and its result was wrong, the verdict has no time but says so. */
 static bool timed_with_torch(const struct node *n)
 {
     vec_each (struct verdict_time, t, &n->verdict.times)
@@ -32,15 +30,13 @@ static bool wants_torch(const struct agent *a)
     return false;
 }
 
-/* Returns whether the best kernel must be evaluated once more, beside PyTorch. A kernel with a
- * modelled time need not be, because PyTorch does not run on the emulator. */
+/* PyTorch does not run on the emulator, so a modelled time needs no confirmation. */
 static bool needs_confirmation(const struct agent *a)
 {
     const struct verdict *v = a->best ? &a->best->verdict : NULL;
     return v && v->time_ns > 0 && !v->time_is_model && !timed_with_torch(a->best);
 }
 
-/* If no confirmation is possible, puts the reason into `why`, else leaves `why` empty. */
 static void say_obstacle(struct agent *a, struct strbuf *why)
 {
     const struct budget time = {.wall_ns = a->cfg->budget.wall_ns};
@@ -55,7 +51,7 @@ static void say_obstacle(struct agent *a, struct strbuf *why)
         budget_over(&time, &a->spent, why);
 }
 
-/* Call it when the best kernel failed its confirmation. The next best kernel takes its place. */
+/* Makes the next best kernel the best. */
 static int reject_best(struct agent *a, const struct verdict *v, struct err *err)
 {
     struct node *old = a->best;
@@ -76,8 +72,7 @@ static int reject_best(struct agent *a, const struct verdict *v, struct err *err
     return a->best ? agent_set_fate(a, a->best, "best", err) : 0;
 }
 
-/* Gets the confirmation of the best kernel from the store or, if the store has none, from the
- * judge. Returns 1 with a verdict, 0 if something prevented the confirmation (`why` says what), or
+/* Returns 1 with a verdict, 0 with the reason in `why` if something prevented the confirmation, or
  * -1. */
 static int judge_best(struct agent *a, struct verdict *v, struct strbuf *why, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* context.c - writes the text about other candidates for a prompt. See context.h. */
+/* context.c - writes the text about other candidates for a prompt (context.h). */
 #include "agent/context.h"
 
 #include <stdlib.h>
@@ -59,11 +59,10 @@ static int by_worth(const void *x, const void *y)
     return c ? c : (*a)->index < (*b)->index ? -1 : 1;
 }
 
-/* If the changes have more tokens than this, the prompt does not show them: the two files then have
- * too little in common. */
+/* If the changes have more tokens than this, the two files have too little in common to show
+ * them. */
 enum { MAX_CHANGES = 600 };
 
-/* Says how the file of the fastest candidate differs from the file of `n`. */
 static void say_difference(const struct node *n, const struct node *fastest, struct strbuf *out)
 {
     struct strbuf changes = STRBUF_INIT(1 << 20);
@@ -73,8 +72,6 @@ static void say_difference(const struct node *n, const struct node *fastest, str
     strbuf_release(&changes);
 }
 
-/* Lists the moves and times of the best few candidates, and the changes from the file of `n` to the
- * file of the fastest candidate. */
 static void leaderboard(const struct agent *a, const struct node *n, struct strbuf *out)
 {
     struct node **sorted = xcalloc(a->nodes.n ? a->nodes.n : 1, sizeof *sorted);
@@ -116,7 +113,7 @@ void context_text(const struct agent *a, const struct node *n, enum context_role
         return;
     }
     switch (role) {
-    case CONTEXT_PLAN: /* the planner also gets the ledger, which has every move and its outcome */
+    case CONTEXT_PLAN: /* the planner also gets the ledger, with all moves */
         leaderboard(a, n, out);
         break;
     case CONTEXT_CODE:

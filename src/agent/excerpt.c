@@ -1,4 +1,4 @@
-/* excerpt.c - divides a source into functions and follows their uses. See excerpt.h. */
+/* excerpt.c - divides a source into functions and follows their uses (excerpt.h). */
 #include "agent/excerpt.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@ static void blank(char *from, const char *to)
             *from = ' ';
 }
 
-/* Returns the end of the comment or literal that begins at p, or p itself if none does. */
+/* Returns the end of the comment or literal at p, or p itself. */
 static char *end_of_text(char *p)
 {
     char *end = NULL;
@@ -40,7 +40,6 @@ static char *end_of_text(char *p)
     return end + (*end == *p);
 }
 
-/* Returns a copy of the source in which comments and literals are blank. */
 static char *code_of(const char *source)
 {
     char *code = xstrdup(source);
@@ -57,14 +56,14 @@ static char *code_of(const char *source)
 
 /* A declaration at the top level, with the lines of its outermost braces. */
 struct block {
-    /* pointers into the code: to the block's first character, to its '{', and past its '}' */
+    /* pointers into the code: first character, '{', and past the '}' */
     const char *head, *body, *end;
-    size_t first, open, close; /* line numbers, from 1: of `head`, of '{' and of '}' */
+    size_t first, open, close; /* lines, from 1: of `head`, of '{' and of '}' */
     bool shown;
 };
 VEC_DECL(block_vec, struct block);
 
-/* Divides the code into blocks with braces. Returns false if the braces do not match. */
+/* Returns false if the braces do not match. */
 static bool find_blocks(const char *code, struct block_vec *out)
 {
     size_t line = 1, depth = 0;
@@ -101,7 +100,7 @@ static bool has_word(const char *from, const char *to, const char *word, size_t 
     return false;
 }
 
-/* Returns the head of a block; if it begins with "template <...>", the part after that. */
+/* Returns the head of a block without its "template <...>". */
 static const char *after_template(const struct block *b)
 {
     const char *p = b->head;
@@ -142,7 +141,7 @@ struct name {
     const char *p;
     size_t n;
     struct block *function;
-    bool used; /* of equal names, only the first has this flag */
+    bool used; /* of equal names, only the first is flagged */
 };
 VEC_DECL(name_vec, struct name);
 VEC_DECL(block_list, struct block *);
@@ -168,7 +167,7 @@ static void add_names(struct block *function, struct name_vec *out)
     }
 }
 
-/* Marks the functions of this name as shown. Appends those that were not shown before to `out`. */
+/* Marks the functions of this name as shown, and appends those that were not shown before. */
 static void show_named(const struct name_vec *names, struct name word, struct block_list *out)
 {
     size_t low = 0;
@@ -190,9 +189,8 @@ static void show_named(const struct name_vec *names, struct name word, struct bl
     }
 }
 
-/* Marks a function as shown if a shown block uses it, directly or through other functions. A block
- * uses a function if it contains one of the function's names. Reads each block once: a source may
- * have 100,000 of them. */
+/* Marks every function that a shown block uses, directly or indirectly. A block uses a function if
+ * it contains one of its names. Reads each block once: a source may have 100,000 of them. */
 static void show_used(struct block_vec *blocks)
 {
     struct name_vec names = VEC_INIT;

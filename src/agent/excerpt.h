@@ -2,9 +2,8 @@
  * excerpt.h - finds the parts of a file that a coder need not see.
  *
  * A coder may be allowed to change only named places (anchors.h). Then the coder needs the
- * functions that contain these places, and the functions that those use, directly or indirectly.
- * All code outside functions is needed too: includes, constants, types. The bodies of the other
- * functions can be left out of the prompt.
+ * functions around these places, the functions that those use, and all code outside functions. The
+ * prompt can leave out the bodies of the other functions.
  *
  * This works on the text alone. Code that it cannot divide into functions is never left out.
  */

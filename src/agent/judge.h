@@ -1,9 +1,9 @@
 /*
- * judge.h - the interface of a judge, which gives candidates their verdicts. It uses the evaluator,
- * a recording, or a test's own rules.
+ * judge.h - the interface of a judge, which gives candidates their verdicts. A judge is the
+ * evaluator, a recording, or a test's own rules.
  *
- * `submit` hands a candidate over and gives it a ticket. `wait` returns finished candidates in any
- * order. To judge several at the same time, submit all of them first.
+ * `submit` hands a candidate over. `wait` returns finished candidates in any order. To judge
+ * several at the same time, submit all of them first.
  */
 #ifndef AGENT_JUDGE_H
 #define AGENT_JUDGE_H
@@ -33,8 +33,8 @@ struct judge_order {
 };
 
 struct judge_ops {
-    /* Returns 0, or -1 on an error. Returns 1 if a recording lacks the verdict because the recorded
-     * run was stopped or made no confirmation (confirm.h). */
+    /* Returns 0 or -1. Returns 1 if a recording lacks the verdict because the recorded run was
+     * stopped or made no confirmation (confirm.h). */
     int (*submit)(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err);
     /* Returns 1 with a verdict, 0 if none came within timeout_ns, -1 on an error. */
     int (*wait)(struct judge *j, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
@@ -51,12 +51,12 @@ struct judge {
     void *priv;
 };
 
-/* Uses the evaluator `e`, and the evaluator `model` on the emulator for orders with `model`. It is
- * NULL if `e` is on the emulator. Both are borrowed. `baselines`: orders may time baselines. */
+/* Uses the evaluator `e`, but for orders with `model` the evaluator `model`, which is on the
+ * emulator. `model` is NULL if `e` is on the emulator. Both are borrowed. `baselines`: orders may
+ * time baselines. */
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines,
                          unsigned torch_variants);
-/* Gives the verdicts of a recording, which is borrowed. A missing verdict is an error, unless
- * `submit` returns 1. */
+/* Gives the verdicts of a recording, which is borrowed. */
 struct judge *judge_replay(const struct replay *r);
 void judge_close(struct judge *j);
 

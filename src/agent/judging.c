@@ -1,4 +1,4 @@
-/* judging.c - keeps the tree of candidates, has them judged, and records their verdicts. */
+/* judging.c - keeps the tree of candidates, has them judged and records their verdicts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err
     return store_node(a, n, err);
 }
 
-/* Updates the tree and stores the node. Its verdict must be in the store already. */
+/* The node's verdict must be in the store already. */
 static int settle(struct agent *a, struct node *n, struct err *err)
 {
     struct node *parent = n->parent >= 0 ? a->nodes.items[n->parent] : NULL;
@@ -134,8 +134,8 @@ static int store_verdict(struct agent *a, struct node *n, struct err *err)
     return rc;
 }
 
-/* Looks for the node's verdict in the store. Returns 1 if it is there, 0 if not, -1 on an error. A
- * verdict of another source is an error: this is not the recorded run. */
+/* Returns 1, 0 if the store has no verdict, or -1. A verdict of another source is an error: this is
+ * not the recorded run. */
 static int judge_recorded(struct agent *a, struct node *n, struct err *err)
 {
     struct arena mem = ARENA_INIT;
@@ -170,11 +170,10 @@ struct pending {
     enum eval_depth depth;
     enum eval_baselines baselines;
     unsigned tries; /* how often it was submitted */
-    bool waiting;   /* the verdict has not come */
+    bool waiting;
 };
 
-/* Gives a candidate to the judge. Returns 0, -1 on an error, or 1 if a replay's recording lacks the
- * verdict. */
+/* Returns 1 if a replay's recording lacks the verdict. */
 static int hand_in(struct agent *a, struct pending *p, bool model, struct err *err)
 {
     struct judge_order o = {
@@ -198,8 +197,8 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
     return rc == 1 ? agent_stop(a, REPLAY_END) : rc;
 }
 
-/* Gives a verdict to its node. `unjudged` means that Hone or the machine failed. Then submits the
- * node again, up to UNJUDGED_TRIES times; but not for an estimate (`model`). */
+/* Gives a verdict to its node. `unjudged` means that Hone or the machine failed, so the node is
+ * submitted again, up to UNJUDGED_TRIES times. An estimate (`model`) is never submitted again. */
 static int receive(struct agent *a, struct pending *list, size_t n, bool model, uint64_t ticket,
                    struct verdict *v, struct err *err)
 {
@@ -244,8 +243,8 @@ static void tell_judging(struct agent *a, const struct pending *list, size_t n)
     strbuf_release(&what);
 }
 
-/* Gets all verdicts, from the store or from the judge. PyTorch's time does not depend on the
- * candidate, so it is timed only once, beside nodes[0] of the first call that succeeds. */
+/* PyTorch's time does not depend on the candidate. So PyTorch is timed only beside nodes[0], and
+ * only until one of those passes. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);
@@ -328,7 +327,6 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     return rc;
 }
 
-/* Returns the node without its verdict, with the verdict_index of its confirmation. */
 static struct node copy_to_confirm(const struct node *n)
 {
     struct node s = *n;
@@ -346,8 +344,8 @@ int agent_recorded_confirmation(struct agent *a, const struct node *n, struct ve
     return rc;
 }
 
-/* Returns 1 with the verdict of p. After an interrupt or an error of the judge, returns 0 with the
- * reason in `why`; the run does not fail. */
+/* Returns 1 with the verdict of p. An interrupt or an error of the judge does not fail the run: the
+ * function returns 0 with the reason in `why`. */
 static int wait_for_confirmation(struct agent *a, const struct pending *p, struct verdict *out,
                                  struct strbuf *why)
 {
@@ -358,7 +356,7 @@ static int wait_for_confirmation(struct agent *a, const struct pending *p, struc
         if (got > 0 && ticket == p->ticket)
             return 1;
         if (got > 0)
-            verdict_release(out); /* we no longer wait for this candidate */
+            verdict_release(out);
         else if (got < 0 || interrupted()) {
             strbuf_adds(why, got < 0 ? err.msg : "interrupted");
             return 0;

@@ -1,7 +1,7 @@
 /*
- * linediff.c - compares two texts line by line. It sets aside the equal lines at the beginning and
- * at the end, and compares the rest with Myers' greedy algorithm. Texts that differ in more than
- * MAX_COST lines give one large hunk, which is correct but coarse.
+ * linediff.c - compares two texts line by line. It strips the equal lines at both ends and compares
+ * the rest with Myers' greedy algorithm. Texts that differ in more than MAX_COST lines give one
+ * large hunk, which is correct but coarse.
  */
 #include "agent/linediff.h"
 
@@ -57,15 +57,15 @@ static void add_hunk(struct hunk_vec *v, size_t a, size_t removed, size_t b, siz
     *vec_push(v) = (struct hunk){a, removed, b, added};
 }
 
-/* Compares lines [lo, a_hi) with lines [lo, b_hi); pushes hunks in order. */
+/* Compares lines [lo, a_hi) with lines [lo, b_hi). */
 static void myers(const struct text *a, const struct text *b, size_t lo, size_t a_hi, size_t b_hi,
                   struct hunk_vec *out)
 {
     long n = (long)(a_hi - lo), m = (long)(b_hi - lo), max = MIN(n + m, MAX_COST);
     long width = 2 * max + 3, d, k, x = 0, y = 0, found = -1;
     int *trace = xcalloc((size_t)(max + 1) * (size_t)width, sizeof *trace);
-/* After x lines of `a` and y lines of `b`, the search is on diagonal x - y. V(d, k) is the x that
- * it reached on diagonal k after d changes. */
+/* After x lines of `a` and y lines of `b` the search is on diagonal x - y. V(d, k) is the x that it
+ * reached on diagonal k after d changes. */
 #define V(d, k) trace[(d)*width + (k) + max + 1]
     for (d = 0; d <= max && found < 0; d++) {
         for (k = -d; k <= d; k += 2) {
@@ -92,8 +92,7 @@ static void myers(const struct text *a, const struct text *b, size_t lo, size_t 
         free(trace);
         return;
     }
-    /* We walk back from the end through the saved states of the search, and collect the steps. Then
-     * we add the hunks in order. */
+    /* Walks back from the end through V to collect the steps. Then adds the hunks in order. */
     struct step {
         long x, y;
         bool removes;
@@ -147,7 +146,7 @@ void line_diff_print(const char *before, const char *after, const char *name_a, 
     if (v.n)
         strbuf_addf(out, "--- %s\n+++ %s\n", name_a, name_b);
     for (size_t i = 0; i < v.n;) {
-        size_t j = i; /* hunks i..j are printed as one */
+        size_t j = i; /* hunks i..j print as one */
         while (j + 1 < v.n &&
                v.items[j + 1].first - (v.items[j].first + v.items[j].removed) <= 2 * context)
             j++;

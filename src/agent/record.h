@@ -2,9 +2,9 @@
  * record.h - writes a run as a recording (author/replay.h) and compares a replayed run with its
  * recording.
  *
- * A recording holds replies and verdicts, but only the hashes of prompts. If the user gave a file
- * without a launch plan, a porter (an author) turned it into a candidate. The recording leaves that
- * file out, because the file's owner decides who may have it, and a replay does not need it.
+ * A recording holds replies and verdicts, but only the hashes of prompts. It also leaves out a file
+ * of the user's that an author turned into a candidate: its owner decides who may have it, and a
+ * replay does not need it.
  */
 #ifndef AGENT_RECORD_H
 #define AGENT_RECORD_H
@@ -14,8 +14,8 @@
 #include "store/store.h"
 
 int record_export(struct store *s, const char *run, const char *path, struct err *err);
-/* Compares the nodes of a finished run with those of the recording. Returns how many differ, or -1
- * on an error. Appends to `out` which ones differ. */
+/* Compares the nodes of a finished run with the recording. Returns how many differ, and appends
+ * which; -1 on an error. */
 int record_compare(struct store *s, int64_t run, const struct replay *r, struct strbuf *out,
                    struct err *err);
 

@@ -8,13 +8,13 @@
  *                                       │ never passes    └─ slower: noted; the parent stays,
  *                                       └─> parent stays     unless the move was structural
  *
- * k is cfg->repairs. The parent is the best kernel. But a structural move may make a kernel slower
- * at first, and faster only after further moves. So a kernel that is slower by a factor of at most
- * regress_allow may be the parent for regress_steps steps. If no child beats the best kernel by
- * then, the best kernel is the parent again.
+ * k is cfg->repairs. The parent is the best kernel. But a structural move may pay off only after
+ * further moves. So its kernel may be the parent for regress_steps steps if it is slower by a
+ * factor of at most regress_allow. If no child beats the best kernel by then, the best kernel is
+ * the parent again.
  *
- * Prompts show the profiler's counters only after a delay, a number of steps that depends on the
- * task's class. With `--ablate restore=off` the parent is the last kernel that passed, however
+ * Prompts show the profiler's counters only after a number of steps (profile_delay) that depends on
+ * the task's class. With `--ablate restore=off` the parent is the last kernel that passed, however
  * slow. With `--moves N` a step asks for N moves in one call, has all of them judged, and goes on
  * with the best one.
  */
@@ -27,8 +27,8 @@
 #include "prompt/say.h"
 #include "sys/asset.h"
 
-/* Before the delay ends, steps ask for moves of structure, then of data movement. Afterwards the
- * author sees counters, and steps ask for pipelining, then for tuning. */
+/* Steps up to profile_delay ask for moves of structure, then of data movement. Later steps ask for
+ * pipelining, then for tuning. */
 static const char *stage_of(const struct agent *a, uint32_t step)
 {
     uint32_t delay = (uint32_t)MAX(a->cfg->profile_delay, 1), steps = a->cfg->steps;
@@ -75,11 +75,10 @@ static int first_kernel(struct agent *a, struct node **out, struct err *err)
 
 struct lead {
     struct node *node; /* a slower structural change that is the parent for a while; or NULL */
-    uint32_t left;     /* steps for which it stays the parent */
+    uint32_t left;     /* steps for which it stays parent */
 };
 
-/* Sets *best to the best of the step's `n` nodes. The others do not take part in the rest of the
- * step, so notes here what became of them. */
+/* Sets *best to the best of the step's nodes, and records what became of the others. */
 static int take_best_move(struct agent *a, struct node *const *nodes, size_t n,
                           const struct node *parent, struct node **best, struct err *err)
 {

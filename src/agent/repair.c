@@ -1,5 +1,4 @@
-/* repair.c - repairs a candidate that failed: asks for a diagnosis, then for an edit, up to
- * cfg->repairs times. */
+/* repair.c - repairs a candidate that failed: asks for a diagnosis, then for an edit. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +8,11 @@
 #include "prompt/say.h"
 #include "source/dialect.h"
 
-/* If there are more errors than this, we ask for a diagnosis, which may find their common cause. */
+/* More errors than this need a diagnosis, which may find their common cause. */
 enum { SIMPLE_ERRORS = 3 };
 
-/* True if the compiler or the plan reader gave only a few errors, and none of them is in a header.
- * Then the messages say plainly what to change. */
+/* True if there are only a few errors and none of them is in a header. Then the messages say
+ * plainly what to change. */
 static bool is_simple(const struct verdict *v)
 {
     static const char mark[] = ": error: ";
@@ -31,7 +30,6 @@ static bool is_simple(const struct verdict *v)
     return errors <= SIMPLE_ERRORS;
 }
 
-/* Asks for a diagnosis in words. */
 static int diagnose(struct agent *a, const struct situation *s, char **out, struct err *err)
 {
     struct ask q;
@@ -44,8 +42,7 @@ static int diagnose(struct agent *a, const struct situation *s, char **out, stru
     return rc;
 }
 
-/* Asks for an edit of a failed candidate; *out is the new candidate. Before that, asks for a
- * diagnosis. The first edit needs no diagnosis if the error is simple (is_simple()). */
+/* *out is the new candidate. The first edit needs no diagnosis if the error is simple. */
 static int repair_once(struct agent *a, struct node *failed, struct strbuf *earlier,
                        struct node **out, struct err *err)
 {
@@ -90,8 +87,8 @@ int repair_node(struct agent *a, struct node *failed, struct node **out, struct 
             *out = n;
             break;
         }
-        /* We go on from `base` or from its repair `n`, whichever has the better verdict. A kernel
-         * with wrong results, for example, is nearer to passing than one that does not compile. */
+        /* Go on from the better of `base` and its repair `n`. For example, a kernel with wrong
+         * results is nearer to passing than one that does not compile. */
         if (n->source[0] && n->verdict.kind >= base->verdict.kind)
             base = n;
     }

@@ -1,6 +1,6 @@
 /*
- * run.c - begins and ends a run, watches its budgets, and keeps what it learnt. asking.c has the
- * calls to authors, judging.c the tree of candidates and their verdicts.
+ * run.c - begins and ends a run, watches its budgets, and keeps what it learnt. asking.c asks
+ * authors; judging.c keeps the tree of candidates and their verdicts.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -109,7 +109,6 @@ int agent_may_go_on(struct agent *a)
 
 /* ---- knowledge ------------------------------------------------------------------------------ */
 
-/* Returns the idea (agent.h) for the move that candidate `n` tries; NULL if there is none yet. */
 static struct idea *find_idea(struct agent *a, const struct node *n)
 {
     vec_each (struct idea, i, &a->ideas)
@@ -187,7 +186,7 @@ bool goal_reached(struct agent *a)
         return true;
     }
     if (a->best)
-        /* pct is the percentage of the roofline that the worst shape reaches */
+        /* percentage of the roofline at the worst shape */
         verdict_roofline(&a->best->verdict, &pct);
     if (a->cfg->stop_pct <= 0 || pct < a->cfg->stop_pct)
         return false;
@@ -195,8 +194,7 @@ bool goal_reached(struct agent *a)
     return true;
 }
 
-/* Returns the name of the GPU on which the best kernel was measured, or for which the cost model
- * gave its time. */
+/* The GPU on which the best kernel was measured, or which the cost model modelled. */
 static const char *judging_gpu(const struct agent *a, struct arena *mem)
 {
     const struct verdict *v = &a->best->verdict;
@@ -205,7 +203,7 @@ static const char *judging_gpu(const struct agent *a, struct arena *mem)
     return v->gpu && *v->gpu ? v->gpu : a->cfg->gpu;
 }
 
-/* Keeps the lessons of this run for later runs. If that fails, warns; the run does not fail. */
+/* Keeps the lessons of this run for later runs. A failure only warns. */
 static void learn(struct agent *a)
 {
     const char *author = author_spec(a->in.authors[AUTHOR_CODE]);

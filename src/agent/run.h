@@ -6,13 +6,12 @@
 
 #include "agent/agent.h"
 
-/* Returns the wall time of the run: of this process, and of all earlier ones if the run was
- * resumed. */
+/* The wall time of this process, and of all earlier ones if the run was resumed. */
 uint64_t agent_wall_ns(const struct agent *a);
 /* Stores the wall time and the number of the best candidate. */
 int agent_save_progress(struct agent *a, struct err *err);
-/* Call it while the run waits. Saves the wall time every two seconds. So if the process is killed,
- * at most two seconds of wall time are not counted. */
+/* Call it while the run waits. Saves the wall time every two seconds, so a killed process leaves at
+ * most two seconds uncounted. */
 int agent_save_time(struct agent *a, struct err *err);
 /* Call it before each new call or evaluation. Returns 0, or 1 if an interrupt or a budget stops the
  * run. */

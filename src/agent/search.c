@@ -7,8 +7,8 @@
  *         │                                   ├─> child node, judged
  *         └──correct──> plan ─anchors─> code ─┘
  *
- * The root is the starting kernel. If it has no launch plan, an author first adds one. If there is
- * no starting kernel, or none passes with a plan, the coder writes the root. Rules:
+ * The root is the starting kernel. An author adds a launch plan if it has none. Without a starting
+ * kernel that passes, the coder writes the root. Rules:
  *  - a root with n_root children is not selected any more;
  *  - a correct node is pruned when it has more than n_child children and all of them failed; a
  *    broken node, when it has n_child failed repairs;
@@ -27,7 +27,6 @@
 #include "agent/roles.h"
 #include "base/util.h"
 
-/* The selection for one wave. */
 struct choice {
     struct agent *a;
     const struct node *root; /* not always candidate 0: the first candidates may have failed */
@@ -90,7 +89,7 @@ static struct node *pick(const struct choice *c)
 
 struct expansion {
     struct node *node;
-    bool debug;      /* the node failed, so the child is a repair and needs no plan */
+    bool debug;      /* the node failed: the child is a repair and needs no plan */
     struct ask plan; /* unused if `debug` */
     struct anchor_vec anchors;
     struct strbuf context;
@@ -168,8 +167,8 @@ static int ask_plans(struct agent *a, struct expansion *x, size_t n, struct err 
     return rc;
 }
 
-/* Adds the child to the ledger. A repair gives the outcome of the move that failed. To find that
- * move, goes up to the first candidate whose parent passes. */
+/* A repair gives the outcome of the move that failed. That move is the first candidate, going up,
+ * whose parent passes. */
 static int add_child_idea(struct agent *a, const struct expansion *x, const struct node *child,
                           struct err *err)
 {

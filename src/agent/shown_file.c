@@ -1,5 +1,5 @@
 /* shown_file.c - decides whether a prompt shows a candidate's file, or an older file and the
- * changes since. See shown_file.h. */
+ * changes since (shown_file.h). */
 #include "agent/shown_file.h"
 
 #include <stdio.h>
@@ -10,15 +10,15 @@
 #include "base/tokens.h"
 #include "base/util.h"
 
-/* Changes with at most this many equal lines between them are shown as one change. */
+/* Changes with at most this many equal lines between them count as one. */
 enum { MAX_GAP = 3 };
-/* The prompt shows the old file and its changes if they are not too long. Together they may have at
- * most MAX_GROWTH times as many tokens as the new file. The changes alone may have at most
- * MAX_CHANGED times as many. */
+/* The prompt shows the old file and its changes only if they are short. Together they may have
+ * MAX_GROWTH times as many tokens as the new file, and the changes alone MAX_CHANGED times as
+ * many. */
 #define MAX_GROWTH 1.25
 #define MAX_CHANGED 0.8
 
-/* Where each of the `n` lines of a text begins; at[n] is the end of the text. */
+/* at[n] is the end of the text. */
 struct lines {
     const char **at;
     size_t n;
@@ -42,7 +42,7 @@ static struct lines lines_of(const char *text)
 
 enum { MAX_QUOTE = 60 };
 
-/* Quotes line i (from 1) without the white space around it. A long line is cut. */
+/* Quotes line i (from 1), cut at MAX_QUOTE characters. */
 static void quote(const struct lines *l, size_t i, struct strbuf *out)
 {
     const char *p = l->at[i - 1], *end = l->at[i];

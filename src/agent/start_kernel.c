@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "prompt/say.h"
 
-/* If the kernel fails, has it repaired; *out is the kernel that passes, or NULL. */
+/* *out is the kernel or its repair, whichever passes, or NULL. */
 static int accept_or_repair(struct agent *a, struct node *n, struct node **out, struct err *err)
 {
     *out = node_passes(n) ? n : NULL;
@@ -22,7 +22,6 @@ int start_from_source(struct agent *a, const char *source, const char *name, str
     return rc ? rc : accept_or_repair(a, n, out, err);
 }
 
-/* Says in one line why a file cannot be built: "line 9: ...". */
 static void say_error(const struct verdict *v, struct strbuf *out)
 {
     static const char mark[] = "kernel.cu:";
@@ -34,9 +33,9 @@ static void say_error(const struct verdict *v, struct strbuf *out)
     strbuf_addf(out, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* The built-in author changes settings and fills in templates, but cannot repair code. So the run
- * stops if the file cannot be built and this author is the one who repairs. The file would fail
- * with all other settings too, and the user did not ask for another kernel. */
+/* The built-in author changes settings and fills in templates, but cannot repair code. If it is the
+ * one who repairs and the file cannot be built, the run stops: the file would fail with all other
+ * settings too. */
 static int stop_if_broken(struct agent *a, const struct node *n)
 {
     struct strbuf why = STRBUF_INIT(4096);
@@ -64,8 +63,7 @@ int judge_given_file(struct agent *a, struct node **out, struct err *err)
     return rc ? rc : stop_if_broken(a, *out);
 }
 
-/* Asks the porter to turn a file with its own host code into device code and a plan. The result
- * must pass like any candidate. */
+/* Has a file with its own host code turned into device code and a plan. */
 static int port(struct agent *a, struct node **out, struct err *err)
 {
     struct strbuf earlier = STRBUF_INIT(64 << 10);

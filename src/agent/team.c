@@ -1,7 +1,6 @@
 /*
  * team.c - the strategy `team`, modelled on the published strategy Astra. Several roles improve an
- * existing kernel, and go back if a change does not help. The base is the kernel that the team
- * improves.
+ * existing kernel, the base, and go back if a change does not help.
  *
  *      start:  a kernel (the porter adds a launch plan if it has none) ─> judge ─> base
  *      tester: proposes shapes, and sees only the task. If the base passes them, every later
@@ -39,8 +38,8 @@ static int find_base(struct agent *a, struct node **out, struct err *err)
     return rc;
 }
 
-/* Asks the tester for shapes and has the base judged at these shapes. If the base or its repair
- * passes there, later candidates must pass there too. */
+/* Asks the tester for shapes. If the base or its repair passes there, later candidates must pass
+ * there too. */
 static int test_base(struct agent *a, struct node **base, struct err *err)
 {
     struct ask q;
@@ -69,7 +68,6 @@ static int test_base(struct agent *a, struct node **base, struct err *err)
     else if (rc == 0)
         rc = repair_node(a, n, &good, err);
     if (good) {
-        /* `good` is the base, or a repair of the base that also passes the new shapes. */
         a->extended = extended;
         if (a->best != good && (agent_set_fate(a, a->best, "kept", err) < 0 ||
                                 agent_set_fate(a, good, "best", err) < 0))

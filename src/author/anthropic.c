@@ -1,8 +1,8 @@
 /*
  * anthropic.c - the author that uses Anthropic's messages API. The stable part of a prompt (struct
- * author_request) is sent as the system text and marked for the provider's cache. To continue a
- * reply that was cut off, we send the partial reply and then a message of the user, because newer
- * models refuse a conversation that ends with the assistant.
+ * author_request) is the system text, marked for the provider's cache. Newer models refuse a
+ * conversation that ends with the assistant. So to continue a reply that was cut off, we send the
+ * partial reply and then a message of the user.
  */
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static json_t *body(const struct author_call *c, const struct remote_quirks *q, 
     return j;
 }
 
-/* input_tokens leaves out tokens that were read from the cache or written to it. */
+/* input_tokens excludes tokens that the cache served or stored. */
 static void usage(struct remote_answer *a, const json_t *u)
 {
     uint64_t plain = 0, read = a->cached_tokens, written = a->cache_write_tokens;
@@ -83,7 +83,7 @@ static void delta(struct remote_answer *a, const json_t *d)
         strbuf_add(&a->text, json_string_value(text), json_string_length(text));
     else if (!*type || str_eq(type, "text_delta"))
         a->malformed++;
-    /* Deltas of thinking and signatures are not part of the answer. */
+    /* Deltas of thinking and of signatures are no part of the answer. */
 }
 
 static void event(struct remote_answer *a, const char *name, const json_t *j)
@@ -107,7 +107,7 @@ static void event(struct remote_answer *a, const char *name, const json_t *j)
     } else if (!*type) {
         a->malformed++;
     }
-    /* Other events, and future ones, are ignored: ping, content_block_start, ... */
+    /* Other events are ignored: ping, content_block_start, and future ones. */
 }
 
 static void whole(struct remote_answer *a, const json_t *j)

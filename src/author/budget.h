@@ -1,8 +1,8 @@
 /*
  * budget.h - the limits on what a run may spend, and the prices of tokens.
  *
- * Hone looks for a price in the user's file first, then in the embedded prompts/prices.json. The
- * first entry whose pattern matches the model's name counts. The user's file is $HONE_PRICES, else
+ * Hone takes a model's price from the first entry whose pattern matches its name: in the user's
+ * file, else in the embedded prompts/prices.json. The user's file is $HONE_PRICES, else
  * $XDG_CONFIG_HOME/hone/prices.json, else ~/.config/hone/prices.json. The cost of a model without a
  * price is "unknown", never zero; a run with a money budget refuses such a model before it starts.
  */
@@ -23,9 +23,8 @@ struct price {
 struct prices;
 int prices_load(struct prices **out, struct err *err);
 void prices_free(struct prices *p);
-/* `scheme` is the kind of author. If it is "openai" or "anthropic", the model must have a price:
- * returns false if no entry matches its name. All other kinds cost nothing: returns true, and *out
- * is 0. */
+/* `scheme` is the kind of author. A model of "openai" or "anthropic" needs a price: returns false
+ * if no entry matches its name. All other kinds cost nothing. */
 bool prices_find(const struct prices *p, const char *scheme, const char *model, struct price *out);
 /* Returns US dollars. `in` counts all tokens of the prompt, `cached` and `cache_write` included. */
 double price_of(const struct price *p, uint64_t in, uint64_t cached, uint64_t cache_write,
@@ -47,12 +46,11 @@ struct spent {
     uint64_t steps, calls; /* judged candidates, and author calls */
 };
 
-/* True if a limit is used up; `why` (may be NULL) then says which one. */
+/* True if a limit is used up. Then `why` (may be NULL) says which one. */
 bool budget_over(const struct budget *b, const struct spent *s, struct strbuf *why);
-/* True if `reason`, the text that says why a run stopped, is about a limit that is used up. */
+/* True if a run stopped for `reason` because a limit was used up. */
 bool budget_ended(const char *reason);
-/* Appends how much of each limit is spent: "12k/200k tokens, $0.31/$2.00". A run shows it in its
- * line of progress. */
+/* Appends "12k/200k tokens, $0.31/$2.00": what is spent of each limit. */
 void budget_describe(const struct budget *b, const struct spent *s, struct strbuf *out);
 
 #endif

@@ -2,9 +2,8 @@
  * exec.c - the author that asks a program, which reads a prompt from standard input and prints a
  * reply.
  *
- * The program runs in an empty directory of its own, without the task's files and the store. Hone
- * removes the directory when the program ends. Hone shows the program's standard error only in
- * error messages.
+ * The program runs in an empty temporary directory, away from the task's files and the store. Its
+ * standard error appears only in error messages.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -43,8 +42,7 @@ static int open_exec(struct author *a, const char *arg, struct err *err)
         free(full);
         return -1;
     }
-    /* We check only plain words. The shell may read a word with special characters as something
-     * other than a file name. */
+    /* Checks only plain words: the shell may read a special character as something else. */
     if (*word == '/' && n == strcspn(word, " \t'\"\\$`*?[~;&|<>()")) {
         char *name = xstrndup(word, n);
         bool runs = access(name, X_OK) == 0;

@@ -1,10 +1,9 @@
 /*
  * key.h - finds a provider's key in the environment, or in a file that only its owner can read.
  *
- * For OPENAI_API_KEY, Hone takes the variable itself, else the file named by OPENAI_API_KEY_FILE,
- * else ~/.config/hone/openai_api_key. If $XDG_CONFIG_HOME is set, it takes the place of ~/.config.
- * A key file must be a regular file with mode 0600 or stricter. Hone puts a key into the request's
- * header and nowhere else: it neither logs nor stores the key.
+ * For OPENAI_API_KEY, Hone takes the variable itself, or the file that OPENAI_API_KEY_FILE names,
+ * or ~/.config/hone/openai_api_key. $XDG_CONFIG_HOME replaces ~/.config. A key file must be a
+ * regular file with mode 0600 or stricter. Hone neither logs nor stores a key.
  */
 #ifndef AUTHOR_KEY_H
 #define AUTHOR_KEY_H

@@ -2,7 +2,7 @@
  * mailbox.c - the author that writes each prompt to a file and waits for the reply in another file.
  * People, or programs that start later, write the replies.
  *
- * A prompt is DIR/NNNN.prompt.md, where NNNN is a free number. It is linked there from a temporary
+ * A prompt is DIR/NNNN.prompt.md, where NNNN is a free number. We link it there from a temporary
  * file, so nobody sees an incomplete prompt, and several runs may share DIR. The reply is
  * DIR/NNNN.reply.md; whoever answers should rename a finished file to this name. A resumed run
  * finds its prompt by the prompt's first line.
@@ -44,14 +44,14 @@ static int open_mailbox(struct author *a, const char *arg, struct err *err)
     return 0;
 }
 
-/* A run that was refused leaves no empty mailbox behind. */
+/* rmdir() fails unless the mailbox is empty. So a refused run leaves none behind. */
 static void close_mailbox(struct author *a)
 {
     rmdir(a->priv);
     free(a->priv);
 }
 
-/* The number of NNNN.prompt.md or NNNN.reply.md; -1 for any other name. */
+/* Reads the number of NNNN.prompt.md or NNNN.reply.md; -1 for any other name. */
 static long letter_number(const char *name, const char *suffix)
 {
     char *end;
@@ -80,9 +80,9 @@ static bool has_first_line(const char *dir, const char *name, const char *want)
     return n > 0 && str_starts(line, want);
 }
 
-/* If `want` is NULL, returns the highest number in use, else the number of the prompt with this
- * first line; -1 if there is none. A reply without a prompt keeps its number in use, so that it
- * cannot answer a new prompt. */
+/* Returns the number of the prompt with the first line `want`. If `want` is NULL, returns the
+ * highest number in use. -1 if there is none. A reply without a prompt also uses its number, so
+ * that it cannot answer a new prompt. */
 static long scan(const char *dir, const char *want)
 {
     long best = -1;
@@ -99,7 +99,7 @@ static long scan(const char *dir, const char *want)
     return best;
 }
 
-/* Links the file to the first free number from `n` on, and returns that number. */
+/* Returns the number: the first free one from `n` on. */
 static long link_into_place(const char *dir, const char *tmp, long n, struct err *err)
 {
     for (int tries = 0; tries < 100000; tries++, n++) {
@@ -109,7 +109,7 @@ static long link_into_place(const char *dir, const char *tmp, long n, struct err
             return n;
         if (errno == EEXIST)
             continue;
-        /* Without hard links, we rename, but never over an existing file. */
+        /* Without hard links, rename, but never over an existing file. */
         if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
             return n;
         if (errno != EEXIST)
@@ -118,7 +118,6 @@ static long link_into_place(const char *dir, const char *tmp, long n, struct err
     return err_set(err, ERR_SYSTEM, "no free number in mailbox '%s'", dir);
 }
 
-/* Returns the prompt's number, or -1 on an error. */
 static long post(const char *dir, const struct author_call *c, struct err *err)
 {
     char line[512], tmp[4096];

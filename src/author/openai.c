@@ -3,10 +3,9 @@
  *
  * Settings: OPENAI_BASE_URL (default https://api.openai.com/v1) and OPENAI_API_KEY. Reasoning
  * models take max_completion_tokens and no temperature. Some other servers (Ollama, transformers
- * serve) ignore max_completion_tokens silently, and then a reply has no limit. So we send
- * max_completion_tokens to OpenAI and max_tokens to other servers. If a server's error names a
- * parameter that it does not accept, we leave this parameter out from then on. If the parameter is
- * one of these two, we send the other one in its place.
+ * serve) ignore max_completion_tokens silently, and then a reply has no limit. So only OpenAI gets
+ * max_completion_tokens; other servers get max_tokens. If a server's error names a parameter, we
+ * leave it out from then on. If it is one of these two, we send the other one instead.
  */
 #include <stdio.h>
 #include <string.h>

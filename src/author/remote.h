@@ -47,12 +47,12 @@ struct remote_answer {
 
 struct remote_protocol {
     /* Environment variables of the key and of the server's address, the default address, and the
-     * path after the address. */
+     * path after it. */
     const char *key_env, *base_env, *default_base, *path;
     bool legacy_elsewhere; /* legacy_max_tokens for all servers except default_base */
     /* Writes at most 4 HTTP headers, one with the key. */
     void (*headers)(const char *key, char *const lines[4], size_t line_size);
-    /* `partial` is the reply so far, which was cut off, or NULL. */
+    /* `partial`: the reply so far, if it was cut off, or NULL. */
     json_t *(*body)(const struct author_call *c, const struct remote_quirks *q,
                     const char *partial);
     void (*event)(struct remote_answer *a, const char *event, const json_t *j);
@@ -75,7 +75,7 @@ void remote_end(struct author_call *c);
 
 /* Replaces bytes of `text` that are not UTF-8. */
 void remote_add_message(json_t *messages, const char *role, const char *text);
-/* The most tokens of a reply: what the call asks for, or the model's cap if that is lower. */
+/* What the call asks for, or the model's cap if that is lower. */
 uint32_t remote_max_tokens(const struct author_call *c, const struct remote_quirks *q);
 /* The object may be NULL. */
 const char *remote_str(const json_t *obj, const char *key); /* "" if absent or not a string */

@@ -1,6 +1,5 @@
 /*
- * replay.h - a recorded run: its replies, found by role and index, and its verdicts and nodes,
- * found by index.
+ * replay.h - a recorded run. A reply is found by role and index, a verdict or a node by index.
  *
  * A replay file is JSON lines, in this order:
  *
@@ -9,9 +8,8 @@
  *     {"verdict": {"index": 0, "source_sha": "...", "verdict": {...}}}
  *     {"node": {"index": 0, "parent": -1, ...}}  the replay must have the same node
  *
- * The replay finds a reply by role and index, not by its prompt. If the prompt has changed since
- * the recording, the replay reports drift and goes on. The file comes from outside, so every line
- * is checked as it is read.
+ * If a prompt has changed since the recording, the replay reports drift and goes on. The file is
+ * hostile: every line is checked as it is read.
  */
 #ifndef AUTHOR_REPLAY_H
 #define AUTHOR_REPLAY_H
@@ -31,9 +29,9 @@ struct replay;
 int replay_load(struct replay **out, const char *path, struct err *err);
 void replay_free(struct replay *r);
 const json_t *replay_run(const struct replay *r);
-/* True if the recorded run was stopped before its end. A replay then stops at the same place. */
+/* The recorded run was stopped before its end. A replay stops at the same place. */
 bool replay_stopped(const struct replay *r);
-/* The recorded call; NULL if the recording does not have it. Borrowed. */
+/* NULL if the recording does not have the call. Borrowed. */
 const json_t *replay_call(const struct replay *r, const char *role, uint64_t index);
 const json_t *replay_verdict(const struct replay *r, uint64_t index);
 const json_t *replay_node(const struct replay *r, uint64_t index);
@@ -42,7 +40,6 @@ size_t replay_nodes(const struct replay *r);
 /* The error of a call that is not in the recording, if the recorded run was stopped. */
 #define REPLAY_END "the recording ends here, as the run did"
 
-/* Computes the hash of a prompt, as "prompt_sha" holds it. */
 void replay_prompt_sha(const char *stable, const char *turn, char hex[65]);
 
 #endif

@@ -7,9 +7,8 @@
  *     sse_end(&p);                 the stream is over: an unfinished event is dropped
  *     sse_release(&p);
  *
- * Lines end in LF, CRLF or CR. The parser skips a byte order mark. It drops and counts an event of
- * more than SSE_MAX_EVENT bytes. It also drops a duplicate, which is an event with the same id as
- * the event before it.
+ * Lines end in LF, CRLF or CR. The parser drops and counts events of more than SSE_MAX_EVENT bytes,
+ * and duplicates: events with the id of the event before.
  */
 #ifndef AUTHOR_SSE_H
 #define AUTHOR_SSE_H
@@ -29,11 +28,11 @@ struct sse {
     void *ctx;
     struct strbuf line, data; /* the line and the event that are being read */
     char event[64];
-    char id[128], last_id[128]; /* the ids of this event and of the one before */
+    char id[128], last_id[128]; /* of this event, and of the one before */
     /* has_data: the event has a data line. saw_cr: the last byte was a CR. started: the first line
      * was read. */
     bool has_data, saw_cr, started, line_too_long;
-    /* how many events were too long, were repeated, or had no end */
+    /* events that were too long, were repeated, or had no end */
     uint32_t dropped, duplicates, unfinished;
 };
 

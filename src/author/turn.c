@@ -8,8 +8,8 @@
 
 uint64_t turn_token_bound(uint64_t estimate, uint64_t bytes)
 {
-    /* The estimate is within about 15% of common tokenizers, so it is enough to add half of the
-     * estimate. There are also at most as many tokens as bytes. */
+    /* The estimate is within about 15% of common tokenizers, so half of it is enough to add. No
+     * text has more tokens than bytes. */
     return MIN(estimate + estimate / 2, bytes) + EXTRA_TOKENS;
 }
 
@@ -55,7 +55,7 @@ static void queue(struct turn *t, const struct turn_rules *r, uint64_t prompt, u
 enum turn_answer turn_take(struct turn *t, const struct turn_rules *r, uint64_t prompt,
                            uint32_t *most, struct strbuf *why)
 {
-    /* the text completes the sentence "the call waits for ..." */
+    /* completes the sentence "the call waits for ..." */
     struct limiter_wait wait = {0, "its turn: too many other calls wait"};
     enum turn_answer a;
     if (r->pool && t->pool_ticket < 0 && (a = reserve(t, r, prompt, most, why)) != TURN_GO)
@@ -81,8 +81,7 @@ void turn_answered(struct turn *t, const struct turn_rules *r, const struct http
 void turn_end(struct turn *t, const struct turn_rules *r, const struct turn_used *used)
 {
     const struct turn_used none = {0}, *u = used ? used : &none;
-    /* If a provider has a separate limit for input, the tokens that it reads from its cache do not
-     * count against that limit. */
+    /* A limit on input does not count the tokens that the provider reads from its cache. */
     double amounts[LIMIT_KINDS] = {[LIMIT_REQUESTS] = 1,
                                    [LIMIT_TOKENS] = (double)(u->in + u->out),
                                    [LIMIT_INPUT] = (double)(u->in - MIN(u->cached, u->in)),

@@ -1,6 +1,5 @@
 /*
- * turn.h - decides when a request may be sent: when the budget pays for it and the provider's
- * limits allow it.
+ * turn.h - a request may be sent when the budget pays for it and the provider's limits allow it.
  *
  *     struct turn t = TURN_INIT;
  *     enum turn_answer a = turn_take(&t, &rules, prompt, &most, &why);    again until TURN_GO
@@ -35,7 +34,6 @@ struct turn {
         -1, -1, false \
     }
 
-/* The tokens of one answer. */
 struct turn_used {
     uint64_t in, cached, cache_write, out;
 };
@@ -44,23 +42,21 @@ enum turn_answer {
     TURN_GO,
     TURN_WAIT,     /* ask again later; `why` says what the request waits for */
     TURN_OVER,     /* the budget is used up; `why` says so */
-    TURN_TOO_LONG, /* the provider's limit is used up for longer than longest_wait_ns */
+    TURN_TOO_LONG, /* the provider allows none for more than longest_wait_ns */
 };
 
-/* Asks whether the request may be sent now. `prompt` is an upper bound on the tokens of the prompt,
- * `*most` is the cap on the tokens of the reply. If the budget pays only for a shorter reply,
- * lowers *most. */
+/* `prompt` is an upper bound on the tokens of the prompt, `*most` is the cap on the tokens of the
+ * reply. Lowers *most if the budget pays only for a shorter reply. */
 enum turn_answer turn_take(struct turn *t, const struct turn_rules *r, uint64_t prompt,
                            uint32_t *most, struct strbuf *why);
 /* Call it when the headers have come. Only the first call for a request counts. */
 void turn_answered(struct turn *t, const struct turn_rules *r, const struct http_transfer *http);
-/* Ends the turn. `used` is NULL if no answer came: then nothing is charged to the budget. */
+/* Ends the turn. `used` is NULL if no answer came: then the budget is charged nothing. */
 void turn_end(struct turn *t, const struct turn_rules *r, const struct turn_used *used);
 
 /* The pause that an answer asks for, in seconds; -1 = none. */
 double turn_retry_after(const struct http_transfer *http);
-/* An upper bound on the tokens of a text, for reservations. `estimate` is from estimate_tokens()
- * (base/tokens.h), `bytes` is the length of the text. */
+/* `estimate` is from estimate_tokens() (base/tokens.h), `bytes` is the length of the text. */
 uint64_t turn_token_bound(uint64_t estimate, uint64_t bytes);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * dtype.h - the element types of tensors, and conversion between them and double.
  *
- * The types have the same names as in FlashInfer-Bench. Conversion to double is exact, except for
+ * The names of the types are those of FlashInfer-Bench. Conversion to double is exact, except for
  * 64-bit integers beyond 2^53. Conversion from double rounds once, to nearest even. A value too
- * large for a float type becomes infinity. In float8_e4m3fn, which has no infinity, it becomes NaN.
- * With `satfinite` it becomes the largest finite value. A value out of the range of an integer type
- * becomes the nearest value in the range, and NaN becomes 0.
+ * large for a float type becomes infinity, or NaN in float8_e4m3fn, which has no infinity. With
+ * `satfinite` it becomes the largest finite value. An integer type takes the nearest value in its
+ * range, and 0 for NaN.
  */
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H

@@ -6,8 +6,7 @@
  *     if (file_read(path, max, &buf, err) < 0)
  *         return err_prefix(err, "reading task '%s'", name);
  *
- * A NULL err is allowed everywhere, for callers that need only the return value. If a candidate (a
- * kernel that Hone judges) fails, that is not an error: the candidate's verdict says so.
+ * A NULL err is allowed everywhere. A candidate that fails is not an error: its verdict says so.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -33,14 +32,14 @@ struct err {
         ERR_NONE, "" \
     }
 
-/* Sets the message; always returns -1 so that `return err_set(...)` reads well. */
+/* Always returns -1, so that `return err_set(...)` reads well. */
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Like err_set, and adds ": strerror(errno)"; the kind is ERR_SYSTEM. */
+/* Like err_set, and adds ": strerror(errno)". The kind is ERR_SYSTEM. */
 int err_errno(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Puts "prefix: " in front of the message; always returns -1. */
+/* Puts "prefix: " in front of the message; returns -1. */
 int err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 void err_clear(struct err *err);

@@ -1,7 +1,6 @@
 /*
- * expr.c - a recursive-descent parser that emits code for a small stack machine.
- *
- * The parser limits the length and depth of the text, and the stack of an evaluation.
+ * expr.c - a recursive-descent parser that emits code for a small stack machine. It limits the
+ * length and depth of the text and the height of the stack.
  */
 #include "base/expr.h"
 
@@ -101,7 +100,7 @@ static void top_to_real(struct parser *p, size_t col)
     *top_is_real(p) = true;
 }
 
-/* Operates on the two values on top of the stack. If one is real, converts the other. */
+/* Operates on the two values on top of the stack. Converts one if only the other is real. */
 static int emit_binary(struct parser *p, enum op op, size_t at)
 {
     bool below = p->real[p->stack - 2], top = p->real[p->stack - 1];
@@ -153,7 +152,6 @@ static int unexpected(struct parser *p, const char *expected)
     return fail(p, p->pos, "%s expected, found '%c'", expected, c);
 }
 
-/* Reads a real number such as 0.5, 2., 1e-6 or 1.5e+3. Returns false if there is none. */
 static bool scan_real(struct parser *p, double *out)
 {
     char text[64];
@@ -478,9 +476,8 @@ static int parse_or(struct parser *p)
     }
 }
 
-/* Parses "a : b" after the '?'. If only one branch is real, the other is converted. The code for a
- * comes before the type of b is known, so OP_NOTHING follows a. It becomes OP_TO_REAL if only b is
- * real. */
+/* Parses "a : b" after the '?'. If only one branch is real, the other is converted. OP_NOTHING
+ * keeps a place after the code for a, and becomes OP_TO_REAL if only b turns out to be real. */
 static int parse_branches(struct parser *p, size_t at)
 {
     if (need_int(p, at, "the condition of ?:") < 0)
@@ -553,7 +550,7 @@ static struct expr *parse(const char *text, size_t len, const struct expr_names 
         fail(&p, EXPR_MAX_LEN, "expression longer than %d characters", EXPR_MAX_LEN);
         goto out;
     }
-    /* No character needs more than four instructions. A real operator needs up to three: itself,
+    /* Four instructions for each character are enough. A real operator needs up to three: itself,
      * and two conversions of operands. The two characters of ?: need four together. */
     p.insns = xmalloc((4 * len + 4) * sizeof *p.insns);
     if (parse_ternary(&p) == 0) {

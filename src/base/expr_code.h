@@ -1,6 +1,6 @@
 /*
- * expr_code.h - the code of a stack machine, to which expr_parse() translates an expression. Only
- * the files expr*.c include this header.
+ * expr_code.h - the stack machine's code, to which expr_parse() translates an expression. Only the
+ * files expr*.c include this header.
  */
 #ifndef BASE_EXPR_CODE_H
 #define BASE_EXPR_CODE_H
@@ -39,7 +39,7 @@ enum op {
     OP_REAL_NAME,
     OP_TO_REAL,       /* converts the top of the stack to a real number */
     OP_BELOW_TO_REAL, /* converts the value below the top */
-    OP_NOTHING,       /* keeps a place for OP_TO_REAL: see parse_branches() */
+    OP_NOTHING,       /* keeps a place for OP_TO_REAL (parse_branches()) */
     OP_DOUBLE,        /* double(x); the operand is real already */
     OP_SQRT,
     OP_EXP,
@@ -56,8 +56,8 @@ struct insn {
     uint8_t op;
     bool real;    /* the operands are real numbers */
     uint16_t col; /* the column of the operator in the text, for errors */
-    /* A constant, the bits of a real constant, the index of a name, a jump target, or an index into
-     * `tensors`. */
+    /* a constant, the bits of a real constant, the index of a name, a jump target, or an index into
+     * `tensors` */
     int64_t arg;
 };
 
@@ -65,9 +65,9 @@ struct expr {
     const char *text;
     const char *const *tensors; /* the NAMEs in alignof(NAME) */
     size_t ntensors;
-    const size_t *tensor_cols; /* the column of each of these NAMEs in the text */
+    const size_t *tensor_cols; /* the column of each of them in the text */
     bool is_real;
-    size_t stack; /* how many words of stack the code needs */
+    size_t stack; /* words of stack that the code needs */
     size_t ninsns;
     struct insn insns[];
 };

@@ -1,9 +1,8 @@
 /*
- * expr_run.c - evaluates the code of an expression, and folds it: turns it into another form, such
- * as C text, by calling a function for each operator.
+ * expr_run.c - evaluates the code of an expression, and folds it: calls a function for each
+ * operator to turn it into another form, such as C text.
  *
- * Evaluation does not recurse. && || ?: jump over the branch that they do not need, so an error in
- * that branch does not matter.
+ * && || ?: jump over the branch that they do not need, so an error in that branch does not matter.
  */
 #include "base/expr.h"
 
@@ -115,8 +114,8 @@ static int load_alignof(const struct expr *e, const struct expr_env *env, const 
     return 0;
 }
 
-/* Applies an operator to the real numbers x and y; y is unused if there is one operand. Writes the
- * result to *slot: the bits of a double, or 0 or 1 for a comparison. */
+/* Applies an operator to x and, if it has two operands, y. Writes to *slot the bits of a double, or
+ * 0 or 1 for a comparison. */
 static int real_step(enum op op, int64_t *slot, double x, double y, struct err *err)
 {
     double v = 0;
@@ -187,7 +186,7 @@ static bool has_one_operand(enum op op)
     return op == OP_NEG || op == OP_NOT || op == OP_POW2CEIL || (op >= OP_DOUBLE && op <= OP_LOG2);
 }
 
-/* Runs one instruction. sp points past the top of the stack. */
+/* sp points past the top of the stack. */
 static int step(const struct expr *e, const struct expr_env *env, const struct insn *in,
                 int64_t **sp, size_t *pc, struct err *err)
 {
@@ -287,8 +286,7 @@ bool expr_is_real(const struct expr *e)
     return e->is_real;
 }
 
-/* Returns the name that callbacks get for an operator; NULL for any other instruction, such as a
- * jump. */
+/* NULL for an instruction that is not an operator, such as a jump. */
 static const char *operator_name(enum op op, bool real)
 {
     static const char *const names[] = {
@@ -305,12 +303,12 @@ static const char *operator_name(enum op op, bool real)
     return (size_t)op < ARRAY_LEN(names) ? names[op] : NULL;
 }
 
-/* One of the operators && || ?: whose last operand is not folded yet. `first` is its first operand.
- * `end` is the index of the first instruction after the last operand. */
+/* One of && || ?: whose last operand is not folded yet. `first` is its first operand. `end` is the
+ * index of the first instruction after the last operand. */
 struct open_operator {
     const char *op;
-    void *first, *then; /* for ?: only, `then` is the second operand; until it is folded, `end` is
-                           SIZE_MAX */
+    void *first, *then; /* for ?: the second operand, or NULL; until it is folded, `end` is
+                         * SIZE_MAX */
     size_t end;
 };
 
@@ -362,7 +360,6 @@ static bool fold_jump(struct folder *r, const struct insn *in)
     return true;
 }
 
-/* Folds an instruction that is not a jump. */
 static void *fold_value(struct folder *r, const struct insn *in)
 {
     enum op op = (enum op)in->op;
@@ -386,9 +383,9 @@ static void *fold_value(struct folder *r, const struct insn *in)
     return f->apply(f->ctx, name, a, b);
 }
 
-/* Whether folding leaves out `op`, because it only converts: an integer operand to a real number,
- * or an operand of && or || to 0 or 1. Callers turn expressions into C or Python, whose operators
- * convert integers themselves. The caller must see to it that && and || give 0 or 1. */
+/* Folding leaves out an `op` that only converts: an integer operand to a real number, or an operand
+ * of && or || to 0 or 1. Callers write C or Python, whose operators convert integers themselves.
+ * But the caller must see to it that && and || give 0 or 1. */
 static bool is_implicit(uint8_t op)
 {
     return op == OP_BOOL || op == OP_TO_REAL || op == OP_BELOW_TO_REAL || op == OP_NOTHING;

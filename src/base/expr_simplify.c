@@ -1,8 +1,7 @@
 /*
- * expr_simplify.c - writes an expression in a shorter way. See expr.h.
- *
- * It computes what is constant, leaves out what changes nothing (x * 1, x + 0, 1 && x), and writes
- * only the parentheses that are needed.
+ * expr_simplify.c - writes an expression in a shorter way (expr.h). It computes what is constant,
+ * leaves out what changes nothing (x * 1, x + 0, 1 && x), and writes only the parentheses that are
+ * needed.
  */
 #include <ctype.h>
 #include <string.h>
@@ -22,7 +21,7 @@ struct term {
     bool truth; /* the value is 0 or 1 */
     bool constant;
     int64_t value; /* if `constant` */
-    /* If the term is a product x * c with a constant c: x and c. Otherwise both are NULL. */
+    /* If the term is a product x * c with a constant c: x and c. Otherwise NULL. */
     const struct term *x;
     const struct term *c;
 };
@@ -69,7 +68,6 @@ static bool is(const struct term *t, int64_t v)
     return t->constant && t->value == v;
 }
 
-/* Returns the operand's text, in parentheses if it binds less than `least`. */
 static const char *operand(struct simplifier *s, const struct term *t, enum binding least)
 {
     return t->binding < least ? arena_printf(s->arena, "(%s)", t->text) : t->text;
@@ -83,7 +81,6 @@ static const struct {
                  {"+", B_SUM},     {"-", B_SUM},      {"*", B_PRODUCT},  {"/", B_PRODUCT},
                  {"%", B_PRODUCT}};
 
-/* Writes an operator with its operands. A function such as "min" is no operator. */
 static struct term *write_operator(struct simplifier *s, const char *op, const struct term *a,
                                    const struct term *b)
 {
@@ -91,8 +88,8 @@ static struct term *write_operator(struct simplifier *s, const char *op, const s
         enum binding at = operators[i].binding;
         if (!str_eq(op, operators[i].op))
             continue;
-        /* The second operand of a - or a / may not be a sum or a product. No comparison may be the
-         * operand of another. */
+        /* The right operand of - or / needs parentheses if it is a sum or a product. So does a
+         * comparison inside a comparison. */
         const char *left = operand(s, a, at == B_COMPARE ? at + 1 : at),
                    *right = operand(s, b, at == B_OR || at == B_AND ? at : at + 1);
         bool spaces = at <= B_SUM;
@@ -108,7 +105,6 @@ static struct term *write_operator(struct simplifier *s, const char *op, const s
     return make(s, B_ATOM, false, arena_printf(s->arena, "%s(%s, %s)", op, a->text, b->text));
 }
 
-/* Returns the term as a value that is 0 or 1. */
 static struct term *truth_of(struct simplifier *s, struct term *t)
 {
     if (t->truth)
@@ -118,8 +114,8 @@ static struct term *truth_of(struct simplifier *s, struct term *t)
 
 static void *apply(void *ctx, const char *op, void *first, void *second);
 
-/* If one operand decides the result, or changes nothing, returns the result; else NULL. Also writes
- * x * 3 * 3 as x * 9. */
+/* Returns the result if one operand decides it or changes nothing, else NULL. Also writes x * 3 * 3
+ * as x * 9. */
 static struct term *shortcut(struct simplifier *s, const char *op, struct term *a, struct term *b)
 {
     if (str_eq(op, "*") && a->x && a->c && b->constant) {
@@ -142,7 +138,7 @@ static struct term *shortcut(struct simplifier *s, const char *op, struct term *
     return (str_eq(op, "min") || str_eq(op, "max")) && str_eq(a->text, b->text) ? a : NULL;
 }
 
-/* Computes an expression without names. Returns NULL if that fails, for example by overflow. */
+/* NULL if that fails, for example by overflow. */
 static void *computed(struct simplifier *s, const char *text)
 {
     size_t col;
@@ -178,7 +174,7 @@ static void *choose(void *ctx, void *condition, void *then, void *otherwise)
                              operand(s, b, B_OR)));
 }
 
-/* Collects the words of the text. The parser takes those before a parenthesis as functions. */
+/* The parser takes a word before a parenthesis as a function. */
 static bool find_names(struct simplifier *s, const char *text, size_t len)
 {
     for (size_t i = 0; i < len;) {

@@ -6,9 +6,8 @@
  *     ...
  *     gpu_unlock(fd);                the end of the process unlocks too
  *
- * Each GPU has a lock file in /tmp, or in HONE_GPU_LOCK_DIR for tests. If gpu_lock cannot open or
- * lock the file (for example because /tmp is missing), it returns GPU_NO_LOCK, and the caller goes
- * on without a lock.
+ * Each GPU has a lock file in /tmp, or in HONE_GPU_LOCK_DIR for tests. If the file cannot be opened
+ * or locked, gpu_lock returns GPU_NO_LOCK, and the caller goes on without a lock.
  */
 #ifndef BASE_GPULOCK_H
 #define BASE_GPULOCK_H
@@ -16,10 +15,9 @@
 enum { GPU_BUSY = -1, GPU_NO_LOCK = -2 };
 
 /* Returns a descriptor for gpu_unlock(), GPU_BUSY or GPU_NO_LOCK. Never waits. `ordinal` is CUDA's
- * number of the GPU. CUDA counts only the GPUs that CUDA_VISIBLE_DEVICES names. */
+ * number of the GPU, which counts only the GPUs of CUDA_VISIBLE_DEVICES. */
 int gpu_lock(int ordinal);
-/* Like gpu_lock(), but locks an emulated GPU. The emulator can emulate several GPUs; `ordinal` is
- * the number of one of them. */
+/* Like gpu_lock(), for number `ordinal` of the GPUs that the emulator emulates. */
 int pretend_gpu_lock(int ordinal);
 void gpu_unlock(int fd); /* takes any value that gpu_lock returned */
 

@@ -14,8 +14,8 @@
 
 #define WORD_MAX 64
 
-/* Returns the edit distance of two words. A swap of two neighbouring letters counts as one edit.
- * For a word longer than WORD_MAX, returns WORD_MAX, so that the words never count as near. */
+/* The edit distance of two words; a swap of two neighbouring letters counts as one edit. Longer
+ * words than WORD_MAX never count as near. */
 static unsigned distance(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b);
@@ -214,10 +214,10 @@ static int unknown_long(const struct options *spec, const char *s, size_t n, str
     return err_set(err, ERR_INPUT, "unknown option --%s", typed);
 }
 
-/* The state of the walk over argv. Operands move to the front as the walk passes them. */
+/* Operands move to the front of argv as the walk passes them. */
 struct walk {
     const char **argv;
-    int argc, i, kept; /* i: the current word; kept: how many operands were moved to the front */
+    int argc, i, kept; /* i: the current word; kept: operands moved so far */
 };
 
 static const char *next_value(struct walk *w)

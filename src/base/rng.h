@@ -4,8 +4,8 @@
  *     struct rng r = rng_seeded(seed, STREAM_SHAPES);
  *     int64_t m = rng_range(&r, lo, hi);
  *
- * It is counter-based (the Philox of number_core.h). Equal seeds and streams give equal sequences
- * on every machine, and different streams are independent. Do not use it for secrets.
+ * Equal seeds and streams give equal sequences on every machine (the Philox of number_core.h), and
+ * different streams are independent. Do not use it for secrets.
  */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H
@@ -15,7 +15,7 @@
 struct rng {
     uint64_t seed, block;
     uint32_t stream;
-    uint64_t spare; /* the second number of the newest block; rng_u64() returns it next */
+    uint64_t spare; /* second number of the newest block; rng_u64() returns it next */
     int has_spare;
 };
 

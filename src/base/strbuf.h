@@ -20,7 +20,7 @@ struct strbuf {
     char *buf; /* never NULL; "" when empty */
     size_t len;
     size_t cap;
-    size_t max; /* len never exceeds this */
+    size_t max;
     bool truncated;
 };
 

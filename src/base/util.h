@@ -1,8 +1,8 @@
 /*
  * util.h - small helpers for every file: allocation that cannot fail, BUG(), macros.
  *
- * Allocation aborts with a message when memory runs out, because no caller could do better. Callers
- * cap sizes that come from outside before they allocate.
+ * Allocation aborts when memory runs out, because no caller could do better. Callers cap sizes that
+ * come from outside before they allocate.
  */
 #ifndef BASE_UTIL_H
 #define BASE_UTIL_H
@@ -28,9 +28,9 @@ bool str_eq(const char *a, const char *b);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 
-/* Call it first in a program. If stdin, stdout or stderr is closed, the next file that the program
- * opens gets the closed descriptor's number, and printed text would go into that file. To prevent
- * this, the function opens /dev/null, read-only, for each closed descriptor. */
+/* Call it first in a program. If stdout is closed, the next opened file gets its descriptor, and
+ * printed text would go into that file. So this opens /dev/null, read-only, for each of stdin,
+ * stdout and stderr that is closed. */
 void std_fds_fill(void);
 /* Call it last. Returns whether all printed text reached stdout. */
 bool stdout_close(void);

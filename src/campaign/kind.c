@@ -23,7 +23,7 @@ enum kind {
     KINDS
 };
 
-/* Names of a kind: alone, and in a chain of operations (graph/cost.h). */
+/* alone, and in a chain of operations (graph/cost.h) */
 static const char *const names[KINDS][2] = {
     [K_ATTENTION] = {"attention", "attention chain"},
     [K_CONVOLUTION] = {"convolution", "convolution chain"},
@@ -40,8 +40,8 @@ static const char *const names[KINDS][2] = {
     [K_ELEMENTWISE] = {"elementwise", "elementwise"},
 };
 
-/* Is v made of windows of a tensor, with only views and paddings after them? A reduction of v is
- * then a pooling. */
+/* True if v consists of windows of a tensor, with only views and paddings after them. Then a
+ * reduction of v is a pooling. */
 static bool takes_windows(const struct value *v)
 {
     while (v && v->nargs && op_row(v->op)->kind == OPK_VIEW && v->op != OP_CAT) {
@@ -57,16 +57,16 @@ static bool is_leaf(const struct value *v)
     return op_row(v->op)->kind == OPK_LEAF;
 }
 
-/* Facts about the values of a graph, by their ids. */
+/* Facts about the values of a graph, by id. */
 struct facts {
     const uint32_t *uses;
-    /* The value is linear in the result of a product or convolution. Each value from this result to
-     * the value itself is used only once. */
+    /* The value is linear in the result of a product or convolution. Every value on the way from
+     * that result is used only once. */
     bool *linear;
     bool *heavy; /* depends on a product or convolution */
 };
 
-/* Returns false for NULL, an absent operand. */
+/* An absent operand is NULL. */
 static bool holds(const bool *fact, const struct value *v)
 {
     return v && fact[v->id];
@@ -74,8 +74,8 @@ static bool holds(const bool *fact, const struct value *v)
 
 /* Sets the facts of v from those of its arguments, which have smaller ids. Views, casts and sums
  * keep a value `linear`, and so do factors that depend on no product or convolution. A sum of a
- * `linear` value can move into the product, which then has less work. This fails if something else
- * needs the product's whole result, as in a batch norm; then `uses` is above 1. */
+ * `linear` value can move into the product, unless something else needs the product's whole result,
+ * as in a batch norm. Then `uses` is above 1. */
 static void find_facts(const struct value *v, struct facts *f)
 {
     enum op_kind k = op_row(v->op)->kind;

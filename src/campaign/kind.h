@@ -1,13 +1,13 @@
 /*
- * kind.h - finds out what kind of work a task is. A campaign shows the kind in the task's row, and
- * computes a mean for each kind.
+ * kind.h - finds the kind of work of a task. A campaign shows it in the task's row, and computes a
+ * mean for each kind.
  *
  *     struct work_kind k;
  *     work_kind_of(task, &k);
  *     k.name                        "convolution chain"
  *
  * The kind follows from the task's graph, not from its key "class". The heaviest kind of operation
- * gives the name. If the graph is a chain of operations, the name says so too.
+ * gives the name. For a chain of operations the name says so too.
  */
 #ifndef CAMPAIGN_KIND_H
 #define CAMPAIGN_KIND_H
@@ -19,16 +19,15 @@
 
 struct work_kind {
     const char *name; /* static; "unknown" if the task has no graph */
-    /* The task sums or averages the result of a product or convolution, and uses this result for
-     * nothing else. Algebra can replace both operations by much less work, so a kernel may be
-     * faster than the task's flops allow. */
+    /* The task only sums or averages the result of a product or convolution. Algebra can replace
+     * both operations by much less work, so a kernel may be faster than the task's flops allow. */
     bool collapsed;
     bool degenerate;    /* as in struct task: a kernel that writes constants would pass */
-    unsigned free_axes; /* how many axes are not constant */
+    unsigned free_axes; /* axes that are not constant */
 };
 
 void work_kind_of(const struct task *t, struct work_kind *out);
-/* Does the same for a graph, but sets only name and collapsed. */
+/* The same for a graph, but sets only name and collapsed. */
 void work_kind_of_graph(const struct graph *g, struct work_kind *out);
 
 #endif

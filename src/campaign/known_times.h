@@ -1,14 +1,14 @@
 /*
- * known_times.h - reads a table of times that PyTorch needed for KernelBench problems. Tabs
- * separate the columns of the table.
+ * known_times.h - reads a table of PyTorch's times for KernelBench problems. Tabs separate the
+ * columns.
  *
  *     level   number  name    eager   compile cudnn_bench     ...
  *     1       1       Square_matrix_multiplication_   2684.5  2690.1  2684.0
  *
- * Times are in microseconds; an empty field or "-" means that no time is known. The first line that
- * does not begin with '#' names the columns. A row belongs to the problem NUMBER_NAME: a file
- * NUMBER_NAME.py or a folder NUMBER_NAME. If a folder above the problem is called levelN, the
- * levels must agree too. Anyone may have written the table, so every line is checked.
+ * Times are in microseconds; an empty field or "-" is no time. The first line that does not begin
+ * with '#' names the columns. A row belongs to the file NUMBER_NAME.py or the folder NUMBER_NAME.
+ * If a folder above is called levelN, the levels must agree too. The table is hostile: every line
+ * is checked.
  */
 #ifndef CAMPAIGN_KNOWN_TIMES_H
 #define CAMPAIGN_KNOWN_TIMES_H
@@ -22,7 +22,7 @@
 struct known_time {
     const char *problem; /* such as "1_Square_matrix_multiplication_" */
     long level;
-    double ns; /* the least of the times in the columns eager, compile and cudnn_bench */
+    double ns; /* the least of the columns eager, compile and cudnn_bench */
 };
 
 struct known_times {

@@ -26,8 +26,8 @@ static struct row_baseline *baseline_of(struct campaign_row *r, const char *who,
     return b;
 }
 
-/* Computes the geometric means over the timed shapes. The measurements of the shapes are
- * independent, so the 95% interval of a mean is usually narrower than that of a single shape. */
+/* Computes the geometric means over the timed shapes. The shapes are measured independently, so the
+ * 95% interval of a mean is usually narrower than that of one shape. */
 static void add_baselines(struct campaign_row *r, const struct verdict *v, struct arena *a)
 {
     vec_each (struct verdict_time, t, &v->times)
@@ -67,7 +67,7 @@ void campaign_row_compare(struct campaign_row *r)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* Reads the verdict of the run's best kernel. Returns false if there is none that can be read. */
+/* Returns false if there is no best kernel with a verdict. */
 static bool best_verdict(const struct run_summary *m, struct store *s, struct verdict *out)
 {
     struct strbuf text = STRBUF_INIT(16u << 20);
@@ -117,8 +117,7 @@ static void use_summary(struct campaign_row *r, const struct run_summary *m, str
     }
 }
 
-/* Finds the kind of work from the snapshot of the task in the store. Without a snapshot that can be
- * read, the kind stays "unknown". */
+/* Without a readable snapshot of the task in the store, the kind stays "unknown". */
 static void use_task(struct campaign_row *r, struct store *s, const char *sha)
 {
     struct strbuf text = STRBUF_INIT(TASK_MAX_SNAPSHOT);

@@ -1,6 +1,6 @@
 /*
- * score.h - computes the means of a campaign's ratios, and counts wins, losses and failures. row.h
- * explains rows and ratios.
+ * score.h - computes the means of a campaign's ratios, and counts wins, losses and failures
+ * (row.h).
  *
  * Rules:
  *   1. A row counts when it is done and its task is not degenerate (kind.h).
@@ -39,7 +39,7 @@ struct campaign_score {
     struct score all, without_collapsed; /* the second leaves out collapsed tasks (kind.h) */
     VEC(struct kind_score) kinds;        /* in the order of their first rows */
     VEC(struct beside_score) beside;     /* in the order of torch_variants (job/torch_variants.h) */
-    /* rows: all rows. The other numbers are parts of it; old: made by another version of Hone. */
+    /* rows: all rows. The others are parts of it; old: made by another version of Hone. */
     unsigned rows, degenerate, collapsed, unfinished, left_out, old;
 };
 

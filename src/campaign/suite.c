@@ -40,8 +40,8 @@ void suite_release(struct suite_item_vec *v)
     vec_release(v);
 }
 
-/* For "ops.py:matmul", returns "matmul". For another path, returns its last part without ".py":
- * "1_Square" for "level1/1_Square.py". A "/" at the end of the path does not count. */
+/* "matmul" for "ops.py:matmul". For another path, its last part without ".py" and "/": "1_Square"
+ * for "level1/1_Square.py". */
 static const char *label_of(const char *operand, struct arena *a)
 {
     const char *colon = suite_is_python(operand) ? strstr(operand, ".py:") : NULL;
@@ -62,9 +62,8 @@ static struct suite_item *add_item(struct suite_item_vec *out, const char *opera
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-/* The line that is being read. */
 struct line {
-    const char *name; /* the name of the suite */
+    const char *name; /* of the suite */
     const char *folder;
     unsigned number;
     struct arena *a;
@@ -86,7 +85,6 @@ static bool is_name(const char *s, size_t n)
     return true;
 }
 
-/* A size is a number from 1 to 2^62. */
 static bool is_size(const char *s)
 {
     uint64_t v = 0;
@@ -100,8 +98,8 @@ static bool is_size(const char *s)
     return v >= 1 && v <= UINT64_C(1) << 62;
 }
 
-/* Does the text look like "float32[M,4*K]", a dtype and sizes in brackets? The importer checks it
- * in full. */
+/* True if the text looks like "float32[M,4*K]", a dtype and sizes in brackets. The importer checks
+ * it in full. */
 static bool is_type(const char *s)
 {
     size_t n = strcspn(s, "["), all = strlen(s);
@@ -136,7 +134,6 @@ static int add_word(const struct line *l, struct suite_item *i, const char *word
     return 0;
 }
 
-/* Does the path stay below the suite's folder? */
 static bool stays_below(const char *path)
 {
     if (*path == '/')
@@ -257,7 +254,7 @@ static bool is_task_folder(const char *dir)
     return found;
 }
 
-/* Compares names by the numbers at their beginnings: "2_x.py" comes before "10_x.py". */
+/* Compares the numbers at the beginnings: "2_x.py" comes before "10_x.py". */
 static int by_number(const void *x, const void *y)
 {
     const char *a = *(char *const *)x, *b = *(char *const *)y;
@@ -265,7 +262,7 @@ static int by_number(const void *x, const void *y)
     return m != n ? (m < n ? -1 : 1) : strcmp(a, b);
 }
 
-/* Adds all PyTorch files and task folders of a folder, but not those in the folders inside it. */
+/* Leaves out those in folders inside `dir`. */
 static int add_folder(const char *dir, struct suite_item_vec *out, struct arena *a, struct err *err)
 {
     struct name_vec names = VEC_INIT;

@@ -1,6 +1,5 @@
 /*
- * suite.h - makes the list of tasks of a campaign, from a suite's file or from operands of `hone
- * bench`.
+ * suite.h - lists the tasks of a campaign, from a suite's file or from operands of `hone bench`.
  *
  * A suite is a text file with one task in each line (docs/bench.md):
  *
@@ -38,23 +37,22 @@ struct suite_item {
 };
 VEC_DECL(suite_item_vec, struct suite_item);
 
-/* Reads a suite. `name` is for error messages. Paths are relative to `folder`; "" is the current
- * folder. Texts live in the arena. After an error, `out` holds the items before the wrong line. */
+/* `name` is for error messages. Paths are relative to `folder`; "" is the current folder. Texts
+ * live in the arena. After an error, `out` holds the items before the wrong line. */
 int suite_parse(const char *text, size_t len, const char *name, const char *folder,
                 struct suite_item_vec *out, struct arena *a, struct err *err);
-/* Adds the tasks of an operand of `hone bench`: a built-in task or suite, a suite's file, a task's
- * folder, FILE.py[:NAME], or a folder with task folders or PyTorch files. */
+/* `operand` is a built-in task or suite, a suite's file, FILE.py[:NAME] or a folder. The folder is
+ * a task's, or it holds task folders or PyTorch files. */
 int suite_add(const char *operand, struct suite_item_vec *out, struct arena *a, struct err *err);
 void suite_release(struct suite_item_vec *v);
 bool suite_is_python(const char *operand);
-/* Finds the problem's name in a path: the last part without ".py" or "/", such as "1_Square" in
- * "level1/1_Square.py". Returns where it begins and sets *len. */
+/* Finds the problem's name in a path, such as "1_Square" in "level1/1_Square.py". Returns where it
+ * begins and sets *len. */
 const char *suite_problem_name(const char *operand, size_t *len);
-/* Appends a line for each built-in suite, such as "  cutegen19  the nineteen tasks ...". */
+/* Appends a line for each built-in suite, such as " cutegen19 the nineteen tasks ...". */
 void suite_list(struct strbuf *out);
 
-/* suite_options() returns the import options of an item as JSON. suite_read_options() reads them
- * from the JSON's text. */
+/* The import options of an item as JSON. */
 json_t *suite_options(const struct suite_item *i);
 int suite_read_options(const char *text, struct suite_item *out, struct arena *a, struct err *err);
 

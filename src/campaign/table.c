@@ -39,7 +39,6 @@ static void add_time(double ns, struct strbuf *out)
         print_time(ns, false, out);
 }
 
-/* Appends the notes of a row, separated by commas. */
 static void add_marks(const struct campaign_row *r, struct strbuf *out)
 {
     size_t from = out->len;
@@ -174,8 +173,8 @@ void campaign_print(const struct campaign_table *t, struct strbuf *out)
 
 /* ---- Markdown -------------------------------------------------------------------------------- */
 
-/* Appends a text as a cell of a Markdown table: without line breaks, and with a backslash before
- * characters that mean something in Markdown or HTML. */
+/* Appends a cell of a Markdown table: no line breaks, and a backslash before characters that mean
+ * something in Markdown or HTML. */
 static void add_plain(const char *s, struct strbuf *out)
 {
     for (; *s; s++) {
@@ -196,8 +195,7 @@ static const struct row_baseline *find_baseline(const struct campaign_row *r, co
     return NULL;
 }
 
-/* Whether the table has a column for this variant of PyTorch: it runs beside the baselines, and
- * some row has its time. */
+/* True if this variant of PyTorch ran beside the baselines, and some row has its time. */
 static bool has_column(const struct campaign_table *t, const struct torch_variant *v)
 {
     vec_each (struct campaign_row, r, &t->rows)
@@ -206,8 +204,6 @@ static bool has_column(const struct campaign_table *t, const struct torch_varian
     return false;
 }
 
-/* Appends the columns of the variants that ran beside the baselines: their names, the line below
- * the heading, or the cells of a row. */
 static void markdown_beside_names(const struct campaign_table *t, struct strbuf *out)
 {
     for (size_t i = 0; i < TORCH_VARIANTS; i++)
@@ -308,8 +304,8 @@ void campaign_markdown(const struct campaign_table *t, struct strbuf *out)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* Appends a field, in quotes if it needs them. A text that a spreadsheet would read as a formula
- * gets a ' in front. */
+/* Appends a field, in quotes if it needs them. A spreadsheet would read some texts as formulas;
+ * they get a ' in front. */
 static void add_field(const char *s, struct strbuf *out)
 {
     bool formula = *s && strchr("=+-@\t\r", *s);
@@ -338,8 +334,8 @@ static double ns_of(const struct campaign_row *r, const char *who)
     return b ? b->ns : 0;
 }
 
-/* Appends the names of four columns for each variant that a user can ask for, for example
- * torch_high_ns, torch_high_ratio, torch_high_ratio_lo and torch_high_ratio_hi. */
+/* Appends four columns for each variant that a user can ask for, from torch_high_ns to
+ * torch_high_ratio_hi. */
 static void csv_variant_names(struct strbuf *out)
 {
     static const char *const ends[] = {"ns", "ratio", "ratio_lo", "ratio_hi"};

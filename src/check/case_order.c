@@ -8,8 +8,7 @@
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* The keys by which case `c` is sorted, the most important first. `hidden` is true for a held-out
- * case. */
+/* The keys by which case `c` is sorted, the most important first. `hidden`: it is held out. */
 struct rank {
     bool hidden, misaligned;
     uint64_t bytes;
@@ -49,8 +48,8 @@ const uint32_t *case_order(const struct check_input *in, struct arena *a)
 
 /* ---- what separates failing from passing shapes ---------------------------------------------- */
 
-/* Describes the values of one axis at the shapes that ran and are not held out. In each array, [0]
- * is for the shapes that fail and [1] for those that pass. */
+/* The values of one axis at the shapes that ran and are not held out. In each array, [0] is for the
+ * shapes that fail and [1] for those that pass. */
 struct axis_values {
     int64_t least[2], largest[2];
     size_t n[2];             /* number of shapes */
@@ -58,13 +57,11 @@ struct axis_values {
     uint64_t divides_any[2]; /* bit k is set if 2^k divides at least one value */
 };
 
-/* With fewer failing or fewer passing shapes than this, we report no difference between them,
- * because the difference may be chance. */
+/* With fewer failing or passing shapes, a difference may be chance, so we report none. */
 enum { MIN_SHAPES = 2 };
 
 static void add_value(struct axis_values *x, int64_t value, bool ok)
 {
-    /* bit k is set if 2^k divides the value */
     uint64_t low = (uint64_t)value & -(uint64_t)value, divides = low | (low - 1);
     x->least[ok] = x->n[ok] ? MIN(x->least[ok], value) : value;
     x->largest[ok] = x->n[ok] ? MAX(x->largest[ok], value) : value;

@@ -14,20 +14,19 @@
 #include "check/check_input.h"
 #include "verdict/verdict.h"
 
-/* Applies all rules. If Hone or the machine failed and no rule found a mistake, the kind becomes
- * V_UNJUDGED. */
+/* If Hone or the machine failed and no rule found a mistake, the kind becomes V_UNJUDGED. */
 void check_facts(struct verdict *v, const struct check_input *in);
 
 /* Judges the baseline `in->program` by the same rules. Returns false if none of its outputs was
  * compared with the truth. */
 bool check_baseline(struct verdict *v, const struct check_input *in);
 
-/* The part of check_facts() for the sanitizer's findings. A held-out shape, which authors never
- * see, adds only findings that no listed workload has. `in->task` may be NULL. */
+/* The part of check_facts() for the sanitizer's findings. A held-out shape adds only findings that
+ * no listed workload has. `in->task` may be NULL. */
 void check_findings(struct verdict *v, const struct check_input *in);
 
-/* Lowers the verdict's kind to `kind`, and sets stage, detector and summary. If the kind is already
- * as low, changes nothing: the first message of a kind stays. */
+/* Lowers the verdict's kind to `kind`, and sets stage, detector and summary. Does nothing if the
+ * kind is already as low: the first message of a kind stays. */
 void check_blame(struct verdict *v, const struct check_input *in, enum verdict_kind kind,
                  const char *stage, const char *detector, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));

@@ -30,7 +30,6 @@
 
 enum { MAX_TABLE = 64 << 20 };
 
-/* The command's options. */
 struct bench {
     struct campaign_config config;
     struct str_vec operands;
@@ -51,10 +50,10 @@ struct live {
     struct progress p;
     uint64_t begun_ns;
     unsigned done;
-    struct strbuf names; /* the names of the running tasks */
+    struct strbuf names; /* of the running tasks */
     VEC(uint64_t) running;
-    struct sched *place; /* the workers that all tasks share; NULL = none */
-    struct strbuf *stop; /* why the campaign stops */
+    struct sched *place; /* workers that all tasks share; NULL = none */
+    struct strbuf *stop;
 };
 
 static void on_started(void *ctx, const struct entry_rec *e)
@@ -119,8 +118,7 @@ static int on_tick(void *ctx, unsigned running, unsigned waiting)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* Returns the GPU on which candidates run, such as "NVIDIA H200"; "" on the emulator or another
- * machine. */
+/* The GPU on which candidates run, such as "NVIDIA H200"; "" on the emulator or another machine. */
 static const char *gpu_model(const struct campaign_config *c, struct arena *a)
 {
     struct gpu_probe g = {.n = 0};
@@ -149,7 +147,7 @@ static int check_device(const struct campaign_config *c, struct err *err)
     return rc;
 }
 
-/* Makes a path absolute, because child processes may run in other folders. */
+/* Child processes may run in other folders. */
 static const char *full_path(const char *operand, struct arena *a)
 {
     if (str_starts(operand, SUITE_ASSET) || (!strchr(operand, '/') && !suite_is_python(operand)))
@@ -163,7 +161,7 @@ static const char *full_path(const char *operand, struct arena *a)
     return out;
 }
 
-/* Makes the folder of --out absolute, for later commands. The folder need not exist yet. */
+/* Makes the folder of --out absolute. It need not exist yet. */
 static const char *out_path(const char *out, struct arena *a)
 {
     char here[PATH_MAX];
@@ -173,7 +171,7 @@ static const char *out_path(const char *out, struct arena *a)
                                                      : arena_printf(a, "%s/%s", here, out);
 }
 
-/* Returns the beginning of the campaign's name: the last part of a single operand, else "bench". */
+/* The beginning of the campaign's name: the last part of a single operand, else "bench". */
 static const char *word_of(const struct bench *b, struct arena *a)
 {
     if (b->operands.n != 1)
@@ -194,7 +192,7 @@ static int check_proposals(uint64_t proposals, const char *strategy, struct err 
     return option_uses_check(&use, 1, strategy, err);
 }
 
-/* Checks the dialect (CuTe or plain CUDA), or chooses it. A built-in author ignores it. */
+/* Checks or chooses the dialect (CuTe or plain CUDA). A built-in author ignores it. */
 static int settle_dialect(struct campaign_config *c, struct err *err)
 {
     enum dialect d = DIALECT_CUTE;
@@ -257,14 +255,14 @@ static int begin(struct bench *b, struct store **s, struct campaign_rec *out, st
 
 /* ---- resuming -------------------------------------------------------------------------------- */
 
-/* Is a budget larger than it was? A budget that was not limited cannot grow. */
+/* A budget that was not limited cannot grow. */
 static bool has_grown(const struct budget *was, const struct budget *now)
 {
     return (was->tokens && now->tokens > was->tokens) || (was->usd > 0 && now->usd > was->usd) ||
            (was->steps && now->steps > was->steps);
 }
 
-/* Loads a campaign to resume. Options of this command replace those of the campaign. */
+/* Options of this command replace those of the campaign. */
 static int resume(struct bench *b, struct store *s, struct campaign_rec *out, struct arena *a,
                   struct err *err)
 {
@@ -439,7 +437,7 @@ static int run_campaign(struct bench *b)
     return rc;
 }
 
-/* Does the run belong to the campaign? Returns 1, 0, or -1 on an error. */
+/* Returns 1, 0, or -1 on an error. */
 static int has_run(struct store *s, const struct campaign_rec *c, int64_t run, struct arena *a,
                    struct err *err)
 {
@@ -452,8 +450,7 @@ static int has_run(struct store *s, const struct campaign_rec *c, int64_t run, s
     return rc;
 }
 
-/* Finds the campaign that the word `last` means. Returns 1 if there is one, 0 if `last` means a
- * run, -1 on an error. */
+/* Finds the campaign that `last` means. Returns 1, 0 if `last` means a run, or -1 on an error. */
 static int last_campaign(struct store *s, const char **name, struct arena *a, struct err *err)
 {
     struct campaign_rec_vec campaigns = VEC_INIT;

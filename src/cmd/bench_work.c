@@ -17,7 +17,6 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
-/* The entry of a campaign that this process works on. */
 struct place {
     struct store *store;
     struct campaign_rec campaign;
@@ -49,7 +48,7 @@ static int find_entry(struct place *p, const char *which, struct err *err)
 /* ---- the task -------------------------------------------------------------------------------- */
 
 /* Writes the PyTorch file of a built-in suite beside the store, where Python can read it. Returns
- * the operand FILE.py:NAME with the file's path. */
+ * FILE.py:NAME with the file's path. */
 static const char *unpack_operand(struct place *p, const char *store, struct err *err)
 {
     const char *operand = p->entry.operand;
@@ -106,8 +105,7 @@ static struct task *task_of_snapshot(struct place *p, struct err *err)
     return t;
 }
 
-/* Keeps a copy of the task in the store, so that the campaign can go on without the files of the
- * task. */
+/* Keeps a copy of the task, so that the campaign can go on without the task's files. */
 static int keep_snapshot(struct place *p, const struct task *t, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(TASK_MAX_SNAPSHOT);
@@ -176,8 +174,8 @@ static int configure_new(struct run_config *c, struct place *p, const struct ben
     c->smoke = k->smoke;
     c->baselines = k->baselines;
     c->torch_variants = k->torch_variants;
-    /* A run normally times PyTorch at its end, beside the best kernel. If the run has only one
-     * candidate, that candidate is the best kernel, so PyTorch is timed beside it at once. */
+    /* A run normally times PyTorch at its end, beside the best kernel. But if it has only one
+     * candidate, PyTorch is timed beside it at once. */
     c->torch_at_end = !(str_eq(c->strategy, "sample") && c->steps == 1);
     c->repairs = -1;
     c->budget = w->budget;

@@ -1,6 +1,6 @@
 /*
- * bench_work.h - works on one task, in a process that `hone bench` started. Also declares functions
- * that several commands about campaigns use.
+ * bench_work.h - works on one task, in a process that `hone bench` started. Also has functions that
+ * several commands about campaigns share.
  */
 #ifndef CMD_BENCH_WORK_H
 #define CMD_BENCH_WORK_H
@@ -13,11 +13,11 @@
 #include "campaign/row.h"
 
 struct bench_work {
-    const char *which; /* the task to work on, as CAMPAIGN:N: "cutegen19-3f2a:7" */
+    const char *which; /* the task, as CAMPAIGN:N: "cutegen19-3f2a:7" */
     const char *store, *out_dir, *hone;
     const char *device, *on; /* "" = as the campaign has it */
     struct budget budget;    /* what the run may spend in all */
-    const char *pool;        /* the file of the campaign's budget; NULL = none */
+    const char *pool;        /* file of the campaign's budget; NULL = none */
     bool import_only;
 };
 
@@ -30,15 +30,14 @@ struct bench_output {
 };
 /* Writes the files, and prints the table to stdout. */
 int bench_print(const struct campaign_table *t, const struct bench_output *o, struct err *err);
-/* Finds out whether `which` names a campaign. The whole name of a campaign always does. The
- * beginning of a campaign's name does if store_run_find() finds no run for it. "last" names the
- * newest campaign if no run was created after it. Otherwise it names the campaign of the newest
- * run, if that run belongs to one. In both cases a line on stderr says how to name the newest run
- * instead. Returns 1 with the campaign's name in *name, 0 if `which` names no campaign, or -1 on an
- * error. */
+/* Finds out whether `which` names a campaign. It does so by its whole name, or by the beginning of
+ * its name if store_run_find() finds no run for it. "last" names the newest campaign if no run was
+ * created after it. Otherwise it names the campaign of the newest run, if that run belongs to one.
+ * Then a line on stderr says how to name the newest run instead. Returns 1 with the name in *name,
+ * 0 if `which` names no campaign, or -1. */
 int bench_names_campaign(struct store *s, const char *which, const char **name, struct arena *a,
                          struct err *err);
-/* The version of this program, for the rows of a campaign: "0.3.0 1a2b3c4d5e6f". */
+/* This program's version: "0.3.0 1a2b3c4d5e6f". */
 void bench_version(char *out, size_t n);
 
 #endif

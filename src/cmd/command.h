@@ -1,6 +1,6 @@
 /*
  * command.h - helpers that the subcommands of `hone` share. sys/command.h says how to write a
- * subcommand; declare it in commands.h and add it to the table of main.c.
+ * subcommand. Declare it in commands.h, and add it to the table of main.c.
  */
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
@@ -10,16 +10,13 @@
 #include "base/strbuf.h"
 #include "sys/command.h"
 
-/* The cap on a kernel file, in bytes. The compile service has a lower cap. If a file is between the
- * two caps, the user sees the message of the service. */
+/* The cap on a kernel file, in bytes. The compile service has a lower cap, and its own message. */
 enum { CMD_MAX_SOURCE = 128 << 20 };
 
-/* True only in the program `hone-test` (docs/testing.md), which can switch off a detector, a single
- * check of kernels. */
+/* True only in the program `hone-test` (docs/testing.md), which can switch off a detector. */
 extern const bool hone_testing;
 extern const char hone_version[]; /* "0.3.0" */
-/* The commit that this program was built from: "1a2b3c4d5e6f", with "+" if files had changed; "" =
- * unknown. */
+/* The commit of this program: "1a2b3c4d5e6f", with "+" if files had changed; "" = unknown. */
 extern const char hone_commit[];
 
 /* The help of options that several commands have. */
@@ -56,10 +53,10 @@ extern const char hone_commit[];
     "channels-last-timed: converted in the timed call. The last three only run beside:\n"  \
     "their times and ratios are shown, but Hone does not compare the kernel with them"
 
-/* Reads a kernel file. If the file is too large for any compiler, the error's kind is
- * ERR_INPUT, because the file is at fault and not the machine. */
+/* If the file is too large for any compiler, the error's kind is ERR_INPUT: the file is at fault,
+ * not the machine. */
 int cmd_read_source(const char *path, struct strbuf *out, struct err *err);
-/* Prints text from an author. If stdout is a terminal, replaces control characters by '?'. */
+/* Prints an author's text. On a terminal, replaces control characters by '?'. */
 void cmd_print_foreign(const char *text, size_t len);
 
 #endif

@@ -21,7 +21,7 @@ struct request {
     bool json;
 };
 
-/* Prints both sides. Returns the exit status: 0 if both kernels pass. */
+/* Returns the exit status: 0 if both kernels pass. */
 static int print_sides(const struct compare_side *a, const struct compare_side *b, bool json)
 {
     struct strbuf sb = STRBUF_INIT(1 << 20);
@@ -39,7 +39,6 @@ static int print_sides(const struct compare_side *a, const struct compare_side *
 
 /* ---- candidates of runs ---------------------------------------------------------------------- */
 
-/* A candidate that RUN[:CANDIDATE] names. */
 struct named_candidate {
     struct run_summary run;
     const struct node_rec *node;
@@ -70,8 +69,7 @@ static void candidate_release(struct named_candidate *c)
     free(c->name);
 }
 
-/* Reads the verdict that RUN[:CANDIDATE] names, and sets *name to its full name, which the caller
- * frees. */
+/* Reads the verdict of RUN[:CANDIDATE], and sets *name to its full name, which the caller frees. */
 static int find_verdict(struct store *s, const char *which, struct verdict *v, char **name,
                         struct err *err)
 {
@@ -125,8 +123,7 @@ static int evaluate(struct evaluator *e, const struct task *t, const char *file,
 }
 
 /* Evaluates A with B as its baseline, so that both run in one job. If A does not pass, nothing is
- * timed, and B gets an evaluation of its own. `file` has the two files, `name` the names that the
- * output shows for them. */
+ * timed, and B gets an evaluation of its own. `name` has the names that the output shows. */
 static int compare_files(const struct request *rq, const char *task, const char *const *file,
                          const char *const *name)
 {
@@ -163,14 +160,13 @@ static int compare_files(const struct request *rq, const char *task, const char 
     return status;
 }
 
-/* Whether an operand after TASK names a candidate of a run. Otherwise it is a file. */
+/* Any other operand after TASK is a file. */
 static bool names_candidate(const char *operand)
 {
     return !str_ends(operand, ".cu") && !file_exists(operand);
 }
 
-/* Writes the source of RUN[:CANDIDATE] to `path`. Sets *name to its full name, which the caller
- * frees. */
+/* The caller frees *name, the full name. */
 static int write_candidate(struct store *s, const char *which, const char *path, char **name,
                            struct err *err)
 {
@@ -188,8 +184,7 @@ static int write_candidate(struct store *s, const char *which, const char *path,
     return rc;
 }
 
-/* Compares two operands that are files or candidates of runs. Candidates become files of a
- * temporary directory. */
+/* Candidates of runs become files of a temporary directory. */
 static int compare_operands(const struct request *rq, const char *task, const char **operand)
 {
     struct err err = ERR_INIT;

@@ -78,8 +78,7 @@ static json_t *diags_json(const struct compiled *c)
     return out;
 }
 
-/* Returns the numbers of machine instructions by kind. The array is empty if Hone could not read
- * the machine code. */
+/* The array is empty if Hone could not read the machine code. */
 static json_t *machine_json(const struct sass_vec *v)
 {
     json_t *out = json_array();
@@ -151,7 +150,7 @@ static void print_diags(const struct compiled *c, unsigned max_lines)
     strbuf_release(&sb);
 }
 
-/* The architecture of this machine's GPU, or of Hopper if there is no GPU. */
+/* Hopper's if this machine has no GPU. */
 static const char *device_arch(char out[16])
 {
     struct gpu_probe gpu;
@@ -173,7 +172,7 @@ static int print_result(const struct compiled *c, const struct want *w, struct e
     struct arena a = ARENA_INIT;
     struct toolchain tc;
     toolchain_find(&tc);
-    /* The counts of --json are read from the cubin itself, without a disassembler. */
+    /* sass_count() counts for --json without a disassembler. */
     if (c->ok && (w->sass || w->json) &&
         sass_count(c->cubin, c->cubin_len, w->sass ? tc.cuobjdump : "", &machine, &listing, &a,
                    err) < 0)
@@ -200,8 +199,8 @@ static int print_result(const struct compiled *c, const struct want *w, struct e
     return rc;
 }
 
-/* Returns the plan in the source, because a plan may hold options for the compiler. Returns NULL if
- * the source has no plan, or a plan with mistakes. */
+/* The source's plan may hold options for the compiler. NULL if there is no plan, or one with
+ * mistakes. */
 static struct plan *read_plan(const struct strbuf *src)
 {
     struct problem_vec problems = VEC_INIT;
@@ -214,8 +213,7 @@ static struct plan *read_plan(const struct strbuf *src)
 
 static int run(int argc, const char **argv)
 {
-    /* The compile service is this program, started with other arguments: see
-     * compile/compile_service.h. */
+    /* The compile service is this program with other arguments (compile/compile_service.h). */
     if (argc >= 4 && str_eq(argv[1], COMPILE_SERVICE_ARG)) {
         interrupt_default();
         return compile_service_main(argv[2], (unsigned)strtoul(argv[3], NULL, 10));

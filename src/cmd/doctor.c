@@ -1,8 +1,6 @@
 /*
  * doctor.c - `hone doctor`: shows what this machine has, and what each missing thing would enable.
- *
- * Each thing has a row, which a probe fills in. If a probe fails, the command does not fail. The
- * exit status only says whether Hone can evaluate a kernel here, on a GPU or on the emulator.
+ * The exit status only says whether Hone can evaluate a kernel here, on a GPU or on the emulator.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,9 +21,9 @@
 struct row {
     const char *name;
     bool found;
-    bool essential;      /* if it is missing, the output marks it with "NO!" */
-    const char *detail;  /* the version or path found, or why it is missing */
-    const char *enables; /* what it is used for */
+    bool essential;     /* if it is missing, it is marked "NO!" */
+    const char *detail; /* version or path, or why it is missing */
+    const char *enables;
 };
 
 struct doctor {
@@ -34,8 +32,7 @@ struct doctor {
     VEC(struct row) rows;
 };
 
-/* If the path lies below the current directory, returns it relative to this directory; else returns
- * the path as it is. */
+/* Shows a path below the current directory relative to it. */
 static const char *shown(const char *path)
 {
     char cwd[4096];
@@ -52,7 +49,7 @@ static void add_row(struct doctor *d, const char *name, bool found, bool essenti
 
 /* ---- probes ------------------------------------------------------------------------------- */
 
-/* Runs a program. Returns the first line with the text `want` in its output; NULL if there is none,
+/* Runs a program. Returns the first line of its output that contains `want`; NULL if there is none,
  * or if the program failed. */
 static const char *first_line_with(struct doctor *d, const char *const *argv, const char *want,
                                    uint64_t limit_ns)
@@ -191,7 +188,7 @@ static void check_library(struct doctor *d, const char *name, const char *file, 
         dl_close(h);
 }
 
-/* Prints the names of the variables only, never a key. */
+/* Prints only where a key is, never the key. */
 static void check_keys(struct doctor *d)
 {
     static const char *const keys[] = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY"};

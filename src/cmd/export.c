@@ -1,6 +1,6 @@
 /*
- * export.c - `hone export`: writes a verified kernel as a PyTorch op, a C library, a KernelBench or
- * FlashInfer-Bench solution, or as a cubin.
+ * export.c - `hone export`: writes a verified kernel as a cubin, a C library, a PyTorch op, or a
+ * solution for KernelBench or FlashInfer-Bench.
  */
 #include "export/export.h"
 
@@ -24,7 +24,7 @@ struct request {
     struct compiler *compiler;
 };
 
-/* One kernel. `model` borrows from the other members. */
+/* `model` borrows from the other members. */
 struct kernel {
     struct evidence evidence;
     struct plan *plan;
@@ -47,7 +47,6 @@ static int open_store(struct store **s, const struct request *r, struct err *err
     return cmd_open_store(s, r->store, true, err);
 }
 
-/* Evaluates the kernel here, because no verdict is known. */
 static int evaluate_now(struct evidence *e, const struct request *r, struct err *err)
 {
     struct evaluator *ev = NULL;
@@ -71,8 +70,7 @@ static int evaluate_now(struct evidence *e, const struct request *r, struct err 
     return rc;
 }
 
-/* Finds the verdict of a kernel file: in the file of --verdict, in the store, or by an evaluation.
- */
+/* In the file of --verdict, in the store, or by an evaluation. */
 static int find_verdict(struct evidence *e, const struct request *r, struct err *err)
 {
     struct store *s = NULL;
@@ -117,7 +115,6 @@ static int from_run(struct evidence *e, const struct request *r, const char *whi
     return rc;
 }
 
-/* Refuses a kernel without a passing verdict, unless the user gave --unverified. */
 static int judge_evidence(struct evidence *e, const struct request *r, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -190,7 +187,7 @@ out:
     return rc;
 }
 
-/* Loads the kernel that the user names: `which` is RUN[:N], or a task if `file` is not NULL. */
+/* `which` is RUN[:N], or a task if `file` is not NULL. */
 static int load_kernel(struct kernel *k, const struct request *r, const char *which,
                        const char *file, struct err *err)
 {
@@ -213,7 +210,7 @@ static int load_kernel(struct kernel *k, const struct request *r, const char *wh
     return export_model_init(&k->model, &in, err);
 }
 
-/* Loads the kernel of --backward, which is RUN[:N] or TASK=KERNEL.cu. */
+/* --backward is RUN[:N] or TASK=KERNEL.cu. */
 static int load_backward(struct kernel *k, const struct request *r, struct err *err)
 {
     const char *equals = strchr(r->backward, '=');

@@ -1,6 +1,6 @@
 /*
- * import.c - `hone import`: makes tasks from PyTorch modules, from problems of KernelBench
- * and from definitions of FlashInfer-Bench.
+ * import.c - `hone import`: makes tasks from PyTorch modules, KernelBench problems and
+ * FlashInfer-Bench definitions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static int run_torch(int argc, const char **argv)
 
 /* ---- kernelbench ----------------------------------------------------------------------------- */
 
-/* Files are numbered: "2_x.py" comes before "10_x.py". */
+/* "2_x.py" comes before "10_x.py". */
 static int by_number(const void *a, const void *b)
 {
     const char *x = *(const char *const *)a, *y = *(const char *const *)b;
@@ -87,7 +87,6 @@ static int by_number(const void *a, const void *b)
     return i != k ? (i > k) - (i < k) : strcmp(x, y);
 }
 
-/* Adds all files whose names end in `end`, from a folder and from the folders inside it. */
 static int list_files(const char *dir, const char *end, unsigned depth, struct name_vec *out,
                       struct err *err)
 {
@@ -114,7 +113,7 @@ static void print_table_head(void)
     puts("# name\tseconds\tfree\tdifference\trounding\tmark\trefused");
 }
 
-/* Prints one line of the table; returns whether the import succeeded. */
+/* Returns whether the import succeeded. */
 static bool print_table_line(const struct import_report *r, const char *file, int rc,
                              const struct err *err)
 {
@@ -212,7 +211,6 @@ static struct definition_request request_of(const struct definition_wishes *w, c
                                        .record = w->record};
 }
 
-/* Imports every definition of a data set, and prints a line of the table for each. */
 static int import_set(struct importer *im, const char *root, const struct definition_wishes *w,
                       struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * import_command.h - what `hone import` and `hone optimize FILE.py` have in common: their options,
- * the report that they print, and the import before a run.
+ * import_command.h - what `hone import` and `hone optimize FILE.py` share: options, the printed
+ * report, and the import before a run.
  */
 #ifndef CMD_IMPORT_COMMAND_H
 #define CMD_IMPORT_COMMAND_H
@@ -35,12 +35,11 @@ struct import_wishes {
             "read the trace that `hone import --save-trace` wrote; FILE.py then only gives the\n" \
             "task its name, and neither runs nor has to exist")
 
-/* Is the operand FILE.py or FILE.py:NAME? */
+/* True for FILE.py and FILE.py:NAME. */
 bool cmd_is_python(const char *operand);
-/* Returns the name of the file, without ":NAME"; the caller frees it. *name becomes NAME, or "" if
- * the operand has none. */
+/* Returns the file without ":NAME"; the caller frees it. *name becomes NAME, or "". */
 char *cmd_split_python(const char *operand, const char **name);
-/* Refuses --input beside --trace, because the trace has the inputs already. */
+/* Refuses --input beside --trace, which has the inputs already. */
 int cmd_check_trace(const struct str_vec *inputs, const char *recorded, struct err *err);
 int cmd_read_precision(const char *word, enum import_precision *out, struct err *err);
 /* Says on stderr that an import has begun: it may take minutes. */
@@ -48,9 +47,9 @@ void cmd_say_importing(const char *operand);
 void cmd_print_import(FILE *f, const struct import_report *r);
 void cmd_print_import_json(FILE *f, const struct import_report *r);
 
-/* Imports FILE.py[:NAME] into the folder `imported` beside the store, unless this was done before.
+/* Imports FILE.py[:NAME] into the folder `imported` beside the store, unless it is there already.
  * If `quiet` is false, says on stderr where the task is. Returns the task's folder, which the
- * caller frees, or NULL on an error. */
+ * caller frees, or NULL. */
 char *cmd_import_for_run(const char *operand, const struct import_wishes *w, const char *store,
                          bool quiet, struct err *err);
 

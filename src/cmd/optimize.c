@@ -1,6 +1,5 @@
 /*
- * optimize.c - `hone optimize TASK`: makes the configuration of a run and begins the run.
- * optimize_run.c carries it out.
+ * optimize.c - `hone optimize TASK`: configures a run and begins it. optimize_run.c carries it out.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@ struct wishes {
     const char *strategy, *dialect, *from, *store, *gpu, *arch;
     const char *author[AUTHOR_ROLES];
     struct str_vec ablate;       /* KEY=VALUE */
-    struct import_wishes import; /* for FILE.py in place of a task */
+    struct import_wishes import; /* for FILE.py instead of a task */
     bool rejudge, no_baselines, smoke, torch_at_end;
     /* 0 = not given; for `repairs`, UINT64_MAX = not given */
     uint64_t steps, repairs, tries, wave, seed, proposals, moves;
@@ -49,8 +48,8 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
         return -1;
     }
     c->strategy = w->strategy;
-    if (str_eq(w->strategy, "team")) /* `team` follows Astra (docs/strategies.md), whose profiler
-                                      * measures from the first round on */
+    if (str_eq(w->strategy, "team")) /* as in Astra (docs/strategies.md), the profiler measures
+                                      * from the first round on */
         c->profile = PROFILE_ALWAYS;
     c->baselines = !w->no_baselines;
     c->smoke = w->smoke;
@@ -68,8 +67,7 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     return 0;
 }
 
-/* With --author replay:FILE, Hone repeats the run that FILE records. Refuses options whose values
- * come from this recording. */
+/* --author replay:FILE repeats a recorded run. Refuses options whose values the recording gives. */
 static int check_replay(const struct wishes *w, const struct budget *b, struct err *err)
 {
     const struct {
@@ -172,8 +170,7 @@ static int config_of_recording(struct run_config *c, const char *spec, const cha
     return 0;
 }
 
-/* If the operand is FILE.py, imports the file first. Returns the name or the folder of the task, or
- * NULL on an error. */
+/* Imports FILE.py. Returns the task's name or folder; NULL on an error. */
 static const char *task_of_operand(const struct optimize_run *s, const struct wishes *w,
                                    const char *operand, struct arena *mem, struct err *err)
 {
@@ -192,8 +189,8 @@ static const char *task_of_operand(const struct optimize_run *s, const struct wi
     return task;
 }
 
-/* Does only the built-in author write code? Then a run without --dialect accepts plain CUDA,
- * because the kernels that this author writes from a graph are plain CUDA. */
+/* Without --dialect, a run accepts plain CUDA if only the built-in author writes code: the kernels
+ * that it writes from a graph are plain CUDA. */
 static bool only_built_in(const struct run_config *c)
 {
     for (int i = 0; i < AUTHOR_ROLES; i++)
@@ -203,8 +200,7 @@ static bool only_built_in(const struct run_config *c)
     return true;
 }
 
-/* Sets the architecture and the GPU whose data sheet is used: those that the user asked for, or
- * else the device's. */
+/* The user's, or else the device's. */
 static int choose_target(const struct wishes *w, struct run_config *c, struct arena *mem,
                          struct err *err)
 {
@@ -219,8 +215,8 @@ static int choose_target(const struct wishes *w, struct run_config *c, struct ar
     return rc;
 }
 
-/* Checks that each author can be used: for example, that it has a key, or that its program exists.
- * Call it before an import, which may take minutes. */
+/* Checks, for example, that each author has a key, or that its program exists. Call it before an
+ * import, which may take minutes. */
 static int check_authors(const struct wishes *w, const struct budget *b, struct err *err)
 {
     int rc = 0;

@@ -10,15 +10,14 @@
 #include "cmd/optimize_run.h"
 #include "sys/json.h"
 
-/* The options of `hone resume` that change the run. */
 struct wishes {
     struct run_config config; /* budgets, steps, device, on */
     const char *author, *dialect;
     struct str_vec ablate; /* KEY=VALUE */
 };
 
-/* Applies --dialect and --ablate. --ablate can change only how strict the dialect is: after any
- * other change, the resumed run would not repeat its recorded steps. */
+/* --ablate can change only how strict the dialect is: after any other change, the resumed run would
+ * not repeat its recorded steps. */
 static int change_dialect(struct run_config *c, const struct wishes *w, uint64_t calls,
                           struct err *err)
 {
@@ -37,7 +36,6 @@ static int change_dialect(struct run_config *c, const struct wishes *w, uint64_t
     return run_config_set_dialect(c, now.dialect, now.strict_dialect, calls, err);
 }
 
-/* Loads the configuration of the run, and applies the options that change it. */
 static int carry_on(struct optimize_run *s, const char *which, const struct wishes *w,
                     struct arena *mem, struct err *err)
 {
@@ -82,7 +80,7 @@ static int resume_campaign(const char *name, const struct optimize_run *s,
     const char *argv[24] = {"bench", "--resume", name};
     int n = 3;
     const struct {
-        const char *option, *value; /* value is NULL if the option was not given */
+        const char *option, *value; /* NULL if the option was not given */
     } given[] = {
         {"--store", store},
         {"--out", s->out_dir},

@@ -13,8 +13,8 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-/* Finds the first kernel of the run that passed and has a time. In a run with --from, that is the
- * user's file, if it passed. Returns the kernel's time, or 0. */
+/* Returns the time of the run's first kernel that passed, or 0. In a run with --from, that is the
+ * user's file, if it passed. */
 static double first_time(struct store *s, const struct run_rec *r)
 {
     struct arena mem = ARENA_INIT;
@@ -30,10 +30,9 @@ static double first_time(struct store *s, const struct run_rec *r)
 }
 
 /* Writes the columns `before` and `gain`. `before` is the time of the first baseline, which is the
- * task's simple kernel if it has one. If no baseline was timed, `before` is the time of the run's
- * first kernel that passed, with a star. Then `gain` is "-" if the times are measured, because
- * measured times of two evaluations give no ratio (docs/judge.md). Returns whether there is a star.
- */
+ * task's simple kernel if it has one. If no baseline was timed, `before` is first_time() with a
+ * star. Then `gain` is "-" if times are measured, because measured times of two evaluations give no
+ * ratio (docs/judge.md). Returns whether there is a star. */
 static bool add_gain(struct store *s, const struct run_rec *r, struct strbuf *before,
                      struct strbuf *gain)
 {
@@ -52,7 +51,7 @@ static bool add_gain(struct store *s, const struct run_rec *r, struct strbuf *be
     return first > 0;
 }
 
-/* Prints a line about the run. Returns whether it has a star. */
+/* Returns whether the line has a star. */
 static bool print_run(struct store *s, const struct run_rec *r)
 {
     char when[32] = "", usd[16];
@@ -90,7 +89,7 @@ static json_t *run_json(struct store *s, const struct run_rec *r)
         r->best_is_model);
 }
 
-/* Whether `wanted` is the task, or the end of the task's path: "softmax" or "tasks/softmax" for
+/* True if `wanted` is the task or the end of its path: "softmax" or "tasks/softmax" for
  * "/home/me/tasks/softmax/". */
 static bool is_task(const char *task, const char *wanted)
 {
@@ -112,7 +111,6 @@ static void keep_task(struct run_rec_vec *list, const char *task)
     list->n = n;
 }
 
-/* Asks on the terminal whether to remove the run. */
 static bool confirmed(const struct run_rec *r)
 {
     char answer[16] = "";
@@ -122,8 +120,7 @@ static bool confirmed(const struct run_rec *r)
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* Finds in the run's configuration the folder to which the report was written. The caller frees the
- * path. */
+/* The folder of the run's report, from the configuration. The caller frees it. */
 static char *report_folder(const struct run_rec *r)
 {
     json_t *config = json_loads(r->config, 0, NULL);

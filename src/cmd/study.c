@@ -1,7 +1,6 @@
 /*
  * study.c - `hone study`: compares strategies at an equal budget of candidates, and prints the
- * tables. A strategy decides what a run asks its author next. The author, who writes the kernels,
- * is simulated.
+ * tables. The author, who writes the kernels, is simulated.
  */
 #include "study/study.h"
 
@@ -37,8 +36,8 @@ static int add_operands(struct study *s, int argc, const char **argv, struct err
     return rc;
 }
 
-/* Checks that every name in --arms is the name of an arm. An arm is one form of a strategy
- * (study/study.h), for example "search, greedy". */
+/* Checks the names in --arms. An arm is one form of a strategy (study/study.h), for example
+ * "search, greedy". */
 static int check_arms(const struct study *s, struct err *err)
 {
     for (const char *p = s->only; p && *p;) {
@@ -60,7 +59,6 @@ static int check_arms(const struct study *s, struct err *err)
     return 0;
 }
 
-/* Checks that --author names the simulated author, and that this author knows the rates. */
 static int check_author(const char *spec, struct err *err)
 {
     struct author *a = NULL;
@@ -107,7 +105,6 @@ static bool uses_row(const struct study *s, const struct study_row *r)
     return false;
 }
 
-/* Returns -1 if DIR has no run that the tables of this study could use. */
 static int check_runs(const struct study *s, struct err *err)
 {
     struct study_row_vec rows = VEC_INIT;

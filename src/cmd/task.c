@@ -340,7 +340,7 @@ static int show_graph(const struct task *t, bool json)
     return HONE_OK;
 }
 
-/* Returns the entry "oracle" of a task.json: the phases of the reference, and its scratch size. */
+/* The entry "oracle" of a task.json. */
 static json_t *oracle_json(const struct graph_reference *r)
 {
     json_t *phases = json_array(), *oracle = json_pack("{s:O}", "phases", phases);
@@ -408,8 +408,7 @@ static int run_show(int argc, const char **argv)
     if (sigma && !reference)
         return cmd_usage(&spec, "--sigma is for --reference");
     struct problem_vec problems = VEC_INIT;
-    /* --graph and --reference accept a task.json that is not finished. It may lack the oracle that
-     * --reference writes. */
+    /* These accept an unfinished task.json, which may lack the oracle that --reference writes. */
     struct task *t =
         graph || reference ? task_find_draft(argv[0], &problems) : task_find(argv[0], &problems);
     int rc = HONE_OK;
@@ -442,14 +441,14 @@ static json_t *texts_json(const struct problem_vec *v)
 struct check_job {
     const char **names;
     bool json;
-    /* Holds the output of task number I in I.err and I.out. Also holds I.good if the check found
-     * no problem, else I.bad. */
+    /* Task number I prints to I.err and I.out. It also leaves I.good if the check found no problem,
+     * else I.bad. */
     struct temp_dir dir;
     bool *done;
-    size_t n, shown; /* tasks, and how many of them were printed */
+    size_t n, shown; /* tasks, and how many were printed */
     size_t good;
     json_t *all; /* with --json: the results so far */
-    /* Why PyTorch could not be used, from I.good or I.bad; NULL if there was no such problem. */
+    /* Why PyTorch could not be used, from I.good or I.bad; else NULL. */
     char *why_not;
 };
 
@@ -492,7 +491,7 @@ static bool check_one(const char *what, struct evaluator **e, struct torch_check
     return ok;
 }
 
-/* Lets this process print to the files I.err and I.out of task i. */
+/* From now on this process prints to I.err and I.out. */
 static void print_to_files(const struct check_job *job, uint32_t i)
 {
     char *err = xasprintf("%s/%u.err", job->dir.path, i),
@@ -544,7 +543,7 @@ static void show_result(struct check_job *job, size_t i)
     fflush(stdout);
 }
 
-/* The tasks end in any order. Prints the results in the order in which the user named the tasks. */
+/* The tasks end in any order. Prints the results in the user's order. */
 static void on_checked(uint32_t i, void *ctx)
 {
     struct check_job *job = ctx;

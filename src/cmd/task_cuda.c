@@ -10,7 +10,6 @@
 #include "base/util.h"
 #include "eval/baseline_verdict.h"
 
-/* The path of the file that the source of "naive" came from. */
 static char *path_of_naive(const struct task *t)
 {
     bool slash = str_ends(t->dir, "/");
@@ -18,8 +17,7 @@ static char *path_of_naive(const struct task *t)
                        : xasprintf("kernels/%s.cu", t->name);
 }
 
-/* Appends the text with `path` in place of "kernel.cu", the name that the compiler and the plan
- * reader use for every source. */
+/* Appends the text with `path` instead of "kernel.cu", the compiler's name for every source. */
 static void add_with_path(struct strbuf *out, const char *text, const char *path)
 {
     static const char name[] = "kernel.cu:";
@@ -30,8 +28,8 @@ static void add_with_path(struct strbuf *out, const char *text, const char *path
     strbuf_adds(out, text);
 }
 
-/* Returns the number of the first source line that the verdict names. If the verdict names no line,
- * as for a wrong result, returns the line of the first kernel. */
+/* The first source line that the verdict names. If it names none, as for a wrong result, the line
+ * of the first kernel. */
 static unsigned line_of(const struct task *t, const struct verdict *v)
 {
     unsigned line = baseline_verdict_line(v);
@@ -45,7 +43,7 @@ static unsigned line_of(const struct task *t, const struct verdict *v)
     return line;
 }
 
-/* Skips "kernel.cu:3:1: " at the start of a summary, because report() writes the place itself. */
+/* Skips "kernel.cu:3:1: ", because report() writes the place itself. */
 static const char *without_place(const char *text)
 {
     int n = 0;

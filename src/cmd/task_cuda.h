@@ -1,5 +1,5 @@
 /*
- * task_cuda.h - the parts of `hone task check` that need a CUDA compiler. They are separate from
+ * task_cuda.h - the parts of `hone task check` that need a CUDA compiler. They are not in
  * task/check.h because they use the evaluator.
  */
 #ifndef CMD_TASK_CUDA_H
@@ -10,12 +10,12 @@
 
 /* Both functions open *e at the first use. The caller closes it. */
 
-/* If a person wrote the task's reference.c, compiles it as CUDA C++, as for an evaluation on a GPU.
- * Adds a problem if it does not compile. Adds a note if Hone could not try to compile it. */
+/* Compiles a reference.c that a person wrote as CUDA C++, as for an evaluation on a GPU. Adds a
+ * problem if that fails, and a note if Hone could not try. */
 void task_check_cuda(struct evaluator **e, const struct task *t, struct task_check_result *r);
-/* Judges the task's baseline "naive", a simple kernel, on the emulator and by the rules for
- * candidates. Adds a problem with file and line if the verdict is not `pass`. Adds a note if the
- * baseline could not be judged, or if the task names it but has no naive.cu. */
+/* Judges the task's baseline "naive", a simple kernel, on the emulator like a candidate. Adds a
+ * problem with file and line if the verdict is not `pass`. Adds a note if the baseline could not be
+ * judged, or if the task names it but has no naive.cu. */
 void task_check_naive(struct evaluator **e, const struct task *t, struct task_check_result *r);
 
 #endif

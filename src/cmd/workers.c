@@ -1,7 +1,7 @@
 /*
- * workers.c - `hone workers`: lists the workers of spools. A spool is a directory in which jobs
- * wait for workers. Each living worker increments a count in a file (spool/beat.h). The command
- * reads the counts twice, and calls a worker silent if its count has not changed.
+ * workers.c - `hone workers`: lists the workers of spools, directories in which jobs wait. A living
+ * worker increments a count in a file (spool/beat.h). The command reads each count twice, and calls
+ * a worker silent if it has not changed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct listed {
 };
 VEC_DECL(listed_vec, struct listed);
 
-/* The time between the two readings. A worker increments its count at least every 2 s. */
+/* Time between the readings. A worker increments its count at least every 2 s. */
 static const struct timespec between = {.tv_sec = 2, .tv_nsec = 500000000};
 
 static int read_spool(const char *dir, struct listed_vec *out, struct err *err)
@@ -51,7 +51,6 @@ static int read_spool(const char *dir, struct listed_vec *out, struct err *err)
     return 0;
 }
 
-/* Reads the count of a worker for the second time. */
 static void read_again(struct listed *w)
 {
     struct spool_fs *fs;
@@ -62,7 +61,7 @@ static void read_again(struct listed *w)
     spool_fs_close(fs);
 }
 
-/* Lists the spools of this user's runs on Slurm. */
+/* The spools of this user's runs on Slurm. */
 static void find_spools(struct str_vec *out, struct arena *a)
 {
     struct strbuf base = STRBUF_INIT(4096);

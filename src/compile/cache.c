@@ -1,7 +1,4 @@
-/*
- * cache.c - the compile cache on disk. It writes and reads entries with checksums, and removes old
- * files.
- */
+/* cache.c - the compile cache on disk: reads and writes entries, and removes old files. */
 #include "compile/cache.h"
 
 #include <dirent.h>
@@ -21,11 +18,10 @@
 #include "sys/file.h"
 #include "sys/hash.h"
 
-/* An entry has at most ENTRY_MAX bytes. cache_put() trims the cache once per PUTS_PER_LOOK
- * entries. */
+/* ENTRY_MAX is in bytes. cache_put() trims the cache once per PUTS_PER_LOOK entries. */
 enum { ENTRY_MAX = 512 << 20, PUTS_PER_LOOK = 32 };
-/* A temporary file older than STALE_S belongs to a process that was killed. A precompiled header
- * that was not used for HEADER_STALE_S probably belongs to another build of Hone. */
+/* In seconds. An older temporary file belongs to a process that was killed. A precompiled header
+ * unused for that long probably belongs to another build of Hone. */
 enum { STALE_S = 3600, HEADER_STALE_S = 3 * 24 * 3600 };
 
 static const char magic[8] = "HONEOBJ1";
@@ -75,8 +71,7 @@ static void entry_path(const struct cache *c, const char *key, struct strbuf *ou
     strbuf_addf(out, "%s/obj/%.2s/%s", c->dir, key, key + 2);
 }
 
-/* Returns whether the checksum is right. An entry is the magic, the bytes, and the SHA-256 of magic
- * and bytes as 64 hex digits. */
+/* An entry is the magic, the bytes, and the SHA-256 of both as 64 hex digits. */
 static bool entry_sound(const char *buf, size_t len)
 {
     char sum[HASH_HEX];
@@ -133,9 +128,9 @@ enum file_kind {
     FILE_ENTRY,
     FILE_HEADER,
     FILE_FAMILY,
-    /* A file that is being written or that a killed process left behind; its age tells which. */
+    /* It is being written, or a killed process left it. Its age tells which. */
     FILE_TEMP,
-    FILE_PART /* the checksum of a precompiled header, or the lock file of these headers */
+    FILE_PART /* the checksum of a precompiled header, or the headers' lock file */
 };
 
 struct file_info {
@@ -146,7 +141,7 @@ struct file_info {
 };
 VEC_DECL(file_vec, struct file_info);
 
-/* The name of an entry consists of hex digits. The name of a temporary file has a dot. */
+/* An entry's name has only hex digits. A temporary file's name has a dot. */
 static enum file_kind entry_kind(const char *name, const char *path)
 {
     return strchr(name, '.') ? FILE_TEMP : FILE_ENTRY;
@@ -304,7 +299,7 @@ int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, str
             total -= f->bytes;
             out->removed++;
             out->removed_bytes += f->bytes;
-        } else if (errno != ENOENT) { /* ENOENT means that another process removed it first */
+        } else if (errno != ENOENT) { /* ENOENT: another process removed it first */
             rc = err_errno(err, "cannot remove '%s'", f->path);
             count(f, out);
         }

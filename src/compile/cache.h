@@ -30,12 +30,12 @@ struct cache {
 int cache_open(struct cache *c, const char *dir, struct err *err);
 void cache_release(struct cache *c);
 
-/* If there is an undamaged entry, appends its bytes to `out` and returns true. */
+/* Appends the bytes of an entry to `out`. False if there is no undamaged entry. */
 bool cache_get(struct cache *c, const char *key, struct strbuf *out);
 int cache_put(struct cache *c, const char *key, const void *data, size_t len, struct err *err);
 
 struct cache_part {
-    uint64_t n, bytes; /* number of files, and their total size */
+    uint64_t n, bytes; /* files, and their total size */
 };
 struct cache_stat {
     /* files of obj/, precompiled headers, and family headers (family.h) */
@@ -43,16 +43,16 @@ struct cache_stat {
     /* Files that are being written, or that killed processes left. */
     struct cache_part temps;
     uint64_t total_bytes;
-    uint64_t bad;                    /* damaged entries and headers; only counted with `verify` */
-    uint64_t removed, removed_bytes; /* files that cache_prune() removed */
+    uint64_t bad; /* damaged entries and headers; counted only with `verify` */
+    uint64_t removed, removed_bytes;
 };
 /* With `verify`, reads every entry and header and removes damaged ones. */
 int cache_stat(struct cache *c, bool verify, struct cache_stat *out, struct err *err);
 /* Removes temporary files older than an hour, and headers not used for three days. Then removes the
- * least recently used entries and headers, until at most max_bytes are left. */
+ * least recently used entries and headers until at most max_bytes are left. */
 int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, struct err *err);
-/* Prunes the cache to its maximal size. cache_put() calls it for every 32 entries. Call it after
- * adding a large file. */
+/* Prunes to max_bytes. cache_put() does so once per 32 entries. Call it after adding a large
+ * file. */
 void cache_trim(struct cache *c);
 
 #endif

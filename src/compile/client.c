@@ -21,8 +21,7 @@
 #include "sys/file.h"
 #include "sys/interrupt.h"
 
-/* Finds the program `hone`. If this process does not run `hone` itself but a test or a tool, looks
- * for `hone` in the same build folder. */
+/* Finds the program `hone`. If this process is a test or a tool, looks in the same build folder. */
 void client_program(char *out, size_t cap)
 {
     char self[4096];
@@ -50,7 +49,7 @@ void client_program(char *out, size_t cap)
 
 static void run_service(const struct client *c, int fd, const char *program)
 {
-    setpgid(0, 0); /* so that an interrupt from the terminal reaches only the client */
+    setpgid(0, 0); /* an interrupt from the terminal must reach only the client */
     if (fd != COMPILE_SERVICE_FD)
         dup2(fd, COMPILE_SERVICE_FD);
     else
@@ -179,7 +178,7 @@ int client_resubmit(struct client *c, struct client_job *job, struct err *err)
             return -1;
         if (ftruncate(job->result_fd, 0) == 0 && send_job(c, job, err) == 0)
             return 0;
-        client_stop(c); /* the service died, so we try once more with a new one */
+        client_stop(c); /* the service died: try once more with a new one */
     }
     return -1;
 }

@@ -1,6 +1,6 @@
 /*
- * client.h - the client of the compile service. It starts the service before the first job, sends
- * jobs to the service, and starts a new service if the old one died.
+ * client.h - the client of the compile service. It starts the service before the first job, and a
+ * new one if the old one died.
  */
 #ifndef COMPILE_CLIENT_H
 #define COMPILE_CLIENT_H
@@ -13,18 +13,18 @@
 
 struct client {
     pid_t pid;            /* 0 = not running */
-    int fd;               /* the client's end of the control socket (compile_service.h) */
+    int fd;               /* the client's end of the socket (compile_service.h) */
     const char *nvrtc;    /* path of the NVRTC library; "" = not needed */
-    unsigned jobs;        /* how many compiles the service runs at the same time */
-    bool fixed_addresses; /* the service runs without ASLR, so precompiled headers can be kept on
-                             disk */
+    unsigned jobs;        /* compiles that the service runs at the same time */
+    bool fixed_addresses; /* the service runs without ASLR, so precompiled headers can stay on
+                           * disk */
 };
 
 /* A job that was sent. `reply_fd` becomes readable when the job ends. */
 struct client_job {
     struct compile_job_spec spec;
     int request_fd, result_fd, reply_fd;
-    pid_t service; /* the service that got the job */
+    pid_t service;
 };
 #define CLIENT_JOB_INIT                                   \
     {                                                     \
@@ -33,8 +33,8 @@ struct client_job {
 
 void client_stop(struct client *c);
 /* Call it if the service closed this job's socket without a reply. Ends that service, so that the
- * next job starts a new one. The service may still run at this moment: a dying process closes its
- * sockets one after another, and this job's socket may be among the first. */
+ * next job starts a new one. It may still run: a dying process closes its sockets one after
+ * another. */
 void client_reap(struct client *c, const struct client_job *job);
 
 /* Finds the program to run as the service. Sets `out` to "" if there is none; then the service is a
@@ -43,12 +43,12 @@ void client_program(char *out, size_t cap);
 
 int client_submit(struct client *c, const struct compile_job_spec *spec,
                   const struct compile_job_request *rq, struct client_job *job, struct err *err);
-/* Sends the same job once more, after the service died. */
+/* Sends the job again, after the service died. */
 int client_resubmit(struct client *c, struct client_job *job, struct err *err);
-/* Waits for the job's end. Returns 1 with a reply, 0 if the service died first, -1 on an error or
- * if the user interrupts Hone. */
+/* Returns 1 with a reply, 0 if the service died first, -1 on an error or an interrupt by the
+ * user. */
 int client_wait(struct client_job *job, struct compile_job_reply *reply, struct err *err);
-/* Reads the result of a job that ended as COMPILE_JOB_DONE. Its strings live in the arena. */
+/* Reads the result of a job that ended as COMPILE_JOB_DONE. Strings live in the arena. */
 int client_result(struct client_job *job, struct compile_job_result *out, struct arena *a,
                   struct err *err);
 void client_job_release(struct client_job *job); /* frees the job; cancels it if it still runs */

@@ -16,11 +16,13 @@
 
 /*
  * Reads a kernel's spills and static shared memory from the log of ptxas:
+ *
  *     ptxas info    : Function properties for NAME
  *     ptxas         .     0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
  *     ptxas info    : Used 10 registers, used 1 barriers, 1024 bytes smem
- * The size of the shared memory in the log replaces the size from the cubin, because the cubin also
- * counts bytes that the system reserves.
+ *
+ * The log's size of shared memory replaces the cubin's, which includes bytes that the system
+ * reserves.
  */
 static void find_usage(const char *log, struct kernel_info *k)
 {
@@ -78,10 +80,9 @@ void code_fail(struct compiled *out, const char *file, const char *failure, cons
     fail_at(out, file, 0, failure, message);
 }
 
-/* Returns the first external function that the code calls but must not call, or NULL. Only printf
- * and assert are allowed, because they keep no data. malloc() is not: its memory outlives calls and
- * modules, and Hone does not check it. A candidate asks for memory in its plan (plan/plan.h)
- * instead. */
+/* Returns the first forbidden external function that the code calls, or NULL. Only printf and
+ * assert are allowed: they keep no data. Memory of malloc() would outlive calls and modules, and
+ * Hone does not check it. A candidate asks for memory in its plan (plan/plan.h) instead. */
 static const char *bad_import(const struct compiled *c)
 {
     const char *name;
@@ -91,8 +92,8 @@ static const char *bad_import(const struct compiled *c)
     return NULL;
 }
 
-/* Reads the kernels' signatures from `plain`, which is the PTX without its comments. Compares them
- * with the machine code. */
+/* Reads the kernels' signatures from `plain`, the PTX without comments, and compares them with the
+ * machine code. */
 static int read_signatures(const struct code_origin *o, const struct strbuf *plain,
                            struct compiled *out, struct err *e)
 {

@@ -1,9 +1,8 @@
 /*
  * code.h - turns a compiler's output into a struct compiled. Hone appends a trailer (trailer.h) to
- * the source of every candidate, a .cu file that Hone judges. The trailer makes the compiler write
- * the signatures of the kernels into the PTX. The functions here compare the signatures with the
- * code. They remove the trailer and unused variables from the PTX, and read each kernel's
- * registers, spills and shared memory.
+ * every candidate's source. It makes the compiler write the signatures of the kernels into the PTX.
+ * The functions here compare the signatures with the code, and remove the trailer and unused
+ * variables from the PTX. They also read each kernel's registers, spills and shared memory.
  */
 #ifndef COMPILE_CODE_H
 #define COMPILE_CODE_H
@@ -13,13 +12,13 @@
 
 struct code_origin {
     const char *file;           /* the candidate's name, for diagnostics */
-    const char *nonce;          /* the random number in every name that the trailer defines */
+    const char *nonce;          /* the random number in the trailer's names */
     const char *const *kernels; /* the kernels whose signatures the trailer exports */
     size_t nkernels;
 };
 
 /* Fills `out` from a compile that succeeded. out->ok is false if the signatures contradict the
- * code or the code calls a forbidden function. */
+ * code, or the code calls a forbidden function. */
 void code_from_result(const struct compile_job_result *r, const struct code_origin *o,
                       struct compiled *out);
 

@@ -25,7 +25,7 @@ struct diag {
     uint32_t line, column;
     const char *message;
     const char *hint; /* "" or one sentence */
-    /* the part of the template backtrace that is in the candidate's own source */
+    /* only the part of the template backtrace in the candidate's own source */
     VEC(struct diag_frame) frames;
 };
 
@@ -40,11 +40,10 @@ struct kernel_info {
 struct compiled {
     struct arena arena;
     bool ok;
-    const char *failure; /* "", or the kind of failure: "time limit", "forbidden include", ... */
+    const char *failure; /* "", or "time limit", "forbidden include", ... */
     char key[65];        /* cache key, hex SHA-256 */
     bool from_cache, used_pch, used_family_pch;
-    /* elapsed time and processor time of the compile; a result from the cache has the times of the
-     * compile that made it */
+    /* elapsed and processor time; a cached result keeps those of its compile */
     uint64_t compile_ns, cpu_ns;
     const char *compiler; /* "nvrtc 13.0", "nvcc 13.0.88" */
     const char *arch;

@@ -1,7 +1,4 @@
-/*
- * cubin.c - reads sections, symbols and NVIDIA's attributes of a cubin, with a check of every
- * bound.
- */
+/* cubin.c - reads sections, symbols and NVIDIA's attributes of a cubin. It checks every bound. */
 #include "compile/cubin.h"
 
 #include <elf.h>
@@ -11,8 +8,7 @@
 
 /* Attributes of .nv.info, as found in the cubins of CUDA 12 and 13. */
 enum {
-    /* An attribute of this format has a head of 4 bytes and then a value. An attribute of any other
-     * format is only a head. */
+    /* Attributes of this format have a head of 4 bytes and a value. All others are only a head. */
     FMT_SVAL = 4,
     ATTR_MAX_THREADS = 0x05,
     ATTR_FRAME_SIZE = 0x11,
@@ -42,7 +38,7 @@ static bool section_header(const void *cubin, size_t len, size_t i, Elf64_Shdr *
            (out->sh_offset <= len && out->sh_size <= len - out->sh_offset);
 }
 
-/* Returns the string at `at` of a string table; "" if it is out of bounds or does not end. */
+/* The string at `at` of a string table; "" if it is out of bounds or does not end. */
 static const char *string_at(const void *cubin, size_t len, size_t table, size_t at)
 {
     Elf64_Shdr s;
@@ -164,9 +160,9 @@ struct params_ctx {
     bool bad;
 };
 
-/* Reads the attribute of a parameter. It consists of an index (32 bits), an ordinal (16 bits), an
- * offset (16 bits), and a word that holds the size from bit 18 on. We read no size from version 2
- * of the attribute: it stays 0, which means unknown. */
+/* The attribute of a parameter is an index (32 bits), an ordinal (16 bits) and an offset (16 bits).
+ * Then comes a word with the size from bit 18 on. We read no size from version 2: it stays 0,
+ * unknown. */
 static void param_attr(uint8_t attr, const uint8_t *v, size_t n, void *p)
 {
     struct params_ctx *c = p;

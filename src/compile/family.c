@@ -1,6 +1,6 @@
 /*
- * family.c - turns the source of a kernel into the text of a family header (family.h), and keeps
- * records of slow compiles.
+ * family.c - turns a kernel's source into a family header (family.h), and keeps records of slow
+ * compiles.
  */
 #include "compile/family.h"
 
@@ -48,8 +48,8 @@ bool family_covers(const struct family_record *r, const char *const *includes, s
 }
 
 /*
- * State of a pass over the source. The source has passed the scan of scan.h, so this pass only has
- * to tell comments, strings, directives and words apart.
+ * State of a pass over the source, which scan.h has accepted. So the pass only has to tell
+ * comments, strings, directives and words apart.
  */
 struct walk {
     const char *p, *end;
@@ -98,8 +98,8 @@ static const char *line_end(const char *p, const char *end)
     return p < end ? p : end;
 }
 
-/* Copies a directive. Leaves out #include, because the header has all includes before the
- * namespace. Records each macro for the #undef lines at the end of the header. */
+/* Leaves out #include: the header has all includes before the namespace. Records each macro for the
+ * #undef lines at the end. */
 static void on_directive(struct walk *w)
 {
     const char *q = w->p + 1, *end = line_end(w->p, w->end);
@@ -122,8 +122,8 @@ static void on_directive(struct walk *w)
     w->p = end;
 }
 
-/* Copies a word. Turns kernels into device functions, and leaves out attributes that only kernels
- * have. Returns -1 if the source has something that this pass does not understand. */
+/* Turns kernels into device functions, and leaves out attributes that only kernels have. Returns -1
+ * if this pass does not understand the source. */
 static int on_word(struct walk *w)
 {
     static const char *const dropped[] = {"__launch_bounds__", "__cluster_dims__", "__block_size__",

@@ -1,7 +1,7 @@
 /*
- * nvcc.c - runs nvcc in a child process of the compile service. Hone uses nvcc on machines without
- * NVRTC, and if the user asks for it. nvcc starts about a dozen programs; child_run() (sys/proc.h)
- * makes sure that none of them outlives nvcc.
+ * nvcc.c - runs nvcc in a child process of the compile service, on machines without NVRTC or if the
+ * user asks for it. nvcc starts about a dozen programs; child_run() (sys/proc.h) makes sure that
+ * none of them outlives nvcc.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static char *in_dir(struct arena *a, const struct temp_dir *dir, const char *nam
     return arena_printf(a, "%s/%s", dir->path, name);
 }
 
-/* Writes the source under the candidate's name, so that diagnostics show that name. */
+/* The file has the candidate's name, so that diagnostics show it. */
 static int write_inputs(const struct compile_job_request *rq, const struct temp_dir *dir,
                         struct arena *a, struct err *err)
 {
@@ -56,7 +56,7 @@ static const char *ptx_name(const char *source, struct arena *a)
 static void sandbox(const struct compile_job_request *rq, const struct temp_dir *dir,
                     struct arena *a)
 {
-    /* nvcc runs the host's compiler, which needs to read files in these folders. */
+    /* nvcc runs the host's compiler, which reads files in these folders. */
     static const char *const system[] = {"/usr", "/lib", "/lib64", "/bin", "/opt", "/proc", "/sys"};
     const char **roots = arena_alloc(a, (rq->nroots + ARRAY_LEN(system)) * sizeof *roots);
     size_t n = 0;
@@ -68,8 +68,8 @@ static void sandbox(const struct compile_job_request *rq, const struct temp_dir 
     sandbox_enter(roots, n, rw, ARRAY_LEN(rw));
 }
 
-/* Checks only the last line of the log, which nvcc itself writes. The source can put any text into
- * the lines above it. */
+/* nvcc itself writes the last line of the log. The source can put any text into the lines above
+ * it. */
 static bool tool_said(const char *log, const char *start, const char *what)
 {
     size_t n = strlen(log);
@@ -146,7 +146,7 @@ void nvcc_compile(const struct compile_job_request *rq, const struct compile_job
     struct err err = ERR_INIT;
     if (*rq->tmp) {
         setenv("TMPDIR", rq->tmp, 1);
-        temp_dir_sweep(); /* removes the directories that killed children left behind */
+        temp_dir_sweep(); /* removes directories that killed children left */
     }
     if (strchr(rq->name, '/') || temp_dir_make(&dir, &err) < 0 ||
         write_inputs(rq, &dir, a, &err) < 0) {

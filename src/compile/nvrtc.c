@@ -1,6 +1,6 @@
 /*
- * nvrtc.c - runs NVRTC in a child process of the compile service. The service itself loads the
- * library once, before it forks.
+ * nvrtc.c - runs NVRTC in a child process of the compile service, which loads the library once,
+ * before it forks.
  */
 #include <dlfcn.h>
 #include <glob.h>
@@ -13,8 +13,8 @@
 #include "compile/ptxas.h"
 
 enum { LOG_MAX = 1 << 20 };
-/* Results of nvrtcCompileProgram() that a source can cause. Any other failure means that NVRTC
- * itself does not work. */
+/* Results of nvrtcCompileProgram() that a source can cause. On any other failure NVRTC itself does
+ * not work. */
 enum { ERROR_OUT_OF_MEMORY = 1, ERROR_COMPILATION = 6, ERROR_INTERNAL = 11 };
 
 typedef struct nvrtc_program *program_t;
@@ -36,8 +36,8 @@ static struct {
 
 static const char prelude_name[] = "hone-prelude.hpp";
 
-/* NVRTC looks for its builtins library by file name on the loader's path. The right builtins
- * library is in the same folder as NVRTC. We load it first, so that NVRTC finds it. */
+/* NVRTC looks for its builtins library by file name on the loader's path. The right one is in
+ * NVRTC's own folder, so we load that first. */
 static void load_builtins(const char *path)
 {
     glob_t found;
@@ -87,8 +87,8 @@ int nvrtc_load(const char *path, struct err *err)
     return 0;
 }
 
-/* Returns the options of the request, followed by those for the precompiled header if there is one.
- * *n gets their number. */
+/* The options of the request, then those for the precompiled header if there is one. *n gets their
+ * number. */
 static const char **options_for(const struct compile_job_request *rq, const char *pch_option,
                                 const char *pch, struct arena *a, int *n)
 {
@@ -137,8 +137,7 @@ static const char *get_log(program_t p, struct arena *a)
     return log;
 }
 
-/* Finds source lines for errors of ptxas. This is possible because NVRTC keeps the PTX even if
- * ptxas rejected it. */
+/* Finds source lines for errors of ptxas. NVRTC keeps the PTX even if ptxas rejected it. */
 static void place_ptxas_errors(program_t p, const char *name, struct compile_job_result *out,
                                struct arena *a)
 {
@@ -212,14 +211,14 @@ bad:
 }
 
 /*
- * Builds spec->pch, a precompiled header, unless another process built it first. We compile the
- * header with an empty source, so that no candidate's macros can change the header.
+ * Builds spec->pch, a precompiled header, unless another process built it first. We compile it with
+ * an empty source, so that no candidate's macros can change it.
  */
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec)
 {
     struct arena a = ARENA_INIT;
-    /* Only the process with the lock writes this file. If that process dies, the next process with
-     * the lock overwrites the file. */
+    /* Only the process with the lock writes this file. If it dies, the next one overwrites the
+     * file. */
     char *tmp = arena_printf(&a, "%s.tmp", spec->pch);
     int rc = -1, lock = pch_lock(spec->pch);
     if (lock < 0)

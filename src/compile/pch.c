@@ -1,10 +1,9 @@
 /*
  * pch.c - locks, checks, completes and deletes precompiled headers on disk.
  *
- * Beside each header is a file with the header's checksum. The checksum finds damage; it does not
- * stop an attacker, because whoever can write to the cache directory can change the user's kernels
- * anyway. Computing it must be fast (about 50 ms for 300 MB), because every compile service checks
- * each header before it first uses the header.
+ * Beside each header is a file with its checksum. The checksum finds damage, not attacks: whoever
+ * can write to the cache directory can change the user's kernels anyway. It must be fast (about 50
+ * ms for 300 MB), because every compile service checks each header before the first use.
  */
 #include "compile/pch.h"
 
@@ -49,8 +48,7 @@ static int checksum(const char *path, uint64_t *sum, uint64_t *size)
     return 0;
 }
 
-/* All headers share one lock file. To lock a header, a process locks one byte of this file; the
- * hash of the header's name says which byte. */
+/* All headers share one lock file. The hash of the header's name says which byte to lock. */
 int pch_lock(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -91,8 +89,8 @@ bool pch_valid(const char *path)
            checksum(path, &sum, &size) == 0 && sum == want_sum && size == want_size;
 }
 
-/* Renames the checksum into place first, and the header second. If the process dies between the two
- * renames, the checksum has no matching header, and the header is built again. */
+/* Renames the checksum first. If the process dies between the two renames, the checksum matches no
+ * header, and the header is built again. */
 int pch_seal(const char *tmp, const char *path)
 {
     char name[PCH_PATH_MAX + 8], tmp_name[PCH_PATH_MAX + 32], text[64];

@@ -6,8 +6,8 @@
  *         ... write tmp ..., pch_seal(tmp, path);
  *     close(lock);
  *
- * The names of family headers (family.h) begin with PCH_FAMILY. Family headers are many times as
- * large as other headers.
+ * The names of family headers (family.h), which are many times as large as others, begin with
+ * PCH_FAMILY.
  */
 #ifndef COMPILE_PCH_H
 #define COMPILE_PCH_H
@@ -17,8 +17,8 @@
 enum { PCH_PATH_MAX = 512 };
 #define PCH_FAMILY "family-"
 
-/* Waits until no other process builds this header, and locks it. Returns a descriptor, or -1 if
- * locking fails. The lock lasts until the descriptor is closed or the process ends. */
+/* Waits until no other process builds this header. The lock lasts until the descriptor is closed or
+ * the process ends. -1 if locking fails. */
 int pch_lock(const char *path);
 
 bool pch_valid(const char *path); /* the header exists and matches its checksum */

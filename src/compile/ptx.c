@@ -1,6 +1,4 @@
-/*
- * ptx.c - reads entries and parameters from PTX text, and removes variables that nothing refers to.
- */
+/* ptx.c - reads entries and parameters from PTX, and removes variables that nothing refers to. */
 #include "compile/ptx.h"
 
 #include <ctype.h>
@@ -133,8 +131,7 @@ int ptx_entry_params(const char *plain, size_t len, const char *want, struct ptx
 
 /* ---- pruning ---------------------------------------------------------------------------------*/
 
-/* A set of names. It holds only their hashes. If two names share a hash, we may keep an unused
- * variable, which is harmless. */
+/* Holds only hashes. If two names share a hash, an unused variable may stay, which is harmless. */
 struct names {
     uint64_t *slots;
     size_t n, cap;
@@ -177,9 +174,9 @@ static bool names_has(const struct names *s, uint64_t h)
 }
 
 struct line {
-    const char *text, *whole; /* `text` is the line without comments, `whole` has its comments */
+    const char *text, *whole; /* `text` is without comments, `whole` has them */
     size_t len;
-    const char *name; /* the module variable that the line declares, or NULL */
+    const char *name; /* the module variable declared here, or NULL */
     size_t name_len;
 };
 
@@ -231,7 +228,7 @@ static void use_names(struct names *used, const char *p, const char *end, const 
     }
 }
 
-/* Returns the number of { minus the number of } in the line. Does not count braces in strings. */
+/* { counts 1 and } counts -1, but not in strings. */
 static int brace_depth(const char *p, size_t n)
 {
     int depth = 0;
@@ -259,8 +256,7 @@ void ptx_prune(const char *ptx, const char *plain, size_t len, const char *drop,
         *vec_push(&lines) = l;
         p = nl ? nl + 1 : end;
     }
-    /* We repeat until nothing changes, because the initialiser of a kept variable may refer to
-     * further variables. */
+    /* The initialiser of a kept variable may refer to further variables. */
     for (bool more = true; more;) {
         more = false;
         vec_each (struct line, l, &lines) {

@@ -9,8 +9,8 @@
 #include "base/util.h"
 
 enum {
-    INLINED_MAX = 32, /* how many levels of inlining we follow from an error outwards */
-    SHOWN_MAX = 120   /* how many characters of the instruction an error shows */
+    INLINED_MAX = 32, /* levels of inlining to follow from an error outwards */
+    SHOWN_MAX = 120   /* characters of the instruction that an error shows */
 };
 
 struct place {
@@ -20,7 +20,7 @@ struct place {
 /* One directive `.loc FILE LINE COLUMN[, function_name LABEL, inlined_at FILE LINE COLUMN]`. */
 struct loc {
     struct place at, outer; /* `outer` is the place after inlined_at */
-    bool inlined;           /* the directive has inlined_at */
+    bool inlined;
 };
 
 static const char *blanks(const char *s)
@@ -56,8 +56,7 @@ static bool read_loc(const char *line, struct loc *out)
     return true;
 }
 
-/* Returns the number that the PTX gives to the candidate's file; 0 if the PTX does not name the
- * file. */
+/* The number that the PTX gives to the candidate's file; 0 if it does not name the file. */
 static unsigned long own_file(const char *ptx, const char *name)
 {
     for (const char *l = ptx; l; l = next_line(l)) {
@@ -75,8 +74,8 @@ static unsigned long own_file(const char *ptx, const char *name)
     return 0;
 }
 
-/* Finds the last .loc before `end`. If `of` is not NULL, considers only a .loc that names the place
- * *of and says where the code of this place was inlined. */
+/* Finds the last .loc before `end`. If `of` is not NULL, it must name the place *of and say where
+ * that was inlined. */
 static bool last_loc(const char *ptx, const char *end, const struct place *of, struct loc *out)
 {
     bool found = false;
@@ -131,7 +130,7 @@ static const char *after(const char *s, size_t n, const char *piece)
     return p ? p + strlen(piece) : NULL;
 }
 
-/* Rewrites one line of the log. Returns false if the line stays as it is. */
+/* Returns false if the line of the log stays as it is. */
 static bool place_error(const char *s, size_t n, const char *ptx, unsigned long own,
                         const char *name, struct strbuf *out)
 {

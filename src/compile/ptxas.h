@@ -9,16 +9,20 @@
 /*
  * ptxas names lines of the PTX, but authors see only their source. Returns a copy of the log in
  * which
+ *
  *     ptxas application ptx input, line 35; error   : MESSAGE
+ *
  * has become
+ *
  *     NAME(12): error: ptxas: MESSAGE, in `INSTRUCTION`
- * if the PTX's .loc directives lead to a line of the file NAME. If the error is in code from a
- * header, the new log names the line of NAME into which that code was inlined. If a function is
- * undefined, the new log names the line that calls the function.
+ *
+ * if the PTX's .loc directives lead to a line of the file NAME. For code from a header, that is the
+ * line of NAME into which the code was inlined. For an undefined function, it is the line of the
+ * call.
  */
 const char *ptxas_places(const char *log, const char *ptx, const char *name, struct arena *a);
 
-/* Returns the line of the file `name` that calls the function, or 0 if the line is unknown. */
+/* The line of the file `name` that calls the function, or 0 if unknown. */
 unsigned long ptxas_call_line(const char *ptx, const char *callee, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * sass.c - counts machine instructions by kind, from the opcode bits of a cubin or from the listing
- * of cuobjdump.
+ * sass.c - counts machine instructions by kind, from a cubin's opcode bits or from cuobjdump's
+ * listing.
  */
 #include "compile/sass.h"
 

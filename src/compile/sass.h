@@ -4,9 +4,8 @@
  *     struct sass_vec v = VEC_INIT;
  *     sass_count(cubin, len, tc.cuobjdump, &v, &listing, &arena, err);
  *
- * With cuobjdump it reads the mnemonics. Without cuobjdump it reads the opcode bits of each 16-byte
- * instruction. Both ways should give the same counts; t/unit/compile_sass.c compares them for one
- * kernel.
+ * With cuobjdump it reads the mnemonics, without it the opcode bits of each 16-byte instruction.
+ * t/unit/compile_sass.c checks for one kernel that both ways give the same counts.
  */
 #ifndef COMPILE_SASS_H
 #define COMPILE_SASS_H
@@ -45,15 +44,15 @@ struct sass_kernel {
     const char *name;
     uint32_t total; /* all instructions except padding */
     uint32_t kinds[SASS_KINDS];
-    /* number of all global loads; number of those that load 16 bytes per thread */
+    /* all global loads, and those that load 16 bytes per thread */
     uint32_t global_loads, wide_loads;
 };
 VEC_DECL(sass_vec, struct sass_kernel);
 
 /*
- * Counts the instructions of every kernel in the cubin. `cuobjdump` is the path of the program;
- * with "" the counts come from the opcode bits. `listing`, which may be NULL, gets the disassembly;
- * without cuobjdump it stays empty.
+ * Counts the instructions of every kernel in the cubin. `cuobjdump` is the program's path; with ""
+ * the counts come from the opcode bits, and `listing` stays empty. Otherwise `listing` gets the
+ * disassembly. It may be NULL.
  */
 int sass_count(const void *cubin, size_t len, const char *cuobjdump, struct sass_vec *out,
                struct strbuf *listing, struct arena *a, struct err *err);

@@ -242,8 +242,8 @@ static void on_directive(struct scanner *s, size_t at)
  * the kernels. A wrong guess is harmless: the trailer (trailer.h) does not compile for it.
  */
 struct kernel_finder {
-    bool extern_c;   /* this declaration has extern "C" */
-    int block_depth; /* `depth` before `extern "C" {`; -1 outside of such a block */
+    bool extern_c;
+    int block_depth; /* `depth` before `extern "C" {`; -1 outside of it */
     int depth, parens;
     enum { KF_IDLE, KF_EXTERN, KF_GLOBAL } state; /* the declaration's last keyword */
     char word[256];                               /* the last word after __global__ */
@@ -306,8 +306,8 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->i > y->i) - (x->i < y->i);
 }
 
-/* Keeps the first of equal names. A sort takes little time even if the source is made to have very
- * many kernels. */
+/* Keeps the first of equal names. It sorts, because a source may be made to have very many
+ * kernels. */
 static void drop_repeated_kernels(struct scanner *s)
 {
     struct source_scan *out = s->out;
@@ -332,8 +332,8 @@ static void drop_repeated_kernels(struct scanner *s)
 
 /* ---- the whole source ------------------------------------------------------------------------ */
 
-/* Returns whether a character controls a terminal or reverses the direction of text, or may be
- * taken for a control character by an old terminal. */
+/* True if a character controls a terminal or reverses the direction of text, also if only an old
+ * terminal takes it for a control character. */
 static bool is_hostile(const struct scanner *s, size_t i)
 {
     const char *p = s->r.src + i;
@@ -342,7 +342,7 @@ static bool is_hostile(const struct scanner *s, size_t i)
         return false;
     if (utf8_length(p, s->r.len - i))
         return utf8_is_control(p, s->r.len - i);
-    bool inside = false; /* the second to fourth byte of a character */
+    bool inside = false; /* byte 2, 3 or 4 of a character */
     for (size_t k = 1; k <= 3 && k <= i && c < 0xc0; k++)
         inside |= utf8_length(p - k, s->r.len - i + k) > k;
     return c < 0xa0 && !inside;

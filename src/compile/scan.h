@@ -1,9 +1,8 @@
 /*
- * scan.h - rejects sources that are dangerous to compile. It reads a candidate, a .cu file that
- * Hone judges, before a compiler does.
+ * scan.h - rejects candidates that are dangerous to compile.
  *
  * The compiler runs with Hone's rights, and Hone shows the compiler's diagnostics. Without these
- * rules a candidate could show the text of any file. The scan enforces on untrusted source:
+ * rules a candidate could show the text of any file. On an untrusted source the scan enforces:
  *  1. Every #include and __has_include names its header literally, by a path relative to the
  *     include path and without "..". There is no #include_next, #import, #embed or #line.
  *  2. No pragma but `unroll` and `nounroll` reaches the compiler. The scan rejects pragmas with
@@ -15,8 +14,8 @@
  *     characters, a lone CR, blanks between a backslash and a newline, characters that reverse the
  *     direction of text.
  *  5. __DATE__, __TIME__ and __TIMESTAMP__ do not occur.
- * The scan rejects a source of more than SOURCE_MAX_BYTES, or with more kernels than a plan may
- * launch. On a trusted source it enforces only 3, 4 and these limits.
+ * The scan also rejects a source of more than SOURCE_MAX_BYTES, or with more kernels than a plan
+ * may launch. On a trusted source it enforces only 3, 4 and these limits.
  */
 #ifndef COMPILE_SCAN_H
 #define COMPILE_SCAN_H
@@ -45,7 +44,6 @@ struct source_scan {
     struct arena arena;
 };
 
-/* Fills `out`. A rejected source has out->failure set. */
 void source_scan(const char *src, size_t len, bool trusted, struct source_scan *out);
 void source_scan_release(struct source_scan *s);
 

@@ -1,7 +1,7 @@
 /*
  * shim.h - the C and C++ standard headers that device code asks for, and cub/cub.cuh without its
- * host code. NVRTC has no standard headers, but a kernel that includes <cstdint> out of habit, or
- * <cfloat> for FLT_MAX, should still compile. The longer headers are the files of headers/.
+ * host code. NVRTC has no standard headers, but a kernel that includes <cstdint> or <cfloat> should
+ * still compile. The longer headers are the files of headers/.
  */
 #ifndef COMPILE_SHIM_H
 #define COMPILE_SHIM_H
@@ -10,10 +10,10 @@
 
 struct shim {
     const char *name;
-    const char *text; /* NULL: the text is a file of headers/; shim_text() reads it */
+    const char *text; /* NULL: the text is a file of headers/ (shim_text()) */
 };
-/* Hone includes this header before every candidate's source that NVRTC compiles. It declares names
- * that nvcc gets by including the CUDA runtime's headers. */
+/* With NVRTC, Hone includes this header before every candidate's source. It declares names that
+ * nvcc gets from the CUDA runtime's headers. */
 #define SHIM_BASE "hone-base.hpp"
 extern const struct shim shims[];
 extern const size_t nshims;

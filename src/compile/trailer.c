@@ -13,7 +13,7 @@
 #include "compile/cubin.h"
 #include "compile/ptx.h"
 
-/* Indices of the words that describe one parameter in the exported table. */
+/* Indices of the words that describe one parameter. */
 enum { W_KIND, W_SIZE, W_ALIGN, W_SIGNED, W_CONST, W_ELEM, W_ELEM_SIZE, W_COUNT };
 enum { MAX_PARAMS = 128 };
 
@@ -25,8 +25,7 @@ static const char undefs[] =
     "__nv_fp8_e5m2 cutlass half_t bfloat16_t tfloat32_t float_e4m3_t float_e5m2_t T R A F C S N E "
     "V";
 
-/* @ stands for the nonce, a random number (trailer.h). The numbers of elem_@ are those of enum
- * dtype. */
+/* @ stands for the nonce (trailer.h). The numbers of elem_@ are those of enum dtype. */
 static const char body[] =
     "struct __half; struct __nv_bfloat16; struct __nv_fp8_e4m3; struct __nv_fp8_e5m2;\n"
     "namespace cutlass { struct half_t; struct bfloat16_t; struct float_e4m3_t;\n"
@@ -149,7 +148,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* Returns whether the name is a plain identifier. A kernel with such a name must be extern "C". */
+/* A kernel whose name is a plain identifier must be extern "C". */
 static bool is_plain(const char *kernel)
 {
     while (is_word(*kernel))
@@ -169,8 +168,7 @@ static void undef_words(struct strbuf *sb, const char *kernel)
     }
 }
 
-/* Redeclares the kernel if it is extern "C". Otherwise defines a pointer to it (invariant 3 in
- * trailer.h). */
+/* Redeclares an extern "C" kernel, or defines a pointer to any other (invariant 3 in trailer.h). */
 static void add_declaration(struct strbuf *sb, const char *nonce, const char *kernel, size_t i)
 {
     if (is_plain(kernel))
@@ -315,9 +313,8 @@ static int check_entry(const char *ptx, size_t len, const struct sig *sig, struc
     return 0;
 }
 
-/* trailer_read() has compared the signatures with the PTX. The machine code must agree too, because
- * a launch copies as many bytes of arguments from the host's memory as the machine code asks
- * for. */
+/* trailer_read() has compared the signatures with the PTX. The machine code must agree too: a
+ * launch copies as many bytes of arguments from the host's memory as the machine code asks for. */
 int trailer_check(const void *cubin, size_t len, const struct sig_vec *sigs, struct err *err)
 {
     uint32_t sizes[MAX_PARAMS];

@@ -1,7 +1,6 @@
 /*
- * trailer.h - the trailer: C++ text that Hone appends to the source of a candidate, a .cu file that
- * Hone judges. It makes the compiler write the signatures of the candidate's kernels into the PTX,
- * as tables of numbers.
+ * trailer.h - the trailer: C++ text that Hone appends to a candidate's source. It makes the
+ * compiler write the signatures of the candidate's kernels into the PTX, as tables of numbers.
  *
  * An enemy may have written the candidate, which shares a translation unit with the trailer.
  * Invariants:
@@ -32,8 +31,7 @@ int trailer_nonce(char out[33], struct err *err);
 
 void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernels, size_t n);
 
-/* Fills sigs from the PTX. Returns -1 with the reason if a table is missing, appears twice or
- * contradicts its entry. */
+/* Returns -1 with the reason if a table is missing, appears twice or contradicts its entry. */
 int trailer_read(const char *ptx, size_t len, const char *nonce, const char *const *kernels,
                  size_t n, struct sig_vec *sigs, struct arena *a, struct err *err);
 /* Compares the signatures with the machine code. Returns -1 with the reason if they differ. */

@@ -17,19 +17,19 @@
 
 #include "cuda/driver.h"
 
-/* The environment variable CUDA_VISIBLE_DEVICES may hide some GPUs. */
+/* CUDA_VISIBLE_DEVICES may hide some GPUs. */
 int cu_device_count(const struct cu_driver *cu, int *n, struct err *err);
 /* GPUs are counted from 0. */
 int cu_device_get(const struct cu_driver *cu, int ordinal, cu_device *out, struct err *err);
-/* Gets a name such as "NVIDIA H200", cut to `size` bytes. */
+/* A name such as "NVIDIA H200", cut to `size` bytes. */
 int cu_device_name(const struct cu_driver *cu, cu_device dev, char *buf, size_t size,
                    struct err *err);
 /* `which` is CU_ATTR_..., such as the number of SMs or the bytes of L2. */
 int cu_device_attribute(const struct cu_driver *cu, cu_device dev, int which, int *out,
                         struct err *err);
-/* Gets the size of the whole memory, in use or not. */
+/* The whole memory, in use or not. */
 int cu_device_memory(const struct cu_driver *cu, cu_device dev, size_t *bytes, struct err *err);
-/* Gets the PCI address, such as "0000:3b:00.0", for nvml_open(). */
+/* The PCI address, such as "0000:3b:00.0", for nvml_open(). */
 int cu_device_pci_id(const struct cu_driver *cu, cu_device dev, char *buf, size_t size,
                      struct err *err);
 
@@ -37,18 +37,18 @@ int cu_device_pci_id(const struct cu_driver *cu, cu_device dev, char *buf, size_
  * only if nobody in this process has opened the context before. */
 int cu_context_open(const struct cu_driver *cu, cu_device dev, unsigned flags, cu_context *out,
                     struct err *err);
-/* Gives the context back. The driver destroys it, with its memory and modules, when nobody in the
- * process uses it any more. */
+/* The driver destroys the context, with its memory and modules, when nobody in the process uses it
+ * any more. */
 void cu_context_close(const struct cu_driver *cu, cu_device dev);
 /* Makes the context current for the calling thread. */
 int cu_context_use(const struct cu_driver *cu, cu_context ctx, struct err *err);
 /* `which` is CU_LIMIT_...; for the current context. */
 int cu_context_limit(const struct cu_driver *cu, int which, size_t value, struct err *err);
 
-/* Lets the L2 evict the lines again that kernels asked it to keep. */
+/* Lets the L2 evict the lines that kernels asked it to keep. */
 int cu_l2_reset_persisting(const struct cu_driver *cu, struct err *err);
 
-/* Tells a profiler of this process to start or to stop collecting. */
+/* A profiler of this process starts or stops collecting. */
 void cu_profiler_start(const struct cu_driver *cu);
 void cu_profiler_stop(const struct cu_driver *cu);
 

@@ -1,6 +1,5 @@
 /*
- * hidden.h - device memory that can be hidden. No address maps to hidden memory, so no kernel can
- * reach it.
+ * hidden.h - device memory that can be hidden: no address maps to it, so no kernel can reach it.
  *
  *     struct cu_hidden h;
  *     if (cu_hidden_alloc(cu, device, n, &h, err) < 0 ||
@@ -19,17 +18,16 @@
 struct cu_hidden {
     cu_device device;
     uint64_t memory; /* the driver's handle */
-    size_t bytes;    /* rounded up to whole pages of the GPU */
+    size_t bytes;    /* rounded up to whole pages */
     cu_ptr addr;     /* 0 while the memory is hidden */
 };
 
-/* Allocates memory and maps it at out->addr. Fails with -CU_OUT_OF_MEMORY when the GPU has no room.
- */
+/* Maps the memory at out->addr. Fails with -CU_OUT_OF_MEMORY when the GPU has no room. */
 int cu_hidden_alloc(const struct cu_driver *cu, cu_device device, size_t bytes,
                     struct cu_hidden *out, struct err *err);
-/* Unmaps the memory. All work on it must have finished before this call. */
+/* All work on the memory must have finished. */
 int cu_hidden_hide(const struct cu_driver *cu, struct cu_hidden *h, struct err *err);
-/* Maps the memory again and sets h->addr. */
+/* Sets h->addr. */
 int cu_hidden_show(const struct cu_driver *cu, struct cu_hidden *h, struct err *err);
 void cu_hidden_free(const struct cu_driver *cu, struct cu_hidden *h);
 

@@ -21,10 +21,10 @@
 struct cu_launch {
     unsigned grid[3], block[3]; /* x, y, z: none may be 0 */
     unsigned cluster[3];        /* blocks per cluster; all 0 or all 1 = no clusters */
-    /* dynamic shared memory; for more than 48 KB see cu_function_set() */
+    /* for more than 48 KB of dynamic shared memory see cu_function_set() */
     unsigned smem_bytes;
-    /* programmatic dependent launch: the kernel may begin while the previous kernel of the stream
-     * still runs. With griddepcontrol.wait it waits until that kernel has ended. */
+    /* programmatic dependent launch: the kernel may begin while the stream's previous kernel still
+     * runs. With griddepcontrol.wait it waits until that kernel has ended. */
     bool pdl;
     bool cooperative; /* all blocks run at once, so that they may wait for each other */
     cu_stream stream;
@@ -33,8 +33,7 @@ struct cu_launch {
 int cu_launch(const struct cu_driver *cu, cu_function f, const struct cu_launch *l,
               void *const *args, struct err *err);
 
-/* Launches a one-dimensional grid of `blocks` blocks with `threads` threads each. args may be NULL
- * if the kernel has no parameters. */
+/* args may be NULL if the kernel has no parameters. */
 int cu_launch_1d(const struct cu_driver *cu, cu_function f, unsigned blocks, unsigned threads,
                  unsigned smem_bytes, cu_stream s, void *const *args, struct err *err);
 

@@ -18,19 +18,18 @@
 int cu_module_load(const struct cu_driver *cu, const void *image, cu_module *out, struct err *err);
 void cu_module_unload(const struct cu_driver *cu, cu_module m);
 
-/* Finds a kernel by its name in the image. The kernel lives as long as the module. */
+/* `name` is the name in the image. The kernel lives as long as the module. */
 int cu_module_function(const struct cu_driver *cu, cu_module m, const char *name, cu_function *out,
                        struct err *err);
-/* Finds the address and the size of a __device__ or __constant__ variable. */
+/* Finds a __device__ or __constant__ variable. */
 int cu_module_global(const struct cu_driver *cu, cu_module m, const char *name, cu_ptr *out,
                      size_t *bytes, struct err *err);
 
-/* Gets one attribute of the kernel (CU_FUNC_...), such as the number of registers of a thread. */
+/* `which` is CU_FUNC_..., such as the number of registers of a thread. */
 int cu_function_get(const struct cu_driver *cu, cu_function f, int which, int *out,
                     struct err *err);
-/* Allows the kernel to use a feature that the driver forbids by default. Call it before a launch
- * with more than 48 KB of dynamic shared memory (CU_FUNC_MAX_DYNAMIC_SMEM, bytes) or with clusters
- * of more than 8 blocks (CU_FUNC_NON_PORTABLE_CLUSTER, 1). */
+/* Call it before a launch with more than 48 KB of dynamic shared memory (CU_FUNC_MAX_DYNAMIC_SMEM,
+ * bytes) or with clusters of more than 8 blocks (CU_FUNC_NON_PORTABLE_CLUSTER, 1). */
 int cu_function_set(const struct cu_driver *cu, cu_function f, int which, int value,
                     struct err *err);
 

@@ -16,16 +16,15 @@ struct nvml;
 struct nvml *nvml_open(const char *pci_bus_id);
 void nvml_close(struct nvml *n);
 
-/* Reads the SMs' present clock into *clock_mhz and their highest clock into *max_clock_mhz. Sets
- * bits in *throttle: NVML's reasons why the clock is low. Bits that were set before stay set. If
- * NVML does not know a value, that value stays as it is. If n is NULL, all three stay as they
- * are. */
+/* Reads the SMs' present and highest clock. Sets bits in *throttle, NVML's reasons why the clock is
+ * low; bits that were set stay set. What NVML does not know stays as it is. If n is NULL,
+ * everything does. */
 void nvml_read(struct nvml *n, double *clock_mhz, double *max_clock_mhz, uint64_t *throttle);
 
-/* Lists up to `max` processes that have a CUDA context on the GPU. Returns how many it listed, or 0
- * if NVML cannot tell. If more than 256 processes use the GPU, it lists one process, with the
- * number 0. It leaves out processes in a slice of the GPU (MIG): such processes disturb other
- * slices little, and NVML does not say which slice is ours. */
+/* Lists up to `max` processes that have a CUDA context on the GPU. Returns how many, or 0 if NVML
+ * cannot tell. For more than 256 processes it lists a single one, with the number 0. It leaves out
+ * processes in a slice of the GPU (MIG): they disturb other slices little, and NVML does not say
+ * which slice is ours. */
 unsigned nvml_processes(struct nvml *n, unsigned *pids, unsigned max);
 
 #endif

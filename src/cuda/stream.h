@@ -1,5 +1,5 @@
 /*
- * stream.h - streams, which run their work in order, and events, which mark points in it.
+ * stream.h - streams and events. A stream runs its work in order; an event marks a point in it.
  *
  * One stream copies a batch to the device, and another stream computes on the batch:
  *
@@ -18,16 +18,16 @@
 
 #include "cuda/driver.h"
 
-/* Creates a stream that does not wait for the context's default stream. */
+/* The stream does not wait for the context's default stream. */
 int cu_stream_create(const struct cu_driver *cu, cu_stream *out, struct err *err);
-/* Like cu_stream_create(), but the stream has the highest priority: its blocks start before waiting
- * blocks of other streams. A driver without priorities makes an ordinary stream. */
+/* The stream has the highest priority: its blocks start before waiting blocks of other streams. A
+ * driver without priorities makes an ordinary stream. */
 int cu_stream_create_urgent(const struct cu_driver *cu, cu_stream *out, struct err *err);
 void cu_stream_destroy(const struct cu_driver *cu, cu_stream s);
 int cu_stream_sync(const struct cu_driver *cu, cu_stream s, struct err *err);
 /* Waits for the stream, but at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran
- * out. Records and polls `done`, an event of the caller. Afterwards the driver writes out what the
- * kernels printed. timeout_ns does not limit this. */
+ * out. Records and polls `done`, an event of the caller. Then the driver writes out what the
+ * kernels printed, which timeout_ns does not limit. */
 int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done,
                           uint64_t timeout_ns, struct err *err);
 /* Work put on the stream after this call waits for the event. */
@@ -35,9 +35,9 @@ int cu_stream_wait_event(const struct cu_driver *cu, cu_stream s, cu_event e, st
 
 int cu_event_create(const struct cu_driver *cu, cu_event *out, struct err *err);
 void cu_event_destroy(const struct cu_driver *cu, cu_event e);
-/* The event happens when the stream has done all work put on it so far. */
 int cu_event_record(const struct cu_driver *cu, cu_event e, cu_stream s, struct err *err);
-/* Returns 1 if the event has happened or was never recorded, else 0, or a negated error number. */
+/* Returns 1 if the event has happened or was never recorded, 0 if not, or a negated error
+ * number. */
 int cu_event_happened(const struct cu_driver *cu, cu_event e, struct err *err);
 /* Returns at once for an event that was never recorded. */
 int cu_event_sync(const struct cu_driver *cu, cu_event e, struct err *err);

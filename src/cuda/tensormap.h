@@ -1,5 +1,6 @@
 /*
- * tensormap.h - descriptors by which TMA copies boxes of a tensor between device and shared memory.
+ * tensormap.h - describes tensors, so that TMA can copy boxes of them between device and shared
+ * memory.
  *
  *     struct cu_tensormap map;
  *     struct cu_tensormap_spec t = {.dtype = DT_F16, .rank = 2, .addr = a, .dims = {k, m},
@@ -16,7 +17,7 @@
 #include "cuda/driver.h"
 
 /* The arrays begin with the innermost dimension. The modes (interleave, swizzle, l2promo, fill_nan)
- * have the same numbers as in the driver. */
+ * have the driver's numbers. */
 struct cu_tensormap_spec {
     enum dtype dtype; /* types of one byte count as uint8 */
     uint32_t rank;    /* 1 to 5 */
@@ -31,8 +32,7 @@ struct cu_tensormap_spec {
     int fill_nan;             /* elements outside the tensor read as: 0 = zero, 1 = NaN */
 };
 
-/* If the driver refuses a map, it gives no reason. So err also lists the rules that a map must
- * obey. */
+/* The driver refuses a map without a reason, so err lists the rules that a map must obey. */
 int cu_tensormap_encode(const struct cu_driver *cu, const struct cu_tensormap_spec *t,
                         struct cu_tensormap *out, struct err *err);
 

@@ -14,18 +14,17 @@
 #include "base/util.h"
 #include "job/poison.h"
 
-/* All in bytes. CUBIN_MAX is the cap on the size of a cubin. PRINTF_MIN and PRINTF_MAX bound the
- * driver's buffer for kernels' printf. HEAP_BYTES is the size of the heap from which kernels
- * allocate with malloc(). */
+/* In bytes: the cap on a cubin, bounds of the driver's buffer for kernels' printf, and the heap for
+ * kernels' malloc(). */
 enum { CUBIN_MAX = 256 << 20, PRINTF_MIN = 64 << 10, PRINTF_MAX = 4 << 20, HEAP_BYTES = 8 << 20 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* For each error of the driver: what this error says about the code that was running. */
+/* For each error of the driver: what it says about the code that was running. */
 static const struct {
     cu_result r;
     enum result_status st;
-    bool sticky; /* after this error, the context cannot be used any more */
+    bool sticky; /* afterwards the context cannot be used any more */
     const char *words;
 } meanings[] = {
     {CU_INVALID_VALUE, RESULT_PLAN, false, "the launch was refused: a value is out of range"},
@@ -122,10 +121,9 @@ int cuda_read_file(const char *dir, const char *name, size_t max, char **data, s
     return rc;
 }
 
-/* The driver writes the output of kernels' printf to stdout. We redirect stdout to a file in memory
- * that cannot grow, so that a kernel that prints gigabytes fills neither disk nor memory. A write
- * that crosses the end of such a file may stop up to a page before the end. So we make the file
- * some pages larger than the limit; then all output up to the limit fits. */
+/* Kernels' printf goes to stdout. We redirect stdout to a file in memory that cannot grow, so that
+ * a kernel that prints gigabytes fills neither disk nor memory. A write that crosses the end of the
+ * file may stop up to a page before it. So the file is some pages larger than the limit. */
 static void capture_stdout(struct cuda *d)
 {
     enum { SPARE = 64 << 10 };
@@ -186,8 +184,8 @@ int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, 
 
 int cuda_wait(struct cuda *d, uint64_t timeout_ns)
 {
-    /* When the work is done, this call also makes the driver write out the text of the kernels'
-     * printf. timeout_ns does not cover that part; the worker's watchdog does. */
+    /* This also makes the driver write out the text of the kernels' printf. timeout_ns does not
+     * cover that part; the worker's watchdog does. */
     return cu_stream_sync_within(d->cu, d->stream, d->done, timeout_ns, NULL);
 }
 
@@ -227,8 +225,8 @@ static int open_context(struct cuda *d, struct err *err)
     if (d->job->ordinal >= n)
         return err_set(err, ERR_ENV, "there is no GPU %d: this machine has %d", d->job->ordinal, n);
     CUDA_TRY(d, cu_device_get(d->cu, d->job->ordinal, &d->device, NULL), err, "opening the GPU");
-    /* With this flag the driver does not shrink local memory after a launch. Otherwise a later
-     * launch would have to enlarge local memory again, and the stream would wait for that. */
+    /* This flag keeps the driver from shrinking local memory after a launch. Otherwise a later
+     * launch would have to enlarge it again, and the stream would wait. */
     CUDA_TRY(d, cu_context_open(d->cu, d->device, CU_CTX_LMEM_TO_MAX, &d->ctx, NULL), err,
              "making a context");
     size_t fifo =
@@ -274,7 +272,7 @@ static int open_flags(struct cuda *d, struct err *err)
 static void cuda_close(struct device *dev)
 {
     struct cuda *d = cuda_of(dev);
-    /* a context that is lost is freed when the process ends */
+    /* a lost context is freed when the process ends */
     if (d->ctx && d->lost == RESULT_OK) {
         cuda_truth_close(d);
         cuda_lib_close(d);

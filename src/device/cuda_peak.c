@@ -6,7 +6,6 @@
 
 enum { SAMPLES = 11 }; /* timed launches */
 
-/* A kernel to time, and how to launch it. */
 struct peak {
     struct cuda *d;
     cu_function f;
@@ -14,9 +13,8 @@ struct peak {
     void **args;
 };
 
-/* Returns the median time of one launch in nanoseconds, or < 0 on failure. The first two launches
- * only warm up and do not count. A gate kernel holds back each launch until the host has queued it
- * (cuda_run.c). */
+/* Returns the median time of a launch in nanoseconds, or < 0 on failure. The first two launches
+ * only warm up. A gate kernel holds back each launch until the host has queued it (cuda_run.c). */
 static double time_of(struct peak *p, struct err *err)
 {
     double v[SAMPLES];
@@ -49,7 +47,7 @@ static int memory_rates(struct cuda *d, struct device_ceilings *out, struct err 
     }
     cu_mem_set(d->cu, a, 1, bytes, d->stream, NULL);
     void *copy_args[] = {&b, &a, &n}, *read_args[] = {&a, &n, &d->slot};
-    /* We try several block counts, because the best one differs between GPUs. */
+    /* The best block count differs between GPUs. */
     for (unsigned per_sm = 4; per_sm <= 32; per_sm *= 2) {
         struct peak copy = {d, d->svc.copy, d->info.sms * per_sm, 256, 0, copy_args};
         struct peak read = {d, d->svc.flush_read, d->info.sms * per_sm, 256, 0, read_args};
@@ -69,9 +67,8 @@ out:
 }
 
 /* Returns the rate of a kernel, in 1e12 operations per second. The kernel repeats a loop *iters
- * times. In each iteration, one block does `ops_per_block_iter` operations. Returns 0 if the
- * service cubin (Hone's own kernels, service.cu) does not have the kernel, or if the measurement
- * fails. */
+ * times; one block does `ops_per_block_iter` operations each time. Returns 0 if the service cubin
+ * (service.cu) has no such kernel, or if the measurement fails. */
 static double rate(struct cuda *d, const char *name, unsigned blocks_per_sm, unsigned block,
                    unsigned smem, double ops_per_block_iter, void **args, uint32_t *iters,
                    struct err *err)
@@ -87,8 +84,8 @@ static double rate(struct cuda *d, const char *name, unsigned blocks_per_sm, uns
 
 static void arithmetic_rates(struct cuda *d, struct device_ceilings *out, struct err *err)
 {
-    /* The kernels make their operands from `a` and `b`. As pairs of fp16 numbers, `a` is 1.0 twice
-     * and `b` is 0.5 twice. */
+    /* As pairs of fp16 numbers, `a` is 1.0 twice and `b` is 0.5 twice. The kernels make their
+     * operands from them. */
     uint32_t iters = 4096, a = 0x3c003c00, b = 0x38003800;
     float x = 0.999f, y = 0.001f;
     void *fma_args[] = {&d->slot, &iters, &x, &y};

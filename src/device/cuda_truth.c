@@ -1,9 +1,8 @@
 /*
  * cuda_truth.c - computes the truth on the GPU with the oracle, the task's compiled reference. It
  * generates a call's inputs again, runs the oracle's phases, and compares kept outputs with the
- * truth. In a phase, each thread computes units: parts that can be computed alone, often one output
- * element each. The worker loads the oracle only after it has unloaded every candidate module and
- * freed all buffers.
+ * truth. In a phase, each thread computes units, often one output element each. The worker loads
+ * the oracle only after it has unloaded every candidate module and freed all buffers.
  */
 #include <stdlib.h>
 
@@ -18,21 +17,21 @@ enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
 
 struct cuda_truth {
     cu_module mod;
-    const struct job_case *c; /* the case (a shape of the job) of these buffers; NULL = none */
-    /* For each buffer of the case: the input, the truth, and the magnitudes that the tolerance
-     * refers to (docs/judge.md). */
+    const struct job_case *c; /* the case of these buffers; NULL = none */
+    /* For each buffer of the case: the input, the truth, and the magnitudes for the tolerance
+     * (docs/judge.md). */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS];
     cu_ptr got; /* the output to compare, if it was kept in host memory */
     /* The candidate's outputs, for the oracle to read. Only for outputs with several right answers
      * (job_has_choice()). */
     cu_ptr chosen[JOB_MAX_BUFFERS];
     cu_ptr scratch, axes, scalars, fault; /* the oracle reaches them through struct ref_ctx */
-    cu_ptr partial; /* the sums that the kernel hone_compare writes, one for each warp */
-    /* A sample of the units consists of runs of adjacent units (unit_sample.h). `starts` has the
-     * first unit of each run. */
+    cu_ptr partial;                       /* sums of the kernel hone_compare, one for each warp */
+    /* A sample of the units consists of runs of adjacent units (unit_sample.h). These are the first
+     * units of the runs. */
     cu_ptr starts;
-    cu_ptr ctx;         /* struct ref_ctx: too large for a kernel's parameters */
-    uint64_t got_bytes; /* the size of `got` */
+    cu_ptr ctx; /* struct ref_ctx: too large for a kernel's parameters */
+    uint64_t got_bytes;
 };
 
 int cuda_truth_open(struct device *dev, const char *dir, const char *oracle, struct err *err)
@@ -113,7 +112,7 @@ static int make_case(struct cuda *d, const struct job_case *c, struct err *err)
             (job_has_choice(b) && alloc_on_device(d, &t->chosen[i], b->bytes, err) < 0))
             return -1;
     }
-    /* One partial sum for each warp of the largest grid that a service kernel uses. */
+    /* One sum for each warp of the largest grid of a service kernel. */
     uint64_t warps = (uint64_t)d->info.sms * 8 * 8;
     if (alloc_on_device(d, &t->scratch, (c->scratch_elems + 1) * 8, err) < 0 ||
         alloc_on_device(d, &t->fault, sizeof(uint64_t), err) < 0 ||
@@ -232,8 +231,8 @@ int cuda_truth_compute(struct device *dev, const struct job_case *c, const struc
     return ref_fault_check(&ctx, fault, names, err);
 }
 
-/* Sets `*addr` to the address of the output on the device. If the output is in host memory, copies
- * it to the device first. */
+/* Sets *addr to the output's device address. Copies an output in host memory to the device
+ * first. */
 static int bring_output(struct cuda *d, const struct job_buffer *b, struct device_output got,
                         cu_ptr *addr, struct err *err)
 {

@@ -1,10 +1,9 @@
 /*
  * block_sample.h - decides which blocks of a sampled call run, and finds out what they wrote.
  *
- * A call runs all launches of a program once. A timed call often has too many blocks to emulate
- * them all, so only a sample of them runs, for the cost model. If the worker process will verify
- * the call's outputs, more blocks run, up to a limit on host work. We choose whole clusters;
- * without clusters, each block counts as one.
+ * A timed call often has too many blocks to emulate, so only a sample of them runs, for the cost
+ * model. If the worker will verify the call's outputs, more blocks run, up to a limit on host work.
+ * We choose whole clusters; without clusters, each block counts as one.
  *
  *     block_sample_choose(code, run);        before launch_run(): sets run->order
  *     block_sample_run_more(run, err);       after launch_run(), if the call is verified
@@ -21,16 +20,15 @@
  * have a higher limit (VERIFY_COST_MOST). */
 #define VERIFY_COST 2e6
 
-/* Returns whether the code has a loop in which a block might wait for an earlier block. Such blocks
- * must run in the order of their numbers: a block that starts too early may spin for very long. */
+/* True if the code has a loop in which a block might wait for an earlier block. Then blocks must
+ * run in the order of their numbers: a block that starts too early may spin for very long. */
 bool block_sample_polls(const struct code *c);
 /* Chooses the sample. Leaves run->order NULL if all blocks must run. */
 void block_sample_choose(const struct code *c, struct launch *run);
-/* Runs further blocks, so that the worker can verify the call. */
 enum result_status block_sample_run_more(struct launch *run, struct err *err);
-/* Adds the launch to the call's totals. Notes whether only a part of the blocks ran. */
+/* Adds the launch to the call's totals, and whether only a part of the blocks ran. */
 void block_sample_note(struct launch *run);
-/* Implements the operation `written` of device.h. */
+/* The operation `written` of device.h. */
 void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_t max,
                           struct device_written *out);
 

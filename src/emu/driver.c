@@ -1,4 +1,4 @@
-/* driver.c - the functions of the CUDA driver, on top of the emulator's device. See driver.h. */
+/* driver.c - the functions of the CUDA driver, on top of the emulator's device (driver.h). */
 #include "emu/driver.h"
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include "base/util.h"
 #include "emu/device_emu.h"
 
-/* With drivers up to CUDA 13.1, callers clear a bit in tensor maps. The emulator's tensor maps do
- * not have that bit, so the emulator reports a newer version. */
+/* With drivers up to CUDA 13.1, callers clear a bit in tensor maps that the emulator's maps do not
+ * have. So we report a newer version. */
 enum { DRIVER_VERSION = 13020 };
 
 enum { MAX_PARAMS = 128, ADDRESS_SPACE_GB = 8 };
@@ -20,7 +20,7 @@ struct cu_context_st {
 
 struct cu_module_st {
     struct device_module *code;
-    struct cu_function_st *functions; /* head of a linked list */
+    struct cu_function_st *functions;
 };
 
 struct cu_function_st {
@@ -28,15 +28,15 @@ struct cu_function_st {
     struct cu_function_st *next;
     struct job_arg arg[MAX_PARAMS]; /* only the sizes are set */
     uint32_t nargs;
-    char name[]; /* the kernel's name */
+    char name[];
 };
 
-/* The emulated GPU. There is one per process, because the driver's functions take no context. */
+/* There is one emulated GPU per process, because the driver's functions take no context. */
 static struct {
     struct job job;
     struct device *device; /* NULL: not open */
     bool failed;
-    char why[2048]; /* text of the last error */
+    char why[2048]; /* of the last error */
 } gpu;
 
 static struct cu_context_st context;
@@ -173,11 +173,10 @@ static cu_result memory_free(cu_ptr p)
 
 enum { HOST_PAGE = 4096 };
 
-/* The header of a block of pinned memory. The pinned memory itself begins HOST_PAGE bytes after the
- * start of this header. */
+/* A header before pinned memory, which begins HOST_PAGE bytes after the start of this header. */
 struct pinned {
     size_t bytes;
-    cu_ptr mapped; /* address of emulated memory that holds a copy of the contents; 0 = none */
+    cu_ptr mapped; /* emulated memory with a copy of the contents; 0 = none */
 };
 
 static struct pinned *pinned_of(void *p)
@@ -252,7 +251,6 @@ static cu_result memory_set(cu_ptr to, unsigned char byte, size_t bytes, cu_stre
     return done(rc);
 }
 
-/* Fills memory with `count` copies of a pattern of `width` bytes. */
 static cu_result memory_fill(cu_ptr to, const void *pattern, size_t width, size_t count)
 {
     char *from = xmalloc(MAX(count * width, 1));
@@ -359,7 +357,7 @@ static cu_result tensor_map_encode(struct cu_tensormap *out, int type, uint32_t 
                : CU_INVALID_VALUE;
 }
 
-/* Returns an error if the sanitizer found something. */
+/* Fails if the sanitizer found something. */
 static cu_result look_at_findings(const char *kernel)
 {
     struct finding_vec found = VEC_INIT;

@@ -6,21 +6,19 @@
  *     cu_context_open(&cu, 0, 0, &ctx, err);            and so on, as with a GPU
  *     emu_driver_close();
  *
- * A program that runs kernels through src/cuda/ can also run on the emulator: it uses this driver
- * instead of the one from cu_driver_load(). Rules:
+ * A program that runs kernels through src/cuda/ can use this driver instead of the one from
+ * cu_driver_load(). Rules:
  *   1. There is one emulated GPU in a process, because the driver's functions take no context.
- *      emu_driver_open() fails while this GPU is open. Only one thread at a time may call the
- *      driver's functions.
- *   2. Every function finishes its work before it returns. So streams and events can be created
- *      and destroyed, but there is never anything to wait for.
+ *      emu_driver_open() fails while it is open. Only one thread at a time may call the functions.
+ *   2. Every function finishes its work before it returns. So streams and events exist, but there
+ *      is never anything to wait for.
  *   3. A module is PTX text. cuModuleLoadData refuses machine code with CU_NO_BINARY_FOR_GPU.
- *   4. A launch that faults, or in which the sanitizer finds a mistake, fails with
- *      CU_LAUNCH_FAILED. The driver's text for this error then says what happened. Every later
- *      launch, copy, memset and synchronisation fails too.
- *   5. cuMemHostGetDevicePointer copies the pinned memory into the emulated GPU. Kernels see the
- *      contents as they were at this call. Call it again after the host has changed the memory.
- *   6. Functions that a program needs only with a GPU (memory of other processes, variables of
- *      modules) are NULL.
+ *   4. A launch fails with CU_LAUNCH_FAILED if it faults or the sanitizer finds a mistake. The
+ *      driver's text for this error says what happened. Every later launch, copy, memset and
+ *      synchronisation fails too.
+ *   5. cuMemHostGetDevicePointer copies the pinned memory into the emulated GPU. Call it again
+ *      after the host has changed the memory.
+ *   6. Functions that need a real GPU (memory of other processes, variables of modules) are NULL.
  */
 #ifndef EMU_DRIVER_H
 #define EMU_DRIVER_H
@@ -29,7 +27,7 @@
 
 #include "cuda/driver.h"
 
-/* With `sanitize`, the emulator also looks for races and for reads of memory that nobody wrote. */
+/* `sanitize`: also look for races and for reads of memory that nobody wrote. */
 int emu_driver_open(struct cu_driver *out, bool sanitize, struct err *err);
 void emu_driver_close(void);
 

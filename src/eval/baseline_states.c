@@ -1,4 +1,4 @@
-/* baseline_states.c - judges the baselines of a job. See baseline_states.h. */
+/* baseline_states.c - judges the baselines of a job (baseline_states.h). */
 #include "eval/baseline_states.h"
 
 #include <string.h>
@@ -12,13 +12,13 @@ static void add(struct verdict *v, const char *who, const char *state, const cha
         .who = arena_strdup(&v->arena, who), .state = state, .text = arena_strdup(&v->arena, text)};
 }
 
-/* A library's errors may be up to this many times the tolerance; a candidate's errors may not
- * exceed the tolerance. The tolerance of a float32 sum is made for chains of 1024 terms
- * (docs/tolerance.md), and cuBLAS adds 8192 terms in one chain. TF32 still cannot pass for float32:
- * with products rounded to TF32, errors are at least 30 times as large as cuBLAS's. */
+/* A library's errors may be up to this many times the tolerance. The tolerance of a float32 sum is
+ * made for chains of 1024 terms (docs/tolerance.md), but cuBLAS adds 8192 terms in one chain. TF32
+ * still cannot pass for float32: with products rounded to TF32, errors are at least 30 times as
+ * large as cuBLAS's. */
 static const double LIBRARY_SLACK = 4;
 
-/* Returns whether program p wrote all its outputs with errors of at most LIBRARY_SLACK times the
+/* True if program p wrote all its outputs with errors of at most LIBRARY_SLACK times the
  * tolerance. */
 static bool is_imprecise(const struct check_input *in, uint32_t p)
 {
@@ -34,8 +34,8 @@ static bool is_imprecise(const struct check_input *in, uint32_t p)
     return true;
 }
 
-/* Judges a baseline, which is program p of the job, by the results of its calls. Returns its state
- * and sets *text. */
+/* Judges a baseline, program p of the job, by the results of its calls. Returns its state and sets
+ * *text. */
 static const char *judge_calls(struct verdict *v, const struct check_input *in, uint32_t p,
                                const char **text)
 {

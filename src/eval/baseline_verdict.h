@@ -1,10 +1,9 @@
 /*
  * baseline_verdict.h - keeps the verdicts of baseline kernels from one evaluation to the next.
  *
- * Hone compares a candidate's time only with baselines that are right. So it first evaluates
- * naive.cu and every file of --against, like a candidate. The verdict's key is a hash of the task,
- * the baseline's source, the build of Hone, and `struct baseline_place`. Verdicts are entries of
- * the compile cache (compile/cache.h).
+ * A candidate's time is compared only with baselines that are right. So Hone first evaluates
+ * naive.cu and every file of --against. The verdicts are entries of the compile cache
+ * (compile/cache.h).
  *
  *     struct baseline_verdicts b;
  *     baseline_verdicts_open(&b, NULL);
@@ -22,8 +21,8 @@
 #include "task/task.h"
 #include "verdict/verdict.h"
 
-/* What the verdict depends on. `gpu` names the data sheet, `gpu_name` the GPU. `on` is the --on
- * option. `call_ns` is the time limit of a call. */
+/* These are part of a verdict's key. `gpu` names the data sheet, `gpu_name` the GPU. `call_ns` is
+ * the time limit of a call. */
 struct baseline_place {
     const char *device;
     const char *gpu, *gpu_name, *driver, *arch, *compiler, *on;
@@ -48,16 +47,16 @@ void baseline_verdicts_close(struct baseline_verdicts *b);
 
 void baseline_key(const struct baseline_verdicts *b, const struct baseline_place *p,
                   const struct task *t, const char *source, char key[HASH_HEX]);
-/* Returns the seed for judging this baseline, never 0. */
+/* The seed is never 0. */
 uint64_t baseline_seed(const struct task *t, const char *source);
 
-/* Returns the verdict, borrowed until close; NULL if it is not known yet. */
+/* The verdict is borrowed until close. Returns NULL if it is not known yet. */
 const struct verdict *baseline_verdict_get(struct baseline_verdicts *b, const char *key);
-/* Takes ownership of the contents of *v, and drops its counters. Keeps `unjudged` for this process
- * only. */
+/* Takes ownership of the contents of *v, and drops its counters. An `unjudged` verdict is kept for
+ * this process only. */
 void baseline_verdict_put(struct baseline_verdicts *b, const char *key, struct verdict *v);
 
-/* Returns the first source line that an error or finding of the verdict names, or 0. */
+/* The first source line that an error or finding of the verdict names, or 0. */
 uint32_t baseline_verdict_line(const struct verdict *v);
 
 #endif

@@ -1,5 +1,5 @@
-/* bundle_files.c - chooses and compiles the baselines, the oracle (the compiled reference) and the
- * service code (Hone's own device code). See bundle_files.h. */
+/* bundle_files.c - chooses and compiles the baselines, the oracle and the service code. See
+ * bundle_files.h. */
 #include "eval/bundle_files.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a)
     for (size_t i = 0; i < launches; i++) {
         size_t k = 0;
         if (!plan_launch_kernel(p, i))
-            continue; /* this launch is a memset or a copy and has no kernel */
+            continue; /* a memset or a copy */
         while (k < *n && !str_eq(out[k], plan_launch_kernel(p, i)))
             k++;
         if (k == *n)
@@ -60,7 +60,7 @@ const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a)
     return out;
 }
 
-/* Compiles a kernel baseline. Returns NULL, or the reason why it is left out. */
+/* Returns NULL, or the reason why the baseline is left out. */
 static const char *compile_part(struct baseline *x, const struct bundle_files_request *rq,
                                 struct err *err)
 {
@@ -77,8 +77,8 @@ static const char *compile_part(struct baseline *x, const struct bundle_files_re
     struct compile_request c = {.source = x->source,
                                 .len = strlen(x->source),
                                 .name =
-                                    /* A candidate's file has this name too. So a candidate and a
-                                     * baseline with the same text share a cache entry. */
+                                    /* A candidate's file has this name too, so that a candidate and
+                                     * a baseline with the same text share a cache entry. */
                                 "kernel.cu",
                                 .arch = rq->arch,
                                 .kernels = kernels,
@@ -99,7 +99,7 @@ static void reject(struct bundle_files *p, const char *name, bool failed, char *
     log_info("eval", "baseline '%s' left out: %s", name, text);
 }
 
-/* Returns false, and rejects the baseline, if its verdict in rq->judged is not `pass`. */
+/* Also rejects a baseline that is not right. */
 static bool is_right(struct bundle_files *p, const struct bundle_files_request *rq,
                      const char *name, const char *source)
 {
@@ -114,7 +114,7 @@ static bool is_right(struct bundle_files *p, const struct bundle_files_request *
     return true;
 }
 
-/* Returns true, and rejects the baseline, if it failed in an earlier job of this evaluation. */
+/* Also rejects a baseline that failed in an earlier job of this evaluation. */
 static bool is_broken(struct bundle_files *p, const struct bundle_files_request *rq,
                       const char *name)
 {
@@ -164,7 +164,6 @@ static int add_files(struct bundle_files *p, const struct bundle_files_request *
     return 0;
 }
 
-/* Returns whether PyTorch has further layouts for some input of the task. */
 static bool has_layouts(const struct task *t)
 {
     vec_each (const struct task_tensor, x, &t->tensors)
@@ -184,8 +183,8 @@ static void add_torch(struct bundle_files *p, const struct bundle_files_request 
         add(p, v->name, JOB_MODULE_TORCH)->spec = library_torch_spec(rq->task, v);
 }
 
-/* Adds the variants that the task does not list and the user asked for. They come last, so the
- * first baseline of an evaluation stays the same. */
+/* The variants that the user asked for come last, so the first baseline of an evaluation stays the
+ * same. */
 static void add_variants(struct bundle_files *p, const struct bundle_files_request *rq)
 {
     if (rq->emu || rq->cfg->baselines != BASELINES_ALL)
@@ -316,9 +315,8 @@ static int add_oracle(struct bundle_files *p, const struct bundle_files_request 
 }
 
 /*
- * Appends an asset's text. Replaces each `#include "..."` line by the text of the asset that the
- * line names, but inserts no asset twice. So device code is one text. A line that names no asset
- * stays, because it is inside an #ifdef for the host.
+ * Appends an asset's text. Each `#include "..."` of another asset is replaced by that asset's text,
+ * once. An include that names no asset stays, because it is inside an #ifdef for the host.
  */
 static void add_expanded(struct strbuf *out, const struct asset *a, struct strbuf *seen)
 {

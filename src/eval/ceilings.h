@@ -6,8 +6,7 @@
  *
  * `hone-worker --ceilings` measures copy and read bandwidth, multiply-add and tensor rates, and the
  * time of an empty launch. The cache directory keeps the answer under ceilings/, one file for each
- * model of GPU, driver and architecture. Verdicts say which share of these rates a kernel reaches.
- * If a time is better than these rates allow, the verdict warns about it.
+ * model of GPU, driver and architecture.
  */
 #ifndef EVAL_CEILINGS_H
 #define EVAL_CEILINGS_H
@@ -18,14 +17,14 @@
 struct ceilings_query {
     struct compiler *compiler;
     const char *arch;
-    const char *cache_dir;    /* NULL = the user's cache directory */
-    const char *gpu, *driver; /* the GPU's name and the driver's version */
-    int ordinal;              /* the number of the GPU */
+    const char *cache_dir; /* NULL = the user's cache directory */
+    const char *gpu, *driver;
+    int ordinal; /* number of the GPU */
 };
 
 void ceilings_get(struct ceilings *out, const struct ceilings_query *q);
 
-/* Parses the worker's JSON. Returns -1 if it has another form or if a rate is impossible. */
+/* Parses the worker's JSON. Returns -1 also if a rate is impossible. */
 int ceilings_parse(struct ceilings *out, const char *json, size_t len, struct err *err);
 
 #endif

@@ -14,7 +14,7 @@
 #include "sched/sched.h"
 #include "sys/file.h"
 
-/* FILTERING: the emulator runs the candidate on the smoke workloads, before a GPU runs it. */
+/* FILTERING: the emulator runs the smoke workloads before a GPU runs the candidate. */
 enum eval_stage { COMPILING, FILTERING, RUNNING, PROFILING, DONE };
 
 /* A kernel baseline. It needs a verdict before candidates are compared with it. */
@@ -25,12 +25,12 @@ struct needed_baseline {
 
 struct evaluation {
     struct evaluation *next;
-    /* The key of a baseline's verdict; "" for a candidate. */
+    /* the key of a baseline's verdict; "" for a candidate */
     char of_baseline[HASH_HEX];
     VEC(struct needed_baseline) needs;
-    /* Baselines that failed and so ended a job. The next job leaves them out. */
+    /* Baselines whose failure ended a job. The next job leaves them out. */
     struct rejected_baseline_vec broken;
-    /* In the stage RUNNING: the evaluation waits for the verdicts of its baselines. */
+    /* In the stage RUNNING: the evaluation waits for verdicts of its baselines. */
     bool waiting;
     uint64_t ticket;
     const struct task *task;
@@ -45,11 +45,11 @@ struct evaluation {
     struct compiled code;
     bool have_code;
     struct bundle_files parts;
-    struct temp_dir dir; /* the bundle: the directory that a worker gets (pack.h) */
+    struct temp_dir dir; /* the bundle (pack.h) */
     struct job job;
     struct case_set cases;
     uint64_t sched_ticket;
-    struct sched *sched;         /* the scheduler of sched_ticket */
+    struct sched *sched;
     bool under_ncu;              /* in the stage PROFILING: ncu runs the worker */
     bool no_ncu;                 /* ncu was tried already, or is not available */
     double launch_ns;            /* measured time of an empty launch */
@@ -67,11 +67,10 @@ struct evaluator {
     struct ceilings ceilings;
     struct compiler *compiler;
     struct baseline_verdicts baselines;
-    char *on;              /* "local" or "spool:DIR" */
+    char *on;              /* as sched_open() takes it: "local", "spool:DIR", ... */
     struct sched *local;   /* runs bundles on the emulator */
     struct sched *main;    /* runs bundles on the device; may be `local` */
     struct sched *one_gpu; /* runs bundles under a profiler, if `main` has several GPUs */
-    /* Times of the baselines on each of several GPUs. */
     struct gpu_times gpu_times;
     struct evaluation *evaluations;
     uint64_t next_ticket;
@@ -79,9 +78,8 @@ struct evaluator {
 
 void evaluation_free(struct evaluation *a);
 
-/* Fills the verdict from the worker's result of a job. */
 void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r);
-/* Copies the counters into the verdict, except those of held-out shapes. */
+/* Leaves out the counters of held-out shapes. */
 void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r);
 
 #endif

@@ -1,5 +1,4 @@
-/* evaluator.c - opens the compiler, the schedulers and the device of an evaluator, and closes
- * them. */
+/* evaluator.c - opens and closes an evaluator: its compiler, its schedulers and its device. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,14 +23,13 @@ const char *evaluator_gpu(const struct evaluator *e, struct arena *a)
 
 /* ---- opening ---- */
 
-/* Returns whether bundles (pack.h) run somewhere else than on this machine's devices. */
 static bool is_elsewhere(const char *on)
 {
     return on && !str_eq(on, "local") && !str_starts(on, "local:");
 }
 
-/* Returns whether there are several GPUs, all of one model. Different models are not used together:
- * their times cannot be compared, and a kernel is compiled for only one of them. */
+/* Whether there are several GPUs, all of one model. Times of different models cannot be compared,
+ * and a kernel is compiled for only one model. */
 static bool are_alike(const struct gpu_probe *p)
 {
     for (unsigned i = 1; i < p->n; i++)
@@ -40,8 +38,8 @@ static bool are_alike(const struct gpu_probe *p)
     return p->n > 1;
 }
 
-/* Chooses the device. For a local GPU it also finds the architecture and the data sheet. If the
- * user named no GPU and the machine has several of one model, uses them all. */
+/* For a local GPU this also finds the architecture and the data sheet. If the user named no GPU and
+ * the machine has several of one model, uses them all. */
 static int choose_device(struct evaluator *e, const struct eval_options *o, const char **gpu,
                          struct err *err)
 {
@@ -89,7 +87,6 @@ static int choose_device(struct evaluator *e, const struct eval_options *o, cons
     return 0;
 }
 
-/* Chooses the device, the architecture and the data sheet. */
 static int choose(struct evaluator *e, const struct eval_options *o, struct err *err)
 {
     const char *gpu = o->gpu, *arch = NULL;
@@ -136,7 +133,7 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
         goto fail;
     e->main = e->local;
     bool remote = is_elsewhere(e->on), several = str_starts(e->on, "local:");
-    /* Only one worker at a time uses a GPU, because two would disturb each other's times. */
+    /* Two workers on one GPU would disturb each other's times, so only one runs at a time. */
     int ordinal = e->cuda ? e->ordinal : -1;
     if ((remote || several || e->cuda) && sched_open(&e->main, e->on, 1, ordinal, err) < 0)
         goto fail;

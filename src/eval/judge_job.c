@@ -1,6 +1,5 @@
-/* judge_job.c - fills the verdict from the worker's result of one job. It checks that the outputs
- * are right, and that no time is below the least possible time. It also judges the baselines, and
- * adds the times to the verdict. */
+/* judge_job.c - fills the verdict from the worker's result of one job: are the outputs right, and
+ * is any time below the floor? Also judges the baselines. */
 #include "base/util.h"
 #include "check/case_order.h"
 #include "check/decide_verdict.h"
@@ -8,8 +7,7 @@
 #include "eval/detail.h"
 #include "eval/evaluation.h"
 
-/* Copies the counters that the worker sent, except those of held-out shapes. Authors see all
- * counters of a verdict, and must not learn the held-out shapes. */
+/* Authors see all counters of a verdict, and must not learn the held-out shapes. */
 void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r)
 {
     for (uint32_t i = 0; i < r->ncounters; i++) {
@@ -30,7 +28,6 @@ void copy_counters(struct verdict *v, const struct case_set *cases, const struct
     }
 }
 
-/* Warns if the evaluation asked for all baselines, but no library gave right results and a time. */
 static void note_libraries(struct verdict *v, const struct evaluation *a, const bool *left_out)
 {
     bool library = false, timed = false;
@@ -42,8 +39,6 @@ static void note_libraries(struct verdict *v, const struct evaluation *a, const 
         *vec_push(&v->warnings) = "no library (PyTorch, cuBLASLt) was timed beside this kernel";
 }
 
-/* Warns if the job timed with a warm L2. Such times cannot be compared with those of other
- * evaluations. */
 static void note_warm_l2(struct verdict *v, const struct evaluation *a)
 {
     bool warm = false;
@@ -54,7 +49,6 @@ static void note_warm_l2(struct verdict *v, const struct evaluation *a)
             "timed with a warm L2: these times cannot be compared with those of other evaluations";
 }
 
-/* Returns the first input with a floating-point type other than float32; NULL if there is none. */
 static const struct task_tensor *other_float_input(const struct task *t)
 {
     vec_each (const struct task_tensor, x, &t->tensors)
@@ -71,9 +65,8 @@ static bool takes_float32(const struct task *t)
     return any && !other_float_input(t) && t->compute == DT_F32;
 }
 
-/* Returns the precision that the task declares, with the type of inputs that are not float32. For a
- * float32 task whose kernel uses tensor cores, adds how many products they do in TF32 and in
- * narrower types. */
+/* For a float32 task whose kernel uses tensor cores, the text says how many products they do in
+ * TF32 and in narrower types. */
 static const char *precision_text(struct verdict *v, const struct task *t,
                                   const struct tensor_use *use)
 {
@@ -95,11 +88,10 @@ static const char *precision_text(struct verdict *v, const struct task *t,
         use->tf32 + use->narrow > 12 ? ", those of padded tiles included" : "");
 }
 
-/* Returns the least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's
- * algorithm saves an eighth of a matrix product, and Winograd's saves more than half of a
- * convolution. The returned share is lower than what these algorithms leave, because the counts may
- * come from a sample of blocks. For other classes of tasks there is no limit, because their flops
- * are only a guess. */
+/* The least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's algorithm
+ * saves an eighth of a matrix product, and Winograd's more than half of a convolution. The limits
+ * are lower still, because counts may come from a sample of blocks. In other classes the task's
+ * flops are only a guess. */
 static double least_arithmetic(const struct task *t)
 {
     switch (t->class) {

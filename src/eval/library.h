@@ -1,8 +1,9 @@
 /*
- * library.h - describes baselines that call cuBLASLt or PyTorch. For cuBLASLt the task must be a
- * plain matrix product: class gemm, no scalars, two inputs of one dtype and one output. All three
- * are matrices whose extents are axes: the output is [m,n], input a is [m,k] or [k,m], and input b
- * is [k,n] or [n,k]. One further form has a third input bias[n], and a key `torch` that begins with
+ * library.h - describes baselines that call cuBLASLt or PyTorch.
+ *
+ * cuBLASLt needs a plain matrix product: class gemm, no scalars, two inputs of one dtype and one
+ * output. The output is [m,n], input a is [m,k] or [k,m], and input b is [k,n] or [n,k], where m, n
+ * and k are axes. A third input bias[n] is allowed if the key `torch` begins with
  * torch.relu(torch.nn.functional.linear(.
  */
 #ifndef EVAL_LIBRARY_H
@@ -19,19 +20,18 @@ struct library_gemm {
     bool relu_bias; /* tensor 2 is the bias */
 };
 
-/* Whether the task is such a matrix product. If so, describes it in *g. */
+/* Returns false if the task is no such matrix product. Else describes it in *g. */
 bool library_gemm_of(const struct task *t, struct library_gemm *g);
-/* Returns the text that tells the worker what to call: "gemm n t float16 float16 f32 none". */
+/* The text that tells the worker what to call: "gemm n t float16 float16 f32 none". */
 const char *library_spec(const struct task *t, const struct library_gemm *g, struct arena *a);
 /* Fills in the program's only launch. The job's buffers must be the task's tensors, in order. */
 void library_program(const struct library_gemm *g, const struct shape *s, struct job_program *out,
                      struct arena *a);
 
-/* Returns the spec for the Python process that runs PyTorch: names of axes and scalars, mode,
- * precision, program (docs/worker.md). The task must have the key `torch`. The caller frees the
- * text. */
+/* The spec for the sidecar: names of axes and scalars, mode, precision, program (docs/worker.md).
+ * The task must have the key `torch`. The caller frees the text. */
 char *library_torch_spec(const struct task *t, const struct torch_variant *v);
-/* The same for a task whose reference is in Python: the program is the reference. */
+/* For a task whose reference is in Python: the program is the reference. */
 char *library_reference_spec(const struct task *t);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * pack.h - writes a bundle: a directory with job.bin and all files it names, so that a worker needs
- * nothing else.
+ * pack.h - writes a bundle: a directory with job.bin and all files it names.
  *
  *     cand.cubin cand.ptx cand.cu     the candidate (module 0)
  *     base.N.cubin, .ptx, .cu         kernel baselines (module N)
@@ -22,10 +21,9 @@ struct pack_module {
     const char *spec;            /* torch program or library call; NULL for kernels */
 };
 
-/* Writes all modules and sets their file names in job->modules. job->cases must be complete. */
+/* Also sets the file names in job->modules. job->cases must be complete. */
 int pack_write(const char *dir, struct job *job, const struct pack_module *parts, struct arena *a,
                struct err *err);
-/* Adds a file to the bundle under `name`. */
 int pack_add(const char *dir, const char *name, const void *data, size_t len, struct err *err);
 
 #endif

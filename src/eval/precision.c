@@ -1,5 +1,4 @@
-/* precision.c - chooses which inputs of a task to change, and how, so that the outputs show how
- * precisely a kernel computes. See precision.h. */
+/* precision.c - chooses which inputs of a task to change, and how. See precision.h. */
 #include "eval/precision.h"
 
 #include <math.h>
@@ -16,7 +15,7 @@ enum { SCALE_BITS = 20 };
 
 struct changed_input {
     const char *name;
-    /* Bit d is set if the input is made thin (mostly zero) along dimension d (struct gen_spec). */
+    /* bit d: the input is made thin (mostly zero) along dimension d (struct gen_spec) */
     uint32_t dims;
     int bits; /* multiply the input by 2^bits */
 };
@@ -27,8 +26,6 @@ struct precision_data {
     const char *text;
 };
 
-/* Returns whether the kernels could compute less precisely than float32: they have matrix or
- * dot-product instructions, or types narrower than float32. */
 static bool may_be_narrow(const struct compiled *code)
 {
     static const char *const words[] = {"mma",   ".f16",  ".bf16", "f16x2", "tf32",
@@ -39,14 +36,14 @@ static bool may_be_narrow(const struct compiled *code)
     return false;
 }
 
-/* Counts the ranges of adjacent dimensions in `dims`. The generator can make a tensor thin along at
- * most GEN_THIN_RANGES of them. */
+/* The generator can make a tensor thin along at most GEN_THIN_RANGES ranges of adjacent
+ * dimensions. */
 static unsigned ranges_in(uint32_t dims)
 {
     return (unsigned)__builtin_popcount(dims & ~(dims << 1));
 }
 
-/* Returns whether multiplying the data by a power of two changes nothing but the exponents. */
+/* Whether multiplying the data by a power of two changes nothing but the exponents. */
 static bool can_scale(const struct task_tensor *x)
 {
     return x->init.dist == GEN_NORMAL || x->init.dist == GEN_UNIFORM || x->init.dist == GEN_CONST;
@@ -60,7 +57,7 @@ static const struct task_tensor *tensor_named(const struct task *t, const char *
     return NULL;
 }
 
-/* Appends the factors of the inputs to the text: "TEXT, a * 2^20, b / 2^20". */
+/* Returns "TEXT, a * 2^20, b / 2^20". */
 static const char *add_scales(const struct precision_data *d, const char *text, struct arena *a)
 {
     for (size_t i = 0; i < d->n; i++)

@@ -5,8 +5,8 @@
  *     struct ptx_options o = {.ptx = "k.ptx", .job = "k.json", .gpu = "h200", .sanitize = true};
  *     int rc = ptx_job_run(&o, &verdict, &problems, err);     1 if the JSON is wrong; see problems
  *
- * The verdict has no task. Its counters include the modelled time. `pass` means that the kernel ran
- * without findings. The key "to" of a buffer names a file, which gets the buffer's result even if
+ * The verdict has no task; `pass` means that the kernel ran without findings. Its counters include
+ * the modelled time. The key "to" of a buffer names a file for its result, which is written even if
  * there are findings.
  */
 #ifndef EVAL_PTX_JOB_H

@@ -7,7 +7,7 @@
 #include "export/smem_limit.h"
 #include "sys/json.h"
 
-/* The largest number of characters in a line, and in a title. */
+/* The most characters in a line, and in a title. */
 #define WIDTH 112
 #define TITLE 84
 
@@ -26,7 +26,6 @@ static const char *plain(struct export_model *m, const char *text)
     return out;
 }
 
-/* Adds text as lines that begin with the prefix. The lines after the first are indented. */
 static void paragraph(struct strbuf *out, const char *prefix, const char *text)
 {
     bool first = true;
@@ -88,7 +87,6 @@ static void about_verdict(struct export_model *m, const char *prefix, struct str
     strbuf_release(&times);
 }
 
-/* Says which launches need, at large sizes, more shared memory than the GPU allows. */
 static void about_smem(struct export_model *m, const char *prefix, struct strbuf *out)
 {
     struct formula_scope scope = export_scope(m, LANG_C);
@@ -103,7 +101,7 @@ static void about_smem(struct export_model *m, const char *prefix, struct strbuf
                                    l->when ? plain(m, expr_text(l->when)) : "", PLAN_MAX_SMEM));
 }
 
-/* Returns whether the GPU's limit on shared memory also limits axis i. */
+/* Whether the GPU's limit on shared memory also limits axis i. */
 static bool smem_bounds(struct export_model *m, size_t i)
 {
     struct formula_scope scope = export_scope(m, LANG_C);
@@ -142,8 +140,7 @@ static void about_axes(struct export_model *m, const char *prefix, struct strbuf
                                plain(m, t->unchecked.items[i])));
 }
 
-/* Returns a text such as "integers from 0 to C", or NULL if x is not an input of integers in a
- * range. */
+/* "integers from 0 to C"; NULL if x is not an input of integers in a range. */
 static const char *integer_range(struct export_model *m, const struct task_tensor *x)
 {
     if (!x->is_input || dtype_is_float(x->dtype) || x->init.dist != GEN_INT || x->pick_a.n ||

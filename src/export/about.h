@@ -10,14 +10,12 @@
 #include "base/strbuf.h"
 #include "export/model.h"
 
-/* Appends the text; each line begins with `prefix`. The text contains nothing that would end a C
- * comment or a Python string. */
+/* Each line begins with `prefix`. The text contains nothing that would end a C comment or a Python
+ * string. */
 void about_text(struct export_model *m, const char *prefix, struct strbuf *out);
-/* Returns the same facts as JSON, for programs. */
 json_t *about_json(struct export_model *m);
-/* Returns the first sentence of the task's description on one line: "Softmax of each row." A long
- * sentence is cut between words and ends with "...". Without a description, returns the task's
- * name. */
+/* The first sentence of the task's description, on one line: "Softmax of each row." A long sentence
+ * is cut and ends with "...". Without a description, the task's name. */
 const char *about_title(struct export_model *m);
 
 #endif

@@ -18,7 +18,6 @@ static void add_bytes(struct strbuf *out, const unsigned char *p, size_t n)
         strbuf_addc(out, '\n');
 }
 
-/* Appends the PTX as a C string literal, with one line of PTX on each line of C. */
 static void add_ptx(struct strbuf *out, const struct compiled *code)
 {
     strbuf_addf(out, "\n/* ---- the same as PTX ---- */\n\nstatic const char ptx_text[%zu] =\n",
@@ -41,9 +40,8 @@ static void add_ptx(struct strbuf *out, const struct compiled *code)
     strbuf_adds(out, ";\n");
 }
 
-/* Returns the C condition that tests, at load time, whether the GPU can run the code. Code for an
- * architecture such as sm_90a runs only on that architecture. Other machine code also runs on later
- * GPUs of the same generation. */
+/* Returns a C condition: can the GPU run the code? Code for an architecture such as sm_90a runs
+ * only on that architecture. Other machine code also runs on later GPUs of the same generation. */
 static const char *arch_test(struct export_model *m)
 {
     const char *arch = m->in.code->arch;
@@ -54,7 +52,7 @@ static const char *arch_test(struct export_model *m)
                         exact ? "==" : ">=", sm % 10);
 }
 
-/* How many bits the exponent and the mantissa of a floating-point type have; 0 for other types. */
+/* In bits; 0 for types that are not floating-point. */
 struct float_layout {
     int exponent, mantissa;
 };
@@ -79,9 +77,8 @@ static struct float_layout layout(enum dtype t)
     }
 }
 
-/* Appends to `set` the lines that set the sizes and allocate the tensors, and to `print` the lines
- * that print the outputs. Takes the sizes of the task's first smoke workload, which is small. If
- * there is none, takes those of the first workload. */
+/* Appends to `set` the lines that set sizes and allocate tensors, and to `print` those that print
+ * outputs. Takes the sizes of the first smoke workload, else of the first workload. */
 static int add_example(struct export_model *m, struct strbuf *set, struct strbuf *print,
                        struct err *err)
 {
@@ -181,7 +178,7 @@ static int write_example(struct export_job *job, struct err *err)
 {
     struct export_model *m = job->model;
     if (!m->in.task->workloads.n)
-        return 0; /* some imported tasks have no workload, so no sizes for an example are known */
+        return 0; /* some imported tasks have no workload, so no sizes for an example */
     struct strbuf set = STRBUF_INIT(1 << 20), print = STRBUF_INIT(1 << 20),
                   out = STRBUF_INIT(1 << 20);
     int rc = add_example(m, &set, &print, err);

@@ -2,9 +2,8 @@
  * as_kernelbench.c - writes a kernel as a Python file with a class ModelNew, for KernelBench's
  * evaluation.
  *
- * There are two forms of the file. The source form contains the source of the kernel and of its
- * launch code; PyTorch's load_inline compiles them when the file is loaded. The cubin form contains
- * the verified machine code.
+ * The file has two forms. The source form contains the source of the kernel and of its launch code;
+ * PyTorch's load_inline compiles them. The cubin form contains the verified machine code.
  */
 #include <string.h>
 
@@ -22,7 +21,6 @@ static void add_function(void *ctx, size_t i, const struct sig *kernel)
     strbuf_addf(ctx, "%s(const void *)&::%s", i ? ", " : "", kernel->kernel);
 }
 
-/* Appends lines that copy the tensors, sizes and scalars of a call into struct NAME_args. */
 static void add_set(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -40,7 +38,7 @@ static void add_set(struct export_model *m, struct strbuf *out)
                         k++);
 }
 
-/* Whether the text has a word that KernelBench's static check bans everywhere, even in comments. */
+/* KernelBench's static check bans these words everywhere, even in comments. */
 static bool has_banned_word(const char *text)
 {
     static const char *const words[] = {"except", "pass", "try"};
@@ -53,7 +51,7 @@ static bool has_banned_word(const char *text)
     return false;
 }
 
-/* If a comment, a string or a character literal begins at p, returns its end; else returns p. */
+/* Returns the end of the comment, string or character literal at p; p if there is none. */
 static const char *skip_part(const char *p, bool *is_comment)
 {
     *is_comment = p[0] == '/' && (p[1] == '/' || p[1] == '*');
@@ -71,7 +69,6 @@ static const char *skip_part(const char *p, bool *is_comment)
     return *p == quote ? p + 1 : p;
 }
 
-/* Appends the candidate. If its text has a banned word, leaves out its comments. */
 static void add_candidate(struct export_model *m, struct strbuf *out)
 {
     bool strip = has_banned_word(m->in.text), is_comment;
@@ -85,7 +82,6 @@ static void add_candidate(struct export_model *m, struct strbuf *out)
     }
 }
 
-/* Appends the candidate and its launch code, as one CUDA source. */
 static void add_cuda_source(struct export_model *m, struct strbuf *out)
 {
     struct strbuf plan = STRBUF_INIT(4 << 20), args = STRBUF_INIT(1 << 20),
@@ -107,7 +103,6 @@ static void add_cuda_source(struct export_model *m, struct strbuf *out)
     strbuf_release(&set);
 }
 
-/* Writes the host code that load_inline compiles: it takes tensors and calls NAME_launch once. */
 static void add_cpp_source(struct export_model *m, struct strbuf *out)
 {
     strbuf_addf(out,
@@ -142,8 +137,8 @@ static void add_cpp_source(struct export_model *m, struct strbuf *out)
                 m->ident);
 }
 
-/* Appends ModelNew, whose forward calls _call(). If the task was imported from a module, ModelNew
- * has the parameters of that module. */
+/* ModelNew's forward calls _call(). If the task was imported from a module, ModelNew has the
+ * parameters of that module. */
 static int add_model(struct export_model *m, struct strbuf *out, struct err *err)
 {
     const char *class = NULL;
@@ -164,7 +159,7 @@ static int add_model(struct export_model *m, struct strbuf *out, struct err *err
     return 0;
 }
 
-/* Appends the form of _call() that runs the kernel through the compiled extension. */
+/* This form of _call() runs the kernel through the compiled extension. */
 static void add_source_call(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;

@@ -11,17 +11,16 @@
 #include "export/torch_text.h"
 #include "sys/json.h"
 
-/* Where the gradient of the operator comes from. EAGER: from PyTorch, which differentiates the
- * task's PyTorch expression. KERNEL: from a second kernel. IN_PLACE: there is no gradient, because
- * the operator updates tensors in place. NONE: there is no gradient, because the exported file can
- * have no PyTorch expression. */
+/* Where the gradient of the operator comes from. EAGER: PyTorch differentiates the task's PyTorch
+ * expression. KERNEL: a second kernel. IN_PLACE: no gradient, because the operator updates tensors
+ * in place. NONE: no gradient, because the exported file can have no PyTorch expression. */
 enum gradient { GRADIENT_NONE, GRADIENT_IN_PLACE, GRADIENT_EAGER, GRADIENT_KERNEL };
 
 /* ---- --backward ------------------------------------------------------------------------------ */
 
-/* Where the tensors of the backward kernel come from and go to. The text inputs[k] names the tensor
- * of the forward kernel that becomes input k: "inputs[0]", "outputs[1]" or "grads[0]". Output k is
- * the gradient of the forward kernel's input number outputs[k]. */
+/* The tensors of the backward kernel. inputs[k] is the tensor of the forward call that becomes
+ * input k: "inputs[0]", "outputs[1]" or "grads[0]". Output k is the gradient of the forward
+ * kernel's input number outputs[k]. */
 struct binding {
     size_t ninputs, noutputs;
     const char *inputs[TASK_MAX_TENSORS];
@@ -123,8 +122,8 @@ static const char *gradient_note(enum gradient g)
     return "It has no gradient: backward() raises an error.";
 }
 
-/* Appends _setup(), which saves the tensors for the backward pass: the inputs, and the outputs only
- * if the backward kernel reads them. Buffers that the module changes after the call are copied. */
+/* The outputs are saved only if the backward kernel reads them. Buffers that the module changes
+ * after the call are copied. */
 static void add_setup(struct export_model *m, const struct binding *bound, struct strbuf *out)
 {
     size_t inputs = 0;
@@ -143,8 +142,7 @@ static void add_setup(struct export_model *m, const struct binding *bound, struc
     strbuf_addf(out, "%s)\n    ctx.rest = inputs[%zu:]\n\n\n", outputs ? ", *outputs" : "", inputs);
 }
 
-/* Appends the backward function. It calls the operator of the backward kernel. For the gradients
- * that this kernel does not compute, it calls PyTorch. */
+/* For gradients that the backward kernel does not compute, the function calls PyTorch. */
 static void add_kernel_gradient(struct export_model *m, struct export_model *b,
                                 const struct binding *bound, bool has_reference, struct strbuf *out)
 {

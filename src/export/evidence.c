@@ -98,9 +98,8 @@ static int load_verdict(struct store *s, const struct verdict_rec *rec, struct v
 }
 
 /* A run can have several verdicts about one source, because it evaluates its best kernel a second
- * time, to confirm the first verdict. Returns the verdict that decides: the first that failed, or
- * the last verdict if none failed. An unjudged verdict decides only if there is no other verdict.
- */
+ * time. The first verdict that failed decides; else the last one. An unjudged verdict decides only
+ * if there is no other. */
 static const struct verdict_rec *deciding(const struct verdict_rec_vec *all, const char *source_sha)
 {
     const struct verdict_rec *found = NULL;
@@ -157,7 +156,7 @@ int evidence_search(struct evidence *e, struct store *s, struct err *err)
     return found;
 }
 
-/* Returns the task that the run began with; the caller frees it. */
+/* The task that the run began with; the caller frees it. */
 static struct task *task_of_run(const struct run_summary *m, struct store *s, struct err *err)
 {
     struct strbuf was = STRBUF_INIT(TASK_MAX_SNAPSHOT);

@@ -8,8 +8,8 @@
  *     if (evidence_check(&e, &e.verdict, err) < 0) ...      why the verdict does not allow export
  *
  * A verdict allows export if it passes and is about this source and this task (by their hashes).
- * Also, the kernel must have been right on a smoke workload if the task has smoke workloads. The
- * same holds for each other role of workloads, except the role `time`.
+ * For each role of workloads except `time`, the kernel must have been right on one workload of that
+ * role, if the task has any.
  */
 #ifndef EXPORT_EVIDENCE_H
 #define EXPORT_EVIDENCE_H
@@ -27,22 +27,21 @@ struct evidence {
     char task_sha[TASK_HASH], source_sha[TASK_HASH];
     const char *from; /* where the candidate comes from; see struct export_source (model.h) */
     bool has_verdict;
-    struct verdict verdict; /* valid if has_verdict */
+    struct verdict verdict;
 };
 
-/* `which` is RUN, or RUN:N for candidate number N. Sets has_verdict if the candidate has a verdict,
- * whatever its kind. The caller releases e, also after an error. */
+/* `which` is RUN, or RUN:N for candidate number N. Also succeeds if the verdict did not pass or
+ * there is none. The caller releases e, also after an error. */
 int evidence_from_run(struct evidence *e, struct store *s, const char *which, struct err *err);
 /* Takes ownership of the task. */
 void evidence_from_file(struct evidence *e, struct task *t, const char *source, size_t len,
                         const char *path);
-/* Looks in all runs for a passing verdict about this source and task. Prefers a verdict with
- * measured times to one with modelled times. Returns 1 if it found a verdict, 0 if not, -1 on an
- * error. */
+/* Looks in all runs for a passing verdict. Prefers measured times to modelled times. Returns 1 if
+ * it found a verdict, 0 if not, -1 on an error. */
 int evidence_search(struct evidence *e, struct store *s, struct err *err);
-/* Takes the verdict from a file that `hone eval --json` wrote. */
+/* Reads a file that `hone eval --json` wrote. */
 int evidence_read_verdict(struct evidence *e, const char *path, struct err *err);
-/* Returns 0 if the verdict allows export; else -1, and err says why not. */
+/* Returns -1 if the verdict does not allow export, and err says why. */
 int evidence_check(const struct evidence *e, const struct verdict *v, struct err *err);
 void evidence_release(struct evidence *e);
 

@@ -21,7 +21,7 @@ struct export_job {
     const char *out;               /* a file, or a directory if the format has several files */
     bool cubin_form;               /* only for kernelbench: write machine code instead of source */
     bool ptx;                      /* only for c: write PTX beside the machine code */
-    VEC(const char *) written;     /* the paths of the written files, in the model's arena */
+    VEC(const char *) written;     /* paths, in the model's arena */
 };
 
 struct export_format {
@@ -42,7 +42,6 @@ void export_job_release(struct export_job *job);
 /* For the writers of formats: writes a file and adds it to `written`. */
 int export_write(struct export_job *job, const char *path, const struct strbuf *text,
                  struct err *err);
-/* Appends bytes as lines of base64. */
 void export_base64(struct strbuf *out, const void *data, size_t n);
 
 #endif

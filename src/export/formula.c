@@ -76,7 +76,7 @@ static void *make_real_name(void *ctx, size_t i)
     return f;
 }
 
-/* Whether the result is a double. A comparison of doubles gives an integer. */
+/* A comparison of doubles gives an integer. */
 static bool gives_real(const char *op, const struct formula *a, const struct formula *b)
 {
     static const char *const functions[] = {"real/", "fmin", "fmax", "sqrt",  "exp",
@@ -98,8 +98,8 @@ static void bounds_of_product(struct formula *f)
     }
 }
 
-/* Finds the bounds of / % cdiv and align for a divisor of 1 or more. If the divisor may be smaller,
- * may_fail is set, and the printed code checks the operation. */
+/* Bounds for a divisor of 1 or more. If the divisor may be smaller, may_fail is set, and the
+ * printed code checks the operation. */
 static void bounds_of_division(struct formula *f)
 {
     const struct formula *x = f->a, *y = f->b;
@@ -195,7 +195,7 @@ unsigned formula_uses(const struct formula *f, size_t i)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-/* Returns how tightly an operator binds, in both languages. 0 = it is printed as a call. */
+/* How tightly an operator binds, in both languages. 0 = it is printed as a call. */
 static int precedence(const struct formula *f)
 {
     static const struct {
@@ -218,8 +218,8 @@ static bool is_division(const struct formula *f)
                                         str_eq(f->op, "cdiv") || str_eq(f->op, "align"));
 }
 
-/* Whether the operation is printed as a call of a helper. Python's // and % round down, so they
- * equal C's operators only for numbers that are not negative. */
+/* Whether the operation is printed as a call of a helper. Python's // and % equal C's operators
+ * only for numbers that are not negative, because they round down. */
 static bool needs_call(const struct formula *f, enum export_lang lang)
 {
     if (f->kind != FORMULA_APPLY || f->real)
@@ -238,7 +238,7 @@ static bool has_name(const struct formula *f)
 static void print(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
                   enum formula_use use);
 
-/* Prints an operand, in parentheses if it binds no tighter than `level`. */
+/* Adds parentheses if the operand binds no tighter than `level`. */
 static void operand(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
                     enum formula_use use, int level)
 {
@@ -289,7 +289,7 @@ static void print_call(struct strbuf *out, const struct formula *f, const struct
 }
 
 /* Returns the `level` for operand(). gcc -Wall warns about an && inside an || without parentheses,
- * so for C the level makes operand() print parentheses there. */
+ * so C gets them. */
 static int logic_level(const struct formula *operand, const struct formula *in, bool python,
                        int level)
 {
@@ -297,8 +297,7 @@ static int logic_level(const struct formula *operand, const struct formula *in, 
     return and_in_or && !python ? 3 : level;
 }
 
-/* Returns whether the formula is always True or False in Python. Not every formula is: `3 and 5` is
- * 5 there. */
+/* Whether the formula is always True or False in Python. `3 and 5` is not: it is 5. */
 static bool is_bool(const struct formula *f)
 {
     int level = precedence(f);
@@ -339,8 +338,8 @@ static void print_operator(struct strbuf *out, const struct formula *f,
         strbuf_addc(out, '-');
         operand(out, f->a, s, FORMULA_VALUE, level);
     } else {
-        /* In Python a < b < c has another meaning than in C. So if an operand of a comparison is
-         * itself a comparison, it gets parentheses. */
+        /* In Python a < b < c has another meaning than in C. So a comparison inside a comparison
+         * gets parentheses. */
         operand(out, f->a, s, FORMULA_VALUE, level == 5 ? 5 : level - 1);
         strbuf_addf(out, " %s ",
                     str_eq(f->op, "real/")                         ? "/"
@@ -350,8 +349,7 @@ static void print_operator(struct strbuf *out, const struct formula *f,
     }
 }
 
-/* If an expression has only small literals, C computes it in 32 bits. So if the result needs more
- * bits, prints 64-bit literals. */
+/* C computes small literals in 32 bits. If the result needs more, prints 64-bit literals. */
 static void print_apply(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
                         enum formula_use use)
 {

@@ -4,9 +4,9 @@
  *     const struct formula *f = formula_of(expr, &scope, &arena);
  *     formula_print(&sb, f, &scope, FORMULA_VALUE);           "cdiv(N, 128)"
  *
- * Both languages get readable infix text. In Python integers have no limit. In C an operation that
- * may overflow, or divide by a number that is not positive, becomes a checked call. formula_of()
- * knows from the bounds of the names which operations are safe. The printed C also compiles as C++.
+ * Both languages get infix text; the C is also C++. In C an operation that may overflow, or divide
+ * by a number that is not positive, becomes a checked call. formula_of() knows from the bounds of
+ * the names which operations are safe.
  */
 #ifndef EXPORT_FORMULA_H
 #define EXPORT_FORMULA_H
@@ -16,7 +16,7 @@
 #include "base/strbuf.h"
 #include "export/names.h"
 
-/* The names that expressions may use, as the printed code spells them, and their bounds. */
+/* The names that expressions may use, as the printed code spells them. */
 struct formula_scope {
     enum export_lang lang;
     size_t n;
@@ -57,7 +57,7 @@ void formula_print(struct strbuf *out, const struct formula *f, const struct for
                    enum formula_use use);
 /* Writes a floating-point number that reads back exactly. */
 void formula_real(struct strbuf *out, double v, enum export_lang lang);
-/* Returns how often name i occurs in the formula. */
+/* How often name i occurs in the formula. */
 unsigned formula_uses(const struct formula *f, size_t i);
 
 #endif

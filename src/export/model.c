@@ -1,5 +1,5 @@
-/* model.c - derives from a task how an exported call finds the sizes of its axes, and which sizes
- * it accepts. */
+/* model.c - finds how an exported call learns the sizes of a task's axes, and which sizes it
+ * accepts. */
 #include "export/model.h"
 
 #include <string.h>
@@ -50,8 +50,7 @@ static int check_names(const struct task *t, struct err *err)
     return 0;
 }
 
-/* A caller cannot pass a float narrower than 32 bits, so the task must give such a scalar a
- * value. */
+/* A caller cannot pass a float narrower than 32 bits. */
 static int check_scalars(const struct task *t, struct err *err)
 {
     vec_each (const struct task_scalar, s, &t->scalars)
@@ -113,7 +112,7 @@ static void find_bounds(struct export_model *m)
 /* ---- axes ------------------------------------------------------------------------------------ */
 
 /* Whether the formula can be solved for `axis`. It must apply only + - * and neg to `axis`, and
- * multiply it only by factors of at least 1. All other axes in the formula must be known. */
+ * multiply it only by factors of at least 1. All other axes in it must be known. */
 static bool solvable(const struct export_model *m, const struct formula *f, size_t axis,
                      const bool *known)
 {
@@ -147,9 +146,8 @@ static bool find_axis(struct export_model *m, const struct formula_scope *s, siz
     return false;
 }
 
-/* Finds a rule for each axis. First looks for axes that are by themselves a dimension of an input.
- * Then looks for axes that follow from a dimension and the axes known so far. The caller of the
- * exported function must give the rest. */
+/* First finds the axes that are a dimension of an input, then those that follow from a dimension
+ * and the axes known so far. The caller of the exported function must give the rest. */
 static void find_axes(struct export_model *m)
 {
     const struct task *t = m->in.task;
@@ -180,8 +178,8 @@ static void find_axes(struct export_model *m)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* Returns the floating-point scalars as the printed code spells them, in order. A scalar whose
- * value the task gives is a number. */
+/* The floating-point scalars as the printed code spells them, in order. A scalar whose value the
+ * task gives is a number. */
 static const char *const *real_names(struct export_model *m, enum export_lang lang)
 {
     const struct task *t = m->in.task;

@@ -2,8 +2,8 @@
  * model.h - one kernel as the writers of src/export see it: the task's tensors and axes, the launch
  * plan (grids, arguments, workspaces), the compiled code and the verdict.
  *
- * A caller fills `struct export_source` and calls export_model_init(). Everything else here is
- * derived from it and lives in the model's arena.
+ * A caller fills `struct export_source` and calls export_model_init(). Everything else lives in the
+ * model's arena.
  */
 #ifndef EXPORT_MODEL_H
 #define EXPORT_MODEL_H
@@ -15,10 +15,10 @@
 #include "task/snapshot.h"
 #include "verdict/verdict.h"
 
-/* The parts from which an export is made. All of them are borrowed. */
+/* All borrowed. */
 struct export_source {
     const struct task *task;
-    const char *text; /* the source of the candidate */
+    const char *text;
     size_t len;
     const struct plan *plan;
     const struct compiled *code;
@@ -36,8 +36,8 @@ enum axis_from {
 struct axis_rule {
     enum axis_from from;
     size_t tensor;
-    uint32_t dim;                /* if AXIS_SHAPE: the dimension of `tensor` */
-    const struct formula *shape; /* if AXIS_SHAPE: the formula of that dimension */
+    uint32_t dim;                /* for AXIS_SHAPE: the dimension of `tensor` */
+    const struct formula *shape; /* for AXIS_SHAPE: the formula of that dimension */
 };
 
 struct export_model {
@@ -48,19 +48,18 @@ struct export_model {
     int64_t *lo, *hi;               /* the bounds of each name that expressions use */
     int64_t *tested_lo, *tested_hi; /* the range of each axis in the task's workloads */
     struct axis_rule *axes;
-    size_t *axis_order; /* the axes, each after those that its rule needs */
+    size_t *axis_order; /* each axis after those that its rule needs */
 };
 
 int export_model_init(struct export_model *m, const struct export_source *in, struct err *err);
 void export_model_release(struct export_model *m);
 
-/* Returns the names that expressions may use, as one language spells them, with their bounds. */
+/* The names that expressions may use, as one language spells them, with their bounds. */
 struct formula_scope export_scope(struct export_model *m, enum export_lang lang);
-/* Returns the alignment in bytes that an export requires of the tensor's address. */
+/* The alignment in bytes that an export requires of the tensor's address. */
 uint32_t export_align(const struct export_model *m, size_t tensor);
-/* Returns the signature of a launch's kernel. */
 const struct sig *export_sig(const struct export_model *m, const struct plan_launch *l);
-/* Returns the dtype and shape as text: "float32[R, C]". */
+/* "float32[R, C]" */
 const char *export_tensor_text(struct export_model *m, const struct task_tensor *t);
 
 #endif

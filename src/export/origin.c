@@ -1,5 +1,5 @@
-/* origin.c - reads the key "origin" of an imported task, and writes the module that the task came
- * from as Python text. See origin.h. */
+/* origin.c - reads the key "origin" of an imported task, and writes the task's module as Python
+ * text. See origin.h. */
 #include "export/origin.h"
 
 #include <ctype.h>
@@ -32,7 +32,6 @@ static int check_map(const struct task *t, const json_t *map, bool output, const
     return 0;
 }
 
-/* Returns how often the input occurs in the parts "arguments" and "state" of "origin". */
 static unsigned count_uses(const json_t *origin, const char *name)
 {
     unsigned n = 0;
@@ -68,8 +67,7 @@ int origin_class(struct export_model *m, const char **name, struct err *err)
     return rc;
 }
 
-/* Returns the path, in the module's state, of a tensor of the task, or NULL if the state does not
- * hold the tensor. */
+/* The path of a tensor in the module's state, or NULL. */
 static const char *path_of(const json_t *map, const char *tensor)
 {
     const char *path;
@@ -88,8 +86,7 @@ bool origin_is_updated(const struct export_model *m, const char *input)
     return updated;
 }
 
-/* Returns a path of the state as an expression: "net.0.weight" becomes
- * self.net._modules["0"].weight. */
+/* A path of the state as an expression: "net.0.weight" becomes self.net._modules["0"].weight. */
 static const char *state_text(struct export_model *m, const char *path)
 {
     struct strbuf sb = STRBUF_INIT(4096);
@@ -149,7 +146,7 @@ static void add_forward(struct export_model *m, const json_t *origin, const char
     strbuf_release(&list);
 }
 
-/* Appends the sizes that the module had when it was imported: those of the first timed workload. */
+/* The module was imported with the sizes of the first timed workload. */
 static void add_sizes(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;

@@ -10,8 +10,8 @@
  *         "state": {"conv.weight": "conv_weight"},     parameters and buffers: inputs of the task
  *         "updates": {"bn.running_mean": "new_mean"}}  changed buffers: outputs with new values
  *
- * An export then offers an nn.Module with the parameters and buffers of the original, so that a
- * state_dict of the original can be loaded.
+ * The exported nn.Module has the original's parameters and buffers, so it can load a state_dict of
+ * the original.
  */
 #ifndef EXPORT_ORIGIN_H
 #define EXPORT_ORIGIN_H
@@ -20,14 +20,14 @@
 #include "base/strbuf.h"
 #include "export/model.h"
 
-/* Sets *name to the name of the module's class, or to NULL if the task did not come from a module.
- * An error says which part of `origin` does not fit the task. */
+/* Sets *name to NULL if the task did not come from a module. An error says which part of `origin`
+ * does not fit the task. */
 int origin_class(struct export_model *m, const char **name, struct err *err);
-/* Whether the input is a buffer of the module that forward() changes. */
+/* Whether forward() changes this buffer of the module. */
 bool origin_is_updated(const struct export_model *m, const char *input);
-/* Appends `class NAME`. Its forward() calls the Python function `call` with the task's inputs.
- * The class needs _reference_space() (torch_module_reference.py.in). Call this function only if
- * origin_class() gave a name. */
+/* Appends `class NAME`. Its forward() calls the Python function `call` with the task's inputs, and
+ * needs _reference_space() (torch_module_reference.py.in). Call origin_class() first: it must have
+ * given a name. */
 void origin_module(struct export_model *m, const char *name, const char *call, struct strbuf *out);
 
 #endif

@@ -1,9 +1,8 @@
 /*
- * plan_code.h - writes the launch plan as readable code. The plan says which kernels to launch, and
- * with which grids, arguments and workspaces.
+ * plan_code.h - writes the launch plan as readable code.
  *
- * plan_code_write() walks the plan once: axes, tensors, constraints, then each launch with the
- * workspaces and tensor maps that it uses. A printer for each language writes the lines:
+ * plan_code_write() walks the plan once: axes, tensors, constraints, then each launch with its
+ * workspaces and tensor maps. A printer for each language writes the lines:
  *
  *     C:       launch_grid(plan, cdiv(N, 256), 1, 1);
  *     Python:  plan.launch("vector_add", grid=(_cdiv(N, 256), 1, 1), ...)
@@ -22,16 +21,15 @@ struct plan_code {
     int indent; /* columns */
 };
 
-/* A printer may leave functions NULL: it then writes nothing at that step. If it has `launch`, it
- * must also have begin_launch, transfer and end_launch. */
+/* A printer may leave functions NULL. If it has `launch`, it must also have begin_launch, transfer
+ * and end_launch. */
 struct plan_printer {
     enum export_lang lang;
     int indent;
     void (*axes)(struct plan_code *c);
     void (*tensor)(struct plan_code *c, size_t tensor);
     void (*constraint)(struct plan_code *c, const struct formula *f, const char *text);
-    /* Writes a check that the GPU can run this launch at these sizes. `when` is the launch's
-     * condition. */
+    /* Checks that the GPU can run this launch at these sizes. `when` is the launch's condition. */
     void (*limits)(struct plan_code *c, const struct plan_launch *l, const struct formula *when);
     void (*begin_launch)(struct plan_code *c, const struct plan_launch *l,
                          const struct formula *when);
@@ -41,27 +39,26 @@ struct plan_printer {
     void (*transfer)(struct plan_code *c, const struct plan_launch *l); /* memset or copy */
     void (*end_launch)(struct plan_code *c, const struct plan_launch *l);
 };
-/* plan_printer_sizes prints Python, and only the part before the launches. This code finds the axes
- * in the shapes of the inputs, and checks the sizes and the constraints. */
+/* plan_printer_sizes prints only the part before the launches, in Python. It finds the axes in the
+ * shapes of the inputs and checks the constraints. */
 extern const struct plan_printer plan_printer_c, plan_printer_python, plan_printer_sizes;
 
 void plan_code_write(struct export_model *m, const struct plan_printer *p, struct strbuf *out);
 
-/* For printers. Writes a line at the current indent. */
+/* For printers: writes a line at the current indent. */
 void code_line(struct plan_code *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Returns an expression as text, in the model's arena. If `e` is NULL, returns `otherwise`. */
+/* An expression as text, in the model's arena. If `e` is NULL, returns `otherwise`. */
 const char *code_value(struct plan_code *c, const struct expr *e, const char *otherwise);
 const char *code_formula(struct plan_code *c, const struct formula *f, enum formula_use use);
-/* Returns the text with a blank in place of each character that a string literal must escape. */
+/* Puts a blank in place of each character that a string literal must escape. */
 const char *code_text(struct plan_code *c, const char *text);
-/* Returns a floating-point number as text that reads back exactly. */
+/* The text reads back exactly. */
 const char *code_double(struct plan_code *c, double v);
-/* Returns dimension i of a tensor map, as text: the dimension that the plan gives, else that of the
- * tensor itself. */
+/* Dimension i as text: the one that the plan gives, else that of the tensor itself. */
 const char *code_map_dim(struct plan_code *c, const struct plan_map *m, uint32_t i);
-/* Returns the bits of a 2-byte floating-point scalar. */
+/* The bits of a 2-byte floating-point scalar. */
 unsigned code_half_bits(const struct task_scalar *s);
-/* Returns the value of CUtensorMapDataType that stands for this type. */
+/* The value of CUtensorMapDataType that stands for this type. */
 int code_map_type(enum dtype t);
 
 #endif

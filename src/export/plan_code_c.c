@@ -1,6 +1,6 @@
 /*
- * plan_code_c.c - prints the plan as the body of make_plan() in templates/c_plan.h.in. The text is
- * valid C11 and C++17.
+ * plan_code_c.c - prints the plan as the body of make_plan() in templates/c_plan.h.in, as C11 that
+ * is also C++17.
  */
 #include <string.h>
 
@@ -40,8 +40,7 @@ static void tensor(struct plan_code *c, size_t i)
         code_line(c, "tensor_dim(plan, %s);", code_value(c, t->shape[d], "1"));
 }
 
-/* Prints a check of a constraint. If the check fails, its message shows the values of the names in
- * the constraint. */
+/* If the check fails, its message shows the values of the names in the constraint. */
 static void constraint(struct plan_code *c, const struct formula *f, const char *text)
 {
     struct strbuf values = STRBUF_INIT(4096), args = STRBUF_INIT(4096);
@@ -187,8 +186,7 @@ static void launch(struct plan_code *c, const struct plan_launch *l, const struc
         argument(c, &l->args.items[i], &sig->params[i]);
 }
 
-/* Returns the name, the address and the size of a buffer, and an offset in it, as arguments of a
- * call. */
+/* A buffer's name, address and size, and an offset in it, as arguments of a call. */
 static const char *part(struct plan_code *c, const struct plan_part *x)
 {
     struct arena *a = &c->m->arena;

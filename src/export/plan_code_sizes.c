@@ -1,7 +1,7 @@
 /*
- * plan_code_sizes.c - prints the body of an exported Python function. The function finds the axes
- * in the shapes of its inputs, and checks the shapes and the constraints. It runs for real tensors,
- * and for the fake tensors of torch.compile.
+ * plan_code_sizes.c - prints the body of an exported Python function, which finds the axes in the
+ * shapes of its inputs and checks the constraints. The function also runs for the fake tensors of
+ * torch.compile.
  */
 #include <string.h>
 
@@ -14,8 +14,7 @@ static const char *py_name(struct plan_code *c, const char *name)
     return name_in(LANG_PYTHON, name, &c->m->arena);
 }
 
-/* Solves the equation `formula = value` for the axis: undoes + - * and neg, beginning with the
- * outermost operation. */
+/* Solves `formula = value` for the axis, beginning with the outermost operation. */
 static const char *solve(struct plan_code *c, const struct formula *f, size_t axis,
                          const char *value)
 {
@@ -77,7 +76,7 @@ static void axes(struct plan_code *c)
             code_line(c, "%s = %lld", c->scope.names[i], (long long)c->m->lo[i]);
 }
 
-/* Prints a check of each dimension of an input, except for dimensions that define an axis. */
+/* Checks each dimension of an input, except those that define an axis. */
 static void tensor(struct plan_code *c, size_t i)
 {
     const struct task_tensor *t = &c->m->in.task->tensors.items[i];
@@ -91,7 +90,7 @@ static void tensor(struct plan_code *c, size_t i)
     }
 }
 
-/* Returns the names that occur in a formula, written as arguments of a call: ", R=R, C=C". */
+/* The names in a formula, as arguments of a call: ", R=R, C=C". */
 static const char *named_values(struct plan_code *c, const struct formula *f)
 {
     struct strbuf values = STRBUF_INIT(4096);
@@ -109,8 +108,8 @@ static void constraint(struct plan_code *c, const struct formula *f, const char 
     code_line(c, "    _refuse(\"%s\"%s)", code_text(c, text), named_values(c, f));
 }
 
-/* Returns whether Python can evaluate the formula for fake tensors. These have no address, and
- * their sizes may be symbols, which have no bit_length() in Python. */
+/* Whether Python can evaluate the formula for fake tensors. These have no address, and their sizes
+ * may be symbols, which have no bit_length(). */
 static bool serves_fake_tensors(const struct formula *f)
 {
     if (!f)

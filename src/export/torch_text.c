@@ -91,7 +91,7 @@ const char *torch_text_op(struct export_model *m, const struct export_model *bac
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* Appends axes and integer scalars, then the float scalars whose values the caller gives. */
+/* The axes and integer scalars, then the float scalars that the caller gives. */
 void torch_text_values(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -142,7 +142,7 @@ static void add_kernel_name(void *ctx, size_t i, const struct sig *kernel)
 }
 
 /* A compiler that builds the source again makes an instance of a template only if some code uses
- * it. So we append such code. */
+ * it. */
 static void add_instance(void *ctx, size_t i, const struct sig *kernel)
 {
     if (!str_eq(kernel->kernel, sig_entry(kernel)))
@@ -161,10 +161,10 @@ static bool plan_uses_align(const struct export_model *m)
             if (all[i] && expr_alignof_name(all[i], 0, NULL))
                 return true;
         if (l->kind == PLAN_MEMSET && l->width > 1)
-            return true; /* such a memset needs an aligned address */
+            return true; /* it needs an aligned address */
         vec_each (const struct plan_arg, a, &l->args)
             if (a->kind == PLAN_ARG_MAP || (a->expr && expr_alignof_name(a->expr, 0, NULL)))
-                return true; /* a tensor map needs an address that is a multiple of 16 */
+                return true; /* it needs an address that is a multiple of 16 */
     }
     vec_each (const struct plan_workspace, w, &m->in.plan->workspaces)
         if (expr_alignof_name(w->bytes, 0, NULL))
@@ -172,7 +172,6 @@ static bool plan_uses_align(const struct export_model *m)
     return false;
 }
 
-/* The kernel's Python object knows where the code is, and the order of the tensors. */
 static void add_object(struct export_model *m, const char *prefix, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -191,8 +190,8 @@ static void add_object(struct export_model *m, const char *prefix, struct strbuf
 }
 
 /* _PREFIX_cuda runs the kernel. It copies an input that is not contiguous, or raises an error if
- * the kernel updates this input in place. It checks sizes only for shapes, dtypes and values that
- * it has not seen recently. _PREFIX_fake, for torch.compile, only makes the outputs. */
+ * the kernel updates that input in place. It checks sizes only for shapes, dtypes and values that
+ * are new. _PREFIX_fake, for torch.compile, only makes the outputs. */
 static void add_cuda(struct export_model *m, const char *prefix, const char *params,
                      const char *values, struct strbuf *out)
 {
@@ -354,7 +353,6 @@ void torch_text_json(struct strbuf *out, const json_t *j)
 
 /* ---- the reference --------------------------------------------------------------------------- */
 
-/* Whether a Python text contains the name as a word. */
 static bool mentions(const char *text, const char *name)
 {
     size_t n = strlen(name);
@@ -381,7 +379,7 @@ static void add_scalars(struct export_model *m, const char *text, struct strbuf 
                             : arena_printf(&m->arena, "%lld", (long long)x->value));
 }
 
-/* Whether the export renames a name that is reserved in Python. */
+/* Whether a name of the task is reserved in Python. */
 static bool renames(const struct export_model *m)
 {
     vec_each (const struct task_tensor, x, &m->in.task->tensors)
@@ -414,7 +412,7 @@ static void add_expression(struct export_model *m, const char *text, const char 
     strbuf_addf(out, "    return (%s)\n\n\n", text);
 }
 
-/* The PyTorch text defines run(), whose parameters are named after the task's inputs, axes and
+/* The PyTorch text defines run(). Its parameters are named after the task's inputs, axes and
  * scalars. */
 static void add_program(struct export_model *m, const char *text, const char *params,
                         struct strbuf *out)

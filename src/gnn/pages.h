@@ -8,11 +8,9 @@
  *
  * With 4 KiB pages, random reads in a large array miss the TLB. In an array of 4 GB, a Neoverse-N1
  * does 17 million random reads a second with small pages and 37 million with huge pages. Linux
- * backs only anonymous memory with huge pages, not a mapped file. So if an array must be fast, we
- * read its file into memory and do not map the file.
+ * backs no mapped file with huge pages, so for speed we read a file into memory.
  *
- * A reservation takes only address space. So a caller may reserve as much as it could ever need.
- * Only the pages that it uses take memory.
+ * A caller may reserve as much as it could ever need: only the pages that it uses take memory.
  */
 #ifndef GNN_PAGES_H
 #define GNN_PAGES_H

@@ -1,5 +1,4 @@
-/* trace.c - keeps the newest spans in a ring, and all events as text in Chrome's trace format. See
- * trace.h. */
+/* trace.c - keeps the newest spans in a ring, and all events as text. See trace.h. */
 #include "gnn/trace.h"
 
 #include <inttypes.h>
@@ -15,7 +14,7 @@
 #define MAX_BYTES ((size_t)64 << 20)
 #define LONGEST_EVENT 512u /* no event has more bytes */
 
-enum { RING = 2048 }; /* the number of newest spans that we keep */
+enum { RING = 2048 }; /* how many of the newest spans we keep */
 
 VEC_DECL(int_vec, int);
 
@@ -31,7 +30,7 @@ struct trace {
     bool all, full;     /* full: `text` had no room for an event, which was left out */
     struct strbuf text; /* events, each with a comma after it; empty if `all` is false */
     int rank;
-    /* When the trace began, and how many spans were added since. Span i is ring[i % RING]. */
+    /* When the trace began, and how many spans were added. Span i is ring[i % RING]. */
     uint64_t zero_ns, count;
     struct span ring[RING];
 };
@@ -64,7 +63,7 @@ void trace_free(struct trace *t)
     free(t);
 }
 
-/* Returns whether the trace keeps all events and has room for one more. */
+/* Whether the trace keeps all events and has room for one more. */
 static bool wants_text(struct trace *t)
 {
     bool room = t->text.len + LONGEST_EVENT <= MAX_BYTES;
@@ -124,7 +123,7 @@ int trace_write(struct trace *t, const char *path, struct err *err)
     return rc;
 }
 
-/* Returns the index of the number in the list, and adds the number if it is new. */
+/* Adds the number if it is new. */
 static int index_of(struct int_vec *ids, int id)
 {
     for (size_t i = 0; i < ids->n; i++)
@@ -134,7 +133,7 @@ static int index_of(struct int_vec *ids, int id)
     return (int)ids->n - 1;
 }
 
-/* Returns the index of the text in the list, and adds the text if it is new. */
+/* Adds the text if it is new. */
 static int index_of_text(json_t *texts, const char *text)
 {
     size_t i;

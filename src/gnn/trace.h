@@ -1,7 +1,7 @@
 /*
- * trace.h - records what the threads of a process do. A span is one piece of work of one thread,
- * with its beginning and its end. `hone serve` shows the newest spans as a time line. If asked, the
- * trace also keeps all spans, for viewers of Chrome's trace format (Perfetto, chrome://tracing).
+ * trace.h - records what the threads of a process do. A span is one piece of work of one thread.
+ * `hone serve` shows the newest spans as a time line. If asked, the trace keeps all spans for
+ * Chrome's trace viewers (Perfetto, chrome://tracing).
  *
  *     struct trace *t = trace_new(rank, true);
  *     trace_name(t, "trains");                       each thread, once
@@ -11,7 +11,7 @@
  *     if (trace_write(t, "run.trace.json", err) < 0) ...
  *     trace_free(t);
  *
- * Any thread may add spans. If the trace is NULL, trace_name, trace_add and trace_free do nothing.
+ * Any thread may add spans. With a trace of NULL, trace_name, trace_add and trace_free do nothing.
  * The file stops at 64 MiB, about half a million spans, and says so.
  */
 #ifndef GNN_TRACE_H
@@ -25,14 +25,12 @@
 
 struct trace;
 
-/* `rank` is the number of this process among those that train together. If `all` is false, the
- * trace keeps only the newest spans, and trace_write must not be called. */
+/* If `all` is false, the trace keeps only the newest spans, and trace_write must not be called. */
 struct trace *trace_new(int rank, bool all);
 void trace_free(struct trace *t);
-/* Names the calling thread. */
 void trace_name(struct trace *t, const char *name);
-/* Records that the calling thread did `what` from start_ns until now, for this batch. `what` and
- * the thread's name must outlive the trace, and must need no escapes in JSON. */
+/* Records that the calling thread did `what` from start_ns until now. `what` and the thread's name
+ * must outlive the trace, and must need no escapes in JSON. */
 void trace_add(struct trace *t, const char *what, uint64_t start_ns, int64_t epoch, int64_t batch);
 int trace_write(struct trace *t, const char *path, struct err *err);
 /*
@@ -41,8 +39,8 @@ int trace_write(struct trace *t, const char *path, struct err *err);
  *     {"threads": ["trains", ...], "work": ["update", ...],
  *      "spans": [[thread, work, start_us, length_us, epoch, batch], ...]}
  *
- * The first two numbers of a span are indices into the lists. Times count from the beginning of the
- * trace, epochs from 1, batches from 0.
+ * The first two numbers of a span are indices into the lists. Times count from the trace's
+ * beginning, epochs from 1, batches from 0.
  */
 json_t *trace_newest(struct trace *t);
 

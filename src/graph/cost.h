@@ -1,15 +1,13 @@
 /*
- * cost.h - what kind of work a graph does, how many flops it takes, and how many bytes it must
- * move.
+ * cost.h - a graph's class of work, its flops, and the bytes that it must move.
  *
  *     graph_class(&g)                   CLASS_GEMM
  *     graph_flops(&g)->text             "2*K*M*N+M*N"
  *     graph_bytes(&g)->text             every used input read once, every output written once
  *
- * Values that no output needs are ignored. The class depends on the graph's main operations: matrix
- * products, convolutions, attentions, recurrent layers, norms, softmaxes, scans, gathers and
- * losses. Elementwise operations and views around the main operations do not matter. The first rule
- * that fits gives the class:
+ * Values that no output needs are ignored. The main operations are products, convolutions,
+ * attentions, recurrent layers, norms, softmaxes, scans, gathers and losses. The first rule that
+ * fits gives the class:
  *  - A graph with several main operations is a chain. So is a graph that has a product,
  *    convolution, attention or recurrent layer, and also a reduction.
  *  - A single main operation gives the class: a convolution makes the graph a CLASS_CONV, for
@@ -26,11 +24,9 @@
 #include "task/task.h"
 
 enum task_class graph_class(const struct graph *g);
-/* The results belong to g's pool of sizes. If triu or tril keeps a triangle of a product of
- * matrices, and nothing else uses the product, graph_flops() counts only an estimate for the
- * triangle, not the whole product. */
+/* The results belong to g's pool of sizes. If triu or tril keeps a triangle of a matrix product,
+ * and nothing else uses the product, graph_flops() counts only an estimate for the triangle. */
 const struct dim *graph_flops(struct graph *g);
-/* The flops of one value that has operands. */
 const struct dim *value_flops(struct graph *g, const struct value *v);
 const struct dim *graph_bytes(struct graph *g);
 

@@ -1,5 +1,5 @@
-/* graph.c - makes the values of a graph, and checks a finished graph. If an operation with the same
- * operands and attributes is added again, the graph returns the value that it has already. */
+/* graph.c - makes the values of a graph, and checks a finished graph. Adding an operation again
+ * with the same operands and attributes gives the value that is there already. */
 #include "graph/graph.h"
 
 #include <math.h>
@@ -80,7 +80,6 @@ static bool same(const struct value *a, const struct value *b)
     return ok;
 }
 
-/* Finds a value of the graph that equals v; NULL if there is none. */
 static const struct value *find_same(const struct graph *g, struct value *v)
 {
     v->hash = hash_of(v);
@@ -102,7 +101,6 @@ static const struct value *keep(struct graph *g, struct value *v)
     return kept;
 }
 
-/* Returns the equal value that the graph has already, or else adds v. */
 static const struct value *interned(struct graph *g, struct value *v)
 {
     const struct value *there = find_same(g, v);
@@ -281,7 +279,6 @@ void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t 
     memcpy(o->shape, shape, rank * sizeof *shape);
 }
 
-/* Collects the sizes that are not 1, in order. */
 static uint32_t long_axes(uint32_t rank, const struct dim *const *shape, const struct dim **out)
 {
     uint32_t n = 0;

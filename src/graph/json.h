@@ -7,9 +7,8 @@
  *     graph_release(&copy);
  *
  * The reader treats the JSON as hostile. Every list and text has a cap. graph_add() makes every
- * value anew and infers its dtype and shape. If the file declares a dtype or shape, it must equal
- * the inferred one. An error about an entry begins with the entry's JSON pointer, as in the
- * example. Errors of graph_verify(), which checks the finished graph, name the output instead.
+ * value anew and infers its dtype and shape. A declared dtype or shape must equal the inferred one.
+ * An error about an entry begins with its JSON pointer, as in the example.
  */
 #ifndef GRAPH_JSON_H
 #define GRAPH_JSON_H

@@ -57,7 +57,6 @@ static json_t *number_json(const struct value *v)
     return json_is_string(j) ? json_pack("{s:o}", "number", j) : j;
 }
 
-/* Writes v as the operand of another value. */
 static json_t *operand_json(const struct value *v, const uint32_t *numbers)
 {
     if (!v)
@@ -102,7 +101,7 @@ static json_t *value_json(const struct value *v, const uint32_t *numbers)
     return j;
 }
 
-/* Writes the names that sizes may mention, except the names of scalars. */
+/* Writes the names that sizes may mention, except those of scalars. */
 static json_t *axes_json(const struct graph *g)
 {
     json_t *axes = json_array();
@@ -120,15 +119,15 @@ static json_t *axes_json(const struct graph *g)
     return axes;
 }
 
-/* Writes the guards (conditions on the sizes). Also writes the definition of each axis that is
- * computed from other axes, for example "OH == (H+1)/2". */
+/* Writes the guards (conditions on the sizes), and the definitions of axes that are computed from
+ * others, for example "OH == (H+1)/2". */
 static json_t *guards_json(const struct graph *g)
 {
     json_t *guards = json_array();
     for (size_t i = 0; i < g->dims.nnames; i++) {
         const struct dim *value = g->dims.values[i];
-        /* An axis C that is a multiple of 8 is defined as 8*(C/8), which mentions C itself. We do
-         * not write this definition, because g->guards already has "C % 8 == 0". */
+        /* An axis C that is a multiple of 8 is defined as 8*(C/8), which mentions C itself. We
+         * leave this out, because g->guards already has "C % 8 == 0". */
         if (value && !value->is_number && !dim_uses(value, i))
             json_array_append_new(guards, json_sprintf("%s == %s", g->dims.names[i], value->text));
     }

@@ -12,8 +12,8 @@
 struct printer {
     struct strbuf *out;
     const struct graph *g;
-    /* By a value's id: how often the value is used, and its number in the text, such as 3 for "%3"
-     * (0 = it has none). */
+    /* By a value's id: how often it is used, and its number in the text, such as 3 for "%3" (0 = it
+     * has none). */
     const uint32_t *uses, *numbers;
 };
 
@@ -136,8 +136,7 @@ static void print_attr(struct strbuf *out, const struct value *v, const char *na
     }
 }
 
-/* Does the attribute `name` of a conv have its default: 1 for stride, dilation and groups, 0 for
- * padding? */
+/* The defaults of a conv are 1 for stride, dilation and groups, 0 for padding. */
 static bool is_usual_conv(const char *name, const struct attr *a)
 {
     bool pads = str_eq(name, "before") || str_eq(name, "after");
@@ -147,8 +146,8 @@ static bool is_usual_conv(const char *name, const struct attr *a)
     return true;
 }
 
-/* May the text leave out attribute p of v? It may if the attribute has its default, or if the type
- * of the result shows it. */
+/* The text may leave out an attribute that has its default, or that the type of the result
+ * shows. */
 static bool is_left_out(const struct value *v, const struct op_param *p, const struct attr *a)
 {
     const struct value *x = v->args[0];
@@ -206,8 +205,8 @@ static void print_leaf(const struct printer *p, const struct value *v)
     strbuf_adds(p->out, p->uses[v->id] ? "\n" : " (not used)\n");
 }
 
-/* Can the output's line hold the operation? It can if the value has no other use and has the
- * declared type. */
+/* The output's line can hold the operation if the value has no other use and has the declared
+ * type. */
 static bool is_only_output(const struct printer *p, const struct graph_output *o)
 {
     const struct value *v = o->value;

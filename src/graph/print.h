@@ -9,13 +9,12 @@
  *     y: float32[R, C] = div(x, %1)                 an output
  *
  * Lines are in this order. The line of an input or scalar that no output needs ends in "(not
- * used)". Other values have a line only if an output needs them. Attributes with their default are
- * left out, and so are those that the type of the result shows. A reduction without "dim" is over
- * all axes. An operand after an absent one is written with its parameter's name, such as "bias=%2".
+ * used)". Other values have a line only if an output needs them. Attributes are left out if they
+ * have their default, or if the type of the result shows them. A reduction without "dim" is over
+ * all axes. An operand after an absent one has its parameter's name, such as "bias=%2".
  *
- * On the right of "=" a name always means the input or scalar, never an output of that name. An
- * output shows the operation only if its value has the declared type and no other use. Otherwise it
- * names the value: "y: float16[R, C] = %3".
+ * On the right of "=" a name means the input or scalar, never an output of that name. An output
+ * names its value ("y: float16[R, C] = %3") if the value has another type or another use.
  */
 #ifndef GRAPH_PRINT_H
 #define GRAPH_PRINT_H
@@ -25,15 +24,15 @@
 
 void graph_print(struct strbuf *out, const struct graph *g);
 
-/* For example "float32[R, C]", or "float32[]" for rank 0. */
+/* "float32[R, C]", or "float32[]" for rank 0. */
 void graph_print_type(struct strbuf *out, enum dtype t, uint32_t rank,
                       const struct dim *const *shape);
 /* Prints enough digits to read back the same number. A float always has a point, an exponent or
  * letters, so that 1.0 differs from the integer 1. */
 void graph_print_number(struct strbuf *out, const struct value *v);
 
-/* Returns, by id, the number n of the name "%n" that the text and the JSON give to a value. It is 0
- * if the value is not computed or no output needs it. The array lives in the arena. */
+/* By a value's id: the n of its name "%n" in the text and the JSON. It is 0 if the value is not
+ * computed or no output needs it. The array lives in the arena. */
 const uint32_t *graph_numbers(const struct graph *g, struct arena *a);
 
 #endif

@@ -6,7 +6,7 @@
 /* The input from which an operand is computed. */
 struct source {
     const struct value *input; /* NULL = the operand is not computed from one input */
-    uint32_t dims;             /* bit d: find_source() found dimension d of the input */
+    uint32_t dims;             /* bit d: dimension d of the input, as find_source() found it */
     bool alone;                /* nothing else uses the input */
 };
 
@@ -46,7 +46,7 @@ static uint32_t through_permute(const struct value *v, uint32_t dims)
     return out;
 }
 
-/* Like through_reshape(). Returns false if one of `dims` is missing or broadcast in the operand. */
+/* Returns false if one of `dims` is missing or broadcast in the operand. */
 static bool through_expand(const struct value *v, uint32_t dims, uint32_t *out)
 {
     const struct value *x = v->args[0];
@@ -112,7 +112,7 @@ static struct thin_input *of(const struct graph *g, struct thin *t, const struct
     BUG("an input that the graph does not list");
 }
 
-/* Makes the first possible one of the n inputs thin. An input gets only one set of dimensions. */
+/* Makes the first possible input thin. An input gets only one set of dimensions. */
 static bool thin_one(const struct graph *g, struct thin *t, const struct source *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -126,7 +126,7 @@ static bool thin_one(const struct graph *g, struct thin *t, const struct source 
 }
 
 /* One input of a product may be multiplied by a number if the other is divided by it, and if
- * nothing else uses the two inputs. */
+ * nothing else uses the two. */
 static void scale_both(const struct graph *g, struct thin *t, const struct source *s)
 {
     if (!s[0].input || !s[1].input || s[0].input == s[1].input || !s[0].alone || !s[1].alone)
@@ -135,7 +135,7 @@ static void scale_both(const struct graph *g, struct thin *t, const struct sourc
     of(g, t, s[1].input)->scale = -1;
 }
 
-/* Sets *a and *b to the dimensions, as bits, that v sums over in its first two operands. */
+/* As bits: the dimensions of its first two operands that v sums over. */
 static void summed_dims(const struct value *v, uint32_t *a, uint32_t *b)
 {
     const struct value *x = v->args[0], *w = v->args[1];

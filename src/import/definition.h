@@ -8,8 +8,7 @@
  *
  * A data set is a folder with definitions/, workloads/ and files of tensors. Each line of
  * workloads/.../NAME.jsonl is a workload. Its inputs are random tensors, scalars with values, or
- * tensors in safetensors files. An enemy may have written all of them, so Hone checks what it
- * reads.
+ * tensors in safetensors files. Hone treats all of it as hostile.
  */
 #ifndef IMPORT_DEFINITION_H
 #define IMPORT_DEFINITION_H
@@ -39,20 +38,19 @@ struct definition {
     struct arena arena;
 };
 
-/* `workloads` is the file of workloads; NULL means the data set's own, if there is one. */
+/* A `workloads` of NULL means the data set's own file, if there is one. */
 int definition_open(struct definition *d, const char *path, const char *workloads, struct err *err);
 void definition_close(struct definition *d);
 int definition_read_workloads(struct definition *d, const char *text, size_t len, struct err *err);
 
-/* Returns the workload with the largest `size`, or NULL. */
 const struct definition_workload *definition_largest(const struct definition *d);
 /* Sets out[i] to the value of the task's scalar i: from `given`, n texts such as "eps=1e-5", else
- * from the largest workload, else 1 with a note. Drops workloads with another value, with a note,
- * but never all: a task has one value for each scalar. */
+ * from the largest workload, else 1 with a note. A task has one value for each scalar. Workloads
+ * with another value are dropped with a note, but never all of them. */
 int definition_scalars(struct definition *d, const char *const *given, size_t n, double *out,
                        json_t *notes, struct err *err);
-/* Returns a new reference to a task's `init` (docs/data.md), or NULL after an error. It draws
- * inputs like those in the workloads' safetensors files. */
+/* Returns a new reference to a task's `init` (docs/data.md), which draws inputs like those in the
+ * workloads' safetensors files. NULL after an error. */
 json_t *definition_init(const struct definition *d, struct err *err);
 
 #endif

@@ -1,6 +1,5 @@
-/* import_definition.c - makes a task from a definition of FlashInfer-Bench. It traces the
- * definition's reference, which is a PyTorch function, and adds the other facts of the
- * definition. */
+/* import_definition.c - traces the reference of a definition of FlashInfer-Bench, and adds the
+ * definition's other facts. */
 #include "import/import_definition.h"
 
 #include <math.h>
@@ -14,11 +13,11 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-#define MAX_TIMED 4   /* workloads to time */
-#define MAX_CHECKED 8 /* workloads to check */
+#define MAX_TIMED 4   /* workloads */
+#define MAX_CHECKED 8 /* workloads */
 #define TEXT_MAX (1u << 20)
 
-/* The definition of one import, and the facts that the trace does not know. */
+/* A definition, and the facts that the trace does not know. */
 struct pending {
     const struct definition *d;
     const struct definition_request *q;
@@ -50,9 +49,9 @@ static void add_number(struct strbuf *out, const struct task_scalar *s, double v
         strbuf_addf(out, "%.0f", v);
 }
 
-/* Adds the function hone_run() after the reference, so that the reference's line numbers stay the
- * same. hone_run() takes the tensors and passes them to the reference, together with the values of
- * the scalars. It returns the outputs by their names, in the declared dtypes. */
+/* Adds hone_run() after the reference, so that the reference's line numbers stay the same.
+ * hone_run() calls the reference with the tensors and the scalars' values. It returns the outputs
+ * by name, in the declared dtypes. */
 static void add_wrapper(const struct pending *p, struct strbuf *out)
 {
     const json_t *inputs = json_object_get(p->d->document, "inputs");
@@ -104,8 +103,7 @@ static char *write_program(const struct pending *p, const char *dir, struct err 
     return path;
 }
 
-/* Appends a text such as "x=bfloat16[batch_size,4096]" for each input. Const axes become numbers.
- */
+/* One text such as "x=bfloat16[batch_size,4096]" for each input. Const axes become numbers. */
 static void declare_inputs(const struct pending *p, struct arena *a, struct str_vec *out)
 {
     const struct task *t = p->d->task;
@@ -167,8 +165,7 @@ static bool is_among(const json_t *list, const json_t *axes)
     return false;
 }
 
-/* Takes up to `most` workloads that are not in `taken`, spread evenly from the smallest to the
- * largest. */
+/* Takes up to `most` workloads that are not in `taken`, spread evenly over their sizes. */
 static json_t *spread(const struct pending *p, size_t most, const json_t *taken)
 {
     size_t n = p->d->workloads.n;
@@ -187,8 +184,8 @@ static json_t *spread(const struct pending *p, size_t most, const json_t *taken)
     return out;
 }
 
-/* Returns the constraint with numbers in place of const axes, or NULL if it names an axis that the
- * graph does not have. */
+/* Puts numbers in place of const axes. NULL if the constraint names an axis that the graph does not
+ * have. */
 static char *constraint_text(const struct pending *p, const char *text, const json_t *axes)
 {
     struct strbuf out = STRBUF_INIT(4096);
@@ -240,7 +237,6 @@ static void add_constraints(const struct pending *p, json_t *found)
     }
 }
 
-/* Checks that the graph's outputs have the shapes that the definition declares. */
 static int check_outputs(const struct pending *p, const json_t *found, struct err *err)
 {
     const json_t *outputs = json_object_get(json_object_get(found, "graph"), "outputs");
@@ -288,7 +284,6 @@ static json_t *scalars_json(const struct pending *p)
     return all;
 }
 
-/* Adds the definition's facts to trace.py's answer. */
 static int add_facts(json_t *found, void *ctx, struct err *err)
 {
     const struct pending *p = ctx;
@@ -324,7 +319,6 @@ static int add_facts(json_t *found, void *ctx, struct err *err)
 
 /* ---- the import ------------------------------------------------------------------------------ */
 
-/* Imports a definition whose reference cannot be traced. The reference stays in Python. */
 static int keep_python(struct importer *im, struct pending *p, struct import_report *r,
                        struct err *err)
 {
@@ -353,8 +347,8 @@ static int keep_python(struct importer *im, struct pending *p, struct import_rep
     return rc;
 }
 
-/* Checks that each --size names an axis of the definition. For a whole data set there is no check,
- * because its definitions have different axes. */
+/* Each --size must name an axis of the definition. Definitions of a whole data set have different
+ * axes. */
 static int check_sizes(const struct pending *p, struct err *err)
 {
     const struct task *t = p->d->task;
@@ -384,7 +378,7 @@ static int check_sizes(const struct pending *p, struct err *err)
     return 0;
 }
 
-/* Checks that each --scalar names a scalar of the definition, except for a whole data set. */
+/* Each --scalar must name a scalar of the definition, except for a whole data set. */
 static int check_scalars(const struct pending *p, struct err *err)
 {
     for (size_t i = 0; i < p->q->nscalars && !p->q->in_set; i++) {

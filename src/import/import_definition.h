@@ -4,10 +4,8 @@
  *     struct definition_request q = {.path = "set/definitions/norm/rmsnorm_h4096.json"};
  *     if (import_definition(&im, &q, "tasks", &report, err) < 0) ...
  *
- * The definition's `reference` is traced like any other PyTorch function. Its outputs are cast to
- * the dtypes that the definition declares. The task keeps the whole definition in its key
- * "definition", so that Hone can export a kernel as a Solution (FlashInfer-Bench's file for a
- * kernel).
+ * The task keeps the definition in its key "definition", so that Hone can export a kernel as a
+ * Solution (FlashInfer-Bench's file for a kernel).
  */
 #ifndef IMPORT_IMPORT_DEFINITION_H
 #define IMPORT_IMPORT_DEFINITION_H
@@ -17,20 +15,19 @@
 struct definition_request {
     const char *path;
     const char *workloads;      /* a file of workloads; NULL means the file in the data set */
-    const char *const *scalars; /* the values of scalars, such as "eps=1e-5" */
+    const char *const *scalars; /* such as "eps=1e-5" */
     size_t nscalars;
-    /* The sizes of axes, such as "batch_size=64". Used only if there are no workloads. */
+    /* Such as "batch_size=64". Used only if there are no workloads. */
     const char *const *sizes;
     size_t nsizes;
-    /* `sizes` and `scalars` are meant for all definitions of a data set. So they may name axes and
-     * scalars that this definition does not have. These names are ignored. */
+    /* `sizes` and `scalars` are meant for all definitions of a data set. Names that this definition
+     * does not have are ignored. */
     bool in_set;
     /* A file with an earlier trace to use, and a file to write the trace to (trace.h). */
     const char *recorded, *record;
 };
 
-/* Writes the task's folder into the folder `out`. The caller releases the report, also after an
- * error. */
+/* Writes the task's folder into `out`. The caller releases the report, also after an error. */
 int import_definition(struct importer *im, const struct definition_request *q, const char *out,
                       struct import_report *r, struct err *err);
 

@@ -9,13 +9,11 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-/* At most SMOKE_SHAPES smoke workloads and MOST_CHECKED check workloads are written. The sizes of
- * held-out shapes, which authors never see, go from LEAST_HELDOUT to MOST_HELDOUT. */
+/* At most this many smoke and check workloads, and the range of held-out sizes. */
 enum { SMOKE_SHAPES = 2, MOST_CHECKED = 4, LEAST_HELDOUT = 1, MOST_HELDOUT = 12 };
 static const double CHECK_ELEMS = 4194304; /* the most elements of a tensor in a check workload */
 
-/* The axes of the task. A constraint "AXIS == EXPRESSION" says that the size of an axis follows
- * from the sizes of others. */
+/* A constraint "AXIS == EXPRESSION" says that the size of an axis follows from others. */
 struct axes {
     const struct task *t;
     struct expr **follows; /* for each axis its EXPRESSION; NULL = it has none */
@@ -43,7 +41,7 @@ bool python_task_is_possible(const struct err *refusal)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* Reads constraints of the form "AXIS == EXPRESSION", in which AXIS is variable. */
+/* Reads constraints "AXIS == EXPRESSION" in which AXIS is variable. */
 static void find_followers(struct axes *x)
 {
     vec_each (const char *, c, &x->t->constraints) {
@@ -73,8 +71,8 @@ static void axes_open(struct axes *x, const struct definition *d)
             x->most[i] = MAX(x->most[i], w->axes[i]);
 }
 
-/* Sets const axes, limits the other axes to x->most, and computes the axes that follow from other
- * axes. Returns false if a constraint does not hold. */
+/* Sets const axes, limits the others to x->most, and computes the axes that follow from others.
+ * Returns false if a constraint does not hold. */
 static bool complete(const struct axes *x, int64_t *v)
 {
     struct expr_env env = {.values = v};
@@ -134,8 +132,7 @@ static void add_workload(json_t *all, const char *role, json_t *axes)
     json_array_append_new(all, json_pack("{s:s, s:o}", "role", role, "axes", axes));
 }
 
-/* Adds smoke workloads with small odd sizes. The second shape is larger than the first, if the task
- * allows larger shapes. */
+/* Smoke workloads have small odd sizes. The second shape is larger, if the task allows it. */
 static int add_smoke(struct axes *x, json_t *all, struct err *err)
 {
     int made = 0;

@@ -2,10 +2,9 @@
  * python_task.h - makes a task from a definition of FlashInfer-Bench whose reference cannot be
  * traced, for example because it loops over `.item()`.
  *
- * The task is the definition itself with Hone's keys added. Its reference stays in Python, so the
- * task needs PyTorch. After the candidate has run, a Python process, the sidecar, computes the
- * right outputs in double. Hone does not see the operations of the reference, so it cannot derive a
- * tolerance from them. Instead it uses the tolerance of FlashInfer-Bench.
+ * The task is the definition itself with Hone's keys added. Its reference stays in Python: after
+ * the candidate has run, the sidecar computes the truth in double. Hone does not see the
+ * reference's operations, so it uses the tolerance of FlashInfer-Bench.
  */
 #ifndef IMPORT_PYTHON_TASK_H
 #define IMPORT_PYTHON_TASK_H
@@ -16,14 +15,13 @@
 struct python_task_request {
     const struct definition *d;
     json_t *scalars; /* the key `scalars` of the task */
-    /* The shapes to time, and the shapes to check. Each shape is an object with the sizes of the
-     * axes. */
+    /* Each shape to time or to check is an object with the sizes of the axes. */
     const json_t *timed, *checked;
     bool prove; /* run the reference in PyTorch, to prove that it works */
 };
 
-/* Whether a reference that trace.py refused can still be the task's reference, in Python. It cannot
- * if it draws random numbers, keeps state, or is broken. */
+/* Whether a reference that trace.py refused can stay in Python. It cannot if it draws random
+ * numbers, keeps state, or is broken. */
 bool python_task_is_possible(const struct err *refusal);
 /* Writes the folder r->dir, and sets r->axes. */
 int import_python_task(struct importer *im, const struct python_task_request *q,

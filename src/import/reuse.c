@@ -1,4 +1,4 @@
-/* reuse.c - keeps imported tasks by a hash of the request, and finds them again. See reuse.h. */
+/* reuse.c - keeps imported tasks by a hash of the request. See reuse.h. */
 #include "import/reuse.h"
 
 #include <errno.h>
@@ -51,8 +51,8 @@ static int add_file(struct hash *h, const char *path, struct err *err)
     return rc;
 }
 
-/* Adds a recorded trace to the key if there is one. Otherwise adds the text of the user's file and
- * the versions of Python and PyTorch. */
+/* The key covers a recorded trace if there is one, otherwise the text of the user's file and the
+ * versions of Python and PyTorch. */
 static int add_source(struct hash *h, const struct trace_request *rq, struct err *err)
 {
     struct strbuf version = STRBUF_INIT(256);
@@ -142,8 +142,8 @@ static bool files_unchanged(json_t *files)
     return json_is_object(files);
 }
 
-/* Reads the report of an earlier import. Returns false if there is none, or if a Python
- * file that the import ran has changed since. */
+/* Returns false if there is no earlier import, or if a Python file that it ran has changed
+ * since. */
 static bool read_report(const char *dir, struct import_report *r)
 {
     char *path = xasprintf("%s/import.json", dir), *task = NULL;
@@ -187,8 +187,8 @@ static int write_report(const char *dir, const struct import_report *r, struct e
 
 /* ---- the import ------------------------------------------------------------------------------ */
 
-/* Removes an old folder of this name, then renames the finished folder. If another process puts its
- * folder there between these two steps, that folder stays, because it holds the same task. */
+/* Replaces an old folder of this name. If another process puts its folder there first, that folder
+ * stays, because it holds the same task. */
 static int move_in_place(const char *from, const char *to, struct err *err)
 {
     dir_remove(to, NULL);

@@ -1,5 +1,5 @@
 /*
- * safetensors.h - reads tensors from a .safetensors file. An enemy may have written the file.
+ * safetensors.h - reads tensors from a .safetensors file, which may be hostile.
  *
  *     struct safetensors s;
  *     struct safetensor t;
@@ -12,9 +12,8 @@
  *
  *     {"kv_indptr": {"dtype": "I32", "shape": [5], "data_offsets": [0, 20]}, "__metadata__": {...}}
  *
- * The bytes of all tensors follow the header. Offsets count from the first of these bytes.
- * safetensors_find() checks that the tensor's bytes lie within the file, and that there are as many
- * as its shape and dtype need.
+ * The bytes of all tensors follow; offsets count from the first of them. safetensors_find() checks
+ * that a tensor's bytes lie within the file, and that their number fits its shape and dtype.
  */
 #ifndef IMPORT_SAFETENSORS_H
 #define IMPORT_SAFETENSORS_H
@@ -32,8 +31,8 @@ struct safetensors {
     char *path; /* for messages */
     json_t *header;
     const unsigned char *data; /* the bytes of all tensors */
-    size_t bytes;              /* how many bytes there are */
-    void *map;                 /* the file, mapped into memory; NULL after safetensors_parse() */
+    size_t bytes;
+    void *map; /* the mapped file; NULL after safetensors_parse() */
     size_t map_bytes;
 };
 
@@ -47,7 +46,7 @@ struct safetensor {
 };
 
 int safetensors_open(struct safetensors *s, const char *path, struct err *err);
-/* Does the same for a file that the caller has in memory. The caller's bytes must outlive *s. */
+/* For a file in memory. The caller's bytes must outlive *s. */
 int safetensors_parse(struct safetensors *s, const void *file, size_t len, const char *path,
                       struct err *err);
 int safetensors_find(const struct safetensors *s, const char *key, struct safetensor *out,

@@ -10,7 +10,7 @@
  * Only the graph shows how sizes depend on each other: channels are a multiple of the groups, and a
  * pooled image must not vanish. So every size of every value must be at least 1, and the graph's
  * guards (conditions that the trace found) must hold. The search draws shapes between the least
- * sizes that satisfy this and the original sizes, at which the module was traced.
+ * possible sizes and the traced ones.
  */
 #ifndef IMPORT_SIZES_H
 #define IMPORT_SIZES_H
@@ -23,8 +23,8 @@
 #include "graph/graph.h"
 
 struct size_point {
-    int64_t *axes; /* the size of each axis */
-    double cost;   /* flops plus elements of all values that an output needs */
+    int64_t *axes;
+    double cost; /* flops plus elements of all values that an output needs */
 };
 VEC_DECL(size_points, struct size_point);
 
@@ -35,10 +35,10 @@ struct size_range {
 
 struct size_choice {
     struct arena arena;
-    struct size_points smoke, check; /* shapes of the smoke and check workloads */
-    struct size_range *heldout;      /* per axis */
-    VEC(const char *) constraints;   /* conditions for every shape */
-    int64_t statistics;              /* as in size_limits, or more in a deep network */
+    struct size_points smoke, check;
+    struct size_range *heldout;    /* per axis */
+    VEC(const char *) constraints; /* conditions for every shape */
+    int64_t statistics;            /* as in size_limits, or more in a deep network */
     bool no_small_shape; /* no shape is small enough for a smoke test; `smoke` has the smallest */
 };
 
@@ -48,7 +48,7 @@ struct size_limits {
     /* The fewest elements of a variance; if the original shape has fewer, the original number.
      * sizes_choose() raises it for a deep network: errors grow from variance to variance. */
     int64_t statistics;
-    double work; /* how often the reference computes a value (graph_reference.work) */
+    double work; /* graph_reference.work */
 };
 
 /* original[i] is the size of axis i at which the module was traced. */

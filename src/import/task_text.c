@@ -110,9 +110,8 @@ static double at_original(const struct writer *w, const struct dim *d)
     return dim_eval(d, w->original, &v) ? (double)v : 0;
 }
 
-/* Returns the flops that no implementation can avoid. If there are too many terms for one
- * expression, takes only the largest terms. So the declared work may be less than the real work,
- * but never more. */
+/* The flops that no implementation can avoid. If the expression gets too long, takes only the
+ * largest terms. So the declared work may be less than the real work, but never more. */
 static const struct dim *flops_text(struct writer *w)
 {
     struct arena a = ARENA_INIT;
@@ -120,8 +119,8 @@ static const struct dim *flops_text(struct writer *w)
     const uint32_t *uses = graph_uses(&w->g, &a);
     if (sum->text && strlen(sum->text) <= MAX_FLOPS_TEXT)
         goto out;
-    /* If a kernel can save flops by moving sums (collapse.h), the terms of w->g would add up to
-     * more flops than a kernel needs. So the task then declares no flops. */
+    /* A kernel can save flops by moving sums (collapse.h). The terms of w->g would then be too many
+     * flops, so the task declares none. */
     if (!dim_same(sum, graph_flops(&w->g))) {
         sum = zero;
         goto out;
@@ -194,8 +193,8 @@ static json_t *heldout_json(const struct writer *w)
     return json_pack("{s:s, s:o}", "role", "heldout", "axes", ranges);
 }
 
-/* Reads the values of all axes of the graph from an entry of the list "timed" or "checked" in
- * trace.py's answer. Returns NULL if a value is missing. */
+/* `axes` is an entry of "timed" or "checked" in trace.py's answer. Returns NULL if a value is
+ * missing. */
 static int64_t *point_of(const struct writer *w, const json_t *axes)
 {
     int64_t *out = xcalloc(w->g.dims.nnames + 1, sizeof *out);
@@ -209,16 +208,15 @@ static int64_t *point_of(const struct writer *w, const json_t *axes)
     return out;
 }
 
-/* Whether the shape is cheap enough for the oracle to compute it at every evaluation. */
+/* The oracle computes a check workload at every evaluation, so it must be cheap. */
 static bool is_cheap(struct writer *w, const int64_t *point)
 {
     int64_t flops;
     return dim_eval(graph_flops(&w->g), point, &flops) && flops < MAX_CHECK_FLOPS;
 }
 
-/* Adds to `all` the workloads that trace.py's answer (w->found) lists under `key`. Leaves out
- * workloads that `all` has already, and workloads that lack an axis. If the role is not "time",
- * also leaves out workloads that cost the oracle too much. */
+/* Adds the workloads under `key` in trace.py's answer that `all` does not have. Leaves out those
+ * that lack an axis and, unless the role is "time", those that cost the oracle too much. */
 static void put_listed(struct writer *w, json_t *all, const char *key, const char *role)
 {
     size_t i, k;

@@ -17,9 +17,9 @@
 
 struct import_files {
     struct strbuf task, reference;
-    int64_t statistics; /* size_choice.statistics of the sizes that were chosen (sizes.h) */
+    int64_t statistics; /* size_choice.statistics of the chosen sizes (sizes.h) */
 };
-/* The description of an imported task; %s is the user's file. */
+/* %s is the user's file. */
 #define IMPORT_DESCRIPTION "Imported from %s."
 
 #define IMPORT_FILES_INIT                                                      \
@@ -29,22 +29,22 @@ struct import_files {
 
 /* Which operations a kernel may compute in TF32 if the inputs are float32. */
 enum import_precision {
-    PRECISION_TORCH, /* convolutions, but not matrix products; this is PyTorch's default */
+    PRECISION_TORCH, /* convolutions, but not matrix products: PyTorch's default */
     PRECISION_FP32,  /* none */
     PRECISION_TF32   /* convolutions and matrix products */
 };
 
 struct import_choice {
     enum import_precision precision;
-    /* `floor` and `statistics` are those of struct size_limits (sizes.h). `floor` is 1, or 2 if the
-     * module refuses sizes of 1. If `statistics` is 1, there is no condition on variances. */
+    /* As in struct size_limits (sizes.h). `floor` is 1, or 2 if the module refuses sizes of 1. If
+     * `statistics` is 1, there is no condition on variances. */
     int64_t floor;
     int64_t statistics;
     bool degenerate; /* the outputs hardly depend on the inputs */
 };
 
-/* Writes the texts of the task `name`. `found` is trace.py's answer (trace.h). `file` is the name
- * of the user's file, for the task's description. */
+/* Writes the task `name`. `found` is trace.py's answer (trace.h). `file` is the name of the user's
+ * file, for the task's description. */
 int import_write_task(const json_t *found, const char *name, const char *file,
                       const struct import_choice *how, struct import_files *out, struct err *err);
 void import_files_release(struct import_files *f);

@@ -23,7 +23,7 @@ struct trace_request {
     /* The module or function to trace. If "" or NULL: "Model", else the file's only module, else
      * its only function. */
     const char *name;
-    const char *shown; /* the file in messages; NULL means `file` */
+    const char *shown; /* name of the file in messages; NULL means `file` */
     const char *task;  /* the task's name; NULL makes it from `file` or `name` */
     /* Such as "x=float16[B,128]"; needed for a file without get_inputs(). */
     const char *const *inputs;
@@ -41,15 +41,14 @@ struct trace_request {
     void *ctx;
 };
 
-/* Returns the file's name in messages. */
 const char *trace_shown(const struct trace_request *rq);
 
-/* Checks that each of rq->sizes is positive and names a size of rq->inputs. With only_declared,
- * names are not checked: workloads of FlashInfer-Bench may give sizes that no input has. */
+/* Each of rq->sizes must be positive and name a size of rq->inputs. With only_declared, names are
+ * not checked: workloads of FlashInfer-Bench may give sizes that no input has. */
 int trace_check_sizes(const struct trace_request *rq, struct err *err);
 
-/* Returns a new reference to trace.py's answer, or NULL after an error. If trace.py refuses the
- * module, the error is ERR_INPUT and names the line if it is known. */
+/* Returns a new reference, or NULL after an error. If trace.py refuses the module, the error is
+ * ERR_INPUT and names the line if it is known. */
 json_t *trace_run(const struct trace_request *rq, struct err *err);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * crew.c - runs pieces of work on several threads (crew.h).
  *
- * The blocks of all steps have one row of numbers: first those of step 0, then those of step 1, and
- * so on. A thread takes the next number. Before it runs the block, it waits until all blocks of
- * earlier steps are done. Other threads have taken these blocks already, so the wait ends.
+ * Blocks are numbered through all steps. A thread takes the next number. Before it runs the block,
+ * it waits until all blocks of earlier steps are done. Other threads have taken these blocks
+ * already, so the wait ends.
  */
 #include "job/crew.h"
 
@@ -17,12 +17,11 @@ enum { MAX_THREADS = 256, BLOCKS_PER_THREAD = 16 };
 struct crew {
     const struct crew_work *work;
     uint64_t grain, blocks;          /* units in a block, blocks in a step */
-    atomic_uint_fast64_t next, done; /* numbers of blocks, counted over all steps */
+    atomic_uint_fast64_t next, done; /* counts of blocks over all steps */
     pthread_mutex_t lock;
     pthread_cond_t step_done;
 };
 
-/* Waits until this many blocks are done. */
 static void wait_for(struct crew *c, uint64_t blocks)
 {
     if (atomic_load(&c->done) >= blocks)

@@ -5,11 +5,10 @@
 
 #include <string.h>
 
-#define EDGES_MAX_BYTES (16u << 20) /* larger buffers are not rearranged */
+#define EDGES_MAX_BYTES (16u << 20) /* larger buffers stay as they are */
 
-/* If there are more rows than this, only about one in ONE_IN is rearranged. Else the last of a few
- * columns would have all the largest values: along this column, exp(cumsum(x)) could overflow
- * float32. */
+/* Of more rows than this, only about one in ONE_IN is rearranged. Else the last of a few columns
+ * would have all the largest values, and exp(cumsum(x)) along it could overflow float32. */
 enum { ALL_ROWS = 16, ONE_IN = 4 };
 
 bool edges_wanted(const struct job_buffer *b, const struct job_call *call)
@@ -19,8 +18,7 @@ bool edges_wanted(const struct job_buffer *b, const struct job_call *call)
            !gen_has_structure(&b->gen) && b->bytes <= EDGES_MAX_BYTES && !(b->file && *b->file);
 }
 
-/* Exchanges the largest and the last element of a row along one dimension. The row has n elements,
- * `step` bytes apart. */
+/* The row has n elements, `step` bytes apart. */
 static void move_largest(char *row, uint64_t n, uint64_t step, enum dtype t)
 {
     size_t size = dtype_bytes(t), best = n - 1;
@@ -36,7 +34,7 @@ static void move_largest(char *row, uint64_t n, uint64_t step, enum dtype t)
     memcpy(row + (n - 1) * step, tmp, size);
 }
 
-/* Does so in the rows along a dimension of n places that are `inner` elements apart. */
+/* For all rows along a dimension of n places that are `inner` elements apart. */
 static void move_in_rows(char *data, uint64_t elems, uint64_t n, uint64_t inner, enum dtype t)
 {
     uint64_t size = dtype_bytes(t), row = 0;
@@ -53,8 +51,8 @@ void edges_apply(const struct job_buffer *b, void *data)
         elems *= (uint64_t)b->dims[d];
     if (elems != b->elems || !elems)
         return;
-    /* We go from the innermost dimension to the outermost. Each pass can undo the one before it, so
-     * only the outermost dimension in `edge_dims` is sure to have its largest element last. */
+    /* From the innermost dimension to the outermost: each pass can undo the one before it, so only
+     * the outermost dimension in `edge_dims` is sure to have its largest element last. */
     for (uint32_t d = b->rank; d-- > 0; inner *= (uint64_t)b->dims[d]) {
         uint64_t n = (uint64_t)b->dims[d];
         if (!(b->edge_dims >> d & 1) || n < 2)

@@ -1,7 +1,7 @@
 /*
  * gen.c - runs gen_core.h over ranges of elements, in chunks. For each chunk, one loop makes all
  * random words. For normal and uniform data another loop turns the words into values. The compiler
- * can vectorise both loops. For other data, gen_value() makes one element after the other.
+ * can vectorise both loops.
  */
 #include "job/gen.h"
 
@@ -17,11 +17,11 @@ _Static_assert((int)GEN_T_F64 == DT_F64 && (int)GEN_T_F32 == DT_F32 && (int)GEN_
                    (int)GEN_T_U16 == DT_U16 && (int)GEN_T_U8 == DT_U8 && (int)GEN_T_BOOL == DT_BOOL,
                "gen_core.h and dtype.h number the types differently");
 
-/* How many elements a chunk has. MEDIUM and SMALL are for short ranges. */
+/* Elements of a chunk. MEDIUM and SMALL are for short ranges. */
 enum { CHUNK = 256, MEDIUM = 128, SMALL = 32 };
 
-/* Makes the words of elements 4*block .. 4*(block + nblocks) - 1, as gen_words() does. The compiler
- * runs the loop on several blocks at once, with all rounds in registers. */
+/* Makes the words of elements 4*block .. 4*(block + nblocks) - 1, as gen_words() does, but on
+ * several blocks at once, with all rounds in registers. */
 static inline __attribute__((always_inline)) void
 chunk_words(uint64_t seed, uint32_t stream, uint64_t block, unsigned nblocks, uint32_t *w)
 {
@@ -45,7 +45,7 @@ static void store_bits(void *dst, size_t bytes, uint64_t v)
     memcpy(dst, &v, bytes); /* little-endian, like every GPU */
 }
 
-/* Computes the float values, before they are rounded to the dtype. */
+/* The values are not yet rounded to the dtype. */
 static inline void chunk_values(const struct gen_plan *p, const uint32_t *w, unsigned n, double *v)
 {
     double a = p->spec.a, k = p->k;
@@ -57,7 +57,7 @@ static inline void chunk_values(const struct gen_plan *p, const uint32_t *w, uns
             v[j] = a + (double)w[j] * k;
 }
 
-/* Rounds n values to float16 or bfloat16, with the same bits as gen_encode(). */
+/* Rounds to float16 or bfloat16, with the same bits as gen_encode(). */
 static inline void chunk_halves(int type, const double *v, unsigned n, uint16_t *h)
 {
     int mant = type == GEN_T_F16 ? 10 : 7, bias = type == GEN_T_F16 ? 15 : 127;
@@ -76,7 +76,7 @@ static inline void chunk_halves(int type, const double *v, unsigned n, uint16_t 
     }
 }
 
-/* Stores elements [from, to) of the chunk. The chunk starts at element `base` and has n words. */
+/* Stores elements [from, to) of the chunk, which starts at element `base` and has n words. */
 static inline __attribute__((always_inline)) void chunk_store(const struct gen_plan *p,
                                                               const uint32_t *w, unsigned n,
                                                               uint64_t base, unsigned from,

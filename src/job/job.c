@@ -2,9 +2,7 @@
  * job.c - writes job.bin, and reads it as hostile input.
  *
  * Layout: magic, version, then the structs field by field in the order of job.h. Numbers are
- * little-endian. An array comes after its count, and a string after its length. The reader
- * allocates an array only if the remaining bytes could hold it, so a short file cannot ask for much
- * memory.
+ * little-endian. An array comes after its count, and a string after its length.
  */
 #include "job/job.h"
 
@@ -13,8 +11,7 @@
 #include "base/util.h"
 #include "job/wire.h"
 
-/* The least number of bytes that an element of each array takes in the file. The reader refuses a
- * count if the rest of the file is too short for that many elements (wire_get_array). */
+/* The least bytes that an element of each array takes in the file, for wire_get_array(). */
 enum {
     MIN_MODULE = 5 * 4 + 1,
     MIN_CASE = 88,
@@ -183,8 +180,7 @@ static void put_case(struct strbuf *o, const struct job_case *c)
     wire_put_f64(o, c->min_bytes);
 }
 
-/* The writer and the reader both use these two tables of the GPU's numbers, so they cannot
- * disagree. */
+/* Writer and reader share these tables, so they cannot disagree. */
 #define GPU_U32(g)                                                                        \
     {                                                                                     \
         &(g)->sms, &(g)->cores_per_sm, &(g)->max_threads_per_sm, &(g)->max_blocks_per_sm, \
@@ -258,7 +254,7 @@ static const char *get_name(struct wire_reader *r, struct arena *a, const char *
     return wire_get_str(r, a, JOB_MAX_NAME, what);
 }
 
-/* Accepts "" or a plain name: without a slash or a backslash, and without a dot in front. */
+/* "" or a plain name: without a slash or a backslash, and without a dot in front. */
 static const char *get_file(struct wire_reader *r, struct arena *a, const char *what)
 {
     const char *s = get_name(r, a, what);

@@ -1,7 +1,4 @@
-/*
- * poison.c - fills memory quickly with poison: bits that show which elements a kernel did not write
- * (poison.h).
- */
+/* poison.c - fills memory quickly with poison (poison.h). */
 #include "job/poison.h"
 
 #include <pthread.h>
@@ -9,7 +6,7 @@
 
 #include "base/util.h"
 
-/* poison_mix(i) for the first 512 elements, which is enough for a piece of lazy memory (lazy.h). */
+/* poison_mix(i) for 512 elements, enough for a piece of lazy memory (lazy.h). */
 static uint64_t mixed[512];
 static pthread_once_t mixed_once = PTHREAD_ONCE_INIT;
 
@@ -24,13 +21,11 @@ static inline uint64_t mix_index(uint64_t i)
     return i < ARRAY_LEN(mixed) ? mixed[i] : poison_mix(i);
 }
 
-/* Fills n elements of 4 or 2 bytes, the usual sizes. Here the size of a store is a constant, which
- * makes the loop three times as fast. Returns n; for elements of other sizes does nothing and
- * returns 0. */
+/* Fills n elements of 4 or 2 bytes. There the size of a store is a constant, which makes the loop
+ * three times as fast. Returns n, or 0 for other sizes. */
 static uint64_t fill_whole(enum dtype t, uint64_t size, uint64_t pattern, uint64_t n, uint8_t *p)
 {
-    /* poison_of_hash() keeps some bits of the hash (`kept`) and replaces the others by constant
-     * bits (`set`). */
+    /* poison_of_hash() keeps the bits `kept` of the hash and replaces the others by `set`. */
     uint64_t set = poison_of_hash((uint8_t)t, 0),
              kept = poison_of_hash((uint8_t)t, UINT64_MAX) ^ set;
     pthread_once(&mixed_once, make_mixed);

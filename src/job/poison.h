@@ -1,13 +1,13 @@
 /*
- * poison.h - the bits that fill an output before a call. An element that still holds them after the
- * call was not written by the kernel. poison_bits() gives:
+ * poison.h - the bits that fill an output before a call. The kernel did not write an element that
+ * still holds them. poison_bits() gives:
  *  - for floats of 16 bits or more, a NaN whose payload no arithmetic produces;
  *  - for float8, a NaN that arithmetic may produce too;
  *  - for integers, random bits; a result hardly equals them in two calls with different patterns;
  *  - for bool, a byte that is neither 0 nor 1;
  *  - for a workspace (DT_NONE), float32 NaNs.
  *
- * This file is in the common subset of C17 and C++17, and also compiled into Hone's device code.
+ * This file is C17 and C++17, and also compiled into Hone's device code.
  */
 #ifndef JOB_POISON_H
 #define JOB_POISON_H
@@ -60,8 +60,8 @@ POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
     return poison_of_hash(dtype, poison_mix(pattern ^ poison_mix(i)));
 }
 
-/* Whether poison proves that the kernel did not write the element, even if NaN is the right answer.
- */
+/* Whether poison proves that the kernel did not write the element, even if NaN is the right
+ * answer. */
 POISON_FN int poison_is_proof(uint8_t dtype)
 {
     return (dtype >= 1 && dtype <= 4) || dtype == 15;
@@ -70,7 +70,7 @@ POISON_FN int poison_is_proof(uint8_t dtype)
 #ifndef __CUDACC__
 #include "base/dtype.h"
 
-/* Whether poison_bits() can give these bits: a cheap test, usually false. */
+/* A cheap test, usually false: can poison_bits() give these bits? */
 static inline bool poison_may_be(uint8_t dtype, uint64_t bits)
 {
     switch (dtype) {

@@ -2,8 +2,8 @@
  * result.c - writes result.bin, and reads it as hostile input.
  *
  * Layout: magic, version, then the structs field by field in the order of result.h. The status
- * comes right after hash and nonce, so its place is fixed (RESULT_STATUS_AT). The worker's watchdog
- * can set the status there without parsing the rest.
+ * comes right after hash and nonce (RESULT_STATUS_AT), so the worker's watchdog can set it without
+ * parsing the rest.
  */
 #include "job/result.h"
 
@@ -169,8 +169,8 @@ void result_write(const struct result *res, struct strbuf *o)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* MIN_x is the least number of bytes that an x takes in the file, for wire_get_array(). MAX_x is a
- * cap on a count; MAX_PRINTF is in bytes. */
+/* MIN_x: least bytes of an x in the file, for wire_get_array(). MAX_x: cap on a count; MAX_PRINTF
+ * is in bytes. */
 enum {
     MIN_COMPARE = 4 + 10 * 8 + 4 + 4,
     MIN_CALL = 4 + 4 + 1 + 8 + 5 + 8 + 4 * 8 + 4 + 4,
@@ -183,8 +183,7 @@ enum {
     MAX_PRINTF = 16 << 20
 };
 
-/* Returns RESULT_NOT_RUN for bad bytes. The reader gives zeros for bad bytes, and 0 is RESULT_OK,
- * but bad bytes must not mean success. */
+/* For bad bytes the reader gives 0, which is RESULT_OK. But bad bytes must not mean success. */
 static enum result_status get_status(struct wire_reader *r)
 {
     uint8_t v = wire_get_enum(r, RESULT_MACHINE + 1, "status");

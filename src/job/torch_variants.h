@@ -7,9 +7,8 @@
  *         if (set & 1u << i)
  *             ... torch_variants[i].name
  *
- * Most variants are baselines: a kernel is compared with the fastest of them. A variant that runs
- * *beside* is timed in the same rounds, but it is in no win, loss or mean of the baselines, and
- * authors do not see it.
+ * Most variants are baselines: a kernel is compared with the fastest. A variant that runs *beside*
+ * is timed in the same rounds, but is no baseline. Authors do not see it.
  */
 #ifndef JOB_TORCH_VARIANTS_H
 #define JOB_TORCH_VARIANTS_H
@@ -23,7 +22,7 @@
 struct torch_variant {
     const char *name; /* in verdicts, for example "torch.compile" */
     const char *mode; /* the mode of the sidecar (src/worker/torch_sidecar.py) */
-    /* A task asks for it in its list of baselines. Users ask for the other variants, by mode. */
+    /* A task asks for it in its list of baselines; users ask for the others, by mode. */
     bool by_task;
     bool beside;           /* no kernel is compared with it */
     bool unjudged;         /* its result is not compared with the truth */
@@ -34,15 +33,14 @@ struct torch_variant {
 enum { TORCH_VARIANTS = 6 };
 extern const struct torch_variant torch_variants[TORCH_VARIANTS];
 
-/* Return NULL if there is no such variant. */
+/* NULL if there is no such variant. */
 const struct torch_variant *torch_variant_find(const char *name);
 const struct torch_variant *torch_variant_of_mode(const char *mode);
-/* Whether a contender is a PyTorch baseline, with which kernels are compared. */
+/* Whether kernels are compared with this PyTorch contender. */
 bool baseline_is_torch(const char *name);
 bool contender_is_beside(const char *name);
 
-/* Reads modes separated by commas; `all` means all of them. Sets bit i of *out for
- * torch_variants[i]. */
+/* Reads modes separated by commas, or `all`. Sets bit i of *out for torch_variants[i]. */
 int torch_variants_parse(const char *list, unsigned *out, struct err *err);
 /* Appends the modes of a set, for torch_variants_parse(). */
 void torch_variants_text(unsigned set, struct strbuf *out);

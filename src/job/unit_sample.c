@@ -1,6 +1,6 @@
 /*
- * unit_sample.c - chooses at random which units of an oracle's last phase to compute, and computes
- * how likely this sample is to find an error.
+ * unit_sample.c - chooses a random sample of the units of an oracle's last phase. Also computes how
+ * likely the sample is to find an error.
  */
 #include "job/unit_sample.h"
 
@@ -26,9 +26,8 @@ static void shuffle(uint32_t *v, uint32_t n, uint64_t *seed)
 }
 
 /* The n columns are divided into nblocks blocks, and the blocks into `parts` parts of neighbouring
- * blocks. The sample takes `run` neighbouring columns of each row in each part. They all lie in one
- * block. `order` lists the blocks of a part, so that the sample's rows take turns: its k-th row
- * uses block order[k % norder]. */
+ * blocks. In each part, the sample takes `run` neighbouring columns of each row, all in one block.
+ * `order` lists the blocks of a part: the sample's k-th row uses block order[k % norder]. */
 struct columns {
     uint64_t n, run;
     uint32_t nblocks, parts;
@@ -36,7 +35,7 @@ struct columns {
     uint32_t norder;
 };
 
-/* Returns the column where the run of a row in a part begins. `row` counts the sample's rows. */
+/* Returns the first of a row's `run` columns in this part. `row` counts the sample's rows. */
 static uint64_t place_run(const struct columns *c, uint32_t part, uint64_t row, uint64_t *seed)
 {
     uint32_t first = (uint32_t)((uint64_t)c->nblocks * part / c->parts),
@@ -65,8 +64,7 @@ static void draw_rows(uint64_t rows, struct columns *c, uint64_t seed, struct un
     free(c->order);
 }
 
-/* Draws the sample if there is only one column: cuts the units into stretches and puts a run at a
- * random place in each. */
+/* For a single column: cuts the units into stretches and puts a run at a random place in each. */
 static void draw_line(uint64_t units, uint64_t max, uint64_t seed, struct unit_sample *out)
 {
     out->n = (uint32_t)MIN(max, (uint64_t)UNIT_SAMPLE_MAX_RUNS);

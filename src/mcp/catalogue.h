@@ -1,21 +1,19 @@
 /*
- * catalogue.h - reads schema/mcp.json, which describes the tools and their arguments to clients,
- * and checks arguments against it. tools.h lists the code of the tools.
+ * catalogue.h - reads schema/mcp.json, which describes the tools to clients, and checks arguments
+ * against it. tools.h lists the code of the tools.
  */
 #ifndef MCP_CATALOGUE_H
 #define MCP_CATALOGUE_H
 
 #include "sys/json.h"
 
-/* Returns the whole document. The caller owns the reference. */
+/* The caller owns the reference. */
 json_t *catalogue_load(void);
-/* Returns the description of a tool: name, title, description, inputSchema, ... It is borrowed.
- * Returns NULL if there is no such tool. */
+/* Borrowed: name, title, description, inputSchema, ... NULL if there is no such tool. */
 json_t *catalogue_tool(const json_t *catalogue, const char *name);
 
-/* Checks arguments against a tool's inputSchema. It knows only the keywords of JSON Schema that
- * schema/mcp.json uses; another keyword is a BUG(). The error names the argument and says what it
- * must be. */
+/* Knows only the keywords of JSON Schema that schema/mcp.json uses; another keyword is a BUG(). The
+ * error names the argument and says what it must be. */
 int catalogue_check(const json_t *tool, const json_t *arguments, struct err *err);
 
 #endif

@@ -20,9 +20,8 @@ VEC_DECL(path_vec, const char *);
 
 /* ---- what children may read ------------------------------------------------------------------ */
 
-/* Every child may read these, because the system's programs and libraries are there. A child cannot
- * read the rest of /etc. It cannot read /home, /root and /tmp either, except for the paths that
- * add_readable() and add_writable() add. */
+/* Every child may read the system's programs and libraries. It cannot read the rest of /etc, nor
+ * /home, /root and /tmp, except for the paths that add_readable() and add_writable() add. */
 static const char *const system_roots[] = {"/usr",
                                            "/bin",
                                            "/sbin",
@@ -38,7 +37,7 @@ static const char *const system_roots[] = {"/usr",
                                            "/etc/ld.so.conf.d",
                                            "/etc/alternatives",
                                            "/etc/localtime"};
-/* A child that talks to a model's server may also read these, for host names and certificates. */
+/* A child that talks to a model's server also reads these, for host names and certificates. */
 static const char *const network_roots[] = {"/etc", "/run/systemd/resolve"};
 
 static void add_path(struct path_vec *v, struct arena *mem, const char *path)
@@ -47,7 +46,6 @@ static void add_path(struct path_vec *v, struct arena *mem, const char *path)
         *vec_push(v) = arena_strdup(mem, path);
 }
 
-/* Adds the folder of a program or library that toolchain_find() found. */
 static void add_folder_of(struct path_vec *v, struct arena *mem, const char *file)
 {
     char *real = *file ? realpath(file, NULL) : NULL, *slash = real ? strrchr(real, '/') : NULL;
@@ -71,7 +69,6 @@ static void add_toolchain(struct path_vec *v, struct arena *mem)
     toolchain_release(&tc);
 }
 
-/* Adds every folder of a list such as LD_LIBRARY_PATH. */
 static void add_list(struct path_vec *v, struct arena *mem, const char *list)
 {
     while (list && *list) {
@@ -82,7 +79,7 @@ static void add_list(struct path_vec *v, struct arena *mem, const char *list)
     }
 }
 
-/* Adds the folder above a program's folder: /opt/cuda for /opt/cuda/bin/ncu. Never adds "/". */
+/* Adds /opt/cuda for /opt/cuda/bin/ncu, for example. Never adds "/". */
 static void add_folder_above(struct path_vec *v, struct arena *mem, const char *program)
 {
     char *path = arena_strdup(mem, program);
@@ -95,9 +92,8 @@ static void add_folder_above(struct path_vec *v, struct arena *mem, const char *
     add_path(v, mem, path);
 }
 
-/* Adds the Python environment, which is the folder above the folder of the program. If the program
- * is a symbolic link to a program of another environment, as it often is, adds that environment
- * too. */
+/* Adds the Python environment. If its program is a symbolic link to another environment's, as it
+ * often is, adds that environment too. */
 static void add_python(struct path_vec *v, struct arena *mem)
 {
     struct strbuf program = STRBUF_INIT(4096);
@@ -314,7 +310,7 @@ static int no_such_task(const char *task, struct err *err)
                    task);
 }
 
-/* Checks that no file of the task leads out of the server's directory. */
+/* No file of the task may lead out of the server's directory. */
 static int check_files(const struct host *h, const char *dir, struct err *err)
 {
     static const char *const names[] = {"task.json", "reference.c", "naive.cu"};

@@ -1,11 +1,9 @@
 /*
  * host.h - says where and how the server runs `hone` as a child process.
  *
- * A child may change files only in the server's directory. It may read only this directory, the
- * system's programs and libraries, the CUDA toolkit and, if the user allows Python, the Python
- * environment. It has no network, and no environment variables that could hold a key. An author is
- * a model or a program that writes kernels. A child with an author that the user named may do more:
- * see enum host_author.
+ * A child may change files only in the server's directory. Elsewhere it may read only the system's
+ * programs, the CUDA toolkit and, if the user allows it, the Python environment. It has no network
+ * and no keys. A child with an author that the user named may do more: see enum host_author.
  */
 #ifndef MCP_HOST_H
 #define MCP_HOST_H
@@ -30,7 +28,7 @@ struct host {
     uint64_t memory_bytes;       /* limit for a child and its descendants */
 };
 
-/* Who writes the kernels in a child. The child's rights depend on it. */
+/* Who writes a child's kernels. The child's rights depend on it. */
 enum host_author {
     HOST_BUILT_IN, /* Hone itself: no network, no keys, only the directory */
     HOST_REMOTE,   /* a model on a server: also the network and the user's keys */
@@ -45,9 +43,9 @@ void host_close(struct host *h);
  * limit. */
 void host_prepare(const struct host *h, enum host_author author, struct child_process *c);
 
-/* Checks the name or path of a task. *out becomes the operand for `hone`, in `mem`. The child
- * compiles and runs the reference.c of a task in the server's directory. So such a task is refused
- * if Linux cannot confine the child, unless the user gave --allow-unconfined. */
+/* `task` is a name or a path. *out becomes the operand for `hone`, in `mem`. The child runs the
+ * reference.c of a task in the server's directory. So if Linux cannot confine the child, the task
+ * is refused unless the user gave --allow-unconfined. */
 int host_task(const struct host *h, const char *task, struct arena *mem, const char **out,
               struct err *err);
 

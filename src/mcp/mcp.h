@@ -4,15 +4,14 @@
  *     struct mcp_config c = {.dir = "project", .version = "0.3.0", .in_fd = 0, .out_fd = 1};
  *     mcp_serve(&c, err);                  returns when the input ends
  *
- * docs/mcp.md describes the server for its users.
+ * docs/mcp.md is for its users.
  *
  *      client ──lines──> message ──> server ──> tools: a command line of `hone`
  *                                      │              │
  *             <──lines── protocol <── reply <── child process, jailed (host.h)
  *
- * The server itself evaluates nothing. Each tool runs `hone` as a child process. So a crash, a hang
- * or a hostile task can harm that child, but not the server. To cancel a call, the server kills the
- * child.
+ * Each tool runs `hone` as a child process, so a crash, a hang or a hostile task cannot harm the
+ * server. To cancel a call, the server kills the child.
  */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
@@ -24,8 +23,8 @@
 #include "base/err.h"
 
 struct mcp_config {
-    const char *dir;            /* the only directory in which the server works */
-    const char *version;        /* the version of Hone */
+    const char *dir; /* the only directory in which the server works */
+    const char *version;
     const char *const *authors; /* authors that clients may use, besides the built-in author */
     size_t nauthors;
     double budget_usd;     /* cap for all runs together; 0 = no author may cost money */

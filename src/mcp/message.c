@@ -96,16 +96,15 @@ static void read_object(struct message *m)
         m->method = json_string_value(method);
 }
 
-/* Returns whether a message is a notification: an object with a method and without an id. JSON-RPC
- * allows no answer to a notification, not even to a bad one. */
+/* An object with a method and without an id. JSON-RPC allows no answer to it, not even to a bad
+ * one. */
 static bool is_notification(const struct message *m)
 {
     return *m->method && !json_object_get(m->root, "id");
 }
 
-/* Looks again at a message that could not be read. It may be JSON that we refuse, for example
- * because a key occurs twice. If so, finds its id, so that its sender learns which request failed.
- * If the message is JSON, but neither an object nor an array, says so. */
+/* The message may be JSON that we refuse, for example because a key occurs twice. Finds its id, so
+ * that the sender learns which request failed. */
 static void look_again(struct message *m, const char *text, size_t len)
 {
     m->root = json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);

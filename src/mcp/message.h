@@ -35,10 +35,10 @@ struct line_reader {
 
 enum line_kind { LINE_NONE, LINE_WHOLE, LINE_TOO_LONG };
 
-/* Adds at most MESSAGE_MAX_CHUNK bytes. Then call line_reader_next() until it returns LINE_NONE. */
+/* At most MESSAGE_MAX_CHUNK bytes. Then call line_reader_next() until it returns LINE_NONE. */
 void line_reader_add(struct line_reader *r, const char *data, size_t n);
-/* Returns the next line. A whole line, without its newline, is valid until the next
- * line_reader_add(). A line that is too long must not be read. */
+/* A whole line, without its newline, is valid until the next line_reader_add(). A line that is too
+ * long must not be read. */
 enum line_kind line_reader_next(struct line_reader *r, const char **line, size_t *len);
 void line_reader_release(struct line_reader *r);
 
@@ -48,11 +48,10 @@ enum message_kind {
     MESSAGE_REQUEST,
     MESSAGE_NOTIFICATION,
     MESSAGE_RESPONSE, /* ignored: this server sends no requests */
-    MESSAGE_BLANK,    /* an empty line */
+    MESSAGE_BLANK,
     MESSAGE_BAD
 };
 
-/* JSON-RPC's error codes, and those that MCP adds. */
 enum rpc_code {
     RPC_PARSE = -32700,
     RPC_INVALID_REQUEST = -32600,

@@ -1,4 +1,4 @@
-/* optimize.c - starts child processes `hone optimize` and reads what they print. See optimize.h. */
+/* optimize.c - starts child processes `hone optimize` and reads what they print. */
 #include "mcp/optimize.h"
 
 #include <stdlib.h>
@@ -9,12 +9,11 @@
 #include "sys/json.h"
 #include "sys/term.h"
 
-/* When the server ends, it waits at most this long for its runs to end. */
+/* How long a server that ends waits for its runs. */
 #define END_NS (6 * SEC)
 
-/* Gives back the money that was granted to a run and that the run did not spend. The run's summary
- * says how much it spent. If there is no summary, or if a price is unknown, the whole grant counts
- * as spent. */
+/* Gives back the part of a run's grant that it did not spend, as its summary says. Without a
+ * summary, or with an unknown price, the whole grant counts as spent. */
 static void settle_money(struct desk *d, struct optimization *o)
 {
     json_t *j = json_read_text(o->child.out.buf, o->child.out.len, "summary", NULL, NULL);
@@ -82,8 +81,8 @@ void optimization_stop(struct optimization *o)
     o->stopping = true;
 }
 
-/* Keeps the line in o->last. The first line of a run is "NAME: STRATEGY on TASK, written by ...",
- * and gives the run its name. */
+/* Keeps the line in o->last. A run's first line is "NAME: STRATEGY on TASK, written by ...", and
+ * gives the run its name. */
 static void read_line(struct optimization *o, const char *line, size_t n)
 {
     const char *colon = memchr(line, ':', n);
@@ -97,7 +96,7 @@ static void read_line(struct optimization *o, const char *line, size_t n)
 }
 
 /* Gives back unspent money, and frees the memory that a run does not need after its end. A run
- * without a name keeps its output, because optimization_error() reads it. */
+ * without a name keeps its output for optimization_error(). */
 static void settle(struct desk *d, struct optimization *o)
 {
     if (o->granted_usd > 0)

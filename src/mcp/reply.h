@@ -1,14 +1,14 @@
 /*
- * reply.h - the result of a tool: text for models, the same facts as JSON, links to long texts.
+ * reply.h - the result of a tool: text for models, JSON for programs, links to long texts.
  *
  *     struct reply r = REPLY_INIT;
  *     reply_text(&r, "%s passes", name);
  *     reply_foreign(&r, "the kernel's source", source, len);
  *     json_t *result = reply_finish(&r);
  *
- * Text from kernels and models is foreign: it may hold instructions for the model that reads it.
- * reply_foreign() puts foreign text between two lines with a random word, which the text cannot
- * guess. The first of these lines says that the text is data.
+ * Text from kernels and models may hold instructions for the model that reads it. reply_foreign()
+ * puts such text between two lines with a random word that the text cannot guess. The first of
+ * these lines says that the text is data.
  */
 #ifndef MCP_REPLY_H
 #define MCP_REPLY_H
@@ -30,15 +30,15 @@ struct reply {
     }
 
 void reply_text(struct reply *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Adds foreign text. `what` says what it is: "the kernel's source". */
+/* `what` names the text: "the kernel's source". */
 void reply_foreign(struct reply *r, const char *what, const char *text, size_t len);
 void reply_link(struct reply *r, const char *uri, const char *name, const char *mime,
                 const char *description);
-/* Makes the reply a failure, and drops its earlier content. */
+/* Drops all earlier content. */
 void reply_fail(struct reply *r, const struct err *err);
-/* Sets the structured form. Takes ownership. */
+/* Takes ownership of `j`. */
 void reply_structured(struct reply *r, json_t *j);
-/* Returns the result of tools/call, and empties r. */
+/* Returns the result of tools/call. Empties r. */
 json_t *reply_finish(struct reply *r);
 void reply_release(struct reply *r);
 
@@ -54,10 +54,10 @@ struct shelf {
         char *text;
         size_t len;
     } slots[SHELF_SLOTS];
-    size_t next, bytes; /* the slot for the next text; the bytes of all texts together */
+    size_t next, bytes; /* the slot for the next text; bytes of all texts */
 };
 
-/* Keeps a copy of the text and returns its id. */
+/* Copies the text. Returns its id. */
 const char *shelf_put(struct shelf *s, const char *mime, const char *text, size_t len);
 const struct shelf_text *shelf_find(const struct shelf *s, const char *id);
 void shelf_release(struct shelf *s);

@@ -8,7 +8,6 @@
 #include "mcp/author_view.h"
 #include "task/task.h"
 
-/* The parts of hone://run/NAME/candidate/CANDIDATE/PART. */
 struct place {
     char name[160], candidate[24], part[16];
 };
@@ -79,8 +78,7 @@ none:
     return CALL_FAILED;
 }
 
-/* `candidate` is {"verdict": ...}. Returns what an author may see of that verdict. Returns NULL if
- * the verdict cannot be read. */
+/* Returns what an author may see of `{"verdict": ...}`, or NULL if the verdict cannot be read. */
 static json_t *hide(json_t *candidate)
 {
     struct verdict v;

@@ -9,7 +9,7 @@
 
 /* ---- who may write --------------------------------------------------------------------------- */
 
-/* Checks that the user allowed the author, and sets *kind. */
+/* Fails if the user did not allow this author. Sets *kind. */
 static int check_author(const struct call *c, const char *author, enum host_author *kind,
                         struct err *err)
 {
@@ -35,7 +35,7 @@ static int check_author(const struct call *c, const char *author, enum host_auth
     return allowed ? 0 : -1;
 }
 
-/* The user allowed the server to spend some money. Decides how much of it a run gets. */
+/* Decides how much of the server's money a run gets. Only a remote author gets any. */
 static int grant_money(const struct call *c, enum host_author kind, double *usd, struct err *err)
 {
     const json_t *asked = json_object_get(c->args, "budget_usd");
@@ -155,9 +155,8 @@ static enum call_step poll_start(struct call *c, struct err *err)
     return ask_store(c, run);
 }
 
-/* Returns the state of a run. The store says "running" until the run's process writes another
- * state. A process that was killed writes no other state. So if the store says "running", but this
- * server saw the process end, the state is "stopped". */
+/* A process that was killed leaves "running" in the store. If this server saw the process end, the
+ * state is "stopped". */
 static const char *true_state(const struct call *c, const json_t *summary)
 {
     const char *state = json_string_value(json_object_get(summary, "state"));
@@ -179,7 +178,7 @@ static enum call_step poll_finish(struct call *c, struct err *err)
         reply_foreign(&c->reply, "its last step", last, strlen(last));
     json_t *j = json_pack("{s:s, s:s, s:b, s:o}", "run", run, "state", state, "here",
                           c->run != NULL, "progress", json_text(last));
-    json_object_del(summary, "nodes"); /* the tool show_run shows the nodes */
+    json_object_del(summary, "nodes"); /* show_run shows the nodes */
     json_object_set_new(j, "summary", summary);
     reply_structured(&c->reply, j);
     return CALL_DONE;

@@ -1,5 +1,4 @@
-/* gpu.c - reads data sheets of GPUs, and computes the floor (the least time that any implementation
- * needs) from them. See gpu.h. */
+/* gpu.c - reads data sheets of GPUs and computes the floor from them. See gpu.h. */
 #include "measure/gpu.h"
 
 #include <ctype.h>
@@ -109,9 +108,9 @@ int gpu_load(const char *name, struct job_gpu *out, const char **arch, struct ar
     return rc;
 }
 
-/* The device's name must contain the name of the data sheet, without regard to case and blanks:
- * "NVIDIA GeForce RTX 4090" contains "rtx4090". A digit must not follow, because "NVIDIA L40S" is
- * not an "l4". */
+/* The device's name must contain the name of the data sheet. Only letters and digits count, in
+ * lower case: "NVIDIA GeForce RTX 4090" contains "rtx4090". A digit must not follow, because
+ * "NVIDIA L40S" is not an "l4". */
 const char *gpu_for_device(const char *device_name, struct arena *a)
 {
     struct strbuf flat = STRBUF_INIT(256);
@@ -137,7 +136,7 @@ const char *gpu_name_of(const char *device_name, struct arena *a)
     return sheet ? sheet : device_name;
 }
 
-/* Returns the time of `flops` operations on the GPU's fastest unit for operands of this type. */
+/* The time on the GPU's fastest unit for operands of this type. */
 static double arithmetic_ns(const struct job_gpu *g, double flops, enum dtype operand)
 {
     double rate = 0; /* TFLOP/s of that unit */
@@ -166,8 +165,7 @@ static double arithmetic_ns(const struct job_gpu *g, double flops, enum dtype op
 double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
                     enum dtype operand)
 {
-    /* If all data fits into the L2, it may never reach DRAM. Then the L2's bandwidth is the limit.
-     */
+    /* If all data fits into the L2, it may never reach DRAM. */
     bool fits = min_bytes <= g->l2_bytes;
     double gbps = fits ? MAX(g->l2_gbps, g->dram_gbps) : g->dram_gbps;
     double bytes = fits ? min_bytes : min_bytes - fmin(written, g->l2_bytes);

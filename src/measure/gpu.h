@@ -15,20 +15,19 @@
  * NULL. */
 int gpu_load(const char *name, struct job_gpu *out, const char **arch, struct arena *a,
              struct err *err);
-/* Returns the built-in data sheet of a device, such as "h200" for "NVIDIA H200", or NULL. */
+/* Returns the name of a built-in data sheet: "h200" for "NVIDIA H200". NULL if there is none. */
 const char *gpu_for_device(const char *device_name, struct arena *a);
-/* As gpu_for_device(), but returns the device's own name instead of NULL. */
+/* Like gpu_for_device(), but returns `device_name` instead of NULL. */
 const char *gpu_name_of(const char *device_name, struct arena *a);
 
-/* Returns the floor, the least time of any implementation: the time to move min_bytes or the time
- * of the arithmetic on the fastest unit for this type, whichever is longer. If the bytes fit into
- * the L2, they move at its bandwidth, else at that of DRAM. With DRAM, up to l2_bytes of the
- * `written` bytes do not count, because they may reach DRAM after the kernel's end. */
+/* The least time of any implementation: to move min_bytes, or to do the arithmetic on the fastest
+ * unit, whichever is longer. Bytes that fit into the L2 move at its bandwidth. Otherwise they move
+ * at that of DRAM, but up to l2_bytes of the `written` bytes do not count: they may reach DRAM
+ * after the kernel's end. */
 double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
                     enum dtype operand);
-/* Returns the least time at the GPU's rates, for the roofline. All bytes move at the rate of DRAM,
- * because each timed call begins with a flushed L2. *limit becomes "DRAM" or "arithmetic",
- * whichever decides. */
+/* The least time for the roofline. All bytes move at the rate of DRAM, because each timed call
+ * begins with a flushed L2. *limit becomes "DRAM" or "arithmetic". */
 double gpu_roofline_ns(const struct job_gpu *g, double flops, double bytes, enum dtype operand,
                        const char **limit);
 

@@ -47,10 +47,9 @@ static double written(const struct job_case *jc)
 }
 
 /*
- * A ceiling is the highest rate of memory or of arithmetic. Returns which percentage of a ceiling
- * the kernel reaches. The larger of the two percentages counts; *limit names its ceiling. Ceilings
- * are measured, or else come from the data sheet. For float32 products without TF32, the ceiling is
- * the rate of the CUDA cores or a third of the TF32 rate, whichever is higher.
+ * Returns how close the kernel comes to a ceiling, the highest rate of memory or of arithmetic, in
+ * percent. The nearer ceiling counts, and *limit names it. For float32 products without TF32, the
+ * ceiling is the rate of the CUDA cores or a third of the TF32 rate, whichever is higher.
  */
 static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double bytes,
                            double ns, const char **limit)
@@ -73,8 +72,8 @@ static double roofline_pct(const struct measure_input *in, const struct job_case
     return ns > 0 ? 100 * least / ns : 0;
 }
 
-/* Like roofline_pct(), but if all bytes fit into the L2, does not count written bytes. They may
- * reach DRAM after the kernel's end. */
+/* Like roofline_pct(), but if all bytes fit into the L2, written bytes do not count. They may reach
+ * DRAM after the kernel's end. */
 static double sure_roofline_pct(const struct measure_input *in, const struct job_case *jc,
                                 double ns)
 {
@@ -126,9 +125,9 @@ static struct verdict_time *time_program(struct verdict *v, const struct measure
     t->limit = limit;
     const struct torch_variant *variant = torch_variant_find(t->who);
     if (variant && variant->unjudged)
-        t->roofline_pct = 0; /* ceilings are for the task's precision, which it need not keep */
+        t->roofline_pct = 0; /* ceilings are for the precision of the task */
     if (p && cand->n && s->n < 3) {
-        /* This baseline is too slow for pairs. */
+        /* too few times for pairs */
         struct stats ours = stats_summary(cand->ns, cand->n, in->job->seed);
         t->ratio = ours.median > 0 ? sum.median / ours.median : 0;
         t->ratio_lo = ours.hi > 0 ? sum.median / ours.hi : 0;
@@ -197,8 +196,7 @@ void measure_times(struct verdict *v, const struct measure_input *in)
     v->speedup = nratio ? exp(log_ratio / nratio) : 0;
 }
 
-/* A modelled time may be too low, so we multiply the floor by this. A kernel that leaves out work
- * is far below even that. */
+/* A modelled time may be too low. A kernel that leaves out work is far below even this. */
 static const double model_slack = 0.8;
 
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns)
@@ -236,7 +234,7 @@ static double counter_sum(const struct measure_input *in, uint32_t c, const char
     return sum;
 }
 
-/* An upper bound: each instruction counts as a multiply-add, on halves as a packed one. */
+/* An upper bound: each instruction counts as a multiply-add, on halves as two. */
 static double arithmetic_done(const struct measure_input *in, uint32_t c)
 {
     return counter_sum(in, c, "tensor_ops") + 4 * counter_sum(in, c, "inst_half") +
@@ -248,7 +246,7 @@ static bool all_calls_ended(const struct measure_input *in, uint32_t c)
 {
     const struct result_case *rc = &in->result->cases[c];
     if (in->result->status != RESULT_OK && in->result->where_case == c)
-        return false; /* the call that ended the job may be missing from the list */
+        return false; /* the list may lack the call that ended the job */
     for (uint32_t k = 0; k < rc->ncalls; k++)
         if (!rc->calls[k].program && rc->calls[k].status != RESULT_OK)
             return false;
@@ -276,7 +274,7 @@ int measure_tensor_use(const struct measure_input *in, struct tensor_use *out)
     return out->share < in->least_arithmetic ? worst : -1;
 }
 
-/* `enough` is below 1, because the byte count is an estimate from a sample of blocks. */
+/* The byte count is an estimate from a sample of blocks, so `enough` is below 1. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic)
 {
     static const double enough = 0.75;

@@ -1,5 +1,4 @@
-/* learn.c - keeps the outcomes of a run as lessons. memory.h explains points, moves and playbooks.
- */
+/* learn.c - keeps the outcomes of a run as lessons. See memory.h. */
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -10,7 +9,7 @@
 #include "task/snapshot.h"
 
 /* A move may contain a label such as "[softmax 2.0.1]". Returns the label's playbook and sets *p to
- * the label's point. Returns NULL if there is no label. */
+ * the label's point, or returns NULL. */
 static const struct playbook *book_of(const struct playbook_shelf *shelf, const char *move,
                                       struct pb_point *p)
 {
@@ -27,8 +26,8 @@ static void point_text(const struct playbook *pb, const struct pb_point *p, stru
                     (long long)pb->settings[i].values[p->at[i]]);
 }
 
-/* Writes the move without the label at its end. Returns false if the move is too long for a lesson.
- * We do not cut it, because a part of a move can have another meaning. */
+/* Writes the move without the label at its end. Returns false if the move is too long. We do not
+ * cut it, because a part of a move can have another meaning. */
 static bool move_text(const char *move, char out[LESSON_TEXT])
 {
     const char *label = strrchr(move, '[');
@@ -47,9 +46,8 @@ static double best_time(const struct memory_outcome *o, size_t n)
     return best;
 }
 
-/* Fills kind, playbook, text and gain. `best` is the best time of the run. Returns false if there
- * is no lesson: the candidate has no point, or the move is too long, or the lesson breaks a rule of
- * lesson_bad_field(). */
+/* `best` is the best time of the run. Returns false if the candidate has no point, the move is too
+ * long, or lesson_bad_field() finds a fault. */
 static bool make_lesson(const struct memory_outcome *o, const struct playbook_shelf *shelf,
                         double best, struct strbuf *text, struct lesson_rec *l)
 {
@@ -58,7 +56,7 @@ static bool make_lesson(const struct memory_outcome *o, const struct playbook_sh
     char words[LESSON_TEXT];
     l->playbook = pb ? pb->name : "";
     strbuf_clear(text);
-    if (o->gain < 0) { /* the lesson of a candidate is its point */
+    if (o->gain < 0) { /* this is a point, not a move */
         if (!pb)
             return false;
         point_text(pb, &p, text);

@@ -17,7 +17,7 @@ bool lesson_is_name(const char *s, size_t n)
     return true;
 }
 
-/* Reads a number of at most 12 digits. Returns the text after it, or NULL. */
+/* At most 12 digits. Returns the text after them, or NULL. */
 static const char *read_number(const char *p, int64_t *out)
 {
     size_t sign = *p == '-', n = strspn(p + sign, "0123456789");
@@ -27,7 +27,7 @@ static const char *read_number(const char *p, int64_t *out)
     return p + sign + n;
 }
 
-/* Reads a name that is followed by `end`. Returns the text after `end`, or NULL. */
+/* `end` follows the name. Returns the text after `end`, or NULL. */
 static const char *read_name(const char *p, char end, struct lesson_setting *out)
 {
     size_t n = strcspn(p, " =,");
@@ -108,7 +108,7 @@ void lesson_make_name(const char *text, char out[LESSON_NAME])
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-/* Is the text a list of names (lesson_is_name) with single spaces between? It may be "". */
+/* Names (lesson_is_name) with single spaces between, or "". */
 static bool is_words(const char *s, size_t max)
 {
     if (strlen(s) > max)
@@ -122,8 +122,7 @@ static bool is_words(const char *s, size_t max)
     return true;
 }
 
-/* Is this the name of a task or of a run? It has 1 to 160 letters, digits, '_', '-', '.', and no
- * '/', so it cannot be a path. */
+/* The name of a task or of a run has no '/', so it cannot be a path. */
 static bool is_label(const char *s)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
@@ -141,9 +140,8 @@ static bool is_sizes(const char *s)
     return strlen(s) < 80 && strspn(s, "0123456789.- ") == strlen(s);
 }
 
-/* Does the text have the form that the lesson's kind requires? If the lesson names a playbook, the
- * text is a point or a change of settings. Otherwise it is a move in words, which lesson_clean()
- * must leave as they are. */
+/* If the lesson names a playbook, its text is a point or a change of settings. Otherwise the text
+ * is a move in words, which lesson_clean() must leave as it is. */
 static bool is_text(const struct lesson_rec *l)
 {
     struct lesson_setting settings[LESSON_SETTINGS];

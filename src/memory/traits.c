@@ -1,4 +1,4 @@
-/* traits.c - computes the traits of a task, and compares the traits of two tasks; see traits.h. */
+/* traits.c - computes and compares the traits of tasks; see traits.h. */
 #include "memory/traits.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ _Static_assert(TRAITS_MAX_MARKS *(TRAITS_MARK + 1) <= LESSON_MARKS, "marks fit a
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 
-/* A hash of what a value, or the whole graph, computes at one shape (traits.h). */
+/* The hash of a value, or of the whole graph, at one shape (traits.h). */
 struct mark {
     char hex[HASH_HEX];
 };
@@ -54,8 +54,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Computes the mark of one value from the marks of its operands. Names of inputs and scalars do not
- * change the mark. */
+/* Names of inputs and scalars do not change the mark. */
 static void mark_value(const struct value *v, const int64_t *axes, struct mark *marks)
 {
     struct hash *h = hash_new();
@@ -83,7 +82,6 @@ static void mark_value(const struct value *v, const int64_t *axes, struct mark *
     hash_finish(h, marks[v->id].hex);
 }
 
-/* The mark of the whole graph at one shape. */
 static void mark_graph(const struct graph *g, const int64_t *axes, struct mark *out)
 {
     struct mark *marks = xcalloc(g->values.n + 1, sizeof *marks);
@@ -98,7 +96,7 @@ static void mark_graph(const struct graph *g, const int64_t *axes, struct mark *
     free(marks);
 }
 
-/* The mark of a task without a graph: a hash of the class, the op_type and the tensors. */
+/* The mark of a task without a graph. */
 static void mark_tensors(const struct task *t, const struct shape *s, struct mark *out)
 {
     struct hash *h = hash_new();
@@ -113,7 +111,6 @@ static void mark_tensors(const struct task *t, const struct shape *s, struct mar
 
 /* ---- the other traits ------------------------------------------------------------------------ */
 
-/* Adds the logarithms of the task's sizes (traits.h) at one shape. */
 static void add_sizes(const struct task *t, const struct shape *s, double sum[TRAITS_SIZES])
 {
     double bytes = 0, inner = 1;
@@ -160,7 +157,6 @@ static const char *op_names(const struct graph *g, struct arena *a)
     return kept;
 }
 
-/* The operations of a task without a graph: its op_type, written as a name. */
 static const char *op_type_words(const struct task *t, struct arena *a)
 {
     char name[LESSON_NAME];
@@ -176,7 +172,7 @@ void task_traits(struct task_traits *out, const struct task *t, struct arena *a)
     double sum[TRAITS_SIZES] = {0};
     unsigned shapes = 0;
     if (has_graph)
-        graph_normalise(&g, NULL); /* a graph that is too large stays as it is */
+        graph_normalise(&g, NULL); /* too large a graph stays as it is */
     *out = (struct task_traits){.class = task_class_name(t->class), .ops = op_type_words(t, a)};
     vec_each (struct task_workload, w, &t->workloads) {
         struct arena mem = ARENA_INIT;
@@ -218,7 +214,7 @@ static bool has_word(const char *list, const char *word, size_t n)
     return false;
 }
 
-/* Counts the words of `a`, and those of them that are also in `b`. */
+/* Counts the words of `a`, and how many of them are also in `b`. */
 static void count_words(const char *a, const char *b, unsigned *all, unsigned *common)
 {
     *all = *common = 0;
@@ -252,9 +248,8 @@ static bool read_sizes(const char *text, double out[TRAITS_SIZES])
 double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops_b,
                          const char *sizes_b)
 {
-    /* How fast similarity falls with the difference in each of the sizes. The width of elements has
-     * the largest rate, because elements of another width need other settings. A tensor of twice
-     * the size hardly needs other settings. */
+    /* How fast similarity falls with the difference in each size. The width of elements has the
+     * largest rate: another width needs other settings. A tensor of twice the size hardly does. */
     static const double rate[TRAITS_SIZES] = {0.05, 0.15, 0.1, 0.7, 0.2};
     unsigned na, nb, common;
     double a[TRAITS_SIZES], b[TRAITS_SIZES], distance = 0;

@@ -1,5 +1,5 @@
 /*
- * traits.h - what a task is, in a few words and numbers, so that memory can find similar tasks.
+ * traits.h - what a task is, so that memory can find similar tasks.
  *
  *     struct task_traits t;
  *     task_traits(&t, task, &arena);
@@ -9,9 +9,9 @@
  * form with its sizes, dtypes and constants. Names, and the order of the operands of a sum or
  * product, do not change it. Tasks with a common mark compute the same at a timed shape.
  *
- * There is one exception: inputs have no names in a mark, so x - y and y - x have the same mark.
- * Memory then leaves out more lessons than it must (memory.h), which does no harm. Without a graph,
- * a mark is a hash of the task's class, op_type and tensors.
+ * One exception: x - y and y - x have the same mark, because inputs have no names in it. That does
+ * no harm: memory leaves out more lessons than it must. Without a graph, a mark is a hash of the
+ * task's class, op_type and tensors.
  */
 #ifndef MEMORY_TRAITS_H
 #define MEMORY_TRAITS_H
@@ -27,20 +27,18 @@
 
 struct task_traits {
     const char *class;
-    /* The names of the graph's operations, sorted, each once, separated by spaces; without a graph,
-     * the op_type. */
+    /* The names of the graph's operations, sorted, each once. Without a graph, the op_type. */
     const char *ops;
-    /* Five means over the timed shapes, each of the log2 of one quantity: bytes of all tensors;
-     * last extent of the first tensor; product of its other extents; bytes of one of its elements;
-     * 1 + the number of tensors. */
+    /* Five numbers, each the mean of a log2 over the timed shapes: bytes of all tensors; last
+     * extent of the first tensor; product of its other extents; bytes of one of its elements; 1 +
+     * the number of tensors. */
     const char *sizes;
-    /* Marks of the first TRAITS_MAX_MARKS timed shapes, separated by spaces. */
+    /* Marks of the first TRAITS_MAX_MARKS timed shapes. */
     const char *marks;
 };
 
 void task_traits(struct task_traits *out, const struct task *t, struct arena *a);
-/* How similar two tasks of one class are: 1 for equal traits, nearly 0 for very different ones;
- * 0.01 if sizes_a or sizes_b is not a list of TRAITS_SIZES numbers. */
+/* For tasks of one class: from 1 for equal traits to nearly 0; 0.01 if sizes cannot be read. */
 double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops_b,
                          const char *sizes_b);
 bool traits_share_mark(const char *a, const char *b);

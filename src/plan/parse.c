@@ -67,7 +67,7 @@ static const char *find(const char *s, size_t n, const char *what)
     return n ? memmem(s, n, what, strlen(what)) : NULL;
 }
 
-/* Finds the JSON of the plan: the bytes [*from, *to). */
+/* The JSON is the bytes [*from, *to). */
 static bool find_plan(const char *s, size_t n, size_t *from, size_t *to, struct problem_vec *out)
 {
     static const char mark[] = "hone-plan";
@@ -196,8 +196,8 @@ static struct expr *arg_expr(struct plan *p, const char *text, size_t *col, stru
     return expr_parse_real(text, strlen(text), &names, &p->arena, col, err);
 }
 
-/* Checks only constants. plan_resolve() checks other expressions for each shape, but here the line
- * and column are known. */
+/* Checks only constants, because here the line and column are known. plan_resolve() checks other
+ * expressions for each shape. */
 static void check_const(const struct plan *p, const struct json_node *n, const struct expr *e,
                         const char *what, int64_t lo, int64_t hi)
 {
@@ -215,7 +215,6 @@ static void check_const(const struct plan *p, const struct json_node *n, const s
                       (long long)hi);
 }
 
-/* One to three expressions in an array, or a single expression. */
 static void parse_dims(struct plan *p, const struct json_node *n, const char *what,
                        struct expr *out[3], const int64_t most[3])
 {
@@ -297,7 +296,7 @@ static void parse_arg(struct plan *p, const struct json_node *n, struct plan_lau
     if (p->task && !lookup(p, arg.text, &arg)) {
         if (json_object_get(json_object_get(p->doc, "tensormaps"), arg.text) ||
             json_object_get(json_object_get(p->doc, "workspace"), arg.text))
-            return; /* a problem was already reported for it */
+            return; /* its problem was already reported */
         arg.kind = PLAN_ARG_EXPR;
         if (!(arg.expr = arg_expr(p, arg.text, NULL, &err))) {
             unknown_arg(p, n, arg.text, &err);
@@ -355,7 +354,6 @@ static bool parse_part(struct plan *p, const struct json_node *n, const char *ke
     return !json_node_get(n, offset, &c) || plan_expr(p, &c, &out->offset);
 }
 
-/* A memset or copy must not write an input. */
 static bool check_target(struct plan *p, const struct json_node *n, const char *key,
                          const struct plan_part *to)
 {
@@ -404,8 +402,8 @@ static void parse_copy(struct plan *p, const struct json_node *n)
 
 static const char word_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
 
-/* A name like scale<float, 4> or a::b<-1>. The trailer (sig.h) puts it into a C++ expression. No
- * character that is allowed here can end that expression. */
+/* A name like scale<float, 4> or a::b<-1>. No allowed character can end the C++ expression into
+ * which the trailer (sig.h) puts the name. */
 static bool is_cpp_name(const char *s)
 {
     size_t n = strlen(s);
@@ -543,9 +541,8 @@ static void check_outputs(const struct plan *p, const struct json_node *root)
             json_node_bad(&n, "no launch gets the output \"%s\"", p->task->tensors.items[i].name);
 }
 
-/* A setting is a constant with a comment that lists its values. If the list cannot be read, the
- * plan does not know the constant's name. So we report the bad list before the problems that this
- * causes. */
+/* A setting is a constant with a comment that lists its values. A bad list makes every use of the
+ * constant a problem. So we report the list first. */
 static void tell_broken_setting(const char *source, size_t len, struct problem_vec *problems)
 {
     char name[SETTING_MAX_NAME];

@@ -14,8 +14,8 @@ struct resolver {
     struct job_case *c;
     struct job_program *out;
     struct arena *a;
-    /* workspace_buffer has the index in c->buffers of each workspace of the plan. map_index has the
-     * index in out->tensormaps of each tensor map. -1 means that no launch has used it yet. */
+    /* For each workspace of the plan its index in c->buffers, and for each tensor map its index in
+     * out->tensormaps. -1: no launch has used it yet. */
     int workspace_buffer[PLAN_MAX_WORKSPACES];
     int map_index[PLAN_MAX_MAPS];
 };
@@ -97,7 +97,6 @@ static int resolve_dims(const struct plan_launch *l, const struct shape *s, stru
 
 /* ---- buffers and maps that launches use ------------------------------------------------------ */
 
-/* Adds an empty buffer to the case. */
 static struct job_buffer *add_buffer(struct job_case *c, struct arena *a)
 {
     if (c->nbuffers >= c->buffers_room) {
@@ -181,7 +180,7 @@ static void store_float(double v, const struct sig_param *s, enum dtype type, st
         dtype_store(s->size == 8 ? DT_F64 : DT_F32, out->bytes, v);
 }
 
-/* Computes a real number in double, and rounds only the result to the parameter's type. */
+/* Computes in double, and rounds only the result to the parameter's type. */
 static int resolve_real(struct resolver *r, const struct expr *e, const struct sig_param *s,
                         struct job_arg *out, struct err *err)
 {
@@ -261,7 +260,7 @@ static int resolve_arg(struct resolver *r, const struct plan_arg *a, const struc
 
 /* ---- memset and copy ------------------------------------------------------------------------- */
 
-/* Finds the buffer, the offset in it, and how many bytes the buffer has after the offset. */
+/* *left: the bytes of the buffer after *offset. */
 static int resolve_part(struct resolver *r, const struct plan_part *x, uint32_t *buffer,
                         uint64_t *offset, int64_t *left, struct err *err)
 {

@@ -2,10 +2,11 @@
  * signature.c - checks the plan's arguments against the parameters of the compiled kernel.
  *
  * The parameter for a tensor must be a pointer; for an input, a pointer to const. It may point to
- * elements of the tensor's type, to void, or to a vector type whose size is a multiple of an
- * element's size. element_clash() also allows some other types of the same size. The parameter for
- * a workspace or for null can be any pointer. Numbers convert as in a C call, but a float never
- * becomes an integer. The parameter for a tensor map must be a 128-byte struct, passed by value.
+ * elements of the tensor's type, to void, or to a vector type. element_clash() also allows some
+ * other types of the same size.
+ *
+ * The parameter for a workspace or for null can be any pointer. Numbers convert as in a C call, but
+ * a float never becomes an integer. The parameter for a tensor map must be a 128-byte struct.
  */
 #include <string.h>
 
@@ -67,12 +68,12 @@ static void bad_arg(const struct place *at, const char *fmt, ...)
     strbuf_release(&sb);
 }
 
-/* Returns why a kernel cannot read the tensor through this pointer, or NULL if it can. */
+/* Returns why the pointer does not fit the tensor, or NULL if it fits. */
 static const char *element_clash(enum dtype tensor, const struct sig_param *s)
 {
     size_t bytes = dtype_bytes(tensor);
     if (s->elem_size == 0)
-        return NULL; /* a pointer to void fits any tensor */
+        return NULL; /* void fits any tensor */
     if (s->elem == DT_NONE)
         return s->elem_size % bytes ? "elements of another size" : NULL; /* vector types */
     if (s->elem_size != bytes)
@@ -195,8 +196,8 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
     }
 }
 
-/* Returns whether some launch can write the output. A memset or a copy to it can. So can a kernel
- * that gets a tensor map of the output, or gets the output as a pointer that is not to const. */
+/* A memset or copy to the output can write it. So can a kernel that gets it as a tensor map, or as
+ * a pointer that is not to const. */
 static bool can_be_written(const struct plan *p, size_t tensor, const struct sig_vec *sigs)
 {
     vec_each (struct plan_launch, l, &p->launches) {

@@ -1,6 +1,5 @@
 /* expand.c - replaces the placeholders of a template by the values of a point and the texts of a
- * binding. A point has one value for each setting, and a binding has the texts for one task
- * (book/book.h). */
+ * binding (book/book.h). */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,9 +11,7 @@
 #include "playbook/playbook.h"
 #include "sys/asset.h"
 
-/* Returns the text of a placeholder: the value of a setting, written into `number`, or a bound
- * text. NULL if there is neither.
- */
+/* The value of a setting, written into `number`, or a bound text. NULL if there is neither. */
 static const char *placeholder(const struct playbook *pb, const struct pb_binding *b,
                                const struct pb_point *p, const char *key, size_t len,
                                char number[32])
@@ -29,8 +26,7 @@ static const char *placeholder(const struct playbook *pb, const struct pb_bindin
     return bound_text(b, key, len);
 }
 
-/* If the key is "part:NAME", returns the text of playbooks/parts/NAME.cu, which several templates
- * share. */
+/* For the key "part:NAME", returns playbooks/parts/NAME.cu, which several templates share. */
 static const char *shared_part(const char *key, size_t len)
 {
     char path[96];
@@ -41,12 +37,10 @@ static const char *shared_part(const char *key, size_t len)
     return a ? a->data : NULL;
 }
 
-/* How deep placeholders may be nested in the texts of placeholders. */
 enum { MAX_NESTING = 8 };
 
-/* Expands a text. The text of a placeholder may contain placeholders; `depth` says how many levels
- * are left. A shared part does not use up a level, because it is treated like text of the template.
- */
+/* `depth` says how many levels of nesting are left. A shared part does not use up a level, because
+ * it counts as text of the template. */
 static int expand_text(const struct playbook *pb, const struct pb_binding *b,
                        const struct pb_point *p, const char *text, unsigned depth,
                        struct strbuf *out, struct err *err)
@@ -78,8 +72,7 @@ static int expand_text(const struct playbook *pb, const struct pb_binding *b,
     return 0;
 }
 
-/* Copies the code. In a line such as "constexpr int kOutputs = (128/1/8*8);", computes the value.
- */
+/* In a line such as "constexpr int kOutputs = (128/1/8*8);", computes the value. */
 static void copy_code(const char *line, struct strbuf *out)
 {
     static const char start[] = "constexpr int ";

@@ -13,7 +13,7 @@
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
-/* By the task's name, else by its op_type, else the op "*". */
+/* Tries the task's name, its op_type, then "*". */
 static const struct pb_op *op_by_names(const struct playbook *pb, const json_t *task)
 {
     const struct pb_op *op = op_called(pb, facts_text(task, "name"));
@@ -35,7 +35,7 @@ static void say_forms(const struct playbook *pb, bool torch, struct strbuf *why)
     }
 }
 
-/* If the task has an expression, only match_form() may choose an op with PyTorch forms: a task
+/* If the task has an expression, only match_form() may choose an op that has PyTorch forms. A task
  * named cumsum may compute torch.cumsum(x, dim=0), which is not a cumsum of rows. */
 static const struct pb_op *op_by_name(const struct playbook *pb, const struct meaning *m,
                                       struct strbuf *why)
@@ -65,7 +65,7 @@ static const struct pb_op *op_by_way(const struct match_way *way, struct match *
     return x->v && !x->why->len ? way->find(x) : NULL;
 }
 
-/* By the task's expression, or else by its name. */
+/* By the expression, or else by the name. */
 static const struct pb_op *find_op(struct match *x)
 {
     const struct pb_op *op = match_form(x->pb, x->m, &x->seen), *any = op_called(x->pb, "*");
@@ -124,8 +124,8 @@ static bool bind_meaning(const struct playbook *pb, struct meaning *m, struct pb
 
 /* ---- in place -------------------------------------------------------------------------------- */
 
-/* If the task's only output is also an input, returns a copy of the task with two tensors of this
- * name, an input and an output. Otherwise returns NULL. */
+/* If the task's only output is also an input, returns a copy with two tensors of that name.
+ * Otherwise returns NULL. */
 static json_t *with_update_apart(const json_t *task)
 {
     const json_t *tensors = json_object_get(task, "tensors");
@@ -152,7 +152,7 @@ struct templates {
     uint32_t arch;
 };
 
-/* Writes the starting point of the first playbook with `part` that fits; false if there is none. */
+/* Only playbooks with `part` count. */
 static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
 {
     const struct templates *t = ctx;
@@ -174,7 +174,7 @@ static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
     return false;
 }
 
-/* The size d at the task's last timed shape; -1 if not known. */
+/* -1 if the size is not known. */
 static int64_t at_timed_shape(const struct graph *g, const json_t *task, const struct dim *d)
 {
     const json_t *all = json_object_get(task, "workloads"), *axes = NULL;
@@ -190,8 +190,8 @@ static int64_t at_timed_shape(const struct graph *g, const json_t *task, const s
     return n;
 }
 
-/* Whether graph_collapse() may move sums into products and convolutions. Hone rejects kernels that
- * do much less arithmetic than the task's `flops`. So the task must declare none, or at most what
+/* Hone rejects kernels that do much less arithmetic than the task's `flops`. So graph_collapse()
+ * may move sums into products and convolutions only if the task declares no flops, or at most what
  * the graph has after the move. */
 static bool may_collapse(struct graph *g, const json_t *task)
 {
@@ -225,7 +225,7 @@ static bool bind_graph(struct graph *g, const struct generate_templates *t, stru
     return ok;
 }
 
-/* For an op with "from": "graph". The graph is the task's, or that of its expression. */
+/* For an op with "from": "graph". The graph is the task's own, or that of its expression. */
 static bool bind_any(const struct playbook *pb, const json_t *task, uint32_t arch,
                      struct pb_binding *out, struct strbuf *why)
 {

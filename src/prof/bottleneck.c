@@ -1,5 +1,4 @@
-/* bottleneck.c - turns counters into shares of peaks, and finds the resource that limits a kernel.
- * See prof.h. */
+/* bottleneck.c - finds the resource that limits a kernel from its counters. See prof.h. */
 #include <math.h>
 #include <string.h>
 
@@ -71,7 +70,7 @@ size_t prof_from_counters(const struct verdict *v, const char *workload, struct 
             out[n++] = prof_kernel_unknown(c->kernel, ncu ? "ncu" : "model");
         take(&out[i], c);
     }
-    /* We drop kernels without a time, because their counters cannot tell where time goes. */
+    /* Counters of kernels without a time cannot tell where time goes. */
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
         if (out[i].time_ns > 0)
@@ -87,8 +86,8 @@ struct share {
     const char *what;
 };
 
-/* A unit of the GPU limits the kernel if it reaches this share of its peak. If no unit does,
- * latency is the limit. The share is lower for the L2, since no access pattern reaches its peak. */
+/* A unit of the GPU limits the kernel if it reaches this share of its peak. If none does, latency
+ * is the limit. No access pattern reaches the peak of the L2, so its share is lower. */
 static const double busy_pct = 60, busy_l2_pct = 50;
 
 static double busy_at(const struct share *s)
@@ -96,8 +95,7 @@ static double busy_at(const struct share *s)
     return s->bound == BOUND_L2 ? busy_l2_pct : busy_pct;
 }
 
-/* Finds the busiest unit. All data from DRAM passes through the L2. So if DRAM is busy, the L2 does
- * not count as the limit, however busy it is. */
+/* All data from DRAM passes through the L2. So if DRAM is busy, the L2 does not count. */
 static struct share busiest(const struct prof_kernel *k)
 {
     bool dram = k->dram_pct >= busy_pct;
@@ -130,10 +128,9 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
     double each = launch_time(k);
     if (s.bound == BOUND_UNKNOWN)
         return BOUND_UNKNOWN;
-    /* A modelled time is the sum of three terms: the cost of a launch, the whole time of the
-     * busiest unit, and a part of the times of the other units and of latency. The other two terms
-     * lower the share of the busiest unit, so this unit may be the limit even at a low share. If
-     * its share is low and latency has a larger share, latency is the limit. */
+    /* A modelled time is the cost of a launch, plus the time of the busiest unit, plus a part of
+     * the other units' times and of latency. So the busiest unit may be the limit even at a low
+     * share, unless latency has a larger one. */
     if (str_eq(k->source, "model")) {
         if (launch_ns > 0 && each < 2 * launch_ns)
             return BOUND_LAUNCH;
@@ -144,7 +141,7 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
     return s.pct >= busy_at(&s) ? s.bound : BOUND_LATENCY;
 }
 
-/* Names the most frequent reason why warps wait, if ncu counted any; else NULL. */
+/* The most frequent reason why warps wait; NULL if ncu counted none. */
 static const char *stall(const struct prof_kernel *k)
 {
     const struct {
@@ -175,7 +172,7 @@ static void say_latency(struct strbuf *sb, const struct prof_kernel *k, const st
         strbuf_addf(sb, "; %s", stall(k));
 }
 
-/* Writes one line about the kernel that takes most of the time; nothing if its limit is unknown. */
+/* Writes a line about the kernel that takes most of the time, unless its limit is unknown. */
 static void prof_bottleneck(struct strbuf *sb, const struct prof_kernel *k, size_t n,
                             double launch_ns)
 {

@@ -1,10 +1,10 @@
 /*
  * ncu.c - reads Nsight Compute's CSV (--csv --page raw).
  *
- * Lines of ncu itself (==PROF== ...) and of the profiled program may come before the header. The
- * header is the first line with the column "Kernel Name". The line after it has the units. Every
- * column that prof_metrics lists is kept, with its unit as printed. With --print-units base, ncu
- * always prints ns, byte and %, however large the value is.
+ * Lines of ncu itself (==PROF== ...) and of the profiled program may come before the header, the
+ * first line with the column "Kernel Name". The line after it has the units. We keep every column
+ * that prof_metrics lists, with its unit as printed. With --print-units base, ncu always prints ns,
+ * byte and %.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ const char *ncu_metrics(struct arena *a)
     return out;
 }
 
-/* Splits one CSV line. Returns the start of the next line. */
+/* Returns the start of the next line. */
 static const char *read_row(const char *p, const char *end, struct row *r, struct arena *a)
 {
     const char *eol = memchr(p, '\n', (size_t)(end - p));
@@ -90,7 +90,7 @@ static double number(const char *s)
     return n && !*rest && isfinite(v) ? v : NAN;
 }
 
-/* Copies ncu's first ==ERROR== line to `out`, for our own error message. */
+/* For our own error message. */
 static void ncu_words(const char *csv, size_t len, char out[200])
 {
     const char *at = memmem(csv, len, "==ERROR==", 9), *end = csv + len;
@@ -157,7 +157,7 @@ static bool ends_with(const char *s, const char *tail)
     return n >= k && str_eq(s + n - k, tail);
 }
 
-/* Returns the value of one metric over all launches of one kernel: their sum or their mean. */
+/* The sum or the mean of a metric over all launches of one kernel. */
 static double merged(const struct ncu_table *t, size_t first, size_t n, const char *kernel, int c)
 {
     int tc = column(&t->header, "gpu__time_duration.sum");
@@ -208,7 +208,7 @@ void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char 
         for (size_t k = i; k < first + n; k++)
             launches += str_eq(ncu_kernel(t, k), kernel);
         put(v, workload, kernel, "launches", "1", launches);
-        for (int c = 0; c < t->header.n; c++) { /* ncu also prints a metric's parts; skip them */
+        for (int c = 0; c < t->header.n; c++) { /* skip parts of metrics, which ncu also prints */
             double x = prof_is_metric(t->header.cell[c]) ? merged(t, first, n, kernel, c) : NAN;
             if (!isnan(x))
                 put(v, workload, kernel, t->header.cell[c], c < t->units.n ? t->units.cell[c] : "",

@@ -1,4 +1,4 @@
-/* fold.c - shortens a text by leaving out its least important lines. See fold.h. */
+/* fold.c - leaves out the least important lines of a text. See fold.h. */
 #include "prompt/fold.h"
 
 #include <ctype.h>
@@ -12,9 +12,9 @@
 struct line {
     const char *text;
     size_t len;
-    int weight;     /* how important the line is; lines of the least weight are left out first */
-    unsigned again; /* how many lines right after it differ from it only in digits */
-    bool gone;      /* the line is left out */
+    int weight;     /* lines of the least weight are left out first */
+    unsigned again; /* how many lines after it differ from it only in digits */
+    bool gone;      /* left out */
 };
 
 static bool mentions(const struct line *l, const char *word)
@@ -44,7 +44,6 @@ static int weigh(const struct line *l, size_t i, size_t n)
     return l->len ? w : 0;
 }
 
-/* True if the lines differ in digits only. */
 static bool alike(const struct line *a, const struct line *b)
 {
     size_t i = 0, j = 0;
@@ -85,12 +84,11 @@ static uint64_t cost(const struct line *l)
     return estimate_tokens(l->text, l->len) + 1;
 }
 
-/* Leaves out lines until the total fits. It drops the lightest lines first. Among lines of equal
- * weight it starts in the middle of the text. */
+/* Drops the lightest lines first. Among lines of equal weight, starts in the middle. */
 static void drop_until(struct line_vec *v, uint64_t total, uint64_t max)
 {
     for (int w = 0; w <= 12; w++) {
-        size_t lo = v->n / 2, hi = lo; /* lines [lo, hi) have been looked at */
+        size_t lo = v->n / 2, hi = lo; /* lines [lo, hi) are done */
         while ((lo > 0 || hi < v->n) && total > max) {
             bool up = lo == 0 || (hi < v->n && hi - v->n / 2 <= v->n / 2 - lo);
             struct line *l = &v->items[up ? hi++ : --lo];

@@ -1,9 +1,9 @@
 /*
  * fold.h - shortens long logs and keeps their important lines.
  *
- * It leaves out whole lines only. Neighbouring lines that differ only in numbers are shown once,
- * with a count. Lines that tell what is wrong (errors, findings, expected and actual values, places
- * in the candidate's source) are left out last. Each gap says how many lines are missing.
+ * It leaves out whole lines, and says how many. Neighbouring lines that differ only in numbers are
+ * shown once, with a count. Lines that tell what is wrong (errors, expected and actual values,
+ * places in the source) are left out last.
  */
 #ifndef PROMPT_FOLD_H
 #define PROMPT_FOLD_H
@@ -14,10 +14,9 @@
 
 #include "base/strbuf.h"
 
-/* Appends at most about max_tokens of the text; 0 = no limit. Returns true if anything was left
- * out. */
+/* Appends at most about max_tokens; 0 = no limit. Returns true if anything was left out. */
 bool fold_text(const char *text, size_t len, uint32_t max_tokens, struct strbuf *out);
-/* Appends the source with "NNN| " before each line. */
+/* Writes "NNN| " before each line. */
 void number_lines(const char *text, size_t len, struct strbuf *out);
 
 #endif

@@ -95,10 +95,10 @@ int prompt_has_slot(const char *name, const char *slot, bool *out, struct err *e
 
 struct rendering {
     struct prompt *p;
-    struct strbuf *out; /* p->stable; after the turn marker, p->turn */
+    struct strbuf *out; /* p->stable, or p->turn after the turn marker */
     const struct prompt_slot *slots;
     size_t n;
-    bool *used; /* for each of the slots: whether the template has it */
+    bool *used; /* for each slot: the template has it */
     const char *name;
     bool had_turn;
 };
@@ -158,7 +158,7 @@ static int include(struct rendering *r, const char *name, int depth, struct err 
     if (!text)
         return -1;
     size_t n = strlen(text);
-    /* Drops the part's last newlines, because the line with {{>part}} ends with one. */
+    /* The line with {{>part}} ends with a newline already. */
     while (n && text[n - 1] == '\n')
         n--;
     int rc = render(r, name, text, n, depth + 1, err);
@@ -166,8 +166,8 @@ static int include(struct rendering *r, const char *name, int depth, struct err 
     return rc;
 }
 
-/* Handles the {{...}} at `p`. Sets *next to the text after the {{...}}, or, for a {{#slot}}, to the
- * text after its {{/slot}}. */
+/* Handles the {{...}} at `p`. Sets *next to the text after it or, for a {{#slot}}, after its
+ * {{/slot}}. */
 static int directive(struct rendering *r, const char *p, const char *end, const char **next,
                      int depth, struct err *err)
 {
@@ -193,7 +193,7 @@ static int directive(struct rendering *r, const char *p, const char *end, const 
     return s->text[0] ? render(r, r->name, body, (size_t)(stop - body), depth, err) : 0;
 }
 
-/* True if the line at p is a one-line comment. Sets *turn if the comment is the turn marker. */
+/* Sets *turn if the one-line comment is the turn marker. */
 static bool is_comment(const char *p, const char *end, const char **next, bool *turn)
 {
     const char *eol = memchr(p, '\n', (size_t)(end - p));
@@ -251,7 +251,7 @@ int prompt_render(struct prompt *p, const char *name, const struct prompt_slot *
         rc = err_set(err, ERR_INTERNAL, "prompt '%s' has no line '<!-- turn -->'", name);
     if (rc == 0 && (p->stable.truncated || p->turn.truncated))
         rc = err_set(err, ERR_LIMIT, "prompt '%s' is larger than %u bytes", name, PROMPT_MAX_BYTES);
-    /* A size limit may have cut an author's text in the middle of a character. */
+    /* A limit may have cut an author's text within a character. */
     utf8_clean(p->stable.buf, p->stable.len);
     utf8_clean(p->turn.buf, p->turn.len);
     vec_each (struct prompt_section, s, &p->sections)

@@ -1,6 +1,6 @@
 /*
- * prompt.h - makes prompts by filling the slots of template files. Whoever answers a prompt is
- * called an author; mostly it is a language model.
+ * prompt.h - makes prompts by filling the slots of template files. An author, mostly a language
+ * model, answers them.
  *
  *     struct prompt p;
  *     const struct prompt_slot slots[] = {{"task", text, 3000}, {"feedback", fb, 2000}};
@@ -14,9 +14,9 @@
  *     {{#slot}} ... {{/slot}}   stays only if the slot is not empty
  *     <!-- turn -->             on a line of its own, ends the part of the prompt that stays the
  *                               same from call to call
- * Other one-line comments are dropped. A slot without a value is an error, and so is a value
- * without a slot. Files in the directory $HONE_PROMPTS replace the built-in ones. A slot with more
- * than max_tokens is folded (fold.h), never cut in the middle of a line.
+ * Other one-line comments are dropped. Slots without a value and values without a slot are errors.
+ * Files in $HONE_PROMPTS replace the built-in ones. A slot with more than max_tokens is folded
+ * (fold.h), never cut in the middle of a line.
  */
 #ifndef PROMPT_PROMPT_H
 #define PROMPT_PROMPT_H
@@ -38,7 +38,7 @@ struct prompt_slot {
 };
 
 struct prompt_section {
-    char name[48]; /* of a slot, of an included part, or of the template itself */
+    char name[48]; /* a slot, an included part, or the template itself */
     uint64_t tokens;
     bool folded;
 };
@@ -49,15 +49,15 @@ struct prompt {
     uint64_t tokens;
 };
 
-/* Returns 0, or -1 with err set. After -1 there is nothing to release. */
+/* After an error there is nothing to release. */
 int prompt_render(struct prompt *p, const char *name, const struct prompt_slot *slots, size_t n,
                   struct err *err);
 void prompt_release(struct prompt *p);
-/* Returns the text of prompts/NAME.md before parts are included; the caller frees it. NULL if there
- * is no such file. */
+/* The text of prompts/NAME.md before parts are included. The caller frees it. NULL if there is
+ * none. */
 char *prompt_file(const char *name, struct err *err);
 bool prompt_exists(const char *name);
-/* Sets *out to whether the template or its parts have the slot. Returns -1 if a file is missing. */
+/* Looks in the template and its parts. Returns -1 if a file is missing. */
 int prompt_has_slot(const char *name, const char *slot, bool *out, struct err *err);
 
 #endif

@@ -1,9 +1,8 @@
 /*
  * say.h - describes tasks and verdicts to authors: in words for models, as JSON for programs.
  *
- * Authors learn about tasks and verdicts only from these functions. No author is ever told:
- *  1. a held-out shape, or a number measured at one. Such shapes show whether a kernel is right for
- *     shapes that its author does not know. An author may learn that the candidate failed there,
+ * Authors learn about tasks and verdicts only from these functions. These functions never tell:
+ *  1. a held-out shape, or a number measured at one. They do tell that a candidate failed there,
  *     and the kind of the failure;
  *  2. the source of the task's reference;
  *  3. a counter of the profiler or a bottleneck, while `profile` is false.
@@ -18,17 +17,16 @@
 #include "task/task.h"
 #include "verdict/verdict.h"
 
-/* `timed_only` leaves out what a fast kernel does not need: the ranges of the inputs, how the
- * tolerance is applied, and the shapes that are only checked. */
+/* `timed_only` leaves out what a fast kernel does not need: ranges of inputs, how the tolerance is
+ * applied, and shapes that are only checked. */
 void say_task(const struct task *t, bool timed_only, struct strbuf *out);
 json_t *say_task_json(const struct task *t);
 
-/* What to tell about a verdict v. */
 struct say_verdict {
     bool profile;                     /* the author may learn counters and the bottleneck */
-    const struct verdict *best;       /* to compare v's time with; or NULL */
-    const struct verdict *parent;     /* to compare v's time with; or NULL */
-    const struct verdict *with_torch; /* the verdict that has PyTorch's times; NULL = none */
+    const struct verdict *best;       /* to compare times with; or NULL */
+    const struct verdict *parent;     /* to compare times with; or NULL */
+    const struct verdict *with_torch; /* has PyTorch's times; or NULL */
     uint64_t with_torch_index;        /* the candidate of `with_torch` */
 };
 
@@ -39,9 +37,9 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out);
 void say_time(double ns, struct strbuf *out);
 json_t *say_verdict_json(const struct verdict *v, const struct say_verdict *o);
 
-/* Returns the candidate's percentage of the roofline, the highest speed that the GPU allows: the
- * geometric mean over the timed shapes, or 0 if unknown. *lowest (may be NULL) gets that of the
- * worst shape. */
+/* The percentage of the roofline, the highest speed that the GPU allows: the geometric mean over
+ * the timed shapes, or 0 if unknown. *lowest (may be NULL) gets the percentage of the worst
+ * shape. */
 double verdict_roofline(const struct verdict *v, double *lowest);
 
 #endif

@@ -16,7 +16,6 @@ static void say_shape(const struct task_tensor *x, struct strbuf *out)
     strbuf_addc(out, ']');
 }
 
-/* Names the special values that a kernel must handle. */
 static void say_special(const struct task_tensor *x, struct strbuf *out)
 {
     static const char *const names[GEN_SPECIAL_COUNT] = {
@@ -32,8 +31,8 @@ static void say_special(const struct task_tensor *x, struct strbuf *out)
     strbuf_adds(out, any ? " in some places" : "");
 }
 
-/* Returns the largest or the least value of a parameter over the workloads. `value` is the value if
- * the parameter is the same for all workloads. */
+/* The largest or least value of a parameter over the workloads; `value` if it is the same for
+ * all. */
 static double extreme(const struct task_choice *pick, double value, bool largest)
 {
     for (uint32_t i = 0; i < pick->n; i++)
@@ -49,9 +48,8 @@ static void say_bound(const struct expr *e, double value, struct strbuf *out)
         strbuf_addf(out, "%g", value);
 }
 
-/* Tells the range of an input's values. The author does not learn how the values are distributed,
- * because a kernel that depends on the distribution is wrong. If all values are one constant, the
- * author does not learn it. */
+/* Does not tell the distribution, because a kernel that depends on it is wrong. Nor does it tell a
+ * constant that fills the whole input. */
 static void say_range(const struct task_tensor *x, struct strbuf *out)
 {
     const struct gen_spec *g = &x->init;
@@ -112,13 +110,11 @@ static void say_tensor(const struct task_tensor *x, bool timed_only, struct strb
     strbuf_addc(out, '\n');
 }
 
-/* A graph of more than MAX_GRAPH_TOKENS is folded. A graph with more than MAX_GRAPH_JSON bytes of
- * JSON is not read at all. */
+/* Larger graphs are folded, and those with more JSON are not read at all. */
 enum { MAX_GRAPH_TOKENS = 1500, MAX_GRAPH_JSON = 1 << 20 };
 
-/* Adds a line of a printed graph. Leaves out lines of inputs (they have no " = "), because the list
- * of tensors has the inputs. Leaves out the type of a value, unless the type alone says what the
- * operation does. */
+/* Leaves out lines of inputs (without " = "), because the list of tensors has them. Leaves out the
+ * type of a value, unless it alone says what the operation does. */
 static void add_graph_line(const char *p, size_t n, struct strbuf *out)
 {
     const char *is = memmem(p, n, " = ", 3),
@@ -132,8 +128,7 @@ static void add_graph_line(const char *p, size_t n, struct strbuf *out)
     strbuf_addc(out, '\n');
 }
 
-/* Shows what the task computes as a graph. Returns false if the task has none that Hone can read.
- */
+/* Returns false if the task has no graph that Hone can read. */
 static bool say_graph(const struct task *t, struct strbuf *out)
 {
     struct graph g;
@@ -159,7 +154,6 @@ static bool say_graph(const struct task *t, struct strbuf *out)
     return any;
 }
 
-/* Notes in brackets how a workload aligns and shifts the addresses of its tensors. */
 static void say_addresses(const struct task *t, const struct task_workload *w, struct strbuf *out)
 {
     size_t from = out->len;
@@ -174,7 +168,7 @@ static void say_addresses(const struct task *t, const struct task_workload *w, s
     strbuf_adds(out, out->len > from ? "]" : "");
 }
 
-/* Adds the axes that vary: "(R, C)". */
+/* "(R, C)": the axes that vary. */
 static void say_axes(const struct task *t, struct strbuf *out)
 {
     bool any = false;
@@ -186,7 +180,7 @@ static void say_axes(const struct task *t, struct strbuf *out)
     strbuf_adds(out, any ? ")" : "()");
 }
 
-/* Adds the values of the axes that vary: "(4096, 1024)". */
+/* "(4096, 1024)": their values. */
 static void say_sizes(const struct task *t, const struct task_workload *w, struct strbuf *out)
 {
     bool any = false;

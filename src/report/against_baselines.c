@@ -1,5 +1,5 @@
-/* against_baselines.c - compares the best kernel with its baselines: finds the verdict that has
- * PyTorch's times, and writes it as text, Markdown or JSON. */
+/* against_baselines.c - finds the verdict that compares the best kernel with PyTorch, and writes it
+ * as text, Markdown or JSON. */
 #include <string.h>
 
 #include "base/log.h"
@@ -14,8 +14,8 @@ static bool is_kernel(const struct verdict_time *t)
     return str_eq(t->who, "candidate");
 }
 
-/* Reads a verdict of the store. Returns false if this Hone cannot read it, for example because
- * another version wrote it. The rest of the run can still be shown. */
+/* Returns false if this Hone cannot read the verdict, for example because another version wrote it.
+ * The rest of the run can still be shown. */
 static bool load_verdict(struct store *s, const char *json_sha, struct verdict *out)
 {
     struct strbuf sb = STRBUF_INIT(16u << 20);
@@ -45,8 +45,7 @@ static void add_unconfirmed(struct run_summary *m, struct store *s, const struct
     *vec_push(&m->unconfirmed) = (struct unconfirmed){n, r->kind, summary};
 }
 
-/* Uses the verdict `r` for the comparison if PyTorch is one of its baselines. Does nothing if an
- * earlier call of take() found such a verdict. */
+/* Uses the verdict `r` if PyTorch is one of its baselines and no earlier call found one. */
 static void take(struct run_summary *m, struct store *s, const struct verdict_rec *r)
 {
     if (m->has_with_torch || !load_verdict(s, r->json_sha, &m->with_torch))
@@ -54,7 +53,7 @@ static void take(struct run_summary *m, struct store *s, const struct verdict_re
     vec_each (struct verdict_time, t, &m->with_torch.times)
         m->has_with_torch |= baseline_is_torch(t->who);
     vec_each (struct verdict_baseline, b, &m->with_torch.baselines)
-        m->has_with_torch |= baseline_is_torch(b->who); /* a baseline that is wrong has no times */
+        m->has_with_torch |= baseline_is_torch(b->who); /* a wrong baseline has no times */
     if (!m->has_with_torch)
         verdict_release(&m->with_torch);
 }
@@ -64,8 +63,7 @@ static bool gives_ratio(const struct verdict_baseline *b)
     return !str_eq(b->state, "wrong") && !str_eq(b->state, "failed");
 }
 
-/* Copies from the best kernel's own verdict: the number of timed shapes, the baseline of its
- * speed-up, the baselines that give no ratio, and the warnings. */
+/* Copies what the report needs of the best kernel's own verdict. */
 static void note_own(struct run_summary *m, struct store *s, const struct verdict_rec *own)
 {
     struct verdict v;
@@ -143,7 +141,6 @@ void against_baselines_print(const struct run_summary *m, struct strbuf *out)
             strbuf_addf(out, "      %-14s %s: %.300s\n", b->who, b->state, b->text);
 }
 
-/* Returns the time of `who` at a workload, or NULL if there is none. */
 static const struct verdict_time *row_of(const struct verdict *v, const char *workload,
                                          const char *who)
 {
@@ -153,8 +150,7 @@ static const struct verdict_time *row_of(const struct verdict *v, const char *wo
     return NULL;
 }
 
-/* True if t is the verdict's first entry for its baseline. Then the table gets a column for this
- * baseline. */
+/* Is t the first entry for its baseline? Each baseline gets one column. */
 static bool is_column(const struct verdict *v, const struct verdict_time *t)
 {
     for (const struct verdict_time *b = v->times.items; b < t; b++)

@@ -25,8 +25,7 @@ static const struct verdict_baseline *baseline_of(const struct compare_side *s)
     return NULL;
 }
 
-/* Returns the kind of the side's verdict. A baseline has a state instead; we show the state "right"
- * as "pass". */
+/* A baseline has a state instead of a verdict; we show the state "right" as "pass". */
 static const char *kind_of(const struct compare_side *s)
 {
     const struct verdict_baseline *x = is_baseline(s) ? baseline_of(s) : NULL;
@@ -46,8 +45,8 @@ bool compare_side_passes(const struct compare_side *s)
     return str_eq(kind_of(s), "pass");
 }
 
-/* Returns the side's time at the workload and shape of `like`; NULL if it has none. We compare the
- * shapes too, because the two sides may come from two tasks, or from two versions of one task. */
+/* NULL if the side has no time there. Compares shapes too, because the sides may come from two
+ * tasks or two versions of one. */
 static const struct verdict_time *time_at(const struct compare_side *s,
                                           const struct verdict_time *like)
 {
@@ -58,8 +57,7 @@ static const struct verdict_time *time_at(const struct compare_side *s,
     return NULL;
 }
 
-/* Returns the geometric mean of the side's times over the shapes that both sides have; 0 if there
- * are none. */
+/* The geometric mean over the shapes that both sides have; 0 if there are none. */
 static double mean_time(const struct compare_side *s, const struct compare_side *other)
 {
     double sum = 0;
@@ -72,7 +70,7 @@ static double mean_time(const struct compare_side *s, const struct compare_side 
     return n ? exp(sum / n) : 0;
 }
 
-/* Returns B's time / A's time, or 0 if it is not known. Both must be times of one job. */
+/* B's time / A's time, or 0 if it is not known. Both must be of one job. */
 static double ratio_at(const struct verdict_time *a, const struct verdict_time *b)
 {
     if (b->ratio > 0)
@@ -82,7 +80,7 @@ static double ratio_at(const struct verdict_time *a, const struct verdict_time *
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-enum { FIRST = 24, COLUMN = 34 }; /* the widths of the first column and of the others */
+enum { FIRST = 24, COLUMN = 34 }; /* widths of the first and of the other columns */
 
 static void row(struct strbuf *out, const char *what, const char *a, const char *b,
                 const char *more)
@@ -104,8 +102,7 @@ static void add_time(const struct verdict_time *t, struct strbuf *out)
         strbuf_addf(out, ", %.0f%% roofline", t->roofline_pct);
 }
 
-/* Adds the factor between the times in words. `r` is B's time / A's time; lo and hi are its
- * interval if hi > lo. */
+/* `r` is B's time / A's time; lo and hi are its interval if hi > lo. */
 static void add_factor(double r, double lo, double hi, struct strbuf *out)
 {
     bool faster = r >= 1;

@@ -9,9 +9,8 @@
 #include "base/strbuf.h"
 #include "verdict/verdict.h"
 
-/* One of the two kernels: the candidate of `verdict`, or the baseline of `verdict` that `who`
- * names. If both sides point to one struct verdict, the kernels ran in one job, and the verdict has
- * the ratio of their times. */
+/* The candidate of `verdict`, or one of its baselines. If both sides point to one struct verdict,
+ * the kernels ran in one job, and the verdict has the ratio of their times. */
 struct compare_side {
     const char *name; /* "softmax-refine-3f2a:4", "fast.cu" */
     const struct verdict *verdict;
@@ -20,8 +19,7 @@ struct compare_side {
 
 void compare_text(const struct compare_side *a, const struct compare_side *b, struct strbuf *out);
 json_t *compare_json(const struct compare_side *a, const struct compare_side *b);
-/* Returns whether the kernel passes: a candidate with a verdict `pass`, or a baseline that is
- * right. */
+/* A candidate with the verdict `pass`, or a baseline that is right. */
 bool compare_side_passes(const struct compare_side *s);
 
 #endif

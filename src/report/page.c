@@ -11,7 +11,7 @@
 #include "sys/json.h"
 #include "sys/short_paths.h"
 
-/* Replaces the characters that Markdown would read as columns, tags or code. */
+/* Replaces characters that Markdown would read as columns, tags or code. */
 static void cell(const char *t, struct strbuf *out)
 {
     for (; *t; t++) {
@@ -83,8 +83,7 @@ static void fence(const char *text, struct strbuf *out)
         strbuf_addc(out, '`');
 }
 
-/* Quotes the word if the shell would change it. A leading "~/" stays outside the quotes, so that
- * the shell expands it. */
+/* A leading "~/" stays outside the quotes, so that the shell expands it. */
 static void shell_word(const char *t, struct strbuf *out)
 {
     if (str_starts(t, "~/")) {
@@ -107,8 +106,8 @@ static void shell_word(const char *t, struct strbuf *out)
     strbuf_addc(out, '\'');
 }
 
-/* Returns the path as seen from the working directory, or "~/REST" if it is elsewhere in the user's
- * home: "../../home/me/REST" would show the user's name. The caller frees it. */
+/* Returns the path as seen from the working directory. Elsewhere in the user's home it becomes
+ * "~/REST", because "../../home/me/REST" would show the user's name. The caller frees it. */
 static char *path_to_share(const char *path)
 {
     const char *home = getenv("HOME");
@@ -122,7 +121,7 @@ static char *path_to_share(const char *path)
     return here;
 }
 
-/* The commands work in what is now the working directory. */
+/* The commands work in the current working directory. */
 static void commands(const struct run_summary *m, const struct store *s, const char *dir,
                      struct strbuf *out)
 {
@@ -295,9 +294,8 @@ static int write_in(const char *dir, const char *name, const struct strbuf *sb, 
     return rc;
 }
 
-/* `text` may be an absolute path, or "word:" and an absolute path. Applies path_to_share() to the
- * path. A result without a slash gets "./" in front, so that it does not look like a name. Returns
- * any other `text` as it is. */
+/* If `text` is an absolute path, or "word:" and an absolute path, applies path_to_share() to the
+ * path. A result without a slash gets "./" in front, so that it does not look like a name. */
 static const char *near_path(const char *text, struct arena *mem)
 {
     const char *path = strchr(text, '/');
@@ -310,7 +308,7 @@ static const char *near_path(const char *text, struct arena *mem)
     return out;
 }
 
-/* Applies near_path() to each author in a text such as "A, then B (best: B)". */
+/* `text` is a list such as "A, then B (best: B)". */
 static const char *near_authors(const char *text, struct arena *mem)
 {
     static const char *const joints[] = {", then ", " (best: ", ")"};
@@ -333,7 +331,6 @@ static const char *near_authors(const char *text, struct arena *mem)
     return authors;
 }
 
-/* Applies near_path() to the strings of an object and of the objects in it. */
 static void near_paths(json_t *object, struct arena *mem)
 {
     const char *key, *text;
@@ -348,8 +345,8 @@ static void near_paths(json_t *object, struct arena *mem)
     }
 }
 
-/* Prints numbers with 15 digits if reading them back gives the same numbers: 0.35, not
- * 0.34999999999999998. The caller frees the text. */
+/* Prints 0.35, not 0.34999999999999998, if reading it back gives the same number. The caller frees
+ * the text. */
 static char *short_numbers(const json_t *j)
 {
     char *text = json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(15));

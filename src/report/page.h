@@ -9,12 +9,11 @@
 #include "base/strbuf.h"
 #include "report/run_summary.h"
 
-/* Creates the directory `dir` if necessary. Writes report.md, time.svg and, if a kernel passes,
- * best.cu into it. The commands in report.md work from the current working directory. */
+/* Creates `dir` if necessary. Writes report.md, time.svg and, if a kernel passes, best.cu. The
+ * commands in report.md work from the current working directory. */
 int report_write(const struct run_summary *m, struct store *s, const char *dir, struct err *err);
 /* plot.c: appends an SVG plot, with a dot for each candidate and a line for the best time so far.
- * Candidates without a time are below the axis. The time axis is logarithmic if the longest time is
- * more than 6 times the shortest. */
+ * The time axis is logarithmic if the longest time is more than 6 times the shortest. */
 void report_plot(const struct run_summary *m, struct strbuf *out);
 
 #endif

@@ -74,21 +74,21 @@ int run_summary_verdict(const struct run_summary *m, struct store *s, const stru
     return rc;
 }
 
-/* True if the node's source is the user's file, perhaps with other settings. */
+/* Is this the user's file, perhaps with other settings? */
 static bool is_of_file(const struct node_rec *n)
 {
     return str_eq(n->role, "given") || strstr(n->move, "[settings ");
 }
 
-/* True if the built-in author wrote the node from one of its templates. */
+/* The built-in author wrote it from a template. */
 static bool is_of_template(const struct node_rec *n)
 {
     return str_starts(n->author, "playbook") && !is_of_file(n);
 }
 
-/* Marks each node from which a chain of repairs leads to a node that passes. Children come after
- * their parents, so we go backwards. A kernel from a template replaces the user's file; it does not
- * repair it. The caller frees the marks. */
+/* Marks each node from which repairs lead to a node that passes. Goes backwards, because children
+ * come after parents. A kernel from a template replaces the user's file and does not repair it. The
+ * caller frees the marks. */
 static bool *mark_repaired(const struct run_summary *m)
 {
     bool *repaired = xcalloc(m->nodes.n ? m->nodes.n : 1, sizeof *repaired);
@@ -127,7 +127,7 @@ static void count_nodes(struct run_summary *m)
     free(repaired);
 }
 
-/* Time of the fastest kernel that passed before node i; 0 = none. */
+/* The time of the fastest kernel that passed; 0 = none. */
 static double best_before(const struct run_summary *m, size_t i)
 {
     double best = 0;
@@ -142,7 +142,7 @@ static double best_before(const struct run_summary *m, size_t i)
 /* Times closer than this factor count as equal, as in agent/run.c. */
 static const double SAME_TIME = 1.01;
 
-/* A strategy may build on a slower kernel for a while. Being faster than that kernel is no gain. */
+/* A strategy may build on a slower kernel for a while. To beat that kernel is no gain. */
 static bool is_gain(const struct run_summary *m, const struct idea_rec *i)
 {
     size_t at = i->node >= 0 ? run_summary_position(m, i->node) : m->nodes.n;
@@ -203,8 +203,8 @@ static void count_calls(struct run_summary *m)
     }
 }
 
-/* Replaces the label "[settings ...]" in the node's move by the values of the file's settings:
- * "kUnroll 2 -> 4 [kThreads=256 kUnroll=4]". */
+/* Replaces the label "[settings ...]" in the move by values: "kUnroll 2 -> 4 [kThreads=256
+ * kUnroll=4]". */
 static const char *move_with_values(struct run_summary *m, struct store *s,
                                     const struct node_rec *n)
 {
@@ -469,7 +469,7 @@ json_t *run_summary_json(const struct run_summary *m)
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-/* Whether the kernel is about as fast as the best earlier kernel, or faster. */
+/* Is the kernel about as fast as the best earlier kernel, or faster? */
 static bool is_tie(const struct run_summary *m, const struct node_rec *n)
 {
     double best = best_before(m, (size_t)(n - m->nodes.items));

@@ -16,7 +16,6 @@ void time_text(struct strbuf *sb, double ns)
         strbuf_addf(sb, "%.*f ms", ns < 1e8 ? 3 : 1, ns / 1e6);
 }
 
-/* Returns how wide the column of names must be. */
 static int name_width(const struct verdict *v)
 {
     size_t width = 14;
@@ -61,8 +60,7 @@ static void add_times(struct strbuf *sb, const struct verdict *v)
     }
 }
 
-/* Adds a line about the workloads that were verified in the way `how`: "whole", "sample" or
- * "none". */
+/* `how` is "whole", "sample" or "none". */
 static void add_verified(struct strbuf *sb, const struct verdict *v, const char *how)
 {
     size_t n = 0, ok = 0;
@@ -93,8 +91,8 @@ static bool is_wrong(const struct verdict_workload *w)
     return !w->ok && w->note && *w->note && !str_eq(w->note, VERDICT_DID_NOT_RUN);
 }
 
-/* If `all` is true, lists every wrong workload. Otherwise, if the verdict's detail leaves out some
- * of them, says how to list them. */
+/* With `all`, lists every wrong workload. Without it, says how to list them if the verdict's detail
+ * leaves some out. */
 static void add_wrong(struct strbuf *sb, const struct verdict *v, bool all)
 {
     size_t wrong = 0;
@@ -114,7 +112,7 @@ static void add_workloads(struct strbuf *sb, const struct verdict *v)
     size_t unknown = 0, missed = 0, compared = 0;
     vec_each (struct verdict_workload, w, &v->workloads) {
         missed += str_eq(w->note, VERDICT_DID_NOT_RUN);
-        unknown += !*w->verified; /* an older verdict does not say how much was verified */
+        unknown += !*w->verified; /* a verdict of an older Hone */
         compared += *w->output != '\0';
         worst = MAX(worst, w->max_ratio);
         rms = MAX(rms, w->rms_ratio);
@@ -133,7 +131,6 @@ static void add_workloads(struct strbuf *sb, const struct verdict *v)
                     worst, rms);
 }
 
-/* Adds a line for each baseline that is not right, and says whether it gives a ratio. */
 static void add_baselines(struct strbuf *sb, const struct verdict *v)
 {
     vec_each (struct verdict_baseline, b, &v->baselines) {
@@ -145,7 +142,7 @@ static void add_baselines(struct strbuf *sb, const struct verdict *v)
     }
 }
 
-/* Returns the detail. If its first line repeats the summary, leaves out that line. */
+/* Leaves out a first line that repeats the summary. */
 static const char *detail_after_summary(const struct verdict *v)
 {
     const char *detail = v->detail ? v->detail : "";
@@ -194,11 +191,11 @@ void verdict_text(struct strbuf *sb, const struct verdict *v, bool all)
         strbuf_addf(sb, "warning: %s\n", *w);
     strbuf_addc(sb, '\n');
     const char *sep = "";
-    if (*v->device) { /* "" if the evaluation ended before it ran on a device */
+    if (*v->device) { /* "" if nothing ran on a device */
         strbuf_addf(sb, "device %s", v->device);
         sep = "; ";
     }
-    if (*v->compiler) { /* "" if nothing was compiled: for example, the reply had no code */
+    if (*v->compiler) { /* "" if nothing was compiled, as when the reply had no code */
         strbuf_addf(sb, "%s%s; %s; seed %llu", sep, v->compiler, v->arch,
                     (unsigned long long)v->seed);
         sep = "; ";

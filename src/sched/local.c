@@ -1,11 +1,10 @@
 /*
  * local.c - runs bundles (sched.h) on this machine, each in a fresh `hone-worker` process. One
- * bundle runs in each slot; the others wait. If a worker exceeds its time limit, local.c kills it
- * with all processes it started.
+ * bundle runs in each slot; the others wait. A worker that exceeds its time limit is killed, with
+ * all processes it started.
  *
  * The worker of a GPU first waits until no other process of Hone uses the GPU. While it waits, it
- * writes its file `turn` (job/turn.h). Its time limit and its running time begin when it has the
- * GPU.
+ * writes its file `turn` (job/turn.h). Its time begins when it has the GPU.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +17,10 @@
 #include "sys/loop.h"
 #include "sys/proc.h"
 
-/* Extra time for a profiler, which runs each kernel many times and writes a report at the end. */
+/* A profiler runs each kernel many times and writes a report at the end. */
 #define PROFILER_NS 600000000000u
-#define LOOK_NS 250000000u /* time between two looks for late workers */
-/* Extra time before we kill a worker. It stops itself at its limit, and then writes its results. */
+#define LOOK_NS 250000000u /* how often we look for late workers */
+/* A worker stops itself at its limit. This is its time to write results. */
 #define GRACE_NS 10000000000u
 
 struct local_bundle {
@@ -29,10 +28,10 @@ struct local_bundle {
     struct local *owner;
     uint64_t ticket, wall_ns;
     char *dir;
-    char **argv; /* the array and its strings are owned */
+    char **argv; /* owned, with its strings */
     bool profiled, killed;
     struct turn turn;
-    uint64_t heard_ns; /* when the worker's file `turn` last changed */
+    uint64_t heard_ns; /* when `turn` last changed */
     uint64_t ended_ns;
     struct child_process child;
     const char *writable[3];
@@ -45,8 +44,8 @@ struct local {
     struct loop *loop;
     struct local_bundle *runs; /* in order of submission */
     unsigned slots, running;
-    int gpu;            /* -1 = none: the bundles run on the emulator */
-    uint64_t looked_ns; /* when we last looked for late workers */
+    int gpu; /* -1 = the emulator */
+    uint64_t looked_ns;
     struct strbuf worker;
 };
 
@@ -99,8 +98,8 @@ static void read_turn(struct local_bundle *r)
     free(path);
 }
 
-/* Kills a worker that has used its GPU for too long. A worker that waits keeps writing its file
- * `turn`; if the file does not change for as long as the limit, we kill the worker too. */
+/* Kills a worker that has used its GPU for too long. A waiting worker keeps writing its file
+ * `turn`; if `turn` does not change for that long, we kill the worker too. */
 static void end_late_workers(struct local *l)
 {
     if (now_ns() - l->looked_ns < LOOK_NS)
@@ -131,7 +130,7 @@ static int start_waiting(struct local *l, struct err *err)
         r->child.on_end = on_end;
         r->child.ctx = r;
         char *turn = turn_path(r);
-        unlink(turn); /* the file of an earlier run of this bundle */
+        unlink(turn); /* of an earlier run of this bundle */
         free(turn);
         if (child_start(&r->child, l->loop, err) < 0)
             return -1;
@@ -142,7 +141,7 @@ static int start_waiting(struct local *l, struct err *err)
     return 0;
 }
 
-/* Returns the command line: UNDER... WORKER [--lock] DIR. */
+/* UNDER... WORKER [--lock] DIR */
 static char **command(const char *const *under, const char *worker, bool lock, const char *dir)
 {
     size_t n = 0;
@@ -168,8 +167,8 @@ static void run_free(struct local_bundle *r)
     free(r);
 }
 
-/* The worker of the emulator runs the task's reference.c on the CPU. So it may write only into its
- * bundle, and gets no network. */
+/* The emulator's worker runs the task's reference.c on the CPU. So it gets no network, and may
+ * write only into its bundle. */
 static void set_jail(struct local_bundle *r)
 {
     static const char *const readable[] = {"/", NULL};
@@ -209,7 +208,7 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     return 0;
 }
 
-/* The time in which the worker waited for the GPU does not count. */
+/* Waiting for the GPU does not count. */
 static uint64_t ran_ns(struct local_bundle *r)
 {
     read_turn(r);

@@ -3,7 +3,7 @@
  *
  *     partition=gpu,time=30,max-workers=8,prolog=module load cuda
  *
- * `prolog` comes last, because its value is the rest of the text. docs/scale.md lists the keys.
+ * `prolog` takes the rest of the text. docs/scale.md lists the keys.
  */
 #ifndef SCHED_SLURM_SPEC_H
 #define SCHED_SLURM_SPEC_H
@@ -12,12 +12,12 @@
 #include "base/err.h"
 
 struct slurm_spec {
-    const char *dir;         /* directory of the spools; NULL = in the user's cache directory */
+    const char *dir;         /* of the spools; NULL = in the user's cache directory */
     const char *prolog;      /* a line of shell; NULL = none */
-    const char *options[12]; /* options of sbatch: "--partition=gpu"; NULL-terminated */
+    const char *options[12]; /* for sbatch: "--partition=gpu"; NULL-terminated */
     const char *gres, *time; /* as given; NULL = default */
-    unsigned most;           /* max-workers; 8 by default */
-    unsigned idle_s;         /* a worker ends after this time without work; 120 by default */
+    unsigned most;           /* max-workers; default 8 */
+    unsigned idle_s;         /* a worker without work ends after this time; default 120 */
 };
 
 /* The strings of *out live in the arena. */

@@ -1,6 +1,5 @@
 /*
- * starter.h - starts the workers of a spool, a directory in which bundles wait for workers. A place
- * is a spool and a starter:
+ * starter.h - starts the workers of a spool. A place is a spool and a starter:
  *
  *     spool:DIR     no starter: somebody else starts workers
  *     local:...     starter_local(): one worker process for each GPU of this machine
@@ -16,20 +15,20 @@
 struct starter;
 
 struct starter_ops {
-    /* Starts workers if more are needed. It is called again and again while there are bundles
-     * (sched.h), and may wait up to wait_ns. `bundles` counts the bundles that are not finished,
-     * `finished` all that have ever finished. Returns -1 if no worker can be started. */
+    /* Starts workers if more are needed. The caller calls it repeatedly while there are bundles; it
+     * may wait up to wait_ns. `bundles` counts the unfinished bundles, `finished` all that ever
+     * finished. Returns -1 if no worker can be started. */
     int (*step)(struct starter *st, unsigned bundles, uint64_t finished, uint64_t wait_ns,
                 struct err *err);
-    void (*close)(struct starter *st); /* ends the workers */
+    void (*close)(struct starter *st); /* also ends the workers */
 };
 
 struct starter {
     const struct starter_ops *ops;
 };
 
-/* `list` is "all", or numbers of GPUs: "0,2,3". If `pretend` is true, they are pretend GPUs (the
- * emulator), and "all" means one for each core. */
+/* `list` is "all", or numbers of GPUs: "0,2,3". With `pretend`, the emulator plays the GPUs, and
+ * "all" means one for each core. */
 int starter_local(struct starter **out, struct spool_fs *fs, const char *dir, const char *list,
                   bool pretend, struct err *err);
 

@@ -2,10 +2,9 @@
  * answers.h - keeps the newest answers of the server, so that many open pages of one run cost one
  * query of the store.
  *
- * An answer is kept until the store or a training run changes, but at most two seconds. An answer
- * also says whether the process of a run is still alive, and the store does not change when that
- * process dies. So the limit of two seconds is needed. Only the server's thread uses a `struct
- * answers`.
+ * An answer is kept until the store or a training run changes, but at most two seconds. It also
+ * says whether the process of a run lives, and the store does not change when that process dies.
+ * Only the server's thread uses a `struct answers`.
  */
 #ifndef SERVE_ANSWERS_H
 #define SERVE_ANSWERS_H
@@ -19,8 +18,8 @@ struct answers;
 
 struct answers *answers_new(const struct mhd *m, struct store *s);
 void answers_free(struct answers *a);
-/* Returns the answer to a query. The answer belongs to `a` and lasts until the next call. Returns
- * NULL and an error if there is no answer. */
+/* The answer belongs to `a` and lasts until the next call. Returns NULL and an error if there is
+ * none. */
 struct MHD_Response *answers_get(struct answers *a, const struct view_query *q, struct err *err);
 
 #endif

@@ -10,26 +10,25 @@
 #include "sys/loop.h"
 #include "view/view.h"
 
-/* EVENT_MAX is the largest size of an event, in bytes. BLOCK is the size in bytes of the buffer
- * into which libmicrohttpd lets us write. */
+/* EVENT_MAX: the largest event, in bytes. BLOCK: bytes of libmicrohttpd's write buffer. */
 enum { WATCHED_RUNS = 100, EVENT_MAX = 16 << 10, BLOCK = 1024 };
-#define BEAT_NS (15 * SEC) /* after this time without news, a listener gets a comment (live.h) */
+#define BEAT_NS (15 * SEC) /* a listener without news for so long gets a comment */
 
 struct listener {
     struct live *live;
     struct MHD_Connection *c;
     struct listener *next, *prev;
-    uint64_t seen;     /* live.version when the listener's last event was made */
-    uint64_t last_ns;  /* when the last event or comment was made */
+    uint64_t seen;     /* live.version at its last event */
+    uint64_t last_ns;  /* time of its last event or comment */
     struct strbuf out; /* the text of that event or comment */
-    size_t at;         /* the bytes of `out` from here on are not sent yet */
+    size_t at;         /* how much of `out` is sent */
     bool suspended;
 };
 
-/* A run as the listeners know it. */
+/* What the listeners know of a run. */
 struct watched {
     int64_t id, updated_ms;
-    uint64_t nodes, calls, changed; /* `changed` is live.version at the run's last change */
+    uint64_t nodes, calls, changed; /* `changed`: live.version at the run's last change */
     char name[128], state[16];
 };
 
@@ -40,9 +39,9 @@ struct live {
     struct listener *first;
     unsigned count, max;
     bool closing;
-    uint64_t version; /* how often live_look() found changes */
+    uint64_t version; /* counts the changes that live_look() found */
     int64_t store_version, training_version;
-    uint64_t training_changed; /* `version` at the last change of a training run */
+    uint64_t training_changed; /* `version` at the last change of training */
     VEC(struct watched) runs;
 };
 
@@ -87,7 +86,7 @@ static void add_event(struct live *l, struct listener *x)
     x->seen = l->version;
 }
 
-/* Puts the next event or comment into x->out. Returns false if none is due. */
+/* Returns false if neither an event nor a comment is due. */
 static bool next_text(struct live *l, struct listener *x)
 {
     strbuf_clear(&x->out);
@@ -170,8 +169,7 @@ static struct watched *find_watched(struct live *l, int64_t id)
     return NULL;
 }
 
-/* Compares the run with what the listeners know about it, and notes its new state. Returns whether
- * the run changed. */
+/* Notes the run's state. Returns whether it changed. */
 static bool note_run(struct live *l, const struct run_rec *r)
 {
     struct watched *w = find_watched(l, r->id);

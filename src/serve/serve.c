@@ -1,4 +1,4 @@
-/* serve.c - the HTTP server: refuses or answers each request, and starts and stops. See serve.h. */
+/* serve.c - the HTTP server: starts, stops, and answers or refuses each request. See serve.h. */
 #include "serve/serve.h"
 
 #include <arpa/inet.h>
@@ -21,8 +21,8 @@
 enum {
     MAX_CONNECTIONS = 512,
     MAX_LISTENERS = 256,
-    IDLE_S = 20,              /* the server closes a connection that is idle for this long */
-    CONNECTION_BYTES = 16384, /* per connection: for the request's headers and for the output */
+    IDLE_S = 20,              /* closes a connection that is idle for so long */
+    CONNECTION_BYTES = 16384, /* for the request's headers and for the output */
     MAX_TARGET = 512,
     LOOK_MS = 250,
 };
@@ -30,7 +30,7 @@ enum {
 struct server {
     struct mhd mhd;
     struct MHD_Daemon *daemon;
-    struct store *store, *watch; /* two handles, one for each thread: see serve.h */
+    struct store *store, *watch; /* one handle for each thread: see serve.h */
     struct answers *answers;
     struct live *live;
     struct access access;
@@ -70,8 +70,7 @@ static enum MHD_Result send_api(struct server *v, struct MHD_Connection *c,
         return v->mhd.queue_response(c, MHD_HTTP_OK, r);
     if (err.kind == ERR_INPUT)
         return respond_error(&v->mhd, c, MHD_HTTP_NOT_FOUND, err.msg);
-    /* The message may hold paths of this machine. So it goes to the terminal and not to the
-     * client. */
+    /* The message may hold paths of this machine, so only the terminal gets it. */
     log_warn("serve", "%s", err.msg);
     return respond_error(&v->mhd, c, MHD_HTTP_INTERNAL_SERVER_ERROR,
                          "Hone cannot answer this; the terminal of `hone serve` says why");
@@ -90,9 +89,8 @@ static enum MHD_Result send_events(struct server *v, struct MHD_Connection *c)
     return rc;
 }
 
-/* Sets the cookie and sends a page that loads "/". We cannot redirect to "/" instead: if a link on
- * another site led here, the browser would not send a cookie with SameSite=Strict after the
- * redirection. */
+/* Sets the cookie and sends a page that loads "/". A redirect to "/" would not do: if a link on
+ * another site led here, the browser would not send a SameSite=Strict cookie after the redirect. */
 static enum MHD_Result send_login(struct server *v, struct MHD_Connection *c)
 {
     const struct asset *a = asset_find("web/login.html");
@@ -113,7 +111,7 @@ static const char *header(struct server *v, struct MHD_Connection *c, const char
     return v->mhd.lookup(c, MHD_HEADER_KIND, name);
 }
 
-/* How many headers of these names a request has. */
+/* How many such headers a request has. */
 struct header_counts {
     unsigned host, cookie;
 };
@@ -127,7 +125,7 @@ static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-/* If the request must be refused, returns the HTTP status and sets *why. Else returns 0. */
+/* Returns 0, or the HTTP status of a refusal with the reason in *why. */
 static unsigned refuse(struct server *v, struct MHD_Connection *c, const char *method,
                        const struct request *r, const char **why)
 {
@@ -159,12 +157,11 @@ static unsigned refuse(struct server *v, struct MHD_Connection *c, const char *m
 
 /* A request between its first line and its answer. */
 struct asked {
-    char target[MAX_TARGET]; /* as the client sent it; "" if it is too long */
+    char target[MAX_TARGET]; /* as the client sent it; "" if too long */
     bool headers_read;
 };
 
-/* libmicrohttpd calls this with the target of the request's first line, before it decodes escapes
- * in the target. */
+/* libmicrohttpd calls this before it decodes the escapes in the target. */
 static void *begin_request(void *cls, const char *target, struct MHD_Connection *c)
 {
     struct asked *q = xcalloc(1, sizeof *q);
@@ -213,10 +210,10 @@ static enum MHD_Result answer_request(struct server *v, struct MHD_Connection *c
 }
 
 /*
- * libmicrohttpd calls this twice for a request: after its headers, and at its end. If we answer in
- * the first call, libmicrohttpd closes the connection. If we answer in the second call, the
- * connection stays open. We refuse a request in the first call if it has a body, or a method other
- * than GET and HEAD. So the server does not read the rest of it.
+ * libmicrohttpd calls this twice for a request: after its headers, and at its end. An answer in the
+ * first call closes the connection; an answer in the second keeps it open. In the first call we
+ * refuse requests with a body, or with a method other than GET and HEAD, so we never read the rest
+ * of them.
  */
 static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *url,
                               const char *method, const char *version, const char *body,

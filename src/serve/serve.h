@@ -8,8 +8,8 @@
  *         server_wait(v, err);
  *     server_stop(v);
  *
- * Threads: libmicrohttpd runs one thread that answers all requests from one read-only handle of the
- * store. The thread that calls server_wait looks for changes through a second handle (live.h).
+ * One thread of libmicrohttpd answers all requests from a read-only handle of the store. The thread
+ * that calls server_wait() looks for changes through a second handle (live.h).
  */
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
@@ -19,7 +19,7 @@
 
 #include "base/err.h"
 
-#define SERVE_PORT 4663 /* these keys of a telephone spell HONE */
+#define SERVE_PORT 4663 /* HONE on a telephone's keys */
 
 struct server;
 
@@ -30,14 +30,14 @@ struct server_config {
 };
 
 int server_start(struct server **out, const struct server_config *c, struct err *err);
-/* Returns the address with the secret token that the server asks for. Show it only to the user. Do
- * not put it on a command line, where other users of the machine could read it. */
+/* The address with the secret token. Show it only to the user. Do not put it on a command line,
+ * where other users of the machine could read it. */
 const char *server_link(const struct server *v);
-/* Returns the address without the token. */
+/* Without the token. */
 const char *server_address(const struct server *v);
 unsigned server_port(const struct server *v);
 bool server_is_loopback(const struct server *v);
-/* Waits a quarter of a second, or until an interrupt, then looks once at the store. Returns -1 if
+/* Waits a quarter of a second or until an interrupt, then looks once at the store. Returns -1 if
  * the store cannot be read. */
 int server_wait(struct server *v, struct err *err);
 void server_stop(struct server *v);

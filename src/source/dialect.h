@@ -2,9 +2,10 @@
  * dialect.h - tells whether a kernel uses CuTe, and which parts of it.
  *
  * It counts CuTe's names in the source, without comments and strings. A source is in the cute
- * dialect if it does four things. It includes a header of CuTe or CUTLASS. It makes tensors. It
- * divides them into tiles or partitions. It uses copy, a copy atom or an MMA atom. A kernel that
- * only does raw pointer arithmetic is not in the dialect.
+ * dialect if it does all of this:
+ *  - it includes a header of CuTe or CUTLASS;
+ *  - it makes tensors, and divides them into tiles or partitions;
+ *  - it uses copy, a copy atom or an MMA atom.
  */
 #ifndef SOURCE_DIALECT_H
 #define SOURCE_DIALECT_H
@@ -16,15 +17,14 @@
 
 struct dialect_use {
     bool includes_cute;
-    /* how many names of CuTe of each kind the source has */
+    /* How often names of each kind occur. */
     unsigned tensors, layouts, tiles, copies, copy_atoms, mma_atoms, gemms;
 };
 
 void dialect_scan(const char *source, size_t len, struct dialect_use *out);
-/* True if the kernel is in the cute dialect; else `why` (may be NULL) says what is missing. */
+/* If it is not, `why` (may be NULL) says what is missing. */
 bool dialect_is_cute(const char *source, size_t len, struct strbuf *why);
-/* Appends "CuTe: 4 layouts, 6 tensors, ..., 2 copy atoms, 1 MMA atoms", or "no CuTe", for
- * reports. */
+/* Appends "CuTe: 4 layouts, 6 tensors, ..., 2 copy atoms, 1 MMA atoms", or "no CuTe". */
 void dialect_describe(const struct dialect_use *u, struct strbuf *out);
 
 #endif

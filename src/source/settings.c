@@ -22,8 +22,7 @@ static size_t back_over_blanks(const char *s, size_t i)
     return i;
 }
 
-/* Reads the part of a line before its comment, such as "constexpr int kName = 4;", from the end
- * backwards. */
+/* Reads "constexpr int kName = 4;" from the end backwards. */
 static bool read_constant(const char *line, size_t end, struct source_setting *out)
 {
     char number[32];
@@ -55,8 +54,7 @@ static bool read_constant(const char *line, size_t end, struct source_setting *o
     return memmem(line, i, "constexpr ", 10) != NULL;
 }
 
-/* Reads the list of values. Returns false if there are fewer than two values, or more than fit, or
- * if something else is on the line. */
+/* Returns false if there are fewer than two values, more than fit, or anything but integers. */
 static bool read_values(const char *s, size_t len, struct source_setting *out)
 {
     out->n = 0;

@@ -18,20 +18,18 @@ enum { SETTING_MAX = 12, SETTING_MAX_VALUES = 16, SETTING_MAX_NAME = 64 };
 
 struct source_setting {
     char name[SETTING_MAX_NAME];
-    int64_t values[SETTING_MAX_VALUES]; /* those that the comment lists, and the current one */
+    int64_t values[SETTING_MAX_VALUES]; /* those of the comment, and the current one */
     uint32_t n, at;                     /* values[at] is the current value */
-    size_t start, len;                  /* where the current value is in the source */
+    size_t start, len;                  /* place of the current value in the source */
 };
 
-/* Finds the settings of a source and returns how many there are, at most SETTING_MAX. A line of the
- * form above is not a setting in three cases: its list has fewer than two values; the list and the
- * current value together have more than SETTING_MAX_VALUES values; an earlier setting has the same
- * name. */
+/* Returns how many settings there are, at most SETTING_MAX. A line does not count if its list has
+ * fewer than two values or too many, or if an earlier setting has the same name. */
 size_t source_settings(const char *source, size_t len, struct source_setting out[SETTING_MAX]);
-/* Finds the first line that has a constant and "// hone:", but whose list of values is wrong.
- * Returns the line's number and writes the constant's name. Returns 0 if there is no such line. */
+/* Finds the first line with a constant and "// hone:" whose list is wrong. Returns its number, or 0
+ * if there is none. */
 uint32_t source_broken_setting(const char *source, size_t len, char name[SETTING_MAX_NAME]);
-/* Appends the source to `out`. The value of setting i becomes s[i].values[at[i]]. */
+/* Setting i gets the value s[i].values[at[i]]. */
 void source_settings_apply(const char *source, size_t len, const struct source_setting *s, size_t n,
                            const uint8_t *at, struct strbuf *out);
 

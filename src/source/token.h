@@ -1,9 +1,9 @@
 /*
  * token.h - reads CUDA C++ source as tokens, without comments.
  *
- * The reader joins lines that end in a backslash, and skips blanks and comments. It knows strings,
- * raw strings, characters and numbers, so a comment mark inside a string starts no comment. It does
- * not expand macros. The source is untrusted: whatever it holds, the reader never reads beyond it.
+ * The reader joins lines that end in a backslash. It knows strings, so a comment mark inside one
+ * starts no comment. It does not expand macros. The source is hostile: whatever it holds, the
+ * reader never reads beyond it.
  */
 #ifndef SOURCE_TOKEN_H
 #define SOURCE_TOKEN_H
@@ -17,18 +17,17 @@ struct token {
     enum token_kind kind;
     size_t start;
     /* A word, a number, a string without quotes, or one character of punctuation; "" for a raw
-     * string. A text that does not fit is cut. */
+     * string. Cut if it does not fit. */
     char text[256];
-    size_t len; /* the length of the text before it was cut */
+    size_t len; /* before the text was cut */
 };
 
 struct token_reader {
     const char *src;
-    size_t len, pos; /* `pos` is the offset of the current character */
-    /* The caller sets this to true while it reads a preprocessor directive. A raw string is then a
-     * fault. */
+    size_t len, pos; /* `pos`: offset of the current character */
+    /* The caller sets this in a preprocessor directive, where a raw string is a fault. */
     bool in_directive;
-    /* Called for source that no compiler should see, such as a comment that never ends; may be
+    /* Called for source that no compiler should see, such as a comment that never ends. May be
      * NULL. The reader goes on afterwards. */
     void (*on_fault)(void *arg, size_t pos, const char *kind, const char *message);
     void *arg;
@@ -41,7 +40,7 @@ struct token token_next(struct token_reader *r);
 char token_peek(struct token_reader *r); /* 0 at the end */
 char token_take(struct token_reader *r);
 bool token_at_end(struct token_reader *r);
-void token_skip_blanks(struct token_reader *r); /* skips comments too; stops at a newline */
+void token_skip_blanks(struct token_reader *r); /* and comments; stops at a newline */
 bool token_is_word_char(char c);
 
 #endif

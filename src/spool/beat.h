@@ -1,6 +1,6 @@
 /*
  * beat.h - the file workers/W of a spool (lease.h), in which worker W shows that it lives. Only W
- * writes the file. Each of these writes is called a beat.
+ * writes it. Each write is a beat.
  */
 #ifndef SPOOL_BEAT_H
 #define SPOOL_BEAT_H
@@ -16,13 +16,13 @@ enum { SPOOL_NOTE_MAX = 160 };
 /* The text of workers/W: "COUNT\nCLAIM\nDONE\nNOTE\n". */
 struct spool_beat {
     uint64_t count;             /* grows with every beat; 0 = unreadable */
-    uint64_t done;              /* bundles (lease.h) that the worker finished */
-    char claim[SPOOL_NAME_MAX]; /* the name in claimed/ of the worker's bundle; "" = it has none */
-    char note[SPOOL_NOTE_MAX];  /* what the worker does, for people: "GPU 1: runs" */
+    uint64_t done;              /* bundles that the worker finished */
+    char claim[SPOOL_NAME_MAX]; /* its bundle's name in claimed/; "" = it has none */
+    char note[SPOOL_NOTE_MAX];  /* for people: "GPU 1: runs" */
 };
-/* Returns 0, or -1 if the file cannot be read. */
+/* Returns -1 if the file cannot be read. */
 int spool_beat_read(struct spool_fs *fs, const char *worker, struct spool_beat *out);
-/* Creates the file if `first` is true, else overwrites it. Returns 0, or -1 times the errno. */
+/* Creates the file if `first` is true. Returns 0 or -errno. */
 int spool_beat_write(struct spool_fs *fs, const char *worker, const struct spool_beat *b,
                      bool first);
 

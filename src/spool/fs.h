@@ -1,15 +1,14 @@
 /*
- * fs.h - the file operations on a spool, a directory through which processes hand work to workers
- * on any machine (lease.h). They are in a table of functions, so that t/unit/cluster.c can simulate
- * the file system and the clock.
+ * fs.h - the file operations on a spool (lease.h). They are in a table of functions, so that
+ * t/unit/cluster.c can simulate the file system and the clock.
  *
  *     struct spool_fs *fs;
  *     if (spool_fs_open(&fs, "/shared/spool", err) < 0) ...
  *     fs->ops->move(fs, "todo/x", "claimed/x.me");
  *     spool_fs_close(fs);
  *
- * All paths are relative to the spool. On a network file system, callers must expect four things:
- *   1. For some seconds, `list` may show names that are gone and miss names that are there.
+ * All paths are relative to the spool. On a network file system, expect this:
+ *   1. For some seconds, `list` may show old names and miss new ones.
  *   2. `move` may report a failure although it moved the file.
  *   3. Any operation may fail for a moment.
  *   4. Clocks of two machines differ. `now_ns` is the clock of this process alone.
@@ -29,18 +28,18 @@ void spool_names_release(struct spool_names *v);
 
 struct spool_fs;
 
-/* Functions that return int return 0 or more on success, else -errno. */
+/* Functions that return int return -errno on failure. */
 struct spool_fs_ops {
-    /* Appends the names in a folder that do not start with a dot, in any order. */
+    /* Leaves out names that start with a dot. Any order. */
     int (*list)(struct spool_fs *fs, const char *dir, struct spool_names *out);
-    /* rename(2): fails if `to` exists and is not empty. */
+    /* As rename(2): fails if `to` exists and is not empty. */
     int (*move)(struct spool_fs *fs, const char *from, const char *to);
     bool (*exists)(struct spool_fs *fs, const char *path);
-    /* Creates a file. Fails if it exists. */
+    /* Fails if the file exists. */
     int (*make)(struct spool_fs *fs, const char *path, const void *data, size_t len);
     /* Overwrites a file that this process made. A reader may see it half written. */
     int (*write)(struct spool_fs *fs, const char *path, const void *data, size_t len);
-    /* Returns how many bytes it read, at most `max`. */
+    /* Returns the bytes read, at most `max`. */
     int (*read)(struct spool_fs *fs, const char *path, void *data, size_t max);
     /* Removes a file, or a folder with its contents. Does not report failures. */
     void (*remove)(struct spool_fs *fs, const char *path);
@@ -51,8 +50,8 @@ struct spool_fs {
     const struct spool_fs_ops *ops;
 };
 
-/* Moves `from` to `to`, a name that nobody else uses. Returns whether `from` was moved: a failed
- * move counts too if `to` exists afterwards. */
+/* `to` must be a name that nobody else uses. So if `to` exists after a failed move, `from` was
+ * moved, and the result is true. */
 bool spool_moved(struct spool_fs *fs, const char *from, const char *to);
 
 /* Opens a spool on disk and makes its folders. Refuses a spool that other users own or can write,

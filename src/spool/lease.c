@@ -8,9 +8,9 @@
 
 #include "base/util.h"
 
-#define MOST_BEAT_NS UINT64_C(2000000000)      /* the longest time between two beats */
+#define MOST_BEAT_NS UINT64_C(2000000000)      /* longest time between two beats */
 #define LISTING_NS_PER_NAME UINT64_C(10000000) /* see listing_is_old() */
-/* A worker watches at most WATCH_MOST claims. choose() compares at most LOOK_MOST bundles. */
+/* WATCH_MOST: claims that a worker watches. LOOK_MOST: bundles that choose() compares. */
 enum { WATCH_MOST = 8, MOVE_TRIES = 5, LOOK_MOST = 64 };
 
 uint64_t spool_lease_ns(void)
@@ -52,8 +52,8 @@ int spool_worker_begin(struct spool_worker *w, struct spool_fs *fs, const char *
     snprintf(w->who, sizeof w->who, "%s", who);
     w->watch = (struct spool_watch){
         .fs = fs, .lease_ns = lease_ns, .most = WATCH_MOST, .first = rng_below(&w->rng, 1 << 20)};
-    /* The file system may report a failure although it made the file. So we then try to overwrite
-     * it. Its name is random, so it is no other worker's file. */
+    /* The file system may report a failure although it made the file. So we then overwrite it. Its
+     * name is random, so it is no other worker's file. */
     int rc = write_beat(w, true);
     for (int i = 0; rc < 0 && i < MOVE_TRIES; i++)
         rc = write_beat(w, rc == -ENOENT);
@@ -88,7 +88,6 @@ static bool serves(const struct spool_worker *w, const char *name)
            (!w->machine || (str_starts(name + 4, w->machine) && name[4 + n] == '-'));
 }
 
-/* Can this worker run the bundle? */
 static bool is_for(const struct spool_worker *w, const char *name, struct spool_name *n)
 {
     return strlen(name) < SPOOL_ID_MAX && spool_name_todo(n, name) && serves(w, name);
@@ -127,12 +126,12 @@ static void list_todo(struct spool_worker *w)
     w->listed = w->todo.n;
 }
 
-/* Workers prefer bundles of a higher rank. Most runs evaluate one bundle after the other, so
- * bundles of a slow run have a high rank: the run should not end long after all others. The first
- * bundle of a run has the highest rank, because nobody knows yet how slow the run is. */
+/* Workers prefer a higher rank. Most runs evaluate one bundle after the other, so bundles of a slow
+ * run rank high: that run should not end long after all others. A first bundle ranks highest,
+ * because nobody knows yet how slow its run is. */
 static unsigned rank_of(const char *name)
 {
-    return spool_name_seconds(name) - 1; /* a first bundle has 0 seconds, so its rank is UINT_MAX */
+    return spool_name_seconds(name) - 1; /* 0 seconds (a first bundle) gives UINT_MAX */
 }
 
 /* Every second time takes a random bundle, so that workers seldom want the same one, and each run
@@ -207,7 +206,7 @@ bool spool_idle(struct spool_worker *w, const char *note)
     return spool_watch_step(&w->watch, "") > 0;
 }
 
-/* Deletes a bundle that somebody else has finished or put back. */
+/* Somebody else has finished the bundle or put it back. */
 static void discard(struct spool_worker *w)
 {
     char junk[SPOOL_NAME_MAX];
@@ -235,7 +234,7 @@ bool spool_end(struct spool_worker *w, enum spool_end how)
             break;
         }
         if (!did && !w->fs->ops->exists(w->fs, w->claim)) {
-            /* The move happened, or a watcher took the bundle. */
+            /* It was moved after all, or a watcher took the bundle. */
             break;
         }
     }

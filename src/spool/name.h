@@ -5,16 +5,14 @@
  *     claimed/ID.g2f1.W       a bundle that worker W has
  *     done/ID                 a bundle with its result
  *
- * A worker runs each bundle in a child process. g counts how often a worker took the bundle and
- * gave no result, for any reason. f counts how often the child process died. Each claim of a bundle
- * has a different g, so the name of a claim is never used again. So a late worker cannot mistake a
- * new claim for its own. A bundle that came in a tar file is called just todo/ID; its g and f are
- * 0.
+ * g counts how often a worker took the bundle and gave no result. A worker runs each bundle in a
+ * child process; f counts how often that process died. Each claim of a bundle has a different g, so
+ * a late worker cannot mistake a new claim for its own. A bundle that came in a tar file is just
+ * todo/ID; its g and f are 0.
  *
  * Bundles that Hone submits have the id KIND-RUN-SECONDS-SEQUENCE. KIND says which workers can run
- * the bundle: `cuda` means workers with a GPU, `emu_x86_64` means workers on an x86_64 machine.
- * SECONDS is the time that the run's previous bundle took, rounded up; the first bundle of a run
- * has 0. If an id has another form, every worker may take the bundle.
+ * the bundle: `cuda` needs a GPU, `emu_x86_64` an x86_64 machine. SECONDS is how long the run's
+ * previous bundle took; the first has 0. A bundle with an id of another form is for every worker.
  */
 #ifndef SPOOL_NAME_H
 #define SPOOL_NAME_H
@@ -26,19 +24,18 @@ enum { SPOOL_ID_MAX = 128, SPOOL_NAME_MAX = 320 };
 struct spool_name {
     char id[SPOOL_ID_MAX];
     unsigned taken, failed;    /* g and f */
-    char worker[SPOOL_ID_MAX]; /* only in claimed/; else "" */
+    char worker[SPOOL_ID_MAX]; /* only in claimed/ */
 };
 
-/* Read a name in todo/ or in claimed/, without the folder. Return false if `text` is no such
- * name. */
+/* `text` is a name in todo/ or claimed/, without the folder. Return false if it is not. */
 bool spool_name_todo(struct spool_name *out, const char *text);
 bool spool_name_claimed(struct spool_name *out, const char *text);
 
-/* Write "todo/...", "claimed/..." for the name. */
+/* Write "todo/..." or "claimed/...". */
 void spool_todo_path(const struct spool_name *n, char out[SPOOL_NAME_MAX]);
 void spool_claimed_path(const struct spool_name *n, char out[SPOOL_NAME_MAX]);
 
-/* Returns the SECONDS of an id, or of a name of todo/ or claimed/; 0 if there are none. */
+/* `name` is an id, or a name in todo/ or claimed/. Returns 0 if it has no SECONDS. */
 unsigned spool_name_seconds(const char *name);
 
 #endif

@@ -13,8 +13,8 @@
 
 struct spool_item {
     uint64_t seq, tag, nonce;
-    uint64_t missing_ns; /* for how long the bundle was in no folder */
-    bool seen;           /* by the current census */
+    uint64_t missing_ns; /* how long it was in no folder */
+    bool seen;           /* by this census */
     char id[SPOOL_ID_MAX];
 };
 
@@ -68,8 +68,8 @@ int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t 
     snprintf(from, sizeof from, "tmp/%s", id);
     spool_todo_path(&n, to);
     int rc = r->fs->ops->move(r->fs, from, to);
-    /* A move that reports a failure may have happened, and a worker may have claimed the bundle
-     * since. So we look for the old name, not for the new one. */
+    /* A move that reports a failure may have happened, and a worker may have the bundle by now. So
+     * we look for the old name. */
     if (rc < 0 && r->fs->ops->exists(r->fs, from))
         return rc;
     struct spool_item *x = vec_push(&r->items);
@@ -82,8 +82,7 @@ int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t 
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Returns how long the worker took, rounded up. A broken result may hold any numbers, so each
- * counts as at most a day. */
+/* Rounded up. A broken result may hold any numbers, so each counts as at most a day. */
 static unsigned seconds_of(const struct result *res)
 {
     const uint64_t day = UINT64_C(86400000000000);
@@ -91,8 +90,8 @@ static unsigned seconds_of(const struct result *res)
     return (unsigned)((ns + 999999999) / 1000000000);
 }
 
-/* Whether path/result.bin is a whole result with this nonce. With nonce 0, any file that is not
- * empty counts. Notes how long the worker took. */
+/* Is path/result.bin a whole result with this nonce? With nonce 0, any file that is not empty
+ * counts. Notes how long the worker took. */
 static bool has_result(struct spool_run *r, const char *path, uint64_t nonce)
 {
     char *file = xasprintf("%s/result.bin", path), *data = NULL;
@@ -115,7 +114,7 @@ static bool has_result(struct spool_run *r, const char *path, uint64_t nonce)
     return ok;
 }
 
-/* Takes done/ID and forgets the bundle. Returns false if done/ID cannot be moved. */
+/* Returns false if done/ID cannot be moved. */
 static bool take(struct spool_run *r, struct spool_item *x, struct spool_taken *out)
 {
     char from[SPOOL_NAME_MAX];
@@ -155,7 +154,7 @@ static bool is_ours(const struct spool_run *r, const char *name)
     return strstr(name, r->run) != NULL;
 }
 
-/* Marks and counts our bundles in a folder. Returns -1 if it could not look. */
+/* Returns the number of our bundles in the folder, or -1 if it could not look. */
 static int mark(struct spool_run *r, const char *folder,
                 bool (*parse)(struct spool_name *out, const char *text))
 {
@@ -183,8 +182,8 @@ static void census(struct spool_run *r, uint64_t now)
     spool_watch_step(&r->watch, r->run);
     for (size_t i = 0; i < r->items.n; i++)
         r->items.items[i].seen = false;
-    /* Bundles move from todo/ to claimed/ to done/. In this order we do not miss one that moves on
-     * meanwhile. The next census finds one that was put back meanwhile. */
+    /* Bundles move from todo/ to claimed/ to done/. In this order we do not miss one that moves.
+     * The next census finds one that was put back meanwhile. */
     int waiting = mark(r, "todo", spool_name_todo),
         running = mark(r, "claimed", spool_name_claimed);
     int done = mark(r, "done", spool_name_todo);
@@ -258,7 +257,7 @@ bool spool_run_where(struct spool_run *r, uint64_t tag, char claim[SPOOL_NAME_MA
     return found;
 }
 
-/* Moves the bundle to tmp/ first, so that no worker claims a half-deleted bundle. */
+/* tmp/ first, so that no worker claims a half-deleted bundle. */
 static void withdraw(struct spool_run *r, const char *folder, const char *name)
 {
     char from[SPOOL_NAME_MAX], to[SPOOL_NAME_MAX];

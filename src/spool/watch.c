@@ -1,5 +1,4 @@
-/* watch.c - looks at the bundles that workers have claimed, and puts back those of workers that
- * stopped. See watch.h. */
+/* watch.c - puts back bundles whose workers have stopped. See watch.h. */
 #include "spool/watch.h"
 
 #include <stdio.h>
@@ -11,10 +10,10 @@
 
 struct spool_watched {
     char claim[SPOOL_NAME_MAX]; /* without "claimed/" */
-    uint64_t count;    /* the count in the worker's last beat for this claim; 0 = there was none */
-    uint64_t quiet_ns; /* how long the count has not changed */
-    uint64_t missing_ns; /* how long no listing has had the claim */
-    bool listed;         /* the last listing of claimed/ has the claim */
+    uint64_t count;             /* of the worker's last beat for this claim; 0 = none */
+    uint64_t quiet_ns;          /* for how long `count` has not changed */
+    uint64_t missing_ns;        /* how long no listing has had it */
+    bool listed;                /* in the last listing of claimed/ */
 };
 
 static int by_claim(const void *a, const void *b)
@@ -28,10 +27,10 @@ static int key_to_claim(const void *key, const void *x)
     return strcmp(key, ((const struct spool_watched *)x)->claim);
 }
 
-/* Marks the claims that the listing has, and adds new claims while there is room. */
+/* Adds new claims while there is room. */
 static void take_listing(struct spool_watch *w, const struct spool_names *names, const char *part)
 {
-    size_t known = w->seen.n; /* so many entries are sorted; new claims go after them */
+    size_t known = w->seen.n; /* these are sorted; new claims follow */
     for (size_t k = 0; k < names->n; k++) {
         const char *claim = names->items[(k + w->first) % names->n];
         struct spool_name n;
@@ -51,15 +50,15 @@ static void take_listing(struct spool_watch *w, const struct spool_names *names,
     }
 }
 
-/* Returns the worker's count if its beat names this claim, else 0. */
+/* 0 if the worker's beat does not name this claim. */
 static uint64_t count_of(struct spool_watch *w, const char *claim, const char *worker)
 {
     struct spool_beat b;
     return spool_beat_read(w->fs, worker, &b) == 0 && str_eq(b.claim, claim) ? b.count : 0;
 }
 
-/* Reads the beat of the claim's worker. If the count has not changed for longer than the lease,
- * puts the bundle back. Returns whether it was put back. */
+/* Puts the bundle back if the worker's count has not changed for longer than the lease. Returns
+ * whether it did. */
 static bool look(struct spool_watch *w, struct spool_watched *x, uint64_t passed)
 {
     struct spool_name n;
@@ -104,7 +103,7 @@ unsigned spool_watch_step(struct spool_watch *w, const char *part)
             x->missing_ns += passed;
             gone = w->most || x->missing_ns > w->lease_ns;
         }
-        /* If a claim stays quiet although we tried to put it back, another watcher has moved it. */
+        /* Still quiet, although we tried to put it back: another watcher has moved it. */
         if (gone || x->quiet_ns > 2 * w->lease_ns)
             *x = w->seen.items[--w->seen.n];
         else

@@ -1,6 +1,5 @@
 /*
- * sql.h - the few SQLite calls that the store needs. A statement's parameters are bound in order,
- * and its columns are read by number.
+ * sql.h - the few SQLite calls that the store needs. Parameters are bound in order.
  *
  *     struct stmt q = sql_begin(s, "SELECT name FROM run WHERE id = ?", err);
  *     sql_int(&q, run);
@@ -24,9 +23,9 @@
 struct store {
     sqlite3 *db;
     char *path;
-    int64_t schema;  /* the file's schema version when it was last read */
-    int lock_fd;     /* the lock file while store_run_lock() holds a lock; else -1 */
-    uint64_t writes; /* how many writes this handle has made */
+    int64_t schema;  /* the file's, when it was last read */
+    int lock_fd;     /* while store_run_lock() holds a lock; else -1 */
+    uint64_t writes; /* made by this handle */
     void (*hook)(void *ctx, uint64_t n, bool after); /* see store_set_hook() */
     void *hook_ctx;
 };
@@ -34,25 +33,25 @@ struct store {
 struct stmt {
     struct store *s;
     sqlite3_stmt *st;
-    int bound; /* how many parameters have a value so far */
+    int bound; /* parameters bound so far */
     bool failed;
     struct err *err;
 };
 
 struct stmt sql_begin(struct store *s, const char *sql, struct err *err);
 void sql_int(struct stmt *q, int64_t v);
-void sql_opt(struct stmt *q, int64_t v); /* a negative number becomes NULL */
-/* NaN and infinities become 0. SQLite would store a NaN as NULL, which the columns forbid. */
+void sql_opt(struct stmt *q, int64_t v); /* negative numbers become NULL */
+/* NaN and infinities become 0. SQLite would store NaN as NULL, which the columns forbid. */
 void sql_real(struct stmt *q, double v);
 void sql_text(struct stmt *q, const char *v);     /* NULL becomes "" */
 void sql_text_opt(struct stmt *q, const char *v); /* NULL and "" become SQL NULL */
 void sql_blob(struct stmt *q, const void *p, size_t n);
 bool sql_row(struct stmt *q);
-int sql_end(struct stmt *q);   /* call it after the last row */
-int sql_write(struct stmt *q); /* runs a statement without rows, and calls the test hook */
+int sql_end(struct stmt *q);   /* after the last row */
+int sql_write(struct stmt *q); /* for a statement without rows */
 
-/* Whatever the file holds, these functions return values that JSON can hold: finite numbers (others
- * become 0) and valid UTF-8 (bad bytes become '?'). */
+/* Whatever the file holds, the results are fit for JSON: numbers that are not finite become 0, and
+ * bytes that are not UTF-8 become '?'. */
 int64_t sql_get_int(struct stmt *q, int col); /* -1 for an SQL NULL */
 double sql_get_real(struct stmt *q, int col);
 const char *sql_get_text(struct stmt *q, int col, struct arena *a); /* "" for an SQL NULL */

@@ -14,10 +14,10 @@
 #include "task/snapshot.h"
 
 struct order {
-    uint64_t ticket; /* the ticket that we gave to the caller */
-    uint64_t theirs; /* the evaluator's ticket, if it was asked */
-    char path[400];  /* the file of the verdict */
-    bool asked;      /* the evaluator was asked, because the file was not there */
+    uint64_t ticket; /* the ticket that our caller has */
+    uint64_t theirs; /* the evaluator's, if it was asked */
+    char path[400];  /* of the verdict's file */
+    bool asked;      /* there was no file, so the evaluator was asked */
     bool done;       /* the caller has the verdict */
 };
 
@@ -27,9 +27,8 @@ struct kept {
     VEC(struct order) orders;
 };
 
-/* Returns the length of the source without the lines at its end that begin with //. Such a comment
- * changes no verdict. The author `noisy` adds such a comment to the parent's file when it changes
- * nothing else. */
+/* Leaves out lines at the end that begin with //. They change no verdict, and the author `noisy`
+ * adds one when it changes nothing else. */
 static size_t code_len(const char *source, size_t len)
 {
     for (;;) {
@@ -59,13 +58,12 @@ static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket
     struct order x = {.ticket = k->orders.n};
     struct eval_config cfg = EVAL_CONFIG_INIT;
     order_path(k, o, x.path);
-    /* We do not tell the evaluator which kernel is the parent. Otherwise it would make a
-     * precompiled header for the parent's children, which saves time only if there are several of
-     * them. */
+    /* The evaluator is not told the parent. Otherwise it would make a precompiled header for the
+     * parent's children, which pays only if there are several. */
     cfg.depth = EVAL_TIME;
     cfg.seed = 1;
     cfg.baselines = BASELINES_NONE;
-    cfg.sanitize = false; /* not needed, because every error of `noisy` shows in the outputs */
+    cfg.sanitize = false; /* every error of `noisy` shows in the outputs */
     x.asked = !file_exists(x.path);
     if (x.asked && eval_submit(k->e, o->task, o->source, o->len, &cfg, &x.theirs, err) < 0)
         return -1;
@@ -82,8 +80,8 @@ static int read_verdict(const char *path, struct verdict *out, struct err *err)
     return rc < 0 ? -1 : 1;
 }
 
-/* Writes the verdict to a file, without its longest lists, which no author of a study reads. Writes
- * to a temporary name and renames it, because other processes of the study may read the file. */
+/* Leaves out the longest lists, which no author of a study reads. Renames a temporary file, because
+ * other processes of the study may read the verdict. */
 static int keep(const char *path, const struct verdict *v, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(16u << 20);

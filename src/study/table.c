@@ -1,5 +1,4 @@
-/* table.c - reads the rows of a study, computes the scores of its arms, and writes its two tables
- * (study.h). */
+/* table.c - reads the rows of a study, and writes its two tables (study.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "study/scores.h"
 #include "sys/file.h"
 
-#define STREAM_BOOTSTRAP 7501 /* the random stream of study_mean() (base/rng.h) */
+#define STREAM_BOOTSTRAP 7501 /* of study_mean() (base/rng.h) */
 #define RESAMPLES 2000
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -30,8 +29,8 @@ static const struct study_task *find_task(const struct study *s, const char *nam
     return NULL;
 }
 
-/* Returns false if the line has another form, or if a study with other tasks, budget, author or
- * sibling tasks wrote it. */
+/* Returns false if the line has another form, or is of a study with other tasks, budget, author or
+ * sibling tasks. */
 static bool read_row(const struct study *s, char *line, struct study_row *r)
 {
     char *save = NULL, *arm = strtok_r(line, "\t", &save), *task = strtok_r(NULL, "\t", &save);
@@ -64,7 +63,7 @@ int study_read_rows(const struct study *s, struct study_row_vec *out, struct are
     char *line = rc == 0 ? arena_strdup(a, text.buf) : NULL;
     for (char *end; line && (end = strchr(line, '\n')); line = end + 1) {
         struct study_row r;
-        /* This skips a last line without '\n', which a killed study left. */
+        /* A killed study may leave a last line without '\n'; it is skipped. */
         *end = '\0';
         if (read_row(s, line, &r))
             *vec_push(out) = r;
@@ -172,10 +171,10 @@ struct study_interval study_mean(const double *v, uint32_t n)
 
 /* ---- the table of arms ----------------------------------------------------------------------- */
 
-/* An arm's scores, one for each seed. */
+/* One score for each seed. */
 struct arm_scores {
     double *end;       /* at the end of the runs */
-    double *way;       /* mean of the scores after 1, 2, ... candidates */
+    double *way;       /* mean after 1, 2, ... candidates */
     double *more;      /* `end` minus that of the arm refine */
     uint32_t n;        /* length of `end` and `way` */
     uint32_t compared; /* length of `more` */
@@ -222,7 +221,7 @@ static void add_arm(const struct study_scores *x, const struct study_arm *arm, s
     free(a.more);
 }
 
-/* *wanted is the number of runs of a complete study. */
+/* *wanted becomes the number for a complete study. */
 static uint64_t count_runs(const struct study_scores *x, uint64_t *wanted)
 {
     uint64_t n = 0;
@@ -272,7 +271,7 @@ int study_table(const struct study *s, struct strbuf *out, struct err *err)
 
 /* ---- the table of memory --------------------------------------------------------------------- */
 
-/* Returns after how many candidates the run reached `goal`; r->n + 1 if never. */
+/* r->n + 1 if the run never reached the goal. */
 static uint32_t candidates_to(const struct study_row *r, double goal)
 {
     for (uint32_t i = 0; i < r->n; i++)
@@ -281,10 +280,9 @@ static uint32_t candidates_to(const struct study_row *r, double goal)
     return r->n + 1;
 }
 
-/* How many candidates the built-in author needs for one task to reach its best time without
- * memory. */
+/* How many candidates the built-in author needs to reach its best time without memory. */
 struct memory_row {
-    /* Candidates without memory; runs with memory; how many of these never reached the goal. */
+    /* Candidates without memory; runs with memory; runs that never reached the goal. */
     uint32_t without, seeds, never;
     double with;                 /* mean over the runs with memory */
     struct study_interval share; /* with memory / without */

@@ -1,5 +1,5 @@
-/* tasks.c - makes the tasks of a study, without the shapes that a study leaves out. Also makes the
- * siblings: copies of a task with one axis divided by 2 or 4. */
+/* tasks.c - makes the tasks of a study without slow shapes, and their siblings: copies with one
+ * axis divided by 2 or 4. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +17,7 @@ static struct task *parse(json_t *j, const struct task *like, struct err *err)
         err_set(err, ERR_INPUT, "task '%s' cannot be studied: %s", like->name,
                 problems.n ? problems.items[0].text : "it has no text");
     else
-        /* Leaves out the shapes that Hone itself adds to a task: the tests show that kernels from
-         * playbooks (Hone's kernel templates) pass there. */
+        /* Hone's own shapes are left out: the tests show that kernels from playbooks pass there. */
         t->regimes.n = 0;
     problems_release(&problems);
     free(text);
@@ -31,7 +30,7 @@ static const char *role_of(const json_t *w)
     return role ? role : "";
 }
 
-/* Removes the check and held-out shapes, and all baselines but one. */
+/* Drops check and held-out shapes, and all baselines but one. */
 static void drop_slow_parts(json_t *j)
 {
     json_t *all = json_object_get(j, "workloads");
@@ -43,9 +42,9 @@ static void drop_slow_parts(json_t *j)
     json_object_set_new(j, "baselines", json_pack("[s]", "naive")); /* a task needs a baseline */
 }
 
-/* Divides one axis of a workload: the first (k is even) or the last (k is odd) that can be divided
- * so that at least 32 are left; by 2 if k is below 2, else by 4. Returns false if there is no such
- * axis, or if k is odd and the last is also the first. */
+/* Divides the first (k is even) or the last (k is odd) axis of which at least 32 are left; by 2 if
+ * k is below 2, else by 4. Returns false if there is none, or if k is odd and the last is also the
+ * first. */
 static bool divide_axis(json_t *w, int k)
 {
     json_t *axes = json_object_get(w, "axes"), *v, *first = NULL, *last = NULL;
@@ -66,7 +65,7 @@ static bool divide_axis(json_t *w, int k)
     return true;
 }
 
-/* Returns the task with a shorter axis at every timed shape; NULL if that cannot be done. */
+/* Every timed shape gets a shorter axis. Returns NULL if that cannot be done. */
 static struct task *make_sibling(json_t *j, const struct task *like, int k)
 {
     json_t *copy = json_deep_copy(j), *w;

@@ -16,11 +16,11 @@
 #include "base/util.h"
 #include "sys/interrupt.h"
 
-/* program_main sets these once, before anything else runs. */
+/* program_main() sets these first. */
 static const char *program_name = "hone";
 static const struct program *program;
 static enum { MODE_RUN, MODE_COMPLETE, MODE_MAN } mode;
-/* The line of --help about the command that runs; cmd_dispatch sets it. */
+/* Of the command that runs, for --help; cmd_dispatch() sets it. */
 static const char *summary = "";
 static char command_path[128]; /* "hone-task-list" */
 
@@ -31,7 +31,7 @@ static bool print_names(const char *placeholder, const char *option)
     return program->names && program->names(placeholder, option, stdout);
 }
 
-/* If the word is an option that needs a value, returns this option, else NULL. */
+/* Returns the option if it needs a value, else NULL. */
 static const struct option *option_before(const struct options *spec, const char *word)
 {
     for (const struct option *o = spec->opts; o && o->type != OPTION_END; o++) {
@@ -52,8 +52,7 @@ static void print_options(const struct options *spec)
     printf("--help\tshow this help\n");
 }
 
-/* Prints the names that can stand for the placeholders in the usage. Prints ":files" too if a
- * placeholder stands for a file; the shell then offers file names. */
+/* After ":files" the shell offers file names. */
 static void print_operands(const char *usage)
 {
     static const char *const known[] = {"TASK", "RUN"};
@@ -90,8 +89,7 @@ static void print_commands(const struct command *const *table, size_t n)
 
 /* ---- manual pages ---------------------------------------------------------------------------- */
 
-/* Prints text for troff. Escapes '.' and '\'' at the beginning of a line, and '\\' and '-'
- * everywhere. */
+/* Escapes '.' and '\'' at the beginning of a line, and '\\' and '-' everywhere. */
 static void man_text(const char *s)
 {
     bool start = true;
@@ -307,9 +305,8 @@ static void help(const struct program *p)
            p->name);
 }
 
-/* Closes stdout and returns the exit status of the program. A full disk or a closed pipe must not
- * look like success, so if stdout could not be written, HONE_OK becomes HONE_ENV. If the reader of
- * a pipe closed it, no message is needed. */
+/* A full disk or a closed pipe must not look like success: if stdout could not be written, HONE_OK
+ * becomes HONE_ENV. If the pipe's reader left, no message is needed. */
 static int finish(int status)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};
@@ -325,8 +322,7 @@ static int finish(int status)
     return interrupted() && status != HONE_OK ? HONE_INTERRUPTED : status;
 }
 
-/* Runs `hone help COMMAND` as if it were `hone COMMAND --help`. COMMAND may have a
- * subcommand, as in `hone help task check`. */
+/* `hone help task check` is `hone task check --help`. */
 static int help_about(const struct program *p, int argc, const char **argv)
 {
     const char **ask = xcalloc((size_t)argc + 2, sizeof *ask);
@@ -343,8 +339,8 @@ int program_main(const struct program *p, int argc, char **argv)
     std_fds_fill();
     signal(SIGPIPE, SIG_IGN);
     interrupt_catch();
-    /* Buffers up to 1 MiB of output. A result then goes out in one write, so a kill cannot leave
-     * half of it in a file. */
+    /* A result of up to 1 MiB goes out in one write, so a kill cannot leave half of it in a
+     * file. */
     static char out[1 << 20];
     if (!isatty(STDOUT_FILENO))
         setvbuf(stdout, out, _IOFBF, sizeof out);

@@ -1,6 +1,5 @@
 /*
- * dl.h - loads libraries at run time. If a library is missing, Hone still runs, and the error says
- * what does not work without it.
+ * dl.h - loads libraries at run time. Hone runs even if they are missing.
  *
  *     static const char *const names[] = {"libz.so.1", "libz.so", NULL};
  *     struct dl_symbol syms[] = {{"inflate", &f.inflate}, ..., {NULL, NULL}};
@@ -18,8 +17,8 @@ struct dl_symbol {
     void *where;      /* the address of a function pointer */
 };
 
-/* Loads the first library of names (NULL-terminated) that has all symbols. On failure err (ERR_ENV)
- * names the missing library, what does not work without it, and its Debian package. */
+/* Loads the first library of `names` that has all symbols. On failure err (ERR_ENV) names the
+ * library, what it is for, and its Debian package. */
 int dl_load(void **handle, const char *const *names, const struct dl_symbol *syms,
             const char *purpose, const char *package, struct err *err);
 void dl_close(void *handle);

@@ -42,7 +42,7 @@ static int file_read_fd(int fd, const char *name, size_t max, struct strbuf *out
 
 int file_read(const char *path, size_t max, struct strbuf *out, struct err *err)
 {
-    /* O_NONBLOCK keeps open() from waiting for a writer if a task's directory contains a FIFO. */
+    /* A task's directory may contain a FIFO: with O_NONBLOCK, open() does not wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return err_errno(err, "cannot open '%s'", path);
@@ -79,8 +79,7 @@ static int write_all(int fd, const void *data, size_t len)
     return 0;
 }
 
-/* Writes the data to the temporary file `fd`, whose name is tmp, and renames it to `path`. Closes
- * fd. */
+/* Closes fd. Removes `tmp` on failure. */
 static int write_and_rename(int fd, const char *tmp, const char *path, const void *data, size_t len,
                             unsigned mode, struct err *err)
 {
@@ -116,9 +115,8 @@ int file_write(const char *path, const void *data, size_t len, struct err *err)
     return file_write_mode(path, data, len, usual_mode(), err);
 }
 
-/* Locks an open file. Returns true if another process holds the lock. When a process is killed,
- * Linux drops its lock. On a file system without locks, the file stays unlocked and the result is
- * false. */
+/* Locks an open file, until its process ends. Returns true if another process holds the lock. On a
+ * file system without locks, returns false, and the file stays unlocked. */
 static bool locked_by_others(int fd)
 {
     return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
@@ -131,7 +129,6 @@ static bool has_name(int fd, const char *path)
            opened.st_dev == named.st_dev;
 }
 
-/* Opens the temporary file, empty and locked. */
 static int open_locked(const char *tmp, struct err *err)
 {
     for (;;) {
@@ -142,7 +139,7 @@ static int open_locked(const char *tmp, struct err *err)
             close(fd);
             return err_set(err, ERR_ENV, "another process is writing '%s'; let it end first", tmp);
         }
-        if (!has_name(fd, tmp)) { /* another process renamed the file before we had the lock */
+        if (!has_name(fd, tmp)) { /* another process renamed it before we had the lock */
             close(fd);
             continue;
         }
@@ -179,7 +176,7 @@ char *path_from_here(const char *path)
     struct strbuf out = STRBUF_INIT(64 << 10);
     char *full = realpath(path, NULL), *here = getcwd(NULL, 0);
     if (full && here) {
-        size_t same = 0; /* length in bytes of the directories that both paths begin with */
+        size_t same = 0; /* bytes of the directories that both paths begin with */
         for (size_t i = 0;; i++) {
             if ((!full[i] || full[i] == '/') && (!here[i] || here[i] == '/'))
                 same = i;
@@ -241,7 +238,7 @@ int dir_make(const char *path, struct err *err)
     return r;
 }
 
-/* Removes everything in the directory fd. Closes fd. */
+/* Closes fd. */
 static int remove_inside(int fd, unsigned depth)
 {
     DIR *d = depth > 200 ? NULL : fdopendir(fd);
@@ -338,9 +335,8 @@ void temp_dir_release(struct temp_dir *t)
     *t = (struct temp_dir)TEMP_DIR_INIT;
 }
 
-/* Whether a killed process left this temporary directory behind. The directory must belong to this
- * user, and no process may hold its lock. It must be older than a minute, because the owner of a
- * new directory may not have locked it yet. */
+/* A killed process left this directory behind if it is ours and nobody holds its lock. It must be
+ * older than a minute, because its owner may not have locked a new one yet. */
 static bool is_left_behind(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

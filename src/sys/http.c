@@ -1,8 +1,8 @@
 /*
- * http.c - HTTP requests through libcurl's multi interface. The library is loaded with dlopen.
+ * http.c - HTTP requests through libcurl's multi interface.
  *
- * The declarations below are the part of libcurl's stable ABI that this file uses. With them the
- * program builds without curl's headers. If the library is missing, the program runs without HTTP.
+ * The declarations below are the part of libcurl's stable ABI that this file uses. So Hone builds
+ * without curl's headers. dlopen() loads the library; if it is missing, Hone runs without HTTP.
  */
 #include "sys/http.h"
 
@@ -77,7 +77,7 @@ struct curl_api {
     struct curl_msg *(*multi_info_read)(void *, int *);
 };
 
-#define MAX_HEADERS (64u << 10) /* cap on the bytes of an answer's headers */
+#define MAX_HEADERS (64u << 10) /* bytes of an answer's headers */
 
 struct http {
     void *lib;
@@ -91,13 +91,13 @@ struct http_transfer {
     struct http_transfer *next, *prev;
     void *easy;
     void *headers;
-    bool added; /* libcurl works on the transfer; false = the transfer is done */
+    bool added; /* libcurl works on it; false = done */
     enum http_outcome outcome;
     char text[320]; /* for http_outcome_text() */
     char curl_error[256];
     char content_type[128];
     bool headers_done;
-    struct strbuf answer_headers; /* header lines of the newest answer; each ends with \n */
+    struct strbuf answer_headers; /* of the newest answer; each line ends with \n */
     char *request_body;
     struct strbuf body;
     size_t max_bytes;
@@ -158,7 +158,7 @@ int http_open(struct http **out, struct err *err)
     *out = h;
     return 0;
 fail:
-    free(h); /* libcurl stays loaded, because it may have threads of its own */
+    free(h); /* libcurl stays loaded: it may have threads */
     return -1;
 }
 
@@ -187,7 +187,7 @@ static size_t on_data(char *data, size_t size, size_t n, void *ctx)
     return bytes;
 }
 
-/* If the line is the header `name`, copies its value, trimmed. */
+/* The value is trimmed. */
 static bool take_header(const char *line, size_t n, const char *name, char *out, size_t size,
                         bool lower)
 {

@@ -11,8 +11,8 @@
  *     }
  *     http_transfer_free(t);
  *
- * Without libcurl on the machine, http_open fails with ERR_ENV. To keep an API key in a header
- * secret, http.c logs no headers and no bodies, and follows no redirects.
+ * Without libcurl, http_open() fails with ERR_ENV. A header may hold an API key, so http.c logs no
+ * headers and no bodies, and follows no redirects.
  */
 #ifndef SYS_HTTP_H
 #define SYS_HTTP_H
@@ -40,13 +40,13 @@ struct http_request {
 
 enum http_outcome {
     HTTP_RUNNING,
-    HTTP_COMPLETE, /* a complete answer arrived, with any status */
-    HTTP_CONNECT,  /* no connection: unknown name, no route, refused, or TLS failed */
-    HTTP_BROKEN,   /* the connection ended in the middle of the answer */
+    HTTP_COMPLETE, /* with any status */
+    HTTP_CONNECT,  /* unknown name, no route, refused, or TLS failed */
+    HTTP_BROKEN,   /* ended in the middle of the answer */
     HTTP_STALLED,
     HTTP_TIMEOUT,
     HTTP_TOO_BIG,
-    HTTP_BAD_ENCODING, /* the content does not fit its declared encoding */
+    HTTP_BAD_ENCODING, /* does not fit its declared encoding */
     HTTP_OTHER
 };
 
@@ -55,16 +55,15 @@ void http_close(struct http *h); /* also frees the transfers */
 
 int http_start(struct http *h, const struct http_request *rq, struct http_transfer **out,
                struct err *err);
-/* Serves all transfers until something happens, at most for timeout_ns. */
+/* Serves all transfers until something happens, or for timeout_ns. */
 void http_wait(struct http *h, uint64_t timeout_ns);
 bool http_done(const struct http_transfer *t);
 enum http_outcome http_outcome(const struct http_transfer *t);
-const char *http_outcome_text(const struct http_transfer *t); /* one sentence, without secrets */
+const char *http_outcome_text(const struct http_transfer *t); /* one sentence; no secrets */
 int http_status(const struct http_transfer *t);               /* 0 = no answer yet */
 const char *http_content_type(const struct http_transfer *t); /* lower case; "" = none */
 bool http_headers_done(const struct http_transfer *t);
-/* Copies the value of a header, as much as fits into `size` bytes. Returns false if there is
- * none. */
+/* Cuts the value to fit into `size` bytes. Returns false if there is no such header. */
 bool http_header(const struct http_transfer *t, const char *name, char *out, size_t size);
 const struct strbuf *http_body(const struct http_transfer *t);
 void http_transfer_free(struct http_transfer *t); /* cancels it if it still runs */

@@ -2,10 +2,10 @@
  * jail.c - limits the files of a process with Landlock, and its sockets with seccomp.
  *
  * Invariants:
- *   1. jail_enter() allocates nothing, because it runs after fork.
- *   2. The seccomp filter knows the system calls of one machine architecture. All calls of other
- *      architectures fail, so a 32-bit program cannot get round the filter. io_uring fails too,
- *      because it can open sockets by itself.
+ *  1. jail_enter() allocates nothing, because it runs after fork.
+ *  2. The seccomp filter knows the system calls of one architecture. Those of others fail, so a
+ *     32-bit program cannot get round the filter. io_uring fails too, because it can open sockets
+ *     by itself.
  */
 #include "sys/jail.h"
 
@@ -27,9 +27,9 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Landlock's rights and scopes. FS_FIRST is all rights of version 1. FS_OF_FILES is the rights that
- * a rule may grant on a file that is not a directory. The newer rights are numbers here, because
- * the headers of an old system do not define them. */
+/* Landlock's rights and scopes. FS_FIRST: all rights of version 1. FS_OF_FILES: the rights that a
+ * rule may grant on a file. Newer rights are numbers here, because old systems have no names for
+ * them in their headers. */
 #define FS_READ \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define FS_FIRST ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
@@ -38,7 +38,7 @@
 #define FS_OF_FILES                                                                              \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
      FS_TRUNCATE)
-#define SCOPES UINT64_C(3) /* abstract Unix sockets and signals; since version 6 */
+#define SCOPES UINT64_C(3) /* abstract Unix sockets, signals; since version 6 */
 
 /* struct landlock_ruleset_attr of version 6. */
 struct ruleset {
@@ -101,10 +101,10 @@ int jail_prepare(const struct jail *j, int *fd, struct err *err)
 
 #if defined(__x86_64__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
-#define FOREIGN_CALLS 0x40000000u /* calls of the x32 ABI have this number or a higher one */
+#define FOREIGN_CALLS 0x40000000u /* calls of the x32 ABI begin here */
 #elif defined(__aarch64__)
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
-#define FOREIGN_CALLS 0xffffffffu /* there are no such calls */
+#define FOREIGN_CALLS 0xffffffffu /* none */
 #endif
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
@@ -125,7 +125,7 @@ static int limit_network(enum jail_net net)
         SKIP_UNLESS(BPF_JEQ, SYS_io_uring_setup, 1),
         REFUSE(ENOSYS),
         SKIP_UNLESS(BPF_JEQ, SYS_socket, 4),
-        LOAD(args[0]), /* the lower half: Linux takes the socket's family from it */
+        LOAD(args[0]), /* the lower half, which has the socket's family */
         SKIP_UNLESS(BPF_JEQ, net == JAIL_NET_LOCAL ? AF_UNIX : 0xffffffffu, 1),
         ANSWER(SECCOMP_RET_ALLOW),
         REFUSE(EACCES),

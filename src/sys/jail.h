@@ -6,9 +6,9 @@
  *     struct jail j = {.read = read, .write = write, .net = JAIL_NET_NONE};
  *     c.jail = &j;                                    a field of struct child_process
  *
- * Landlock limits files, seccomp limits sockets (on x86_64 and aarch64). Children inherit the
- * limits and cannot take them off. Before Landlock 3 (Linux 6.2), the program can truncate files
- * that it must not write. Before Landlock 6 (Linux 6.12), it can send signals to processes outside
+ * Landlock limits files, and seccomp limits sockets (on x86_64 and aarch64). Children inherit the
+ * limits and cannot take them off. Before Linux 6.2 (Landlock 3), the program can truncate files
+ * that it must not write. Before Linux 6.12 (Landlock 6), it can send signals to processes outside
  * the jail and connect to their abstract Unix sockets.
  */
 #ifndef SYS_JAIL_H
@@ -20,27 +20,26 @@
 
 enum jail_net {
     JAIL_NET_ALL,
-    JAIL_NET_LOCAL, /* only Unix sockets: CUDA's services use them */
-    JAIL_NET_NONE   /* no sockets, except those that socketpair() makes */
+    JAIL_NET_LOCAL, /* only Unix sockets, for CUDA's services */
+    JAIL_NET_NONE   /* no sockets but those of socketpair() */
 };
 
 struct jail {
-    /* files and trees that the child may read and run; NULL = no limit */
+    /* what the child may read and run; NULL = no limit */
     const char *const *read;
-    const char *const *write; /* files and trees that the child may also change; NULL = none */
+    const char *const *write; /* what it may also change; NULL = nothing */
     enum jail_net net;
-    bool optional; /* start the program even if Linux lacks some of the limits */
+    bool optional; /* start the program even if Linux lacks some limits */
 };
 
-/* True if Linux has Landlock, of any version. */
+/* True with any version of Landlock. */
 bool jail_can_limit_files(void);
 
 /* ---- for proc.c, supervise.c and code that forks by itself ----------------------------------- */
 
-/* Sets *fd to a descriptor for jail_enter(), or to -1 if files are not limited. Leaves out paths
- * that do not exist. Returns 0, or -1 with an error. */
+/* *fd is for jail_enter(); -1 = files are not limited. Leaves out paths that do not exist. */
 int jail_prepare(const struct jail *j, int *fd, struct err *err);
-/* Limits this process. Safe after fork. Returns 0, or -1 with errno. */
+/* Limits this process. Safe after fork. Sets errno on failure. */
 int jail_enter(int fd, enum jail_net net);
 
 #endif

@@ -1,7 +1,5 @@
-/*
- * json.c - checks JSON from outside before jansson reads it, finds places in its text, and prints
- * JSON.
- */
+/* json.c - checks JSON from outside before jansson reads it, finds places in its text, and prints
+ * it. */
 #include "sys/json.h"
 
 #include <math.h>
@@ -13,8 +11,8 @@
 #include "sys/file.h"
 
 /*
- * jansson recurses, and its own depth limit is fixed and high. So this function first counts how
- * deep brackets outside of strings are nested. jansson reports all other errors.
+ * jansson recurses, and its own depth limit is fixed and high. So we first count how deep brackets
+ * are nested. jansson reports all other errors.
  */
 static int check_text(const char *text, size_t len, const char *name, unsigned max, struct err *err)
 {
@@ -88,7 +86,7 @@ json_t *json_read_file(const char *path, const struct json_caps *caps, struct er
 
 /* ---- places ------------------------------------------------------------------------------- */
 
-/* A scanner over valid JSON. It never reads past `end`, even if the text is not valid. */
+/* Never reads past `end`, even if the text is not valid JSON. */
 struct scan {
     const char *p, *end;
 };
@@ -139,7 +137,7 @@ static void skip_value(struct scan *s)
     } while (depth && s->p < s->end);
 }
 
-/* Copies one step of a JSON pointer, unescaped, into buf. Returns the rest of the pointer. */
+/* Copies one unescaped step. Returns the rest of the pointer. */
 static const char *pointer_step(const char *pointer, char *buf, size_t size)
 {
     size_t n = 0;
@@ -155,8 +153,7 @@ static const char *pointer_step(const char *pointer, char *buf, size_t size)
     return p;
 }
 
-/* Whether the JSON string at `at`, which begins with a quote, equals key. A string with escapes is
- * decoded by jansson first. */
+/* `at` is at the quote of a JSON string. jansson decodes a string with escapes. */
 static bool key_is(const struct scan *at, const char *key)
 {
     struct scan s = *at;
@@ -170,8 +167,7 @@ static bool key_is(const struct scan *at, const char *key)
     return same;
 }
 
-/* Moves s to the member or element that `step` names. Sets *key to the place of the member's
- * key. */
+/* Moves s to the member or element that `step` names. *key becomes the place of its key. */
 static bool descend(struct scan *s, const char *step, const char **key)
 {
     skip_space(s);

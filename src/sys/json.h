@@ -6,7 +6,7 @@
  *     ...
  *     json_decref(root);
  *
- * Strict means: UTF-8 only, no duplicate keys, nothing after the value. NaN and infinities are the
+ * Strict: UTF-8 only, no duplicate keys, nothing after the value. NaN and infinities are the
  * strings "nan", "inf" and "-inf", because JSON has no numbers for them.
  */
 #ifndef SYS_JSON_H
@@ -28,34 +28,32 @@ struct json_caps {
     unsigned max_depth; /* 0 = JSON_READ_MAX_DEPTH */
 };
 
-/* Returns a new reference, or NULL. caps may be NULL. Errors begin with `name`. */
+/* Returns a new reference, or NULL. `caps` may be NULL. Errors begin with `name`. */
 json_t *json_read_text(const char *text, size_t len, const char *name, const struct json_caps *caps,
                        struct err *err);
 json_t *json_read_file(const char *path, const struct json_caps *caps, struct err *err);
 
-/* The place of a value in its text, counted from 1. jansson does not keep places. */
+/* The place of a value in its text, counted from 1. jansson does not keep it. */
 struct json_place {
     unsigned line, column;
 };
-/* Finds the value that a JSON pointer such as "/inputs/x/shape/0" names, or with at_key, its key.
- * In the pointer, "~1" stands for '/' and "~0" for '~'. The text must be valid JSON. Returns false
- * if there is no such value. */
+/* `pointer` is a JSON pointer such as "/inputs/x/shape/0"; "~1" in it stands for '/', "~0" for '~'.
+ * With `at_key`, finds the value's key. The text must be valid JSON. Returns false if there is no
+ * such value. */
 bool json_find_place(const char *text, size_t len, const char *pointer, bool at_key,
                      struct json_place *out);
 
-/* Convert doubles, with NaN and infinities as strings. json_get_double also takes integers, and
- * returns 0 or -1. */
+/* NaN and infinities are strings. json_get_double() also takes integers, and returns 0 or -1. */
 json_t *json_from_double(double v);
 int json_get_double(const json_t *j, double *out);
 
-/* Makes a string from any text. Bytes that are not UTF-8 become U+FFFD; jansson would refuse the
- * text. NULL counts as "". */
+/* Bytes of `s` that are not UTF-8 become U+FFFD; jansson would refuse the text. NULL counts as
+ * "". */
 json_t *json_text(const char *s);
 
-/* Appends j: if `pretty`, indented and with a newline at the end, else in one line without a
- * newline. */
+/* `pretty`: indented, with a newline at the end; else one line without a newline. */
 void json_add_text(struct strbuf *sb, const json_t *j, bool pretty);
-/* Prints j indented, with a newline at the end. */
+/* Indented, with a newline at the end. */
 void json_print(FILE *f, const json_t *j);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * loop.h - the only poll loop of Hone. It waits for file descriptors; proc.h adds those of child
- * processes.
+ * loop.h - the only poll loop of Hone. proc.h adds the descriptors of child processes.
  *
  *     struct loop *l = loop_new();
  *     loop_watch(l, fd, POLLIN, on_readable, ctx);
@@ -31,12 +30,12 @@ typedef void (*loop_fd_fn)(struct loop *l, int fd, short revents, void *ctx);
 struct loop *loop_new(void);
 void loop_free(struct loop *l);
 
-/* A descriptor has one watch; watching it again replaces events and callback. */
+/* A second call for a descriptor replaces its events and callback. */
 void loop_watch(struct loop *l, int fd, short events, loop_fd_fn fn, void *ctx);
 void loop_unwatch(struct loop *l, int fd);
 
-/* Waits at most timeout_ns for events and runs their callbacks. Returns 1 if any ran, 0 if the time
- * passed, -1 if the user interrupted (see interrupt.h) or poll failed. */
+/* Waits at most timeout_ns, and runs callbacks. Returns 1 if any ran, 0 if the time passed, -1 if
+ * the user interrupted (interrupt.h) or poll failed. */
 int loop_step(struct loop *l, uint64_t timeout_ns, struct err *err);
 
 #endif

@@ -3,7 +3,7 @@
  *
  *     if (memory_available() < need) ...
  *
- * The functions allocate nothing: compile_service.c, which must not allocate, calls them.
+ * The functions allocate nothing, because compile_service.c must not.
  */
 #ifndef SYS_MEMORY_H
 #define SYS_MEMORY_H
@@ -11,12 +11,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Returns how many bytes new processes can have without swapping. That is the memory that the
- * machine has left, or less if this process's container has a limit. Returns 0 if it cannot tell.
- * HONE_MEMINFO names a file to read instead of /proc/meminfo, for tests. */
+/* How many bytes new processes can have without swapping: what the machine has left, or less in a
+ * container with a limit. Returns 0 if it cannot tell. For tests, HONE_MEMINFO names a file to read
+ * instead of /proc/meminfo. */
 uint64_t memory_available(void);
-/* memory_resident() returns how many bytes of a process are in memory now. memory_peak() returns
- * the largest such number so far. A `pid` of 0 is this process. */
+/* Bytes of a process in memory: now, and the most so far. A `pid` of 0 is this process. */
 uint64_t memory_resident(pid_t pid);
 uint64_t memory_peak(pid_t pid);
 

@@ -1,6 +1,6 @@
 /*
- * pool.c - forks the children, hands out pieces through shared memory, hears through a pipe which
- * pieces are done.
+ * pool.c - forks the children, hands out pieces through shared memory, and hears through a pipe
+ * which are done.
  */
 #include "sys/pool.h"
 
@@ -20,7 +20,7 @@
 struct pool_turn {
     const struct pool *pool;
     uint32_t *next; /* shared by all children */
-    int fd;         /* the end of the pipe to write to */
+    int fd;         /* end of the pipe to write to */
 };
 
 bool pool_next(struct pool_turn *turn, uint32_t *piece)
@@ -33,8 +33,8 @@ bool pool_next(struct pool_turn *turn, uint32_t *piece)
 
 void pool_done(struct pool_turn *turn, uint32_t piece)
 {
-    /* Linux does not split a write of so few bytes to a pipe. We need not handle a dead parent: if
-     * the parent dies, this process dies too. */
+    /* Linux does not split so short a write to a pipe. We need not handle a dead parent: this
+     * process dies with it. */
     while (write(turn->fd, &piece, sizeof piece) < 0 && errno == EINTR)
         continue;
 }
@@ -52,8 +52,8 @@ static pid_t start(struct pool_turn *turn, pid_t parent)
     _exit(status);
 }
 
-/* Reads the numbers of finished pieces from the pipe and calls on_done() for each, until all
- * children have closed the pipe. After a signal, sends SIGINT to each child, once. */
+/* Calls on_done() for each finished piece, until all children have closed the pipe. After a signal,
+ * sends SIGINT to each child once. */
 static void listen_to(const struct pool *p, int fd, const pid_t *children, uint32_t n)
 {
     bool told = false;
@@ -72,7 +72,6 @@ static void listen_to(const struct pool *p, int fd, const pid_t *children, uint3
     }
 }
 
-/* Returns how many processes to start. */
 static uint32_t count_jobs(const struct pool *p)
 {
     long processors = MIN(sysconf(_SC_NPROCESSORS_ONLN), (long)POOL_MAX_JOBS);
@@ -94,7 +93,7 @@ int pool_run(const struct pool *p, struct err *err)
         free(children);
         return -1;
     }
-    fflush(NULL); /* otherwise each child would print the text in our buffers again */
+    fflush(NULL); /* otherwise each child would print our buffers again */
     struct pool_turn turn = {.pool = p, .next = next, .fd = ends[1]};
     while (started < jobs) {
         pid_t pid = start(&turn, parent);

@@ -46,7 +46,7 @@ static void env_drop(struct env_vec *v, const char *name, size_t n)
     v->n = kept;
 }
 
-/* Fills v with the program's environment. The strings are borrowed. */
+/* The strings are borrowed. */
 static void build_env(const struct child_process *c, struct env_vec *v)
 {
     static const char *const basic[] = {"PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH"};
@@ -68,15 +68,14 @@ static void build_env(const struct child_process *c, struct env_vec *v)
 
 /* ---- descriptors ------------------------------------------------------------------------- */
 
-/* Moves a descriptor to 10 or above, so that it does not collide with the descriptors 0 to 3 that
- * the program gets. */
+/* The program gets the descriptors 0 to 3, so ours are moved to 10 or above. */
 static int move_high(int fd)
 {
     int h = fcntl(fd, F_DUPFD_CLOEXEC, 10);
     return h;
 }
 
-/* Makes a pipe: our end is non-blocking, the program's end is a high descriptor. */
+/* Our end does not block; the program's end is a high descriptor. */
 static int make_pipe(int *ours, int *theirs, bool we_write)
 {
     int p[2];
@@ -126,7 +125,7 @@ static int open_streams(struct child_process *c, int fds[4])
 
 /* ---- the loop's callbacks ------------------------------------------------------------------ */
 
-/* Reads the bytes that are there. Returns true when no more will come. */
+/* Returns true when no more will come. */
 static bool drain(int fd, struct strbuf *sb)
 {
     char buf[65536];
@@ -168,9 +167,8 @@ static void on_input(struct loop *l, int fd, short revents, void *ctx)
         stop_reading(c, &c->in_pipe);
 }
 
-/* Reads the rest of the output from the pipes and closes all descriptors. Then waits until the
- * supervisor exits; before that, the supervisor ends the program. If the program had ended before
- * this call, the output is complete. */
+/* Reads the rest of the output, closes all descriptors, and waits for the supervisor, which ends
+ * the program first. If the program had ended before this call, the output is complete. */
 static void read_rest(struct child_process *c)
 {
     if (c->out_pipe >= 0)
@@ -206,7 +204,7 @@ static void on_report(struct loop *l, int fd, short revents, void *ctx)
         c->cpu_ns = m.cpu_ns;
         c->peak_bytes = m.peak_bytes;
     } else {
-        /* Another process killed the supervisor. We can still kill the program's process group. */
+        /* Somebody killed the supervisor. The program's process group can still be killed. */
         kill(-c->pid, SIGKILL);
         c->end = CHILD_SIGNALED;
         c->code = SIGKILL;
@@ -228,7 +226,7 @@ static int start_error(const struct child_process *c, const struct super_msg *m,
     return err_errno(err, "cannot run '%s'", c->argv[0]);
 }
 
-/* Forks the supervisor, which reports whether the program runs. */
+/* The supervisor reports whether the program runs. */
 static int launch(struct child_process *c, struct super_spec *s, struct err *err)
 {
     int sv[2];
@@ -277,8 +275,7 @@ int child_start(struct child_process *c, struct loop *l, struct err *err)
         return err_set(err, ERR_ENV, "there is no program '%s'%s", c->argv[0],
                        strchr(c->argv[0], '/') ? "" : " on PATH");
     }
-    /* We ignore SIGPIPE, so that a child that closes its standard input early does not kill
-     * Hone. */
+    /* A child that closes its standard input early must not kill Hone. */
     struct sigaction sa;
     if (sigaction(SIGPIPE, NULL, &sa) == 0 && sa.sa_handler == SIG_DFL)
         signal(SIGPIPE, SIG_IGN);

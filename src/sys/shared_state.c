@@ -14,14 +14,14 @@
 
 #include "base/util.h"
 
-/* Member number k locks the byte MEMBER_BYTES + k, far behind the end of the file. The next byte
- * after these is the lock that shared_state_begin() takes. It does not lock the whole file: on a
- * network file system, a lock on the whole file would conflict with the locks of the members. */
+/* Member k locks the byte MEMBER_BYTES + k, far behind the end of the file. shared_state_begin()
+ * locks the next byte after these. A lock on the whole file would conflict with the members' locks
+ * on a network file system. */
 #define MEMBER_BYTES (INT64_C(1) << 40)
 #define STATE_BYTE SHARED_STATE_MEMBERS
 
 struct head {
-    uint64_t magic; /* written last: a file without it is incomplete and is set up again */
+    uint64_t magic; /* written last: without it, the file is set up again */
     uint64_t size;
     _Atomic uint64_t current; /* 0 or 1 */
     uint64_t unused[5];
@@ -40,7 +40,7 @@ static void *copy_at(const struct shared_state *s, uint64_t which)
     return (char *)s->head + sizeof(struct head) + (which & 1) * s->size;
 }
 
-/* Locks byte k, or asks about its lock; `how` is a command of fcntl. */
+/* `how` is a command of fcntl. */
 static int lock_byte(const struct shared_state *s, unsigned k, int how, short type,
                      struct flock *out)
 {
@@ -76,13 +76,13 @@ static int check_file(int fd, const char *path, struct stat *st, struct err *err
     return 0;
 }
 
-/* Maps the file. The caller holds the lock. */
+/* The caller holds the lock. */
 static int map_file(struct shared_state *s, const char *path, uint64_t magic, struct err *err)
 {
     struct stat st;
     if (check_file(s->fd, path, &st, err) < 0)
         return -1;
-    /* Reserves disk space now. If the disk is full later, a write to the mapping would kill this
+    /* Reserves disk space now. On a full disk, a later write to the mapping would kill this
      * process. */
     int full = (size_t)st.st_size < s->map_size ? posix_fallocate(s->fd, 0, (off_t)s->map_size) : 0;
     if (full)

@@ -8,16 +8,16 @@
  *     shared_state_end(s, true);                   false: forget the change
  *
  * Invariants:
- *  1. The file holds two copies of the struct, of which one is current. The caller changes the
- *     other one, and end() makes it current by writing one word. So a killed process leaves the
- *     state before its change or the one after it, never a mixture.
+ *  1. The file holds two copies of the struct. The caller changes the one that is not current, and
+ *     end() makes it current by writing one word. So a killed process leaves the old state or the
+ *     new one, never a mixture.
  *  2. Linux drops the lock of begin() when the process that holds it dies.
  *  3. A new state is all zeros.
- *  4. Each opener is a member and holds a lock on a byte of its own. It is alive as long as that
- *     byte is locked.
+ *  4. Each process that opens the file is a member, and holds a lock on a byte of its own. It is
+ *     alive as long as that byte is locked.
  *
- * Only the file's owner can open it. Its contents are valid only on this machine until the next
- * boot, so callers put the id of this boot into the file's name (shared_state_boot_id).
+ * Only the file's owner can open it. It is valid only on this machine until the next boot, so
+ * callers put shared_state_boot_id() into its name.
  */
 #ifndef SYS_SHARED_STATE_H
 #define SYS_SHARED_STATE_H
@@ -32,8 +32,8 @@
 
 struct shared_state;
 
-/* Opens or creates the file and becomes a member. `magic` names the struct and its version. Without
- * a path, the state is private to this process. */
+/* Creates the file if necessary, and becomes a member. `magic` names the struct and its version.
+ * Without a path, the state is private to this process. */
 int shared_state_open(struct shared_state **out, const char *path, uint64_t magic, size_t size,
                       struct err *err);
 void shared_state_close(struct shared_state *s);
@@ -41,12 +41,12 @@ void shared_state_close(struct shared_state *s);
 void *shared_state_begin(struct shared_state *s);
 void shared_state_end(struct shared_state *s, bool keep);
 
-/* The number of this member, below SHARED_STATE_MEMBERS. A dead member may have had it. So a new
- * member must first forget what the state holds about this number. */
+/* Below SHARED_STATE_MEMBERS. A dead member may have had this number. So a new member must first
+ * forget what the state holds about it. */
 unsigned shared_state_member(const struct shared_state *s);
 bool shared_state_is_alive(const struct shared_state *s, unsigned member);
 
-/* Writes a text that changes with each boot; "" if the system does not tell. */
+/* Changes with each boot; "" if the system does not tell. */
 void shared_state_boot_id(char out[64]);
 
 #endif

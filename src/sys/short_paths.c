@@ -1,4 +1,4 @@
-/* short_paths.c - finds absolute paths in a text and keeps their last part. See short_paths.h. */
+/* short_paths.c - finds absolute paths in a text and shortens them. See short_paths.h. */
 #include "sys/short_paths.h"
 
 #include <ctype.h>
@@ -13,8 +13,8 @@ static bool path_char(char c)
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80 || (c && strchr("/._-+@~", c));
 }
 
-/* Returns whether an absolute path may begin at p. If a letter or a slash stands before p, a path
- * begins there only in texts such as "-I/usr/include" and "file:///usr/include". */
+/* After a letter or a slash, a path begins only in texts such as "-I/usr/include" and
+ * "file:///usr/include". */
 static bool may_begin(const char *text, const char *p)
 {
     size_t before = (size_t)(p - text);
@@ -27,8 +27,8 @@ static bool may_begin(const char *text, const char *p)
     return !path_char(p[-1]) && p[-1] != '*';
 }
 
-/* Returns the length of the absolute path at p, or 0 if there is none. A path has at least two
- * parts, as "/a/b"; "/", "//x" and "a/b" are not such paths. */
+/* 0 if no absolute path begins at p. It needs two parts, as "/a/b"; "/", "//x" and "a/b" do not
+ * count. */
 static size_t path_length(const char *text, const char *p)
 {
     size_t n = 0, parts = 0;
@@ -41,7 +41,6 @@ static size_t path_length(const char *text, const char *p)
     return parts >= 2 ? n : 0;
 }
 
-/* Returns whether two absolute paths begin with the same directory. */
 static bool same_root(const char *path, const char *other)
 {
     size_t n = strcspn(path + 1, "/");
@@ -64,7 +63,7 @@ static bool is_machine_path(const char *path)
            same_root(path, getcwd(here, sizeof here) ? here : NULL);
 }
 
-/* Returns whether a path is a home directory, "/home/NAME" or "/Users/NAME". */
+/* "/home/NAME" or "/Users/NAME". */
 static bool is_home(const char *path, size_t n)
 {
     size_t root = str_starts(path, "/home/") ? 6 : str_starts(path, "/Users/") ? 7 : 0;

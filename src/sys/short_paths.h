@@ -1,6 +1,6 @@
 /*
  * short_paths.h - removes the paths of this machine, and the user's name in them, from a text that
- * the user may publish.
+ * may be published.
  */
 #ifndef SYS_SHORT_PATHS_H
 #define SYS_SHORT_PATHS_H
@@ -11,9 +11,9 @@
 
 /*
  * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box". A home
- * directory becomes "~". In code, "a /b/c" may be a division. So if `code` is true, this function
- * looks at the path's first directory. It shortens the path only if that is a usual directory
- * (/home, /usr, /tmp, ...), or the first directory of $HOME or of the working directory.
+ * directory becomes "~". In code, "a /b/c" may be a division. So with `code`, only paths count
+ * whose first directory is a usual one (/home, /usr, /tmp, ...), or that of $HOME or of the working
+ * directory.
  */
 void short_paths(const char *text, bool code, struct strbuf *out);
 

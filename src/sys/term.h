@@ -7,8 +7,8 @@
  *     progress_say(&p, "kernel 3 fails to compile"); a line that stays above the progress line
  *     progress_end(&p);
  *
- * If stderr is not a terminal, or is a dumb terminal, each progress_show() prints a new line, at
- * most one every ten seconds.
+ * If stderr is not a terminal, or is a dumb one, progress_show() prints a new line, at most every
+ * ten seconds.
  */
 #ifndef SYS_TERM_H
 #define SYS_TERM_H
@@ -28,9 +28,8 @@ void progress_show(struct progress *p, const char *fmt, ...) __attribute__((form
 void progress_say(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(struct progress *p); /* clears the line */
 
-/* Makes a text safe to show as one line, in place: line breaks and tabs become blanks, other
- * control characters '?'. If it is longer than `width` columns, replaces the end by "...". Keeps
- * UTF-8 characters whole. */
+/* Makes a text safe to show as one line, in place. Line breaks and tabs become blanks, other
+ * control characters '?'. A text of more than `width` columns ends in "...". */
 void term_clean(char *s, unsigned width);
 
 #endif

@@ -15,10 +15,9 @@
  *   5. the CUDA of the nvcc on PATH
  *   6. /usr/local/cuda, the newest /usr/local/cuda-N, /opt/cuda, /usr
  *
- * CUTLASS is in HONE_CUTLASS_HOME, .deps/ or share/hone/ as above, CUTLASS_HOME, CUTLASS_PATH,
- * /usr/local/cutlass or /usr. A tool comes from its variable (HONE_NVCC, HONE_PTXAS,
- * HONE_CUOBJDUMP, HONE_NVDISASM or HONE_NCU), else from .deps/bin, the CUDA above, PATH, or any
- * other CUDA.
+ * CUTLASS is in HONE_CUTLASS_HOME, .deps/, share/hone/, CUTLASS_HOME, CUTLASS_PATH,
+ * /usr/local/cutlass or /usr. A tool comes from its variable (HONE_NVCC, HONE_PTXAS, ...), else
+ * from .deps/bin, the CUDA above, PATH, or any other CUDA.
  */
 #ifndef SYS_TOOLCHAIN_H
 #define SYS_TOOLCHAIN_H
@@ -31,7 +30,7 @@ struct toolchain {
     const char *cuda_include; /* has cuda_fp16.h */
     const char *cccl_include; /* has cuda/std; may be cuda_include */
     const char *cute_include; /* has cute/tensor.hpp and cutlass/ */
-    const char *own_include;  /* HONE_INCLUDE: further headers for kernels */
+    const char *own_include;  /* HONE_INCLUDE: more headers for kernels */
     const char *nvrtc_lib;    /* HONE_NVRTC, else libnvrtc.so.N of cuda_home */
     const char *nvcc, *ptxas, *cuobjdump, *nvdisasm, *ncu;
     const char *cc; /* HONE_CC, else CC, else cc, gcc or clang */
@@ -40,9 +39,9 @@ struct toolchain {
 void toolchain_find(struct toolchain *tc);
 void toolchain_release(struct toolchain *tc);
 
-/* For example "13.0", from cuda.h; "" if there is none. */
+/* "13.0", from cuda.h; "" if there is none. */
 const char *toolchain_cuda_version(struct toolchain *tc);
-/* For example "4.2.0", from cutlass/version.h; "" if there is none. */
+/* "4.2.0", from cutlass/version.h; "" if there is none. */
 const char *toolchain_cute_version(struct toolchain *tc);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * check.c - checks a task's workloads, and whether its reference.c compiles. check_oracle.c then
- * checks what reference.c computes.
+ * check.c - checks a task's workloads, and whether its reference.c compiles. check_oracle.c checks
+ * what reference.c computes.
  */
 #include "task/check.h"
 
@@ -30,10 +30,9 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
                       (unsigned long long)s->elems[i]);
 }
 
-/* Checks the task's key `bytes`: how many bytes every kernel must at least read and write. If it is
- * too high, Hone calls an honest kernel a cheat. All workloads use the same expression, so we
- * report only the first workload in which it is too high. `told` says whether we have reported a
- * workload before this call. Returns whether we have reported one by now. */
+/* The key `bytes` says how many bytes every kernel must at least read and write. If it is too high,
+ * Hone calls an honest kernel a cheat. We report only the first workload that shows this; `told`
+ * and the result say whether one was reported. */
 static bool check_bytes(const struct shape *s, bool told, struct task_check_result *r)
 {
     const struct task *t = s->task;
@@ -78,8 +77,8 @@ static void check_duplicates(const struct task *t, struct task_check_result *r)
             }
 }
 
-/* Checks that some held-out shapes are drawn from a range. If task.json listed every shape, an
- * author could write a kernel for just these shapes. */
+/* Some held-out shapes must come from a range. If task.json listed every shape, an author could
+ * write a kernel for just these. */
 static void check_heldout_varies(const struct task *t, struct task_check_result *r)
 {
     const struct task_workload *one = NULL;
@@ -124,10 +123,8 @@ static void check_workloads(const struct task *t, struct task_check_result *r)
 
 /* ---- reference.c ----------------------------------------------------------------------------- */
 
-/* The macros of hone_ref.h turn the name x of a tensor into HD_x and HT_x. If the compiler's
- * message says that it does not know HD_x, reports that the task has no tensor x. Reports this
- * once, although the file is compiled as C and as C++. Returns false if the message says something
- * else. */
+/* The macros of hone_ref.h turn the name x of a tensor into HD_x. If the compiler does not know
+ * HD_x, reports once that the task has no tensor x. Returns false for any other message. */
 static bool tell_unknown_tensor(const struct task *t, const char *text, struct task_check_result *r)
 {
     const char *error = strstr(text, "error:"), *at = error ? strstr(error, "HD_") : NULL;
@@ -148,8 +145,7 @@ static bool tell_unknown_tensor(const struct task *t, const char *text, struct t
     return true;
 }
 
-/* Reports a compiler that was killed (by a limit or otherwise), or that failed without a message.
- */
+/* The compiler was killed, or failed without a message. */
 static void tell_compiler_end(const struct task *t, const struct child_process *c,
                               const char *language, struct task_check_result *r)
 {
@@ -190,8 +186,7 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
-/* Reports each use of hone-> in reference.c. Hone can check only accesses that go through the
- * macros. */
+/* Hone can check only accesses that go through the macros. */
 static void check_macros(const struct task *t, struct task_check_result *r)
 {
     unsigned line = 1;
@@ -218,8 +213,8 @@ static bool check_source(const struct task *t, const char *dir, struct task_chec
     if (oracle_source(t, &text, &err) < 0 || file_write(path, text.buf, text.len, &err) < 0) {
         check_say(&r->problems, t, nowhere, "%s", err.msg);
     } else {
-        /* With -O2 the compiler also finds variables that are read before they are set. For a long
-         * text that Hone wrote, that takes too long. */
+        /* -O2 also finds variables that are read before they are set. For a long text that Hone
+         * wrote, it takes too long. */
         bool quick = t->graph_json && text.len > QUICK_BYTES;
         const char *cc[] = {compiler("CC", "cc"),
                             "-std=c17",

@@ -7,10 +7,8 @@
  *     r.notes                    checks that were left out, and why
  *     task_check_result_release(&r);
  *
- * It checks that there is a workload of every role, that no two workloads are the same, that smoke
- * workloads are small, and that the declared bytes are possible. It also checks that reference.c
- * compiles as C17 and as C++17 without warnings, and runs it (task/check_oracle.h). docs/task.md
- * lists the checks.
+ * It checks the workloads, compiles reference.c as C17 and as C++17 without warnings, and runs it
+ * (task/check_oracle.h). docs/task.md lists the checks.
  */
 #ifndef TASK_CHECK_H
 #define TASK_CHECK_H

@@ -12,11 +12,9 @@
 
 struct task_check_result {
     struct problem_vec problems, notes;
-    bool accepts_wrong; /* one of the problems is that obviously wrong outputs would pass */
-    /* The path at which the check builds the oracle's shared object. The check leaves the file
-     * there for later checks. If the file is there already, an earlier check of the same
-     * reference.c built it, and the check does not compile reference.c again. The caller sets this,
-     * or leaves it NULL. */
+    bool accepts_wrong; /* a problem is that obviously wrong outputs would pass */
+    /* Where the check builds the oracle's shared object and leaves it for later checks. If the file
+     * exists, the check does not compile reference.c again. NULL = do not keep it. */
     const char *oracle_so;
 };
 #define TASK_CHECK_RESULT_INIT          \
@@ -26,11 +24,11 @@ struct task_check_result {
 
 void task_check_result_release(struct task_check_result *r);
 
-/* Adds a problem or a note, with the place if it is known. */
+/* The place is added if it is known. */
 void check_say(struct problem_vec *v, const struct task *t, struct task_place at, const char *fmt,
                ...) __attribute__((format(printf, 4, 5)));
-/* Returns |got - want| divided by the error that the tolerance of output t allows. The element
- * passes if the ratio is at most 1. */
+/* The error |got - want| divided by the error that the tolerance allows. An element passes if this
+ * is at most 1. */
 double check_ratio(const struct task_tensor *t, double got, double want, double mag);
 
 #endif

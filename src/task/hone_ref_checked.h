@@ -1,12 +1,11 @@
 /*
- * hone_ref_checked.h - lets `hone task check` see each access to the scratch, and undefined
- * behaviour, in a reference.c.
+ * hone_ref_checked.h - lets `hone task check` see undefined behaviour, and each access to the
+ * scratch.
  *
- * `hone task check` compiles a text in which this header stands between hone_ref.h and reference.c.
- * It compiles the text as C++, with -DHONE_REF_CHECKED. Here SCRATCH(i) is an object of a class: a
- * read and a write of it call different functions. The compiler's option -fsanitize adds checks to
- * the code. If a check finds undefined behaviour, the code calls one of the functions at the end of
- * this file. They call hone_ref_undefined, which task/oracle_trial.c sets before it runs a unit.
+ * `hone task check` puts this header between hone_ref.h and reference.c, and compiles the text as
+ * C++ with -DHONE_REF_CHECKED. Here SCRATCH(i) is an object whose reads and writes call different
+ * functions. The compiler's -fsanitize adds checks, which call the functions at the end of this
+ * file. They call hone_ref_undefined, which task/oracle_trial.c sets before it runs a unit.
  */
 #ifndef HONE_REF_CHECKED_H
 #define HONE_REF_CHECKED_H
@@ -106,8 +105,7 @@ extern "C" {
 
 void (*hone_ref_undefined)(const char *what, const char *file, int line);
 
-/* The compiler describes each place in the source by a struct that begins with these members. It
- * also passes the handlers further arguments, which we do not need. */
+/* The compiler describes a place in the source by a struct that begins like this. */
 struct hone_ref_place {
     const char *file;
     uint32_t line, column;

@@ -2,7 +2,7 @@
  * load.c - reads task.json into struct task: the top level, axes, tensors, scalars, constraints.
  *
  * After a problem the loader goes on, and skips only what depends on the broken part. So one
- * mistake gives one problem. It returns a task only if there was no problem.
+ * mistake gives one problem.
  */
 #include "task/load.h"
 
@@ -14,8 +14,8 @@
 #include "job/torch_variants.h"
 #include "task/regimes.h"
 
-#define TEXT_MAX 65536       /* bytes of the description */
-#define TORCH_MAX (1u << 20) /* bytes of "torch": a deep network is long */
+#define TEXT_MAX 65536       /* bytes */
+#define TORCH_MAX (1u << 20) /* bytes: a deep network is long */
 #define EXPR_BYTES_MAX (256 * 1024)
 
 static const char *const class_names[CLASS_COUNT] = {
@@ -96,7 +96,7 @@ static const char *kind_of_name(const struct task *t, const char *name)
     return task_tensor_index(t, name) >= 0 ? "a tensor" : NULL;
 }
 
-/* Axes, scalars and tensors share one namespace, because plans refer to them just by name. */
+/* Axes, scalars and tensors share one namespace, because plans name them alike. */
 static bool name_is_free(struct loader *l, const struct json_node *n, const char *name)
 {
     const char *kind = kind_of_name(l->t, name);
@@ -118,7 +118,7 @@ static void load_axis(struct loader *l, const struct json_node *n, const char *n
     size_t type;
     if (!name_is_free(l, n, name))
         return;
-    /* Declares a broken axis too, because other parts may refer to it. */
+    /* Other parts may refer to a broken axis, so it is declared too. */
     if (json_node_object(n, 16) && json_node_need(n, "type", &c) &&
         json_node_word(&c, types, 2, &type)) {
         axis.is_const = type == 0;
@@ -186,7 +186,7 @@ static void load_scalar(struct loader *l, const struct json_node *n, const char 
     bool ok = load_dtype(n, &dtype);
     if (!json_node_need(n, "value", &c) || !json_node_real(&c, -0x1p53, 0x1p53, &value) || !ok)
         return;
-    /* Kernel and oracle must get the same value, so we round it to its dtype. */
+    /* Kernel and oracle must get the same value, so we round it here. */
     uint64_t bits = 0;
     dtype_store(dtype, &bits, value);
     double held = dtype_load(dtype, &bits);
@@ -226,7 +226,7 @@ static bool load_shape(struct loader *l, const struct json_node *n, struct task_
     return ok;
 }
 
-/* A tensor that is updated in place is declared as input and output. Both must agree. */
+/* A tensor that is updated in place is declared as input and as output. */
 static void load_in_place(const struct json_node *n, struct task_tensor *was,
                           const struct task_tensor *t)
 {
@@ -298,7 +298,7 @@ static void load_tensors(struct loader *l, const char *what, bool output)
     }
 }
 
-/* Called twice, because a FlashInfer definition declares its scalars among the inputs. */
+/* Called twice, because a FlashInfer-Bench definition may declare scalars among its inputs. */
 static void load_names(struct loader *l)
 {
     struct task *t = l->t;
@@ -311,8 +311,8 @@ static void load_names(struct loader *l)
 
 /* ---- other keys ------------------------------------------------------------------------------ */
 
-/* The constraints of a FlashInfer-Bench definition are Python. We check only those that are also in
- * our expression language. */
+/* The constraints of a FlashInfer-Bench definition are Python. We check those that are also in our
+ * expression language. */
 static void load_constraints(struct loader *l)
 {
     struct json_node n;
@@ -338,7 +338,7 @@ static void load_constraints(struct loader *l)
     }
 }
 
-/* Reads a key that only Hone's finished tasks must have. */
+/* Only Hone's finished tasks must have this key. */
 static bool hone_key(struct loader *l, const char *key, struct json_node *out)
 {
     return l->t->is_definition || l->draft ? json_node_get(&l->root, key, out)
@@ -453,7 +453,7 @@ static void load_texts(struct loader *l)
         json_node_str(&n, TASK_MAX_REFERENCE, &t->reference_py);
 }
 
-/* torch/task.h reads the graph, and compares it with the task's tensors. */
+/* torch/task.h reads the graph and compares it with the tensors. */
 static void load_graph(struct loader *l)
 {
     struct json_node n;
@@ -490,7 +490,7 @@ static void load_document(struct loader *l)
         "baselines",
         "flags",
         "origin",     /* export/origin.h reads it */
-        "definition", /* the origin of an imported task; export/as_flashinfer.c reads it */
+        "definition", /* of an imported task; export/as_flashinfer.c reads it */
         "tags",
         /* keys of FlashInfer-Bench */
         "reference",
@@ -515,7 +515,7 @@ static void load_document(struct loader *l)
     load_tensors(l, "inputs", false);
     load_tensors(l, "outputs", true);
     l->t->names.n = 0;
-    load_names(l); /* again, with the scalars that a definition lists among its inputs */
+    load_names(l); /* again, with a definition's scalars among its inputs */
     load_constraints(l);
     if (l->draft)
         return;

@@ -14,8 +14,8 @@ static const char *const dist_names[GEN_DIST_COUNT] = {
     [GEN_ONE_HOT] = "one_hot", [GEN_LENGTHS] = "lengths",
 };
 
-/* A distribution has up to two parameters, a and b of struct gen_spec (job/gen.h). These are the
- * keys of task.json that set them; NULL = none. */
+/* The keys of task.json that set the parameters a and b of struct gen_spec (job/gen.h); NULL =
+ * none. */
 static const struct {
     const char *a, *b;
 } dist_keys[GEN_DIST_COUNT] = {
@@ -42,7 +42,7 @@ static void load_choice(const struct json_node *n, struct task_choice *pick)
         json_node_bad(n, "an empty list leaves nothing to choose from");
 }
 
-/* Reads a number, a list of numbers, or an expression over the axes. */
+/* A number, a list of numbers, or an expression over the axes. */
 static void load_param(struct loader *l, const struct json_node *obj, const char *key,
                        double *value, struct expr **e, struct task_choice *pick)
 {
@@ -113,7 +113,7 @@ static void check_dist(const struct json_node *n, const struct task_tensor *t)
                       dist_names[t->init.dist]);
 }
 
-/* Reads `triangle` and `padded`. */
+/* The keys "triangle" and "padded". */
 static void load_mask(const struct json_node *n, struct task_tensor *t)
 {
     static const char *const triangles[] = {"lower", "upper"};
@@ -134,8 +134,8 @@ static void load_mask(const struct json_node *n, struct task_tensor *t)
         json_node_bad(n, "%s leaves no room for a triangle or padding", dist_names[t->init.dist]);
 }
 
-/* Reads the key "of". It names the padded tensor whose rows have the lengths in t. When all tensors
- * are loaded, check_lengths() checks the padded tensor. */
+/* The key "of" names the padded tensor whose rows have the lengths in t. check_lengths() checks
+ * that tensor when all tensors are loaded. */
 static void load_lengths(const struct json_node *n, struct task_tensor *t)
 {
     struct json_node c;
@@ -188,8 +188,7 @@ static void load_init_of(struct loader *l, const struct json_node *n, struct tas
     check_dist(&dist, t);
 }
 
-/* Guesses a distribution for a tensor of a FlashInfer-Bench definition, which need not have
- * "init". */
+/* For a FlashInfer-Bench definition, which need not have "init". */
 static void default_init(struct task_tensor *t)
 {
     bool is_float = dtype_is_float(t->dtype);
@@ -216,7 +215,7 @@ void load_init(struct loader *l)
         c = json_node_member(&n, key, value);
         int i = strlen(key) < 128 ? task_tensor_index(l->t, key) : -1;
         if (i < 0 && load_declared(l, "inputs", key))
-            continue; /* this problem was reported before */
+            continue; /* already reported */
         if (i < 0 || !l->t->tensors.items[i].is_input)
             json_node_bad_key(&c, "init of \"%.64s\", which is not an input", key);
         else
@@ -244,8 +243,8 @@ static void load_why(const struct json_node *n, struct task_tensor *t)
             &c, "the reason is too short: say which step causes the error, and how large it is");
 }
 
-/* With "sigmas" the oracle gives a standard deviation (sigma) where it otherwise gives a magnitude.
- * The judge allows an error of rtol * magnitude, so rtol is the number of sigmas. */
+/* With "sigmas" the oracle gives a standard deviation (sigma) in place of a magnitude. The allowed
+ * error is rtol * magnitude, so rtol is the number of sigmas. */
 static void load_sigmas(const struct json_node *c, struct task_tensor *t)
 {
     if (!json_node_real(c, 0, 1e6, &t->sigmas))
@@ -284,9 +283,8 @@ static void load_tolerance_of(const struct json_node *n, struct task_tensor *t)
     load_why(n, t);
 }
 
-/* Sets the tolerance for a FlashInfer-Bench definition that gives none. The relative error of a
- * float output may be a few units in the last place, or 1e-5 if that is more. An integer output
- * must be exact. */
+/* For a FlashInfer-Bench definition without a tolerance. A float output may be off by a few units
+ * in the last place, or by 1e-5 if that is more. An integer output must be exact. */
 static void default_tolerance(struct task_tensor *t)
 {
     t->rtol = dtype_is_float(t->dtype) ? ldexp(4, -1 - dtype_mantissa_bits(t->dtype)) : 0;

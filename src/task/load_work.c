@@ -1,6 +1,4 @@
-/*
- * load_work.c - reads the oracle's phases and the workloads, and checks all workloads.
- */
+/* load_work.c - reads the oracle's phases, and reads and checks the workloads. */
 #include <string.h>
 
 #include "base/util.h"
@@ -75,7 +73,7 @@ void load_oracle(struct loader *l)
 #define AXIS_MAX (INT64_C(1) << 40)
 #define MAX_OFFSET 4096
 
-/* Reads [lo, hi] or {"min", "max", "multiple"}. */
+/* [lo, hi] or {"min", "max", "multiple"}. */
 static bool load_range(const struct json_node *n, struct axis_range *x)
 {
     static const char *const keys[] = {"min", "max", "multiple"};
@@ -148,7 +146,7 @@ static void load_workload_axes(struct loader *l, const struct json_node *n, stru
             json_node_bad(n, "missing axis \"%s\"", t->axes.items[i].name);
 }
 
-/* Reads {"x": 1}: the offset of each tensor that is named. */
+/* With {"x": 1}, the tensor x begins 1 element later. */
 static void load_offsets(struct loader *l, const struct json_node *n, struct task_workload *w)
 {
     const char *key;
@@ -169,7 +167,7 @@ static void load_offsets(struct loader *l, const struct json_node *n, struct tas
     }
 }
 
-/* Reports a workload that breaks the task's promise about addresses (the key "align"). */
+/* The key "align" promises how addresses are aligned. No workload may break it. */
 static void check_promise(struct loader *l, const struct json_node *n, struct task_workload *w)
 {
     const struct shape s = {.task = l->t, .workload = w};
@@ -247,8 +245,7 @@ void load_workloads(struct loader *l)
 
 /* ---- over all workloads ---------------------------------------------------------------------- */
 
-/* Reports each workload whose shape cannot be resolved. Tries several draws of a held-out
- * workload. */
+/* Tries several draws of each held-out workload. */
 void load_verify(struct loader *l)
 {
     struct task *t = l->t;

@@ -2,8 +2,7 @@
  * oracle.c - compiles a task's reference.c into a shared object, the oracle, and runs it.
  *
  * Each phase of reference.c is one function (ref_phase_fn in job/ref_ctx.h), which computes a range
- * of units. Several threads share the units of a phase (job/crew.h). The result of a unit does not
- * depend on the thread.
+ * of units. Several threads share the units of a phase (job/crew.h).
  */
 #include "task/oracle.h"
 
@@ -25,8 +24,8 @@
 #define COMPILE_LIMIT_BYTES (2ull << 30)
 #define SO_MAX_BYTES (64ull << 20)
 #define MAX_THREADS 256
-/* If a step of a repeated phase has fewer operations, one thread runs the phase: several threads
- * would wait for each other as long as the step takes. */
+/* A step of a repeated phase with fewer operations runs in one thread: several would wait for each
+ * other as long as the step takes. */
 #define SMALL_STEP_OPS 1e5
 #define HUGE_PAGE ((size_t)2 << 20)
 
@@ -130,8 +129,8 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
-/* Temporary files go into the directory of c_path. So they vanish with it, even if an interrupt
- * ends the compiler. */
+/* Temporary files go into the directory of c_path, so they vanish with it even after an
+ * interrupt. */
 static int run_compiler(const char *const *argv, const char *c_path, const char *name,
                         struct err *err)
 {
@@ -181,8 +180,7 @@ static int compile_plain(const char *c_path, const char *so_path, const char *na
     return run_compiler(argv, c_path, name, err);
 }
 
-/* Links without -fsanitize: hone_ref_checked.h itself defines the functions of the sanitizer's
- * library. */
+/* Links without -fsanitize: hone_ref_checked.h defines what the sanitizer's library would. */
 static int compile_checked(const char *c_path, const char *so_path, const char *name,
                            struct err *err)
 {
@@ -313,8 +311,8 @@ static int run_phases(void *so, const struct shape *s, struct ref_ctx *ctx, unsi
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* A large scratch gets huge pages: an oracle may read it with a large stride, and most such reads
- * would miss the TLB with small pages. Free it with free(). */
+/* A large scratch gets huge pages: an oracle may read it with a large stride, and with small pages
+ * most reads would miss the TLB. Free it with free(). */
 static void *scratch_alloc(size_t bytes)
 {
     if (bytes < 4 * HUGE_PAGE)

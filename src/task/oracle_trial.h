@@ -1,6 +1,5 @@
 /*
- * oracle_trial.h - runs a task's oracle (its compiled reference.c) at one shape, in a process of
- * its own.
+ * oracle_trial.h - runs a task's oracle at one shape, in a process of its own.
  *
  *     struct oracle_trial x;
  *     if (oracle_trial_init(&x, &shape, seed, err) == 0 &&
@@ -8,9 +7,9 @@
  *         x.value[i][k], x.mag[i][k]
  *     oracle_trial_release(&x);
  *
- * A reference.c is the user's code and may crash or run forever. The process has a limit on CPU
- * time and on memory, writes no files and opens no sockets. A crash is an error that names the
- * phase, and the unit if units run one at a time.
+ * A reference.c is the user's code and may crash or run forever. Its process has limits on CPU time
+ * and memory, writes no files and opens no sockets. After a crash, the error names the phase, and
+ * the unit if units ran one at a time.
  */
 #ifndef TASK_ORACLE_TRIAL_H
 #define TASK_ORACLE_TRIAL_H
@@ -21,19 +20,18 @@
 
 enum oracle_mode {
     ORACLE_IN_ORDER,
-    ORACLE_SHUFFLED, /* the units of each phase in another order */
-    ORACLE_WATCHED   /* units in order, with a shared object of oracle_build_checked() */
+    ORACLE_SHUFFLED, /* units in another order */
+    ORACLE_WATCHED   /* in order, with a shared object of oracle_build_checked() */
 };
 
 struct oracle_trial {
     const struct shape *shape;
-    void *in[TASK_MAX_TENSORS]; /* the inputs, as the generators make them from the seed */
+    void *in[TASK_MAX_TENSORS]; /* inputs, generated from the seed */
     double *value[TASK_MAX_TENSORS], *mag[TASK_MAX_TENSORS];
-    /* The seed of the random rounding, for a reference that rounds at random (REFERENCE_NOISY in
-     * graph/reference/reference_mode.h). */
+    /* For a reference that rounds at random (graph/reference/reference_mode.h). */
     uint64_t noise_seed;
-    uint64_t seed;  /* the seed of the inputs */
-    double *shared; /* all values and magnitudes, in memory shared with the process */
+    uint64_t seed;  /* of the inputs */
+    double *shared; /* all values and magnitudes, shared with the process */
     size_t shared_bytes;
 };
 
@@ -41,10 +39,9 @@ struct oracle_trial {
 int oracle_trial_init(struct oracle_trial *x, const struct shape *s, uint64_t seed,
                       struct err *err);
 void oracle_trial_release(struct oracle_trial *x);
-/* Runs all phases. Elements that no unit writes hold oracle_unwritten(). An imported task has a
- * graph, from which Hone wrote its reference.c. If a run of an imported task in ORACLE_IN_ORDER
- * mode takes long, a file beside `so` keeps its results. A later run with the same shape and seed
- * reads them from this file. */
+/* Runs all phases. Elements that no unit writes hold oracle_unwritten(). For an imported task, Hone
+ * wrote reference.c from a graph. If its run in ORACLE_IN_ORDER mode takes long, a file beside `so`
+ * keeps the results for later runs with the same shape and seed. */
 int oracle_trial_run(struct oracle_trial *x, const char *so, enum oracle_mode mode,
                      struct err *err);
 

@@ -1,7 +1,5 @@
-/*
- * regime_axes.c - finds which sizes the axes of a task allow, and chooses those at which kernels
- * often go wrong.
- */
+/* regime_axes.c - finds the sizes that axes allow, and chooses those at which kernels often go
+ * wrong. */
 #include "task/regime_axes.h"
 
 #include <string.h>
@@ -68,8 +66,8 @@ int64_t axes_nearest(const struct regime_axes *b, size_t axis, int64_t v, int st
     return 0;
 }
 
-/* Returns the expression of a constraint `AXIS == expression` or `expression == AXIS`. NULL if the
- * constraint has another form, or the expression depends on AXIS. */
+/* The expression of a constraint `AXIS == expression` or `expression == AXIS`. NULL if there is
+ * none, or if it depends on AXIS. */
 static struct expr *value_in(struct regime_axes *b, const char *text, size_t axis)
 {
     const char *eq = strstr(text, "=="), *name = b->t->axes.items[axis].name;
@@ -93,7 +91,7 @@ static struct expr *value_in(struct regime_axes *b, const char *text, size_t axi
     return NULL;
 }
 
-/* Axes that depend on each other in a circle count as dependent. */
+/* Axes in a circle count as dependent. */
 static bool depends_within(const struct regime_axes *b, size_t of, size_t axis, int depth)
 {
     const struct expr *e = b->axis[of].follows;
@@ -135,8 +133,8 @@ double axes_flops(const struct regime_axes *b, const struct shape *s)
     return product;
 }
 
-/* A task is heavy if it computes more than 16 flops for each element of its tensors, when its axes
- * have the size of a tile, 64, or their largest size if that is smaller. */
+/* A heavy task computes more than 16 flops for each element of its tensors, with axes of 64, or of
+ * their largest size if that is smaller. */
 static bool is_heavy(struct regime_axes *b)
 {
     int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};
@@ -175,9 +173,9 @@ static void read_axes(struct regime_axes *b)
             b->axis[i].least = axes_allow(b, i, v) ? v : 0;
 }
 
-/* Finds the inner axes along which a kernel uses vectors. They are free, and allow one of the sizes
- * 16, 32, 48 and 64. An inner axis that also counts the rows of a tensor is a vector axis only if
- * the task is heavy, or if all inner axes count rows. */
+/* Kernels use vectors along free inner axes that allow a size of 16, 32, 48 or 64. An inner axis
+ * that also counts the rows of a tensor is a vector axis only if the task is heavy, or if all inner
+ * axes count rows. */
 static void find_vector_axes(struct regime_axes *b)
 {
     bool any = false;
@@ -191,7 +189,7 @@ static void find_vector_axes(struct regime_axes *b)
     }
 }
 
-/* If an inner axis follows from other axes, these are inner too. */
+/* The axes from which an inner axis follows are inner too. */
 static void spread_inner(struct regime_axes *b)
 {
     for (size_t k = 0; k < axes_count(b); k++)
@@ -231,7 +229,7 @@ static void add_around(struct regime_axes *b, size_t axis, int64_t v, bool alone
 }
 
 /* Adds sizes just above a warp or a block that are multiples of one vector width, but not of the
- * next larger one. */
+ * next. */
 static void add_multiples(struct regime_axes *b, size_t axis, bool vectors)
 {
     static const int64_t after[] = {32, 1024};
@@ -250,9 +248,8 @@ static bool has_bytes(const struct task *t)
     return false;
 }
 
-/* An axis that only counts rows gets fewer values, because many kernels give each row a block,
- * which is expensive to emulate. The usual tiles are 64, 128 and 256. The sizes 63, 129 and 257 are
- * next to them, and 256 is a multiple of all. */
+/* An axis that only counts rows gets fewer values: many kernels give each row a block, which is
+ * expensive to emulate. 63, 129 and 257 are next to the usual tiles 64, 128 and 256. */
 static void choose_values(struct regime_axes *b, size_t axis)
 {
     static const int64_t steps[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};

@@ -1,13 +1,12 @@
 /*
- * regimes.h - smoke workloads that every task gets by rule, in addition to those that it lists.
+ * regimes.h - smoke workloads that Hone adds to every task.
  *
  * A kernel often has several paths: a vectorised one and a plain one, one for the last partial
- * block, one for a single row. A path that no workload takes is a path that nobody checked. So the
- * rule adds workloads with sizes just below, at and just above a warp, a tile, a block and a block
- * of vectors. It also adds workloads with addresses that are multiples of the element size only.
- * docs/regimes.md has the whole rule.
+ * block, one for a single row. Nobody checks a path that no workload takes. So Hone adds sizes just
+ * below, at and just above a warp, a tile, a block and a block of vectors, and addresses that are
+ * multiples of the element size only. docs/regimes.md has the whole rule.
  *
- * The rule depends on the task alone, never on a seed: every evaluation runs the same workloads.
+ * Every evaluation of a task runs the same workloads: the rule never depends on a seed.
  */
 #ifndef TASK_REGIMES_H
 #define TASK_REGIMES_H

@@ -105,7 +105,7 @@ static int64_t draw_axis(struct rng *r, const struct axis_range *x)
     case 2: /* odd */
         v |= 1;
         break;
-    case 3: /* one less or one more than a multiple of 32 */
+    case 3: /* next to a multiple of 32 */
         v = v / 32 * 32 + (rng_below(r, 2) ? 1 : -1);
         break;
     default:
@@ -131,7 +131,7 @@ size_t workload_number(const struct task *t, const struct task_workload *w)
     for (size_t i = 0; i < t->regimes.n; i++)
         if (w == &t->regimes.items[i])
             return t->workloads.n + i;
-    return 0; /* a workload that is still being built */
+    return 0; /* still being built */
 }
 
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
@@ -172,8 +172,7 @@ uint32_t shape_align(const struct shape *s, size_t i)
     return (uint32_t)MAX(align, bytes);
 }
 
-/* The largest integer that an integer dtype may hold; 2^53 for 64-bit types, because generators get
- * their bounds as doubles. */
+/* 2^53 for 64-bit types, because generators get their bounds as doubles. */
 static double int_limit(enum dtype t)
 {
     switch (t) {
@@ -213,8 +212,8 @@ int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err
     *out = t->init;
     out->n = s->elems[i];
     if (out->mask || out->dist >= GEN_SORTED) {
-        /* A tensor of lengths has a length for each row of another tensor, the padded one. Then
-         * `stream` is the index of the padded tensor. */
+        /* A tensor of lengths has a length for each row of a padded tensor, whose index is
+         * `stream`. */
         size_t of = out->dist == GEN_LENGTHS ? t->stream : i;
         int64_t dims[TASK_MAX_RANK];
         uint32_t rank = s->task->tensors.items[of].rank;

@@ -1,9 +1,8 @@
 /*
- * snapshot.c - writes the files of a task as one text, reads such a text, and compares two such
- * texts.
+ * snapshot.c - writes, reads and compares snapshots of tasks.
  *
  * A snapshot is a line "hone-task 1", then for each file a line "NAME BYTES", its bytes and a
- * newline. A file that the task does not have is left out.
+ * newline. Files that the task does not have are left out.
  */
 #include "task/snapshot.h"
 
@@ -20,7 +19,7 @@ static const char *const file_names[] = {"task.json", "reference.c", "naive.cu"}
 enum { TASK_JSON, REFERENCE_C, NAIVE_CU, FILES };
 
 struct part {
-    const char *data; /* not NUL-terminated; NULL if the task has no such file */
+    const char *data; /* not NUL-terminated; NULL = no such file */
     size_t len;
 };
 
@@ -90,7 +89,7 @@ struct task *task_from_snapshot(const char *text, size_t len, const char *name,
     struct task *t =
         task_parse(parts[TASK_JSON].data, parts[TASK_JSON].len, file, reference, problems);
     if (t) {
-        /* Not "", which would mean a built-in task, whose oracle is compiled already. */
+        /* "" would mean a built-in task, whose oracle is compiled already. */
         t->dir = arena_strdup(&t->arena, name);
         t->is_copy = true;
         t->naive_cu = naive->data ? arena_strndup(&t->arena, naive->data, naive->len) : NULL;
@@ -105,7 +104,6 @@ static json_t *parse(const struct part *p)
     return json_read_text(p->data, p->len, "task.json", NULL, NULL);
 }
 
-/* Names the top-level keys of task.json that differ. */
 static void diff_keys(const struct part *was, const struct part *now, struct strbuf *out)
 {
     json_t *a = parse(was), *b = parse(now), *values[] = {a, b}, *x;

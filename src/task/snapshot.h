@@ -1,12 +1,11 @@
 /*
- * snapshot.h - the snapshot of a task: one text that holds everything that defines the task. The
- * hash of the snapshot identifies the task.
+ * snapshot.h - the snapshot of a task: one text that holds everything that defines the task.
  *
  * A snapshot holds task.json (without white space between its values), reference.c and naive.cu.
  * reference.c may include only hone_ref.h, and naive.cu may include no file of the user. So no
- * other file defines the task. The hash is the SHA-256 of the snapshot. It does not depend on
- * paths, dates or the layout of task.json. It changes with every value in task.json, with the order
- * of its keys, and with every byte of source.
+ * other file matters. The snapshot's SHA-256 identifies the task. It does not depend on paths,
+ * dates or the layout of task.json. It changes with every value in task.json, with the order of its
+ * keys, and with every byte of source.
  *
  *     struct strbuf was = STRBUF_INIT(TASK_MAX_SNAPSHOT);
  *     task_snapshot(t, &was);                                   a run keeps it in the store
@@ -25,13 +24,12 @@
 void task_snapshot(const struct task *t, struct strbuf *out);
 void task_hash(const struct task *t, char hex[TASK_HASH]);
 
-/* Loads the task that a snapshot holds; the caller frees it. Returns NULL after it reported
- * problems, whose text begins with `name`. */
+/* The caller frees the task. Returns NULL after it reported problems, whose text begins with
+ * `name`. */
 struct task *task_from_snapshot(const char *text, size_t len, const char *name,
                                 struct problem_vec *problems);
 
-/* Appends what differs between two snapshots, for example "reference.c; task.json: \"workloads\"".
- * Appends nothing if they are equal. */
+/* Appends what differs, such as "reference.c; task.json: \"workloads\"", or nothing. */
 void task_snapshot_diff(const struct strbuf *was, const struct strbuf *now, struct strbuf *out);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * build.h - builders. Each makes the result of one PyTorch function: a value of the graph, or a
+ * build.h - builders. Each makes the result of a PyTorch function: a value of the graph, or a
  * Python object (object.h).
  *
  * The rows of functions.c name their builders. `arg` holds one object for each parameter of the
- * row, in order, with defaults filled in. `op` is the row's operation, for builders that serve
- * several functions. A builder that refuses returns NULL or false, with the reason in b->err.
+ * row, in order, with defaults filled in. `op` is the row's operation. A builder that refuses
+ * returns NULL or false, with the reason in b->err.
  */
 #ifndef TORCH_BUILD_H
 #define TORCH_BUILD_H
@@ -17,7 +17,7 @@
     bool name(struct build *b, const struct object *arg, struct object *out)
 
 /* build_values.c: elementwise functions */
-VALUE_BUILDER(build_elementwise); /* passes all arguments on as operands */
+VALUE_BUILDER(build_elementwise); /* passes on all arguments */
 VALUE_BUILDER(build_scaled);      /* add and sub, with alpha */
 VALUE_BUILDER(build_div);
 VALUE_BUILDER(build_addc); /* addcmul, addcdiv */
@@ -40,8 +40,7 @@ VALUE_BUILDER(build_bool);
 VALUE_BUILDER(build_mse_loss);
 VALUE_BUILDER(build_l1_loss);
 
-/* build_reduce.c: along axes. Some comments list the parameters of the functions that a builder
- * serves. */
+/* build_reduce.c: along axes. Some comments list the parameters. */
 VALUE_BUILDER(build_reduce);    /* input dim keepdim */
 VALUE_BUILDER(build_reduce_as); /* input dim keepdim dtype */
 VALUE_BUILDER(build_along);     /* input dim dtype */
@@ -66,7 +65,7 @@ VALUE_BUILDER(build_cross_entropy);
 VALUE_BUILDER(build_triplet);
 
 /* build_product.c: products, convolutions, attention, indices */
-VALUE_BUILDER(build_matmul); /* takes tensors of any rank; the builders below check ranks */
+VALUE_BUILDER(build_matmul); /* tensors of any rank; the builders below check ranks */
 VALUE_BUILDER(build_mm);
 VALUE_BUILDER(build_bmm);
 VALUE_BUILDER(build_mv);
@@ -86,7 +85,7 @@ const struct value *build_einsum(struct build *b, const char *spec, const struct
                                  size_t n);
 
 /* build_views.c: axes and sizes */
-VALUE_BUILDER(build_nothing); /* the input itself */
+VALUE_BUILDER(build_nothing); /* returns the input */
 VALUE_BUILDER(build_reshape);
 VALUE_BUILDER(build_flatten);
 VALUE_BUILDER(build_unflatten);
@@ -111,8 +110,8 @@ OBJECT_BUILDER(build_numel);
 /* x[index]: slices, integers, None, "..." and one tensor of integers. */
 const struct value *build_index(struct build *b, const struct value *x, const struct object *index);
 
-/* Returns v without its outermost casts from an integer type to an integer type that is at least as
- * wide. As an index, the result picks the same rows as v. */
+/* Returns v without its outermost casts from integers to integers that are at least as wide. As an
+ * index, the result picks the same rows. */
 const struct value *index_source(const struct value *v);
 
 #endif

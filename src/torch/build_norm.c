@@ -2,8 +2,8 @@
 #include "base/util.h"
 #include "torch/build.h"
 
-/* Checks that the last axes of a have the sizes of `o`, the argument normalized_shape. Returns how
- * many axes these are, or 0 with the reason in b->err. */
+/* The last axes of `a` must have the sizes of `o`, the argument normalized_shape. Returns how many
+ * there are, or 0 with the reason in b->err. */
 static size_t normalized_axes(struct build *b, const struct value *a, const struct object *o)
 {
     const struct dim *d[GRAPH_MAX_RANK];
@@ -61,8 +61,8 @@ VALUE_BUILDER(build_rms_norm)
     return args[2] ? make_op(b, OP_RMS_NORM, args, "axes", &axes, NO_MORE) : NULL;
 }
 
-/* Returns a vector with a value for each channel, reshaped to `rank` axes, of which the second is
- * the channel. */
+/* Reshapes a vector with a value for each channel to `rank` axes, of which the second is the
+ * channel. */
 static const struct value *by_channel(struct build *b, const struct object *o, const char *name,
                                       uint32_t rank)
 {
@@ -77,8 +77,7 @@ static const struct value *by_channel(struct build *b, const struct object *o, c
     return reshape_to(b, v, d, rank);
 }
 
-/* Parameters: input running_mean running_var weight bias training momentum eps. Computes
- * (x - mean) * rsqrt(var + eps) * w + b. */
+/* Parameters: input running_mean running_var weight bias training momentum eps. */
 VALUE_BUILDER(build_batch_norm)
 {
     const struct value *x = need_tensor(b, &arg[0], "input"), *eps = need_value(b, &arg[7], "eps");

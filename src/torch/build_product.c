@@ -77,7 +77,6 @@ VALUE_BUILDER(build_linear)
 
 enum { MAX_LABELS = 16 };
 
-/* Labels of one operand of einsum. */
 struct labels {
     char s[MAX_LABELS + 1];
     size_t n;
@@ -103,7 +102,7 @@ static bool add_label(struct build *b, struct labels *l, char c)
     return true;
 }
 
-/* Returns the labels of `of` that p has exactly if in_p is true, and q exactly if in_q is true. */
+/* The labels of `of` that p has if and only if in_p, and q has if and only if in_q. */
 static struct labels choose(const struct labels *of, const struct labels *p, bool in_p,
                             const struct labels *q, bool in_q)
 {
@@ -176,8 +175,8 @@ static bool same_labels(struct build *b, const struct value *a, const struct lab
     return true;
 }
 
-/* Contracts a and c with a matmul. Labels: `batch` are in both operands and the result, m in a and
- * the result, n in c and the result, and k in both operands only. The product is summed over k. */
+/* Contracts a and c with a matmul, which sums over k. Labels: `batch` are in both operands and the
+ * result, m in a and the result, n in c and the result, k in both operands only. */
 static const struct value *contracted(struct build *b, const struct value *a, struct labels la,
                                       const struct value *c, struct labels lc,
                                       const struct labels *out)
@@ -194,7 +193,7 @@ static const struct value *contracted(struct build *b, const struct value *a, st
     if (!a || !c)
         return NULL;
     const struct value *p;
-    if (!m.n && !n.n) { /* no rows and no columns: multiply, then sum over k */
+    if (!m.n && !n.n) { /* multiply, then sum over k */
         p = op2(b, OP_MUL, a, c);
         return in_order(b, sum_others(b, p, &oa, &batch), &batch, out);
     }
@@ -263,7 +262,7 @@ const struct value *build_einsum(struct build *b, const char *spec, const struct
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* Reads one number for all axes, or a tuple. */
+/* `o` is one number for all axes, or a tuple. */
 static bool each_axis(struct build *b, const struct object *o, const char *name, size_t axes,
                       const struct object **out)
 {
@@ -291,7 +290,7 @@ static bool spatial(struct build *b, const struct object *o, const char *name, s
     return true;
 }
 
-/* If padding='same' needs an odd number of elements, the extra one comes after. */
+/* padding='same' puts an odd extra element after. */
 static bool padding_of(struct build *b, const struct object *o, size_t axes, const struct value *w,
                        const struct attr *dilation, const struct attr *stride,
                        const struct dim **before, const struct dim **after)

@@ -15,7 +15,6 @@ static const struct value *reduced(struct build *b, enum graph_op op, const stru
     return make_op(b, op, &a, "dim", &axes, "keepdim", &keep, NO_MORE);
 }
 
-/* Returns the input, cast to the dtype that the argument `dtype` gives. */
 static const struct value *input_as(struct build *b, const struct object *input,
                                     const struct object *dtype)
 {
@@ -64,8 +63,8 @@ VALUE_BUILDER(build_along)
     return along(b, op, input_as(b, &arg[0], &arg[2]), &arg[1]);
 }
 
-/* var and std. Parameters: input dim unbiased keepdim correction. As in PyTorch, x.var(False)
- * leaves out `dim` and gives `unbiased`. */
+/* Parameters of var and std: input dim unbiased keepdim correction. x.var(False) leaves out `dim`
+ * and gives `unbiased`. */
 VALUE_BUILDER(build_spread)
 {
     const struct value *a = need_tensor(b, &arg[0], "input");
@@ -126,8 +125,8 @@ VALUE_BUILDER(build_vector_norm)
     return build_norm(b, op, arg);
 }
 
-/* linalg.norm with an order is a norm of matrices, unless it gets one axis or a vector. Norms of
- * matrices are not supported. */
+/* With an order, linalg.norm along one axis or of a vector is a norm of vectors. Otherwise it is a
+ * norm of matrices, which is not supported. */
 VALUE_BUILDER(build_linalg_norm)
 {
     const struct value *a = need_tensor(b, &arg[0], "A");
@@ -148,7 +147,7 @@ VALUE_BUILDER(build_count_nonzero)
     return a ? reduced(b, OP_SUM, op2(b, OP_NE, a, graph_integer(b->g, 0)), &arg[1], &keep) : NULL;
 }
 
-/* Pools all elements along the last axes to one value. */
+/* Pools the last axes to one value. */
 static const struct value *pooled(struct build *b, enum graph_op op, const struct object *arg,
                                   size_t axes)
 {
@@ -186,8 +185,7 @@ static bool pair_of(struct build *b, struct object values, struct object indices
     return true;
 }
 
-/* Builds max and min of all elements, of two tensors, or along an axis. Along an axis the result is
- * a pair of values and indices. */
+/* Along an axis the result is a pair of values and indices. */
 static bool extreme(struct build *b, const struct object *arg, enum graph_op all,
                     enum graph_op where, enum graph_op two, struct object *out)
 {

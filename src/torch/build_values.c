@@ -1,5 +1,4 @@
-/* build_values.c - builders (build.h) of elementwise functions, casts, and losses of a
- * difference. */
+/* build_values.c - builders of elementwise functions, casts, and losses of a difference. */
 #include <string.h>
 
 #include "base/util.h"
@@ -16,7 +15,7 @@ VALUE_BUILDER(build_elementwise)
     return make_op(b, op, args, NO_MORE);
 }
 
-/* Returns factor * v, or v itself if the factor is 1. */
+/* Returns v itself if the factor is 1. */
 static const struct value *scaled(struct build *b, const struct object *factor,
                                   const struct value *v)
 {
@@ -46,8 +45,7 @@ VALUE_BUILDER(build_div)
     return op1(b, OP_TRUNC, q);
 }
 
-/* Computes input + value * tensor1 * tensor2 (addcmul) or input + value * tensor1 / tensor2
- * (addcdiv). */
+/* addcmul: input + value * tensor1 * tensor2; addcdiv divides by tensor2. */
 VALUE_BUILDER(build_addc)
 {
     const struct value *a = need_value(b, &arg[0], "input"), *c = need_value(b, &arg[1], "tensor1"),
@@ -106,8 +104,7 @@ VALUE_BUILDER(build_masked_fill)
     return cast_to(b, op3(b, OP_WHERE, mask, fill, a), a->dtype);
 }
 
-/* triu keeps the elements with column - row >= diagonal, tril those with column - row <= diagonal.
- * The others become 0. `op` is the comparison. */
+/* triu keeps column - row >= diagonal, tril column - row <= diagonal. `op` is the comparison. */
 VALUE_BUILDER(build_triangle)
 {
     const struct value *a = need_tensor(b, &arg[0], "input"), *at[2];
@@ -116,7 +113,7 @@ VALUE_BUILDER(build_triangle)
         return NULL;
     if (a->rank < 2)
         return refuse_value(b, "triu and tril need a tensor with at least 2 dimensions");
-    for (uint32_t i = 0; i < 2; i++) { /* the rows, then the columns */
+    for (uint32_t i = 0; i < 2; i++) { /* rows, then columns */
         const struct dim *n = a->shape[a->rank - 2 + i], *one = dim_number(&b->g->dims, 1);
         const struct dim *shape[] = {i ? one : n, i ? n : one};
         struct attr size = attr_dims(&n, 1);
@@ -142,8 +139,7 @@ VALUE_BUILDER(build_type)
     return a && need_dtype(b, &arg[1], "dtype", &t) ? cast_to(b, a, t) : NULL;
 }
 
-/* An argument that is a dtype or a tensor gives the result's dtype. Devices, strings and flags
- * change nothing. */
+/* Only a dtype or a tensor changes the result's dtype; devices, strings and flags do not. */
 VALUE_BUILDER(build_to)
 {
     const struct value *a = need_tensor(b, &arg[0], "input");
@@ -179,7 +175,7 @@ CAST_BUILDER(build_bool, DT_BOOL)
 
 /* ---- losses of a difference ------------------------------------------------------------------ */
 
-/* Applies op to input - target; returns the result, its mean or its sum, as `reduction` says. */
+/* Applies op to input - target, then `reduction`. */
 static const struct value *difference_loss(struct build *b, enum graph_op op,
                                            const struct object *arg)
 {

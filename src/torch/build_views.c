@@ -24,7 +24,7 @@ VALUE_BUILDER(build_nothing)
 
 /* ---- other shapes ---------------------------------------------------------------------------- */
 
-/* Replaces the one size that is -1 by `total` divided by the other sizes. */
+/* Replaces the size -1 by `total` divided by the other sizes. */
 static bool fill_size(struct build *b, const struct dim *total, const struct dim **d, size_t n)
 {
     size_t open = n;
@@ -105,7 +105,7 @@ VALUE_BUILDER(build_unflatten)
     return reshape_to(b, a, all, k);
 }
 
-/* Removes the named axes of size 1, or all of them if none is named. */
+/* If no axis is named, removes all of size 1. */
 VALUE_BUILDER(build_squeeze)
 {
     const struct value *a = need_tensor(b, &arg[0], "input");
@@ -260,8 +260,8 @@ VALUE_BUILDER(build_flip)
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
 
-/* Returns whether low <= high for all values of their names from 1 on. It tries many values, so
- * "yes" is not proven. */
+/* Is low <= high for all values of their names from 1 on? Tries many values, so "yes" is not
+ * proven. */
 static bool at_most(struct build *b, const struct dim *low, const struct dim *high)
 {
     low = low->fixed ? low->fixed : low;
@@ -289,8 +289,8 @@ static bool at_most(struct build *b, const struct dim *low, const struct dim *hi
     return true;
 }
 
-/* Returns a bound of a slice as Python reads it, or `otherwise` for None. A bound that is always
- * negative counts from the end, and is clamped to 0. Any other bound is clamped to `size`. */
+/* A bound of a slice as in Python, or `otherwise` for None. A bound that is always negative counts
+ * from the end, clamped to 0. Any other bound is clamped to `size`. */
 static const struct dim *bound(struct build *b, const struct object *o, const struct dim *size,
                                const struct dim *otherwise)
 {
@@ -544,10 +544,10 @@ const struct value *index_source(const struct value *v)
 
 struct indexing {
     const struct value *x;
-    uint32_t axis;                               /* next axis of x that the index names */
+    uint32_t axis;                               /* next axis of x */
     const struct dim *shape[2 * GRAPH_MAX_RANK]; /* of the result so far */
     size_t n;
-    bool gathered; /* a tensor of integers has indexed an axis */
+    bool gathered; /* a tensor has indexed an axis */
 };
 
 static bool keep_axis(struct build *b, struct indexing *i)
@@ -558,7 +558,7 @@ static bool keep_axis(struct build *b, struct indexing *i)
     return true;
 }
 
-/* Indexes an axis with a tensor of integers, whose axes replace that axis. */
+/* The axes of `index`, a tensor of integers, replace one axis. */
 static bool gather(struct build *b, struct indexing *i, const struct value *index)
 {
     if (i->gathered)

@@ -15,7 +15,7 @@
 
 /* ---- names and literals ---------------------------------------------------------------------- */
 
-/* Finds a name of the task or of the caller; false if there is no such name. */
+/* Names are those of the task or of the caller. */
 static bool find_name(struct expression *x, const char *name, struct object *out)
 {
     struct graph *g = x->b.g;
@@ -99,7 +99,7 @@ static enum graph_op operator_named(const char *op)
     BUG("no operator %s", op);
 }
 
-/* Joins two tuples: (a, b) + (c,). */
+/* (a, b) + (c,) */
 static bool joined(struct expression *x, const struct object *l, const struct object *r,
                    struct object *out)
 {
@@ -151,7 +151,7 @@ static enum dtype dtype_named(const char *name)
     return dtype_from_name(name);
 }
 
-/* Reads a field of a module, such as torch.inf or torch.float32. */
+/* Such as torch.inf or torch.float32. */
 static bool module_field(struct expression *x, const char *name, struct object *out)
 {
     static const struct {
@@ -233,8 +233,7 @@ static bool field(struct expression *x, const struct object *of, const char *nam
 
 /* ---- subscripts ------------------------------------------------------------------------------ */
 
-/* Slices a tuple as Python does, with clamped bounds. Returns false if a bound is not a known
- * integer. */
+/* Slices a tuple with clamped bounds, as Python does. Bounds must be known integers. */
 static bool tuple_slice(struct expression *x, const struct object *of, const struct object *slice,
                         struct object *out)
 {
@@ -281,9 +280,9 @@ static bool subscript(struct expression *x, const struct object *of, const struc
 struct call {
     const char *name;
     enum function_scope scope;
-    struct argument *args; /* for a method, the first is the object that it is called on */
+    struct argument *args; /* the first of a method is its object */
     size_t n;
-    bool math; /* a function of the module math or np */
+    bool math; /* of the module math or np */
 };
 
 static bool is_builtin(const char *name)
@@ -319,7 +318,6 @@ static bool has_keys(const struct call *c)
     return false;
 }
 
-/* Computes the max or min of n numbers. */
 static bool python_extreme(struct expression *x, bool max, const struct object *all, size_t n,
                            struct object *out)
 {
@@ -371,8 +369,8 @@ static bool float_of(struct expression *x, const struct object *o, struct object
     return true;
 }
 
-/* Calls Python's float, int, len, max and so on. Returns 1 if done, -1 if refused, 0 if the
- * function is PyTorch's. */
+/* Python's float, int, len, max and so on. Returns 1 if done, -1 if refused, 0 if the function is
+ * PyTorch's. */
 static int python_call(struct expression *x, const struct call *c, struct object *out)
 {
     const struct object *o = &c->args[0].object;
@@ -425,8 +423,7 @@ static int python_call(struct expression *x, const struct call *c, struct object
     return ok ? 1 : -1;
 }
 
-/* Checks that the result of a change in place has the tensor's shape, and casts it to the dtype of
- * the tensor. */
+/* The result must have the tensor's shape, and is cast to its dtype. */
 static bool in_place(struct expression *x, const struct object *self, struct object *out)
 {
     if (self->kind != OBJ_VALUE || out->kind != OBJ_VALUE)
@@ -455,8 +452,8 @@ static bool einsum(struct expression *x, const struct call *c, struct object *ou
         out);
 }
 
-/* Calls a function of torch that has no row in functions.c. Returns 1 if done, -1 if refused, 0 if
- * the function is not one of these. */
+/* Functions of torch without a row in functions.c. Returns 1 if done, -1 if refused, 0 for any
+ * other function. */
 static int torch_special(struct expression *x, const struct call *c, struct object *out)
 {
     const struct object *o = c->n == 1 && !c->args[0].key ? &c->args[0].object : NULL;
@@ -519,8 +516,7 @@ static bool call_named(struct expression *x, struct call *c, struct object *out)
            (!changes || in_place(x, &self, out));
 }
 
-/* Whether t names a module: "torch", "torch.nn.functional" and so on. A name of the task hides a
- * module with the same name. */
+/* A name of the task hides a module of the same name. */
 static bool is_module(struct expression *x, const struct tree *t)
 {
     struct object o;

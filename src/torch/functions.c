@@ -349,7 +349,7 @@ static struct object default_of(struct build *b, const struct param *p)
     return strpbrk(s, ".e") ? obj_float(strtod(s, NULL)) : obj_number(b, strtoll(s, NULL, 10));
 }
 
-/* Returns whether the key is the parameter's name, or an alias of it in PyTorch. */
+/* True for the parameter's name, or an alias of it in PyTorch. */
 static bool is_key(const struct param *p, const char *key)
 {
     static const char *const same[][2] = {{"dim", "axis"},
@@ -394,7 +394,7 @@ static size_t gather_integers(struct build *b, struct argument *args, size_t n, 
     return from + 1;
 }
 
-/* Returns the length of the row's first name, for messages. */
+/* Length of the first name, for messages. */
 static int usual_name(const struct function *f)
 {
     return (int)strcspn(f->names, " ");
@@ -408,7 +408,7 @@ static bool fill(struct build *b, const struct function *f, const struct argumen
     for (size_t i = 0; i < n; i++) {
         size_t k = args[i].key ? 0 : place++;
         if (args[i].key && str_eq(args[i].key, "inplace"))
-            continue; /* inplace= does not change the result; in_place_check() has allowed it */
+            continue; /* in_place_check() has allowed it; the result is the same */
         while (args[i].key && k < nparams && !is_key(&params[k], args[i].key))
             k++;
         if (k >= nparams && args[i].key)

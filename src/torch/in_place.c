@@ -1,6 +1,6 @@
 /*
- * in_place.c - finds the calls of an expression that change a tensor in place. Refuses such a call
- * if another part of the expression may see the change.
+ * in_place.c - finds the calls of an expression that change a tensor in place, and refuses a call
+ * whose change another part of the expression may see.
  */
 #include "torch/in_place.h"
 
@@ -10,10 +10,10 @@
 #include "torch/functions.h"
 
 struct walk {
-    const struct tree **order; /* all nodes; each comes after its parts */
+    const struct tree **order; /* all nodes, each after its parts */
     size_t n;
     bool *seen;
-    uint8_t *ways; /* how many paths lead from the root to each node; 2 means 2 or more */
+    uint8_t *ways; /* paths from the root to each node; 2 means 2 or more */
     struct err *err;
 };
 
@@ -54,7 +54,7 @@ static void count_ways(struct walk *w)
     }
 }
 
-/* Returns the tensor that a call changes in place, or NULL if the call changes none. */
+/* NULL if the call changes no tensor in place. */
 static const struct tree *changed(const struct tree *t)
 {
     if (t->kind != TREE_CALL)
@@ -71,7 +71,7 @@ static const struct tree *changed(const struct tree *t)
     return method ? callee->part[0] : t->n > 1 ? t->part[1] : NULL;
 }
 
-/* Whether the expression computes a new tensor, whose memory no other tensor shares. */
+/* A new tensor, whose memory no other tensor shares. */
 static bool is_fresh(const struct tree *t)
 {
     if (t->kind == TREE_BINARY || t->kind == TREE_UNARY)
@@ -84,7 +84,7 @@ static bool is_fresh(const struct tree *t)
     return f && !f->views;
 }
 
-/* Returns how often the expression reads `of`; 2 means 2 or more. */
+/* How often the expression reads `of`; 2 means 2 or more. */
 static unsigned readers(const struct walk *w, const struct tree *of)
 {
     unsigned n = 0;

@@ -1,6 +1,6 @@
 /*
- * object.c - makes Python objects, checks that they are of the kind that a parameter needs, and
- * adds operations to the graph.
+ * object.c - makes Python objects, checks them against what parameters need, and adds operations to
+ * the graph.
  */
 #include "torch/object.h"
 
@@ -146,10 +146,10 @@ bool obj_is(const struct object *o, double v)
 
 /* ---- what a parameter asks for --------------------------------------------------------------- */
 
-/* Makes a value from a size. If the size is just a scalar of the task, the value is that scalar. */
+/* A size that is just a scalar of the task gives that scalar. */
 static const struct value *size_value(struct build *b, const struct dim *d)
 {
-    /* The reference computes in double, which is exact up to this number. */
+    /* The reference computes in double, exact up to this number. */
     const int64_t most = INT64_C(1) << 53;
     if (d->is_number && (d->value < -most || d->value > most))
         return refuse_value(b, "the number %lld is beyond 2^53", (long long)d->value);
@@ -242,7 +242,7 @@ bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct at
     for (size_t i = 0; i < n; i++)
         if (!need_axis(b, &all[i], rank, &axes[i]))
             return false;
-    if (rank) /* a value without axes has no axis to name */
+    if (rank) /* there is no axis to name */
         *out = attr_axes(axes, n);
     return true;
 }

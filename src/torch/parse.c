@@ -1,13 +1,12 @@
-/* parse.c - a recursive-descent parser of PyTorch expressions. One table holds the precedence of
- * the binary operators. Depth, nodes and length are capped. */
+/* parse.c - a recursive-descent parser of PyTorch expressions. Depth, nodes and length are
+ * capped. */
 #include "torch/parse.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* An expression binds at most MAX_BOUND names with ":=". MAX_HEIGHT is the largest height of the
- * tree. */
+/* MAX_BOUND: names that ":=" binds. MAX_HEIGHT: height of the tree. */
 enum { MAX_BOUND = 64, MAX_HEIGHT = 1000 };
 
 static const char too_deep[] = "the expression nests too deeply: more than 31 brackets inside each "
@@ -87,7 +86,7 @@ static bool take(struct parser *p, const char *token)
 static struct tree *expression(struct parser *p);
 static struct tree *unary(struct parser *p);
 
-/* Reads a name: letters, digits and "_", not beginning with a digit; "$" may precede it. */
+/* Letters, digits and "_", not beginning with a digit; "$" may precede. */
 static const char *word(struct parser *p)
 {
     skip_blanks(p);
@@ -136,7 +135,7 @@ static struct tree *string(struct parser *p)
 
 /* ---- brackets -------------------------------------------------------------------------------- */
 
-/* Reads parts between commas up to and including `close`. */
+/* Reads up to and including `close`. */
 static bool parts(struct parser *p, const char *close, struct tree *(*part)(struct parser *),
                   struct tree **out, size_t *n, bool *comma)
 {
@@ -281,9 +280,9 @@ static struct tree *unary(struct parser *p)
     return t;
 }
 
-/* Binary operators that PyTorch's tensors have, by level; the level that binds most loosely comes
- * first. On one level, an operator comes before its prefixes: "//" before "/". ** and the signs
- * bind more tightly than all of these; power() and unary() read them. */
+/* Binary operators by level; the first level binds most loosely. On one level, an operator comes
+ * before its prefixes: "//" before "/". power() and unary() read ** and the signs, which bind more
+ * tightly. */
 enum { LEVELS = 7, COMPARISONS = 0 };
 static const char *const levels[LEVELS][7] = {{"<=", ">=", "==", "!=", "<", ">", NULL},
                                               {"|", NULL},

@@ -5,9 +5,9 @@
  *     struct tree *t = torch_parse(&a, "F.softmax(x, dim=-1)", err);
  *     t->kind == TREE_CALL, t->part[0] the callee, t->part[2]->kind == TREE_KEY
  *
- * `NAME := expression` binds a name: each later use of the name is the same node, so a tree may
- * hold a node in several places. A list is read as a tuple. Lambdas, comprehensions, `if`, `and`,
- * `or`, `not` and chained comparisons are refused. Playbooks also use names that start with "$".
+ * After `NAME := expression`, each use of the name is the same node, so a node may be in several
+ * places. A list is read as a tuple. Lambdas, comprehensions, `if`, `and`, `or`, `not` and chained
+ * comparisons are refused. Playbooks also use names that start with "$".
  */
 #ifndef TORCH_PARSE_H
 #define TORCH_PARSE_H
@@ -20,15 +20,15 @@
 #include "base/err.h"
 #include "base/util.h"
 
-#define TORCH_MAX_TEXT 8192  /* bytes of an expression */
-#define TORCH_MAX_NESTING 64 /* a bracket adds 2 to the nesting; a sign, ** or := adds 1 */
-#define TORCH_MAX_PARTS 32   /* parts of a tuple, an index or a call; the callee is a part */
+#define TORCH_MAX_TEXT 8192  /* bytes */
+#define TORCH_MAX_NESTING 64 /* a bracket counts 2; a sign, ** or := counts 1 */
+#define TORCH_MAX_PARTS 32   /* of a tuple, an index or a call with its callee */
 #define TREE_MAX_NODES 8192
 
 enum tree_kind {
-    TREE_NAME,   /* text: the name, such as x or None */
-    TREE_NUMBER, /* text: the number as it is written */
-    TREE_STRING, /* text: the string without its quotes */
+    TREE_NAME,   /* text: such as x or None */
+    TREE_NUMBER, /* text: as written */
+    TREE_STRING, /* text: without quotes */
     TREE_TUPLE,
     TREE_UNARY,  /* text: the operator */
     TREE_BINARY, /* text: the operator */
@@ -41,17 +41,16 @@ enum tree_kind {
 
 struct tree {
     enum tree_kind kind;
-    uint32_t id;     /* the nodes are numbered from 0 */
+    uint32_t id;     /* from 0 */
     uint32_t at;     /* byte offset in the text */
     uint32_t height; /* the longest path down to a leaf */
     const char *text;
     size_t n;
     struct tree **part;
-    const void *made; /* the result of this node, set by evaluate.c */
+    const void *made; /* the result, set by evaluate.c */
 };
 
-/* The tree lives in the arena. On an error returns NULL; err says what is wrong and in which
- * column. */
+/* The tree lives in the arena. On an error returns NULL, with the column in err. */
 struct tree *torch_parse(struct arena *a, const char *text, struct err *err);
 
 static inline bool tree_is(const struct tree *t, enum tree_kind kind, const char *text)

@@ -1,6 +1,5 @@
-/*
- * python.c - starts python3 with Hone's Python program, sends it requests and reads its replies.
- */
+/* python.c - starts python3 with Hone's Python program, and exchanges requests and replies with
+ * it. */
 #include "torch/python.h"
 
 #include <errno.h>
@@ -17,8 +16,8 @@
 #include "sys/proc.h"
 
 #define MEMORY_BYTES (UINT64_C(8) << 30)
-#define WALL_FACTOR 10     /* an answer may take this many times its CPU limit in elapsed time */
-enum { REPLY_MAX = 4096 }; /* bytes of a reply; the rest is cut off */
+#define WALL_FACTOR 10     /* elapsed time for an answer, in multiples of its CPU limit */
+enum { REPLY_MAX = 4096 }; /* bytes; the rest is cut off */
 
 struct python {
     struct loop *loop;
@@ -91,8 +90,7 @@ static int no_answer(const struct python *p, struct err *err)
                    *said ? ": " : "", said);
 }
 
-/* We send one request at a time. If a request is larger than the pipe's buffer, write() waits until
- * Python has read enough of it. */
+/* There is one request at a time. write() waits until Python has read enough of a long one. */
 static int send_line(struct python *p, const char *text, struct err *err)
 {
     char *line = xasprintf("%s\n", text);
@@ -102,7 +100,7 @@ static int send_line(struct python *p, const char *text, struct err *err)
     return n == (ssize_t)len ? 0 : no_answer(p, err);
 }
 
-/* Returns the CPU time of all threads of the program so far, or 0 if it has ended. */
+/* Of all threads of the program; 0 if it has ended. */
 static uint64_t cpu_ns(const struct python *p)
 {
     struct timespec t;
@@ -112,8 +110,8 @@ static uint64_t cpu_ns(const struct python *p)
     return (uint64_t)t.tv_sec * SEC + (uint64_t)t.tv_nsec;
 }
 
-/* Reads until a newline. Meanwhile the loop reads the program's other output, so that the pipe of
- * that output does not fill up. */
+/* Reads up to a newline. Meanwhile the loop reads the program's other output, so that its pipe does
+ * not fill up. */
 static int read_line(struct python *p, uint64_t limit_ns, char *reply, struct err *err)
 {
     uint64_t start = now_ns(), start_cpu = cpu_ns(p);

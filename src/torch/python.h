@@ -6,9 +6,9 @@
  *     free(reply);
  *     python_stop(p);
  *
- * The program is src/worker/torch_sidecar.py, which also runs the PyTorch baselines. Its first
- * comment describes the requests. python3 is $HONE_PYTHON, or the first on PATH. One process serves
- * all tasks of a command, because PyTorch takes seconds to start.
+ * The program is src/worker/torch_sidecar.py; its first comment describes the requests. python3 is
+ * $HONE_PYTHON, or the first on PATH. One process serves all tasks of a command, because PyTorch
+ * takes seconds to start.
  */
 #ifndef TORCH_PYTHON_H
 #define TORCH_PYTHON_H
@@ -21,10 +21,9 @@
 struct python;
 
 struct python *python_start(struct err *err);
-/* Python may use at most limit_ns of CPU time for the answer. The answer may take ten times as much
- * elapsed time, because the machine may be busy. Returns the reply without its "ok ", or NULL.
- * After an "error" reply, the kind of err is ERR_INPUT. If there is no reply, it is another
- * kind. */
+/* limit_ns limits the CPU time. The elapsed time may be ten times as long, because the machine may
+ * be busy. Returns the reply without its "ok ", or NULL. After an "error" reply err is ERR_INPUT;
+ * without a reply it is another kind. */
 char *python_ask(struct python *p, json_t *request, uint64_t limit_ns, struct err *err);
 void python_stop(struct python *p);
 

@@ -1,6 +1,6 @@
 /*
- * read.c - reads a PyTorch expression into a graph. Parses it, checks the operations that change a
- * tensor in place, evaluates it and adds the outputs.
+ * read.c - reads a PyTorch expression into a graph: parses it, checks changes in place, evaluates
+ * it and adds the outputs.
  */
 #include "torch/read.h"
 
@@ -10,7 +10,6 @@
 #include "torch/evaluate.h"
 #include "torch/in_place.h"
 
-/* Evaluates a text to an object. On failure returns false, with err set. */
 static bool read_object(struct graph *g, const char *text, const struct torch_names *names,
                         struct arena *mem, struct object *out, struct expression *x,
                         struct err *err)
@@ -25,7 +24,7 @@ static bool read_object(struct graph *g, const char *text, const struct torch_na
     return false;
 }
 
-/* Turns the object, a single value or a tuple, into values. */
+/* The object is a single value or a tuple. */
 static int values_of(struct expression *x, const struct object *o, const struct value **out,
                      size_t max, struct err *err)
 {
@@ -89,7 +88,8 @@ static int add_leaves(struct graph *g, const struct torch_task *t, struct err *e
     for (size_t i = 0; i < t->ntensors; i++) {
         const struct torch_tensor *one = &t->tensors[i];
         /* Only inputs need their shapes here. But the graph prints a size with the first text that
-         * it parsed for it. We parse the shapes of outputs too, so that this is the task's text. */
+         * it parsed for it, and that should be the task's text. So we parse the shapes of outputs
+         * too. */
         if (shape_of(g, one, shape, err) < 0)
             return -1;
         if (one->input)

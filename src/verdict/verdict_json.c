@@ -1,7 +1,6 @@
 /*
- * verdict_json.c - writes a verdict as JSON and reads it back. Writing and reading use the same
- * table of a struct's fields, so they cannot differ. schema/verdict.json describes the JSON for
- * people and other programs.
+ * verdict_json.c - writes a verdict as JSON and reads it back. Both use the same tables of fields,
+ * so they cannot differ. schema/verdict.json describes the JSON.
  */
 #include <stddef.h>
 #include <string.h>
@@ -10,8 +9,8 @@
 #include "sys/json.h"
 #include "verdict/verdict.h"
 
-/* F_LATER is a string and F_LATER_F64 a number that a later version of Hone added. If the field is
- * missing in an older verdict, it is read as "" or as 0. */
+/* F_LATER and F_LATER_F64: a string and a number that a later version of Hone added. In older
+ * verdicts they are "" and 0. */
 enum field_type { F_STR, F_LATER, F_F64, F_LATER_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
 
 struct field {
@@ -111,7 +110,7 @@ static json_t *write_field(const struct field *f, const void *base)
     case F_F64:
     case F_LATER_F64:
         return json_from_double(*(const double *)p);
-    case F_U64: /* written as a string, since jansson's integers are signed */
+    case F_U64: /* a string, since jansson's integers are signed */
         return json_sprintf("%llu", (unsigned long long)*(const uint64_t *)p);
     case F_I64:
         return json_integer(*(const int64_t *)p);

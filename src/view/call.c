@@ -1,9 +1,9 @@
 /*
  * call.c - shows one author call, and finds the call that wrote a candidate.
  *
- * The store does not say which call a candidate came from. But Hone always makes a candidate's
- * source from a reply and the parent's source in the same way. So we take the first call whose
- * reply, or one move of it, gives exactly this source.
+ * The store does not say which call wrote a candidate. But a reply and the parent's source always
+ * give the same source. So we take the first call whose reply, or one move of it, gives this
+ * source.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static bool text_gives(const char *text, size_t len, const char *parent, const c
     return str_eq(sha, source_sha);
 }
 
-/* `moves`: how many moves a reply may have, each with a source of its own. */
+/* `moves`: how many moves a reply may have. */
 static bool reply_gives(struct store *s, const char *reply_sha, uint64_t moves, const char *parent,
                         const char *source_sha)
 {
@@ -47,7 +47,7 @@ static bool reply_gives(struct store *s, const char *reply_sha, uint64_t moves, 
     return gives;
 }
 
-/* Returns how many moves a prompt of the run asks for (`--moves`). */
+/* How many moves a prompt of the run asks for (`--moves`). */
 static uint64_t moves_of(const struct run_rec *r)
 {
     json_t *config = json_read_text(r->config, strlen(r->config), "config", NULL, NULL);
@@ -56,7 +56,7 @@ static uint64_t moves_of(const struct run_rec *r)
     return (uint64_t)MIN(MAX(moves, 1), RUN_MAX_MOVES);
 }
 
-/* Appends the source of the parent to `out` and returns its text; NULL if there is no parent. */
+/* Returns NULL if there is no parent. The text lives in `out`. */
 static const char *parent_source(struct store *s, int64_t run, const struct node_rec *n,
                                  struct strbuf *out)
 {
@@ -72,10 +72,9 @@ static const char *parent_source(struct store *s, int64_t run, const struct node
 }
 
 /*
- * The calls of a role and the candidates of that role are numbered in the same order. Some calls
- * give no candidate, and a call gives at most `moves` of them. So candidate number k of a role
- * comes from call number k / moves or from a later one. This function tries the calls from there
- * on, at most MAX_TRIES of them.
+ * Calls and candidates of a role are numbered in the same order. Some calls give no candidate, and
+ * none gives more than `moves`. So candidate number k of a role comes from call number k / moves or
+ * a later one. We try at most MAX_TRIES calls.
  */
 json_t *view_author_call(struct store *s, const struct run_rec *r, const struct node_rec *n)
 {
@@ -85,7 +84,7 @@ json_t *view_author_call(struct store *s, const struct run_rec *r, const struct 
     json_t *out = NULL;
     uint64_t rank = 0, moves = moves_of(r);
     char empty[HASH_HEX];
-    hash_hex("", 0, empty); /* the source of a candidate whose reply Hone refused */
+    hash_hex("", 0, empty); /* the source if Hone refused the reply */
     if (!str_eq(n->source_sha, empty) &&
         store_node_rank(s, r->id, n->role, n->index, &rank, NULL) == 0 &&
         store_call_page(s, r->id, n->role, rank / moves, MAX_TRIES, &calls, &mem, NULL) == 0) {

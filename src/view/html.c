@@ -1,5 +1,5 @@
-/* html.c - collects the JSON answers about a run or a campaign and puts them into a copy of the
- * server's page. See html.h. */
+/* html.c - puts the JSON answers about a run or a campaign into a copy of the server's page. See
+ * html.h. */
 #include "view/html.h"
 
 #include <stdlib.h>
@@ -21,17 +21,16 @@ static const char *name_of(const struct html_options *o)
 
 /* ---- the answers ---------------------------------------------------------------------------- */
 
-/* The answers (view.h) that the file will hold. */
+/* The answers (view.h) for the file. */
 struct collection {
     struct store *s;
     const struct html_options *o;
     struct pack *pack;
-    json_t *answers, *runs; /* the answer to each query; the rows of the list of runs */
-    size_t max;             /* how many candidates of one run to take; see choose() */
+    json_t *answers, *runs; /* by query; the rows of the list of runs */
+    size_t max;             /* the most candidates of one run; see choose() */
 };
 
-/* Answers a query and adds the answer to the collection. Returns the answer, which the caller
- * owns. */
+/* The caller owns the answer. */
 static json_t *add_answer(struct collection *c, const struct view_query *q, struct err *err)
 {
     struct strbuf key = STRBUF_INIT(VIEW_MAX_QUERY);
@@ -53,7 +52,7 @@ static struct view_query query(const char *name, enum view_kind kind, uint64_t n
     return q;
 }
 
-/* Adds the run's summary, and its row to the list of runs. */
+/* Also adds a row to the list of runs. */
 static int add_summary(struct collection *c, const struct run_rec *r, struct err *err)
 {
     struct view_query q = query(r->name, VIEW_RUN, 0);
@@ -95,8 +94,8 @@ static int add_candidate(struct collection *c, const char *run, uint64_t index, 
     return j ? 0 : -1;
 }
 
-/* Marks the best candidate and at most max / 2 of its ancestors, the nearest first. Then marks the
- * newest candidates until `max` candidates are marked. */
+/* Marks the best candidate and at most max / 2 of its ancestors. Then marks the newest candidates,
+ * up to `max` in all. */
 static void choose(const struct node_rec_vec *nodes, int64_t best, size_t max, bool *chosen)
 {
     size_t n = 0;
@@ -143,7 +142,6 @@ static int add_run(struct collection *c, const char *name, struct err *err)
     return rc;
 }
 
-/* Adds the campaign's table and its runs. */
 static int add_campaign(struct collection *c, struct err *err)
 {
     struct view_query q = query(c->o->campaign, VIEW_CAMPAIGN, 0);
@@ -162,7 +160,7 @@ static int add_campaign(struct collection *c, struct err *err)
     return rc;
 }
 
-/* Appends all answers as JSON, compressed and in base64. */
+/* JSON, compressed, in base64. */
 static int add_data(struct collection *c, struct strbuf *out, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(512u << 20);
@@ -201,7 +199,7 @@ static int collect(struct store *s, const struct html_options *o, struct strbuf 
 
 /* ---- the page ------------------------------------------------------------------------------- */
 
-/* If the line begins with `begin` and names a file of web/, returns that file, else NULL. */
+/* NULL if the line does not begin with `begin` or names no file of web/. */
 static const struct asset *named_asset(const char *line, const char *begin)
 {
     char path[64] = "web/";
@@ -214,7 +212,7 @@ static const struct asset *named_asset(const char *line, const char *begin)
     return asset_find(path);
 }
 
-/* Appends 'sha256-...' of the text, as a Content-Security-Policy wants it. */
+/* 'sha256-...', for a Content-Security-Policy. */
 static void add_hash(struct strbuf *out, const struct strbuf *text)
 {
     char hex[HASH_HEX];
@@ -234,7 +232,7 @@ struct parts {
     struct strbuf style, script;
 };
 
-/* Gathers the style and the scripts that the page names, in the page's order. */
+/* Gathers the style and the scripts that the page names, in its order. */
 static void gather(const struct asset *page, struct parts *p)
 {
     strbuf_init(&p->style, 1u << 20);
@@ -260,8 +258,7 @@ static void add_policy(struct strbuf *out, const struct parts *p)
     strbuf_adds(out, "\">\n");
 }
 
-/* Copies the server's page line by line. The style and the scripts themselves take the place of
- * the lines that load them. */
+/* The style and the scripts themselves replace the lines that load them. */
 static void add_page(struct strbuf *out, const struct asset *page, const struct parts *p,
                      const struct html_options *o, const struct strbuf *data)
 {

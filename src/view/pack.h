@@ -1,9 +1,8 @@
 /*
- * pack.h - makes the JSON in a report file small: stores each line of long texts only once.
+ * pack.h - makes JSON small: stores each line of long texts only once.
  *
- * Sources and prompts of one run share most of their lines. A text of several lines becomes
- * {"$": [first, count, first, count, ...]}: ranges of a table of lines. web/data.js does the
- * reverse.
+ * Sources and prompts of one run share most of their lines. A text of several lines becomes {"$":
+ * [first, count, first, count, ...]}: ranges of a table of lines. web/data.js does the reverse.
  *
  *     struct pack *p = pack_new();
  *     json_object_set_new(answers, key, pack_json(p, answer));
@@ -19,9 +18,9 @@ struct pack;
 
 struct pack *pack_new(void);
 void pack_free(struct pack *p);
-/* Returns a copy of `j` in which ranges of lines stand for long texts of several lines. */
+/* Returns a copy in which ranges of lines stand for long texts. */
 json_t *pack_json(struct pack *p, const json_t *j);
-/* Returns the table of lines as an array of strings. */
+/* An array of strings. */
 json_t *pack_lines(const struct pack *p);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * queries.h - the functions that answer the queries of view.h, and the helpers that they share.
+ * queries.h - the functions that answer the queries of view.h, and their helpers.
  *
- * They read without a transaction, so an answer may mix two states of the store. The browser draws
- * the page again when the store changes. Returned JSON values are new references.
+ * They read without a transaction, so an answer may mix two states of the store. When the store
+ * changes, the browser asks again. Returned JSON values are new references.
  */
 #ifndef VIEW_QUERIES_H
 #define VIEW_QUERIES_H
@@ -17,10 +17,10 @@
 #include "verdict/verdict.h"
 
 enum {
-    VIEW_RUNS_PAGE = 100,      /* runs or campaigns in one answer */
-    VIEW_POINTS_PAGE = 2000,   /* candidates in one answer */
-    VIEW_MAX_TEXT = 240 << 10, /* bytes of one text in JSON, with its escapes */
-    VIEW_MAX_MOVE = 120,       /* bytes of a move's text in the list of candidates */
+    VIEW_RUNS_PAGE = 100,      /* runs or campaigns */
+    VIEW_POINTS_PAGE = 2000,   /* candidates */
+    VIEW_MAX_TEXT = 240 << 10, /* bytes in JSON, with escapes */
+    VIEW_MAX_MOVE = 120,       /* bytes, in the list of candidates */
 };
 
 json_t *view_campaigns(struct store *s, int64_t before, struct err *err);
@@ -34,27 +34,27 @@ json_t *view_points(struct store *s, const char *run, uint64_t from, struct err 
 json_t *view_candidate(struct store *s, const char *run, uint64_t n, struct err *err);
 json_t *view_call(struct store *s, const char *run, const char *role, uint64_t n, struct err *err);
 
-/* Finds a run by its whole name. The counts in *r stay 0. */
+/* By its whole name. The counts in *r stay 0. */
 int view_find_run(struct store *s, const char *name, struct run_rec *r, struct arena *a,
                   struct err *err);
-/* Returns 1 if found, 0 if there is no verdict or this Hone cannot read it. */
+/* Returns 0 if there is no verdict that this Hone can read, else 1. */
 int view_verdict(struct store *s, int64_t run, int64_t index, struct verdict *out);
 json_t *view_run_row(struct store *s, const struct run_rec *r);
-/* Data of a roofline plot: flops, bytes and ceilings of the timed shapes; JSON null if unknown. */
+/* Flops, bytes and ceilings of the timed shapes, for a plot; JSON null if unknown. */
 json_t *view_roofline(struct store *s, const struct run_summary *m);
-/* "role" and "index" of the author call that wrote the candidate; JSON null if none is found. */
+/* The author call that wrote the candidate: "role" and "index", or JSON null. */
 json_t *view_author_call(struct store *s, const struct run_rec *r, const struct node_rec *n);
 
-/* Sets `key` to the text. Cuts a text that takes more than `max` bytes in JSON, and then sets a
- * second key, such as "reply_bytes" for "reply", to len. */
+/* Cuts a text of more than `max` bytes in JSON. Then a second key, such as "reply_bytes" for
+ * "reply", gets len. */
 void view_set_text(json_t *j, const char *key, const char *text, size_t len, size_t max);
-/* Sets `key` to the blob's text; to "" if the store has no such blob. */
+/* "" if the store has no such blob. */
 void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha);
-/* Returns the text with shortened paths (sys/short_paths.h). The text must not be code. */
+/* With shortened paths (sys/short_paths.h). The text must not be code. */
 json_t *view_short_text(const char *text);
-/* Returns a copy with the paths in all strings shortened. */
+/* A copy with shortened paths in all strings. */
 json_t *view_short_json(const json_t *j);
-/* Like view_short_json(), but strings may be code. For an answer that will leave this machine. */
+/* For answers that leave this machine. Strings may be code. */
 json_t *view_without_paths(const json_t *j);
 /* Appends compact JSON. Real numbers get six digits. */
 void view_dump(const json_t *j, struct strbuf *out);

@@ -1,10 +1,8 @@
 /*
  * roofline.c - finds the flops, bytes and ceilings of a run's timed shapes, for a plot.
  *
- * A ceiling is the highest rate that the GPU can reach. The store keeps no ceilings. But a verdict
- * keeps a time, and the percentage of the ceiling that this time reached. From these two we compute
- * the ceiling that Hone used. Hone had measured it on the GPU, or taken it from the GPU's data
- * sheet.
+ * The store keeps no ceilings. But a verdict keeps a time, and the percentage of the ceiling that
+ * this time reached. From both we compute the ceiling.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +13,7 @@
 #include "view/queries.h"
 
 struct physics {
-    double flops, bytes; /* geometric means over the timed shapes */
+    double flops, bytes; /* means over the timed shapes */
     unsigned shapes;
 };
 
@@ -80,9 +78,8 @@ json_t *view_roofline(struct store *s, const struct run_summary *m)
         double memory = g.dram_gbps; /* bytes per ns */
         double peak = p.flops / gpu_floor_ns(&g, p.flops, 0, 0, t->tensors.items[0].dtype);
         double floor = m->best->roofline_pct / 100 * m->best->time_ns;
-        /* An older Hone may have counted bytes and flops in another way than the task does now.
-         * Then the computed ceiling is far from that of the data sheet, and we take the ceiling of
-         * the data sheet. */
+        /* An older Hone may have counted bytes and flops in another way. Then the computed ceiling
+         * is far from the data sheet's, and we take the data sheet's. */
         double sheet = MAX(p.bytes / memory, p.flops / peak);
         bool measured = !v.time_is_model && floor > 0.99 * sheet && floor < 2 * sheet;
         if (measured && p.bytes / memory >= p.flops / peak)

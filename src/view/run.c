@@ -1,5 +1,4 @@
-/* run.c - answers the query for the summary of one run: counts, best candidate, baselines, ideas,
- * calls, events, configuration. */
+/* run.c - answers the query for the summary of one run. */
 #include <math.h>
 #include <string.h>
 
@@ -18,8 +17,7 @@ static json_t *words(const char *text)
     return j;
 }
 
-/* Returns the geometric mean, over the shapes, of the times of `who` in one verdict; 0 if there are
- * none. */
+/* The geometric mean of the times of `who` over the shapes; 0 if there are none. */
 static double mean_time(const struct verdict *v, const char *who, bool *is_model)
 {
     double sum = 0;
@@ -43,8 +41,7 @@ static bool listed(const json_t *rows, const char *who)
     return false;
 }
 
-/* Adds a row for each baseline of the verdict, with its mean time. Variants of PyTorch that only
- * ran beside the baselines get none. */
+/* Variants of PyTorch that only ran beside the baselines get no row. */
 static void add_baselines(json_t *rows, const struct verdict *v)
 {
     vec_each (struct verdict_time, t, &v->times) {
@@ -85,8 +82,8 @@ static json_t *ideas(const struct run_summary *m)
     return rows;
 }
 
-/* Returns one row for each of the newest MAX_CALLS calls: role, index, ok, tokens in, tokens out,
- * dollars, seconds that it took, Unix time in milliseconds. */
+/* A row for each of the newest MAX_CALLS calls: role, index, ok, tokens in, tokens out, dollars,
+ * seconds, Unix time in milliseconds. */
 static json_t *calls(const struct run_summary *m)
 {
     json_t *rows = json_array();
@@ -116,7 +113,7 @@ static json_t *config(const struct run_summary *m)
 {
     json_t *j = json_read_text(m->run.config, strlen(m->run.config), "config", NULL, NULL);
     json_t *out = j ? view_short_json(j) : json_object();
-    json_object_del(out, "from"); /* left out: the whole text of a starting kernel */
+    json_object_del(out, "from"); /* the whole text of a starting kernel */
     json_decref(j);
     return out;
 }
@@ -131,7 +128,7 @@ json_t *view_run(struct store *s, const char *run, struct err *err)
     if (rc < 0 || run_summary_load(&m, s, run, err) < 0)
         return NULL;
     json_t *all = run_summary_json(&m);
-    json_object_del(all, "nodes"); /* the query `points` returns them, in pages */
+    json_object_del(all, "nodes"); /* the query `points` has them */
     json_t *out = view_short_json(all);
     json_decref(all);
     json_t *row = view_run_row(s, &m.run);

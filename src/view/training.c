@@ -2,9 +2,9 @@
  * training.c - answers the queries for training runs of hone-gnn.
  *
  * `hone-gnn train --record FILE` writes a run as JSON (src/gnn/cmd/train_record.h). We show the
- * files NAME.json of the folder training/ beside the store. A name in a query never becomes a path:
- * we list the folder and compare names. The files come from outside, so we copy only known keys
- * with the types that the page expects.
+ * files training/NAME.json beside the store. A name in a query never becomes a path: we list the
+ * folder and compare names. The files are hostile, so we copy only known keys with the types that
+ * the page expects.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 enum {
     MAX_FILE = 8 << 20,
-    PAGE = 25,         /* runs in one answer: we read a file for each */
+    PAGE = 25,         /* runs in one answer, each read from a file */
     MAX_EPOCHS = 2000, /* rows in one answer: see epoch_rows() */
     MAX_SPANS = 2048,
     MAX_THREADS = 512,
@@ -65,7 +65,7 @@ static void records_release(struct record_vec *v)
     vec_release(v);
 }
 
-/* Adds only regular files NAME.json whose NAME can stand in a query. */
+/* Adds regular files NAME.json whose NAME can stand in a query. */
 static void add_record(struct record_vec *v, const char *folder, const char *file)
 {
     size_t n = strlen(file);
@@ -90,7 +90,6 @@ static int newest_first(const void *a, const void *b)
                : strcmp(x->name, y->name);
 }
 
-/* Lists the newest record first. */
 static void list_records(struct store *s, struct record_vec *out)
 {
     struct name_vec names = VEC_INIT;
@@ -104,7 +103,7 @@ static void list_records(struct store *s, struct record_vec *out)
     free(folder);
 }
 
-/* Returns NULL if the file is not a record. */
+/* NULL if the file is not a record. */
 static json_t *read_record(const struct record *r)
 {
     const struct json_caps caps = {.max_bytes = MAX_FILE, .max_depth = 8};
@@ -117,7 +116,7 @@ static json_t *read_record(const struct record *r)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Returns JSON null if the value is not a finite number. */
+/* JSON null if the value is not a finite number. */
 static json_t *number(const json_t *v)
 {
     double x = json_is_number(v) ? json_number_value(v) : NAN;
@@ -151,8 +150,7 @@ static json_t *column_names(void)
     return names;
 }
 
-/* Returns a row for each epoch, or for every k-th epoch if there are more than MAX_EPOCHS. The last
- * epoch always has a row. */
+/* If there are more than MAX_EPOCHS, a row for every k-th epoch and the last. */
 static json_t *epoch_rows(const json_t *epochs)
 {
     json_t *rows = json_array();
@@ -189,8 +187,8 @@ static json_t *texts_of(const json_t *list, size_t max)
     return out;
 }
 
-/* A span is six integers that are not negative. The first is an index into the list of threads, the
- * second an index into the list of work. */
+/* A span is six integers, none negative. The first two are indices into the lists of threads and of
+ * work. */
 static bool is_span(const json_t *span, size_t threads, size_t work)
 {
     for (size_t k = 0; k < 6; k++) {
@@ -215,7 +213,7 @@ static json_t *timeline(const json_t *t)
     return json_pack("{s:o, s:o, s:o}", "threads", threads, "work", work, "spans", spans);
 }
 
-/* Returns a row for each kernel of --profile: name, calls, milliseconds. */
+/* A row for each kernel of --profile: name, calls, milliseconds. */
 static json_t *kernels(json_t *j)
 {
     json_t *rows = json_array(), *k;

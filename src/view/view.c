@@ -1,4 +1,4 @@
-/* view.c - reads and writes queries as text, and calls the function that answers a query. */
+/* view.c - reads and writes queries as text, and calls the functions that answer them. */
 #include "view/view.h"
 
 #include <ctype.h>
@@ -8,12 +8,12 @@
 #include "base/util.h"
 #include "view/queries.h"
 
-/* The parameters of each kind of query, in their order. */
+/* The parameters of each kind of query, in order. */
 static const struct {
     const char *name;
-    const char *key; /* parameter that is a name (of a run, ...); NULL = the query has none */
+    const char *key; /* parameter that is a name; NULL = none */
     bool role;
-    const char *number; /* parameter that is a number; NULL = the query has none */
+    const char *number; /* parameter that is a number; NULL = none */
 } kinds[] = {
     [VIEW_RUNS] = {"runs", NULL, false, "before"},
     [VIEW_RUN] = {"run", "run", false, NULL},
@@ -28,7 +28,6 @@ static const struct {
 
 /* ---- queries -------------------------------------------------------------------------------- */
 
-/* If *p begins with the word, moves *p behind the word and returns true. */
 static bool skip(const char **p, const char *word)
 {
     if (!str_starts(*p, word))
@@ -37,7 +36,7 @@ static bool skip(const char **p, const char *word)
     return true;
 }
 
-/* Reads a name after `key`. `key` has the separator in front and the '=': "?run=", "&role=". */
+/* `key` has the separator and the '=': "?run=", "&role=". */
 static bool read_name(const char **p, const char *key, char *out, size_t size)
 {
     size_t n = 0;
@@ -52,7 +51,7 @@ static bool read_name(const char **p, const char *key, char *out, size_t size)
     return n > 0;
 }
 
-/* Numbers have at most 15 digits, so that JavaScript holds them exactly. */
+/* JavaScript holds 15 digits exactly. */
 static bool read_number(const char **p, uint64_t *out)
 {
     size_t digits = strspn(*p, "0123456789");

@@ -1,8 +1,8 @@
 /*
  * view.h - turns rows of the store into the JSON that the web page shows.
  *
- * `hone serve` answers /api/QUERY with it. The file of `hone report --html` holds the answers that
- * html.h chooses.
+ * `hone serve` answers /api/QUERY with it, and `hone report --html` writes some answers to a file
+ * (html.h).
  *
  *     struct view_query q;
  *     if (view_query_parse(&q, "candidate?run=softmax-refine-b879&n=3") < 0) ...
@@ -50,20 +50,20 @@ enum view_kind {
 
 struct view_query {
     enum view_kind kind;
-    char run[128], role[32]; /* for VIEW_CAMPAIGN and VIEW_TRAINING, `run` has their name */
-    uint64_t n;              /* the number after before=, from= or n= */
+    char run[128], role[32]; /* `run` also holds the name of a campaign or a training run */
+    uint64_t n;              /* after before=, from= or n= */
 };
 
-/* Accepts exactly the forms above: names of letters, digits, '_', '-' and '.', and decimal numbers,
- * without escapes. Returns 0 or -1. */
+/* Accepts exactly the forms above: names of letters, digits, '_', '-' and '.', decimal numbers, no
+ * escapes. Returns 0 or -1. */
 int view_query_parse(struct view_query *q, const char *text);
-/* Appends the query as text; view_query_parse reads it back. */
+/* view_query_parse() reads the text back. */
 void view_query_text(const struct view_query *q, struct strbuf *out);
 
 json_t *view_json(struct store *s, const struct view_query *q, struct err *err);
-/* Appends the answer as compact JSON. Fails if it exceeds VIEW_MAX_BYTES. */
+/* Appends compact JSON. Fails if it exceeds VIEW_MAX_BYTES. */
 int view_text(struct store *s, const struct view_query *q, struct strbuf *out, struct err *err);
-/* Training runs are files beside the store. Returns a number that changes when they change. */
+/* Training runs are files beside the store. The number changes when they change. */
 int64_t view_training_version(struct store *s);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * bundle.h - reads, writes and removes the files of a bundle, and starts a worker on a bundle. A
- * bundle is a directory with job.bin and the files that the job needs.
+ * bundle.h - reads, writes and removes the files of a bundle, and starts a worker on a bundle.
  *
  *     if (bundle_read(dir, "job.bin", JOB_MAX_BYTES, &data, &len, err) < 0) ...
  *     bundle_write(dir, "result.bin", buf, len, true, err);
@@ -17,20 +16,19 @@
 
 #include "base/err.h"
 
-/* Reads a whole file of at most `max` bytes. Sets data[len] to NUL. The caller frees data. */
+/* Reads at most `max` bytes. Sets data[len] to NUL. The caller frees data. */
 int bundle_read(const char *dir, const char *name, size_t max, char **data, size_t *len,
                 struct err *err);
-/* Writes a temporary file and renames it, so readers never see half of it. If `durable`, the data
- * is on disk before the rename. */
+/* Renames a temporary file, so readers never see half of it. If `durable`, the data is on disk
+ * before that. */
 int bundle_write(const char *dir, const char *name, const void *data, size_t len, bool durable,
                  struct err *err);
-/* Removes the bundle with all files in it, and folders in it up to four deep. Removes links, never
- * follows them. */
+/* Removes the bundle, with folders up to four deep. Removes links, never follows them. */
 void bundle_remove(const char *dir);
 /* Starts this program in a child process, as a worker on the bundle. The child dies when this
- * process dies. The caller must wait for the child. */
+ * process dies. The caller must wait for it. */
 pid_t bundle_start(const char *dir);
-/* Returns "dir/name"; the caller frees it. */
+/* "dir/name"; the caller frees it. */
 char *bundle_path(const char *dir, const char *name);
 
 #endif

@@ -11,18 +11,17 @@
 #include "job/poison.h"
 #include "worker/pattern.h"
 
-/* The elements [first, end), which one thread compares. */
+/* One thread compares the elements [first, end). */
 struct slice {
     const struct compare_input *in;
     uint64_t first, end;
-    uint8_t *bad; /* one byte per element of the output: set to 1 if the element is wrong */
+    uint8_t *bad; /* a byte per element of the output; 1 = wrong */
     struct compare_sum sum;
     pthread_t thread;
     bool started;
 };
 
-/* The compiler inlines this function for each of the usual types, and drops all code for other
- * types. */
+/* Inlined for each of the usual types, so the compiler drops the code for other types. */
 static inline __attribute__((always_inline)) void compare_range(struct slice *s, uint32_t dtype,
                                                                 uint64_t size)
 {
@@ -104,8 +103,7 @@ void compare_from_sum(const struct compare_sum *s, struct result_compare *out)
     out->pattern = "";
 }
 
-/* Stores at most RESULT_MAX_EXAMPLES wrong elements in ascending order, evenly spaced among all
- * wrong ones. */
+/* Stores at most RESULT_MAX_EXAMPLES wrong elements, in ascending order and evenly spaced. */
 static void take_examples(const struct compare_input *in, const uint8_t *bad, uint64_t nbad,
                           struct arena *a, struct result_compare *out)
 {
@@ -150,7 +148,7 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
     free(bad);
 }
 
-/* Adds a wrong element to the examples, in ascending order. */
+/* Keeps the examples in ascending order. */
 static void note_bad(struct result_compare *out, uint64_t elem, double got, double want)
 {
     uint32_t at = out->nexamples++;
@@ -170,7 +168,7 @@ void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, 
     struct compare_rule rule = compare_rule_of(b, 0);
     struct compare_sum sum;
     uint64_t size = dtype_bytes(b->dtype);
-    rule.poisoned = 0; /* we compare only written elements */
+    rule.poisoned = 0; /* only written elements count */
     compare_sum_clear(&sum);
     out->example_elem = arena_alloc(a, RESULT_MAX_EXAMPLES * sizeof *out->example_elem);
     out->example_got = arena_alloc(a, RESULT_MAX_EXAMPLES * sizeof *out->example_got);

@@ -1,6 +1,5 @@
 /*
- * compare.h - compares an output of a call with the right values, which the oracle computed. It
- * does so on the CPU.
+ * compare.h - compares an output of a call with the truth, on the CPU.
  *
  *     struct compare_input in = {.b = buffer, .got = bytes, .want = v, .mag = m, .poison = p};
  *     struct result_compare out = {.buffer = index};
@@ -18,17 +17,15 @@
 #include "job/result.h"
 #include "worker/compare_input.h"
 
-/* Fills in the statistics and, if elements are wrong, examples of them and their pattern in
- * words. */
+/* Fills in the statistics. For wrong elements, adds examples and their pattern in words. */
 void compare_output(const struct compare_input *in, unsigned nthreads, struct arena *a,
                     struct result_compare *out);
-/* Fills `out` from sums that a device computed, except for the examples, worst values and
- * pattern. */
+/* Uses sums that a device computed. Leaves out the examples, worst values and pattern. */
 void compare_from_sum(const struct compare_sum *s, struct result_compare *out);
 
 struct piece_vec;
-/* Like compare_output(), but compares only the written elements in some pieces of an output. It
- * looks for no pattern, because the pieces hold too few elements to show one. */
+/* Like compare_output(), for the written elements in some pieces of an output. These are too few to
+ * show a pattern. */
 void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, const double *want,
                     const double *mag, struct arena *a, struct result_compare *out);
 

@@ -16,10 +16,10 @@
 #include "worker/sidecar.h"
 
 enum {
-    TELL_NS = 50 * 1000 * 1000,     /* between two writes of progress.bin that are not urgent */
+    TELL_NS = 50 * 1000 * 1000,     /* between two writes of progress.bin, unless urgent */
     TELL_EMULATED_NS = 5 * TELL_NS, /* the same on the emulator */
-    TRY_LOCK_MS = 10,               /* how often we try to lock a busy GPU */
-    TURN_NS = 1000 * 1000 * 1000    /* how often we write TURN_FILE while we wait for the GPU */
+    TRY_LOCK_MS = 10,               /* how often we try to lock the GPU */
+    TURN_NS = 1000 * 1000 * 1000    /* how often we write TURN_FILE while we wait */
 };
 
 /* ---- the result so far ---------------------------------------------------------------------- */
@@ -46,7 +46,7 @@ void job_run_save_progress(struct job_run *r, const char *where, bool now)
     if (!now && soon)
         return;
     /* Most emulated calls take a millisecond, and writing a file takes a third of that. So the
-     * watchdog writes the file, if the call takes more than 50 ms. */
+     * watchdog writes it, if the call takes more than 50 ms. */
     bool later = soon && emulated && r->job->limits.wall_ns;
     const char *was = r->res.message;
     r->res.status = RESULT_NOT_RUN;
@@ -54,7 +54,7 @@ void job_run_save_progress(struct job_run *r, const char *where, bool now)
     serialize(r);
     r->res.status = RESULT_OK;
     r->res.message = was;
-    if (r->dog) /* the watchdog starts only when we have the GPU */
+    if (r->dog) /* the watchdog starts when we have the GPU */
         watchdog_snapshot(r->dog, r->bytes.buf, r->bytes.len, later);
     if (later)
         return;
@@ -127,8 +127,8 @@ static enum result_status verify_so_far(struct job_run *r)
     return RESULT_OK;
 }
 
-/* A call that failed because of Hone or the machine says nothing about the candidate. But the calls
- * before it may show an error. */
+/* A failure of Hone or the machine says nothing about the candidate. But the calls before it may
+ * show an error. */
 static void verify_after_failure(struct job_run *r)
 {
     struct err err = ERR_INIT;
@@ -142,7 +142,7 @@ static void verify_after_failure(struct job_run *r)
     r->res.where_call = where_call;
 }
 
-/* Whether case `c` is the first with sampled calls, which only jobs for the emulator have. */
+/* The first case with sampled calls, which only jobs for the emulator have. */
 static bool sampling_begins(const struct job *j, uint32_t c)
 {
     for (uint32_t i = 0; i < c; i++)
@@ -151,9 +151,9 @@ static bool sampling_begins(const struct job *j, uint32_t c)
     return job_is_sampled(&j->cases[c]);
 }
 
-/* A sampled call may run so long that the watchdog ends the process. So the worker verifies all
- * earlier calls before the first sampled one. This is safe: an emulated kernel cannot read the
- * truth, which lies in memory of the host. */
+/* The watchdog may end the process during a long sampled call. So we verify all earlier calls
+ * before the first sampled one. This is safe: an emulated kernel cannot read the truth in the
+ * host's memory. */
 static enum result_status run_cases(struct job_run *r)
 {
     enum result_status st = RESULT_OK;
@@ -275,8 +275,8 @@ static void job_run_release(struct job_run *r)
     arena_release(&r->arena);
 }
 
-/* The CPU time that a job may take; 0 = no limit. The limit on wall time contains the factor
- * JOB_EMU_PATIENCE, which allows for a busy machine. */
+/* 0 = no limit. The limit on wall time contains the factor JOB_EMU_PATIENCE for a busy machine; CPU
+ * time needs none. */
 static uint64_t cpu_limit(const struct job *job)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -292,8 +292,8 @@ static void write_turn(const struct job_run *r, const struct turn *t)
     bundle_write(r->dir, TURN_FILE, text, (size_t)len, false, NULL);
 }
 
-/* Waits until no other process of Hone uses the job's GPU, and returns the GPU's lock. The sidecars
- * import PyTorch, which takes seconds, before we take the lock. */
+/* Waits until no other process of Hone uses the GPU, and returns its lock. The sidecars import
+ * PyTorch before, because that takes seconds. */
 static int take_gpu(struct job_run *r)
 {
     int lock;

@@ -1,7 +1,7 @@
 /*
- * job_run_state.h - the state of a job while it runs: its modules, calls and kept outputs. Only the
- * main thread uses it. The device owns some strings of the result, so the device stays open until
- * result.bin is written, or until time_in_processes() has copied them.
+ * job_run_state.h - the state of a job while it runs. Only the main thread uses it. The device owns
+ * some strings of the result. So it stays open until result.bin is written, or until
+ * time_in_processes() has copied them.
  */
 #ifndef WORKER_JOB_RUN_STATE_H
 #define WORKER_JOB_RUN_STATE_H
@@ -18,23 +18,23 @@ VEC_DECL(result_call_vec, struct result_call);
 struct sidecar;
 
 struct module_state {
-    struct device_module *m; /* NULL while the module is not loaded */
-    struct sidecar *sidecar; /* NULL until a PyTorch baseline is started */
-    /* Hone cannot check all of the module's state, so each timed call loads the module. */
+    struct device_module *m; /* NULL = not loaded */
+    struct sidecar *sidecar; /* NULL until the baseline is started */
+    /* Hone cannot check all of its state, so each timed call loads the module. */
     bool unsealed;
-    enum result_status status; /* RESULT_OK, or how the module failed */
+    enum result_status status; /* RESULT_OK, or how it failed */
 };
 
-/* The outputs of a call, kept for verification. Arrays have one entry for each buffer. */
+/* Kept for verification. Arrays have one entry for each buffer. */
 struct kept_call {
     uint32_t c;
     uint32_t k; /* index in result_case.calls */
     struct job_call call;
-    /* The bytes of each output that is not hidden, else NULL. */
+    /* Bytes of each output that is not hidden, else NULL. */
     void **out;
-    /* Copies of outputs that stay on the device, else NULL. */
+    /* Outputs that stay on the device, else NULL. */
     struct device_hidden **hidden;
-    /* What a sampled call wrote; then `out` is unused. NULL if all blocks ran. */
+    /* What a sampled call wrote, in place of `out`. NULL if all blocks ran. */
     struct device_written *written;
     /* Upper bound for the share of a tensor that all blocks can change. Only in sampled calls, for
      * tensors that are updated in place or that a memset or copy fills. */
@@ -52,25 +52,25 @@ struct job_run {
     struct result_call_vec calls[JOB_MAX_CASES];
     struct module_state mods[JOB_MAX_PROGRAMS];
     struct kept_call_vec kept;
-    uint64_t kept_bytes, kept_max; /* host memory for kept outputs; its limit */
-    /* hashes of the previous call's outputs, for JOB_CALL_REPEAT */
+    uint64_t kept_bytes, kept_max; /* host memory for outputs; its limit */
+    /* of the previous call's outputs, for JOB_CALL_REPEAT */
     uint64_t out_hash[JOB_MAX_BUFFERS];
     struct finding_vec findings;
     struct counter_vec counters;
     struct watchdog *dog;
-    unsigned cores;             /* processor cores of this machine */
-    struct strbuf bytes;        /* the serialized result */
+    unsigned cores;             /* of this machine */
+    struct strbuf bytes;        /* serialized result */
     uint64_t start_ns, told_ns; /* when the job began; when we last wrote progress.bin */
-    /* For the log: the number of calls, and what their parts took. */
+    /* For the log. */
     struct {
         uint64_t calls;
         uint64_t load_ns;
         uint64_t data_ns; /* allocating and filling buffers */
         uint64_t run_ns;
-        uint64_t look_ns; /* checks after the call, and hashing outputs */
-        uint64_t keep_ns; /* copying outputs to verify */
+        uint64_t look_ns; /* checks after the call; hashes of outputs */
+        uint64_t keep_ns; /* copies of outputs */
     } spent;
-    /* Set during a timed call of the candidate, for rounds_keep_call(). */
+    /* During a timed call of the candidate, for rounds_keep_call(). */
     struct rounds *rounds;
     bool timing_ready;
 };

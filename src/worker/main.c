@@ -1,7 +1,7 @@
 /*
- * main.c - the program hone-worker. It runs the job of a bundle and writes the facts that it saw to
- * result.bin. It needs libc and, for `cuda` jobs, the driver's libcuda.so.1, which it opens at run
- * time. docs/worker.md describes bundles and their life.
+ * main.c - the program hone-worker: runs the job of a bundle and writes the facts to result.bin. It
+ * needs libc and, for `cuda` jobs, the driver's libcuda.so.1, which it opens at run time. See
+ * docs/worker.md.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -47,11 +47,10 @@ static const char usage[] =
     "example: hone-worker --spool /shared/spool\n"
     "exit: 0 done, 2 usage, 3 no result could be written or bundles are left, 130 interrupted\n";
 
-/* Whether this process opened a GPU and no profiler watches it. Then finish() ends the process
- * without exit handlers. */
+/* This process opened a GPU, and no profiler watches it. */
 static bool used_cuda;
 
-/* A profiler collects its data when the process exits, so a profiled process must exit normally. */
+/* A profiler collects its data when the process exits normally. */
 static bool is_profiled(const struct job *job)
 {
     for (uint32_t c = 0; c < job->ncases; c++)
@@ -96,7 +95,7 @@ static bool read_number(const char *text, long most, long *out)
     return *text && !*end && *out >= 0 && *out <= most;
 }
 
-/* Reads "--once --gpu 1 --idle 60". Returns false on bad usage. */
+/* Reads "--once --gpu 1 --idle 60". */
 static bool read_spool_options(struct spool_options *o, char **argv)
 {
     for (; *argv; argv++) {

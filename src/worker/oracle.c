@@ -1,5 +1,4 @@
-/* oracle.c - computes the truth (the right outputs of a call) on the CPU, with the compiled
- * reference or with PyTorch. */
+/* oracle.c - computes the truth on the CPU, with the compiled reference or with PyTorch. */
 #include "worker/oracle.h"
 
 #include <dlfcn.h>
@@ -16,13 +15,13 @@
 #include "worker/bundle.h"
 #include "worker/sidecar.h"
 
-/* Below this many operations we use one thread: starting more, or waiting for them after each step
- * of a phase, would take as long as the work. */
+/* With fewer operations we use one thread: starting or waiting for more would take as long as the
+ * work. */
 #define SMALL_OPS 1e5
 
 struct oracle {
-    void *lib; /* the shared object; NULL if the reference is in Python */
-    /* only for a reference in Python: its process, its program, the bundle */
+    void *lib; /* NULL if the reference is in Python */
+    /* for a reference in Python: its process, its program, the bundle */
     struct sidecar *python;
     char *spec, *dir;
 };
@@ -75,16 +74,14 @@ void oracle_close(struct oracle *o)
 
 /* ---- work shared by threads ------------------------------------------------------------------ */
 
-/* The units of a phase to run (task/hone_ref.h explains phases and units). */
 struct phase_work {
     ref_phase_fn fn;
     const struct ref_ctx *ctx;
     const struct unit_sample *sample;
-    const uint64_t *list; /* if set, the units to run; else `sample` says which */
+    const uint64_t *list; /* the units to run; NULL: `sample` says which */
 };
 
-/* Runs a part of the sampled units. Calls the phase's function once for each group of adjacent
- * units. */
+/* Calls the phase's function once for each group of adjacent units. */
 static void work_phase(void *ctx, uint64_t step, uint64_t first, uint64_t count)
 {
     const struct phase_work *w = ctx;
@@ -103,7 +100,6 @@ static void work_list(void *ctx, uint64_t step, uint64_t first, uint64_t count)
         w->fn(w->ctx, (int64_t)w->list[i], 1, (int64_t)step);
 }
 
-/* An input to fill. */
 struct fill_work {
     const struct job_buffer *b;
     uint64_t seed;
@@ -200,9 +196,8 @@ int oracle_fault_check(const struct job_case *c, const struct ref_ctx *ctx, stru
     return ref_fault_check(ctx, *ctx->fault, names, err);
 }
 
-/* Call this after all units have run. oracle_compute() sets every magnitude to COMPARE_SKIPPED, and
- * the reference replaces it when it writes the element. An element that still has COMPARE_SKIPPED
- * was not written, so nobody could check the candidate's value. */
+/* oracle_compute() sets every magnitude to COMPARE_SKIPPED, and the reference replaces it when it
+ * writes the element. Nobody could check an element that no unit wrote. */
 static int check_written(const struct job_buffer *b, const double *mag, struct err *err)
 {
     for (uint64_t k = 0; k < b->elems; k++)
@@ -212,7 +207,7 @@ static int check_written(const struct job_buffer *b, const double *mag, struct e
     return 0;
 }
 
-/* Python gives no magnitudes. We use the absolute value of each result instead. */
+/* Python gives no magnitudes. We use absolute values instead. */
 static int run_python(const struct oracle *o, const struct job_case *c, const struct ref_ctx *ctx,
                       struct truth *out, struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * oracle.h - computes the right outputs of one call (the truth) on the CPU. It generates the call's
- * inputs again and runs the reference's phases (PHASE in hone_ref.h) in threads.
+ * oracle.h - computes the truth of one call on the CPU. It generates the inputs again and runs the
+ * reference's phases (PHASE in hone_ref.h) in threads.
  *
  *     struct oracle *o;
  *     oracle_open(&o, "bundle", "oracle.so", err);
@@ -10,8 +10,8 @@
  *     oracle_close(o);
  *
  * oracle.so is the task's compiled reference.c, which we trust. A job for a GPU has oracle.cubin
- * instead (device/cuda_truth.c). Either job can have oracle.torch instead, a reference in Python:
- * then a process with PyTorch computes the truth (sidecar.h).
+ * instead (device/cuda_truth.c). Either can have oracle.torch instead, a reference in Python: then
+ * a sidecar computes the truth.
  */
 #ifndef WORKER_ORACLE_H
 #define WORKER_ORACLE_H
@@ -21,34 +21,33 @@
 
 struct oracle;
 
-/* True value and magnitude of each element of each buffer; NULL for inputs and workspace. `mag`
- * holds sigmas if the tolerance is given in sigmas (task/hone_ref.h). */
+/* For each element of each buffer; NULL for inputs and workspace. `mag` holds sigmas if the
+ * tolerance is given in sigmas (task/hone_ref.h). */
 struct truth {
-    uint32_t n; /* number of buffers */
+    uint32_t n; /* buffers */
     double **want, **mag;
 };
 
 int oracle_open(struct oracle **out, const char *dir, const char *name, struct err *err);
-/* Whether the file `name` is a reference in Python, which computes only whole outputs. */
+/* A reference in Python computes only whole outputs. */
 bool oracle_is_python(const char *name);
 void oracle_close(struct oracle *o);
-/* Computes the truth of the call. Fails if the reference makes an access out of bounds. If all
- * units run, an output element that no unit writes is an error too. If only a sample of the units
- * runs (job/unit_sample.h), the `mag` of an unwritten element is COMPARE_UNSEEN. `got` has what the
- * candidate wrote to each buffer, or is NULL. The reference can read it only for outputs with
- * several right answers (job_has_choice()). */
+/* Fails if the reference makes an access out of bounds, or if an output element stays unwritten
+ * although all units ran. If only a sample of the units runs (job/unit_sample.h), the `mag` of an
+ * unwritten element is COMPARE_UNSEEN. `got` has what the candidate wrote to each buffer, or is
+ * NULL. The reference can read it only for outputs with several right answers
+ * (job_has_choice()). */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    void *const *got, uint64_t sample_seed, unsigned nthreads, struct truth *out,
                    struct err *err);
 void truth_release(struct truth *t);
 
 /* For verify_elements.c: runs one phase on a list of units, in any order. A repeated phase runs
- * them all in each step. */
+ * them in each step. */
 struct ref_ctx;
 int oracle_run_units(struct oracle *o, const struct job_phase *phase, const struct ref_ctx *ctx,
                      const uint64_t *units, uint64_t n, unsigned nthreads, struct err *err);
-/* How many threads to use for a phase whose steps together take about `ops` operations: nthreads,
- * or 1 if a step is small. */
+/* All steps of the phase take about `ops` operations. Returns nthreads, or 1 if a step is small. */
 unsigned oracle_phase_threads(const struct job_phase *p, double ops, unsigned nthreads);
 /* Fails if *ctx->fault says that an access was out of bounds. */
 int oracle_fault_check(const struct job_case *c, const struct ref_ctx *ctx, struct err *err);

@@ -1,9 +1,9 @@
 /*
  * pattern.c - describes the bad elements of an output in words.
  *
- * It treats the output as a matrix whose rows run along the last dimension. Where are the bad
- * elements? It counts them in each row and each column. What do they hold? It tries hypotheses
- * ("all zero", "transposed") on up to 256 of them.
+ * We treat the output as a matrix whose rows run along the last dimension. Where are the bad
+ * elements? We count them in each row and column. What do they hold? We try hypotheses ("all zero",
+ * "transposed") on up to 256 of them.
  */
 #include "worker/pattern.h"
 
@@ -20,7 +20,7 @@ struct view {
     const struct job_buffer *b;
     uint64_t rows, cols;
     uint64_t *row_bad, *col_bad; /* bad elements in each row, in each column */
-    uint64_t probe[PROBES];      /* bad elements, spread evenly */
+    uint64_t probe[PROBES];      /* evenly spread */
     size_t nprobes;
 };
 
@@ -61,8 +61,7 @@ static double got_at(const struct view *v, uint64_t i)
 
 /* ---- where the bad elements are ------------------------------------------------------------- */
 
-/* A line is a row or a column. `first` and `last` are the first and the last line with bad
- * elements, and `lines` is the number of such lines. */
+/* Lines are rows or columns. `lines` counts the bad ones. */
 struct span {
     uint64_t first, last, lines;
 };
@@ -79,7 +78,7 @@ static struct span span_of(const uint64_t *count, uint64_t n)
     return s;
 }
 
-/* Returns a k for which exactly the lines with index % k == *rest are bad, or 0. */
+/* Returns a k so that exactly the lines with index % k == *rest are bad, or 0. */
 static uint64_t stride_of(const uint64_t *count, uint64_t n, const struct span *s, uint64_t *rest)
 {
     if (s->lines < 3 || s->lines == n)
@@ -97,8 +96,7 @@ static uint64_t stride_of(const uint64_t *count, uint64_t n, const struct span *
     return k;
 }
 
-/* Cuts the lines into tiles of equal width. Returns a width at which exactly every second tile is
- * bad, or 0 if there is none. */
+/* Cuts the lines into tiles. Returns a width at which exactly every second tile is bad, or 0. */
 static uint64_t tiles_of(const uint64_t *count, uint64_t n, const struct span *s, bool *odd)
 {
     for (uint64_t w = 2; w <= 512 && 2 * w <= n; w *= 2) {
@@ -133,7 +131,7 @@ static void tell_tail(struct strbuf *sb, const char *line, uint64_t first, uint6
         }
 }
 
-/* Says which lines are bad. Returns false if all are bad, or if they form no regular pattern. */
+/* Returns false if all lines are bad, or if they form no regular pattern. */
 static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *count, uint64_t n)
 {
     struct span s = span_of(count, n);
@@ -157,7 +155,7 @@ static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *coun
         return true;
     }
     if (s.first == 0 && s.last == n - 1)
-        return false; /* both the first and the last line are bad; the gaps form no pattern */
+        return false; /* the gaps form no pattern */
     if (s.last == n - 1 && s.lines * 10 >= (s.last - s.first + 1) * 9) {
         tell_tail(sb, line, s.first, n);
         return true;
@@ -170,7 +168,7 @@ static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *coun
     return false;
 }
 
-/* Returns true if the bad elements are exactly the last elements of the flat array. */
+/* True if the bad elements are the last ones of the flat array, and no others. */
 static bool tell_flat_tail(struct strbuf *sb, const struct view *v)
 {
     uint64_t n = v->b->elems, first = n - v->p->nbad;
@@ -210,7 +208,7 @@ static void tell_where(struct strbuf *sb, const struct view *v)
 
 /* ---- what they hold ------------------------------------------------------------------------- */
 
-/* Whether `got` would be right if `want` were the truth of element i. */
+/* Would `got` be right if `want` were the truth of element i? */
 static bool fits(const struct view *v, uint64_t i, double got, double want)
 {
     const struct compare_input *in = v->p->in;
@@ -280,8 +278,7 @@ static bool tell_factor(struct strbuf *sb, const struct view *v)
     return true;
 }
 
-/* A hypothesis: returns the element whose value may have ended up at element i; v->b->elems if
- * there is none. */
+/* The element whose value may have ended up at element i; v->b->elems if there is none. */
 typedef uint64_t (*source_fn)(const struct view *v, uint64_t i, uint64_t arg);
 
 static bool values_from(const struct view *v, source_fn f, uint64_t arg)
@@ -369,7 +366,7 @@ const char *pattern_words(const struct pattern_input *p, struct arena *a)
     view_init(&v, p);
     struct strbuf where = STRBUF_INIT(WORDS_MAX), what = STRBUF_INIT(WORDS_MAX);
     tell_where(&where, &v);
-    /* The verdict says elsewhere how many elements were never written. */
+    /* The verdict tells elsewhere how many were never written. */
     bool unwritten = p->nunwritten * 10 >= p->nbad * 9;
     if (!unwritten && !tell_constant(&what, &v) && !tell_factor(&what, &v))
         tell_moved(&what, &v);

@@ -5,8 +5,8 @@
  *     "every 4th column, starting at column 1"
  *     "the values are those of the transposed matrix"
  *
- * An author (a person or a model) who has to find the bug reads this text. It is "" if we recognise
- * no structure in the bad elements.
+ * An author who has to find the bug reads this text. It is "" if the bad elements show no
+ * structure.
  */
 #ifndef WORKER_PATTERN_H
 #define WORKER_PATTERN_H
@@ -16,7 +16,7 @@
 
 struct pattern_input {
     const struct compare_input *in;
-    const uint8_t *bad; /* one byte per element; not 0 = the element is wrong or unwritten */
+    const uint8_t *bad; /* one byte per element; not 0 = wrong or unwritten */
     uint64_t nbad, nunwritten, ncompared;
 };
 

@@ -4,8 +4,7 @@
  *     worker_place_set(&p);              in the process that serves a spool
  *     worker_place_apply(&job);          in the process of each bundle: sets them in the job
  *
- * The first process passes these values to the processes of the bundles in the environment variable
- * HONE_WORKER_PLACE.
+ * The environment variable HONE_WORKER_PLACE passes the values on.
  */
 #ifndef WORKER_PLACE_H
 #define WORKER_PLACE_H
@@ -17,14 +16,14 @@
 
 struct worker_place {
     int gpu; /* -1 = none given */
-    /* There is no GPU: the emulator runs the bundles. Workers with the same `gpu` take turns. */
+    /* The emulator runs the bundles. Workers with the same `gpu` take turns. */
     bool pretend;
-    unsigned threads; /* threads of the emulator; 0 = as the job says */
+    unsigned threads; /* of the emulator; 0 = as the job says */
 };
 
 void worker_place_set(const struct worker_place *p);
 void worker_place_apply(struct job *job);
-/* Writes " (GPU 1 of HOST)", or "" if no GPU was given. */
+/* " (GPU 1 of HOST)", or "" if no GPU was given. */
 void worker_place_text(char *out, size_t size);
 
 #endif

@@ -1,5 +1,4 @@
-/* sidecar.c - starts sidecars, Python processes with PyTorch, and sends them requests. See
- * sidecar.h. */
+/* sidecar.c - starts sidecars and sends them requests. See sidecar.h. */
 #include "worker/sidecar.h"
 
 #include <errno.h>
@@ -31,10 +30,10 @@ extern const char sidecar_program[];
 
 struct sidecar {
     pid_t pid;
-    int to, from;     /* the pipes for requests and replies */
-    uint32_t at_case; /* the case of the last `case` request; UINT32_MAX = none */
-    bool opened;      /* we sent the request `open` */
-    /* We wait for the reply to `open`. Without an earlier `load`, PyTorch is imported first. */
+    int to, from;     /* pipes for requests and replies */
+    uint32_t at_case; /* of the last request `case`; UINT32_MAX = none */
+    bool opened;      /* `open` was sent */
+    /* Its reply is still to come. Without an earlier `load`, PyTorch is imported first. */
     bool opening;
     uint64_t born_ns;
 };
@@ -64,14 +63,14 @@ static void exec_python(int in, int out, pid_t parent)
     if (getppid() != parent)
         _exit(3);
     signal(SIGPIPE, SIG_DFL);
-    /* Replies go to descriptor 3, and all that the PyTorch program prints goes to stderr. */
+    /* Replies go to descriptor 3; all that the PyTorch program prints goes to stderr. */
     int o = fcntl(out, F_DUPFD, 10), i = fcntl(in, F_DUPFD, 10);
     if (dup2(i, 0) < 0 || dup2(2, 1) < 0 || dup2(o, 3) < 0)
         _exit(3);
     for (int fd = 4; fd < 1024; fd++)
         close(fd);
     unsetenv("CUDA_MODULE_LOADING");
-    /* A Python of a virtual environment finds its packages by the path in argv[0]. */
+    /* In a virtual environment, Python finds its packages by the path in argv[0]. */
     const char *program = python && *python ? python : "python3";
     execlp(program, program, "-u", "-c", sidecar_program, (char *)NULL);
     _exit(3);
@@ -161,7 +160,7 @@ static int read_reply(struct sidecar *s, char *reply, uint64_t timeout_ns, struc
     return 0;
 }
 
-/* Sends a request and releases its buffer. */
+/* Also releases the buffer of `line`. */
 static int request(struct sidecar *s, struct strbuf *line, struct err *err)
 {
     strbuf_addc(line, '\n');
@@ -172,7 +171,7 @@ static int request(struct sidecar *s, struct strbuf *line, struct err *err)
     return rc;
 }
 
-/* Waits for "ok ..."; *rest is the text after "ok ". */
+/* Waits for "ok ..."; *rest is what follows. */
 static int wait_reply(struct sidecar *s, uint64_t timeout_ns, char *reply, const char **rest,
                       struct err *err)
 {
@@ -194,8 +193,8 @@ static int send_and_wait(struct sidecar *s, struct strbuf *line, uint64_t timeou
 
 /*
  * A module's spec has the lines "axes NAME...", "scalars NAME...", "mode MODE" and "tf32
- * 0|1|convs", then a blank line, then the program. If it does not begin with an axes line, the
- * whole spec is the program, and the module's name decides the mode.
+ * 0|1|convs", then a blank line, then the program. If it does not begin with "axes", the whole spec
+ * is the program, and the module's name decides the mode.
  */
 struct program {
     char *axes, *scalars; /* names, separated by spaces */
@@ -319,7 +318,7 @@ void sidecar_load(struct job_run *r)
         char reply[REPLY_MAX];
         if (!s || wait_reply(s, 120 * SEC, reply, NULL, NULL) == 0)
             continue;
-        sidecar_stop(s); /* sidecar_call() starts it again and reports what fails */
+        sidecar_stop(s); /* sidecar_call() starts it again and reports failures */
         r->mods[m].sidecar = NULL;
     }
 }
@@ -372,7 +371,7 @@ static int tell_case(struct sidecar *s, const struct job_case *jc, const struct 
     return send_and_wait(s, &sb, 120 * SEC, reply, NULL, err);
 }
 
-/* In the first call of a shape, PyTorch may compile for minutes. */
+/* PyTorch may compile for minutes in the first call of a shape. */
 static uint64_t call_limit(const struct program *p)
 {
     const struct torch_variant *v = torch_variant_of_mode(p->mode);
@@ -425,7 +424,7 @@ enum result_status sidecar_call(struct job_run *r, struct module_state *ms, uint
         err_set(err, ERR_ENV, "PyTorch baselines need a GPU");
         return RESULT_LOAD_FAILED;
     }
-    /* The worker's queued work must finish before another process reads the buffers. */
+    /* Our queued work must finish before another process reads the buffers. */
     enum result_status st = r->dev->ops->sync(r->dev, r->job->limits.call_ns, err);
     if (st != RESULT_OK)
         return st;
@@ -469,7 +468,7 @@ struct sidecar *sidecar_open_reference(const char *spec, struct err *err)
     return s;
 }
 
-/* The file that passes buffer i to or from the sidecar. The caller frees the name. */
+/* Passes buffer i to or from the sidecar. The caller frees the name. */
 static char *data_name(uint32_t i)
 {
     return xasprintf("truth.%u", i);

@@ -1,6 +1,6 @@
 /*
- * spool.h - serves a spool: a directory in which bundles wait for a worker. Any number of machines
- * can share it. spool/lease.h has the protocol, spool/name.h explains the names.
+ * spool.h - serves a spool, which any number of machines can share. spool/lease.h has the protocol,
+ * spool/name.h explains the names.
  *
  *     DIR/tmp/                bundles that are being made or thrown away
  *     DIR/todo/ID.gNfM/       a complete bundle, put there by rename
@@ -18,22 +18,22 @@
 #include "worker/place.h"
 
 struct spool_options {
-    bool once; /* stop when no bundle is left to run */
-    /* If `place` names a GPU, the worker runs all bundles there and locks that GPU. Else a bundle
-     * runs on the GPU that its job names. */
+    bool once; /* stop when no bundle is left */
+    /* The worker locks the GPU of `place` and runs all bundles there. Without one, a bundle runs on
+     * the GPU that its job names. */
     struct worker_place place;
-    uint64_t idle_ns; /* stop after this time without a bundle; 0 = never */
+    uint64_t idle_ns; /* stop after so long without a bundle; 0 = never */
 };
 
-/* Serves DIR until SIGTERM or SIGINT, or until the options say that it is time to stop. Each bundle
- * runs in a child process of its own, which is this program again. */
+/* Serves DIR until SIGTERM, SIGINT, or the end that the options set. Each bundle runs in a child
+ * process: this program again. */
 int spool_serve(const char *dir, const struct spool_options *options, struct err *err);
 
-/* Whether a signal ended spool_serve(). */
+/* Did a signal end spool_serve()? */
 bool spool_interrupted(void);
 
-/* Does the work of --tar: unpacks bundles (todo/ID/FILE) from the tar file `in`, runs them, and
- * writes a tar file `out` with a done/ID/result.bin for each. */
+/* For --tar: runs the bundles todo/ID/ of the tar file `in`, and writes a tar file `out` with a
+ * done/ID/result.bin for each. */
 int spool_tar(const char *in, const char *out, struct err *err);
 
 #endif

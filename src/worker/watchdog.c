@@ -1,5 +1,4 @@
-/* watchdog.c - the watchdog's thread, and the handler that saves the newest snapshot of the result
- * when the process crashes. */
+/* watchdog.c - the watchdog's thread, and the handler that saves the newest snapshot in a crash. */
 #include "worker/watchdog.h"
 
 #include <fcntl.h>
@@ -20,19 +19,19 @@ struct watchdog {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     char *dir;
-    char *snapshot; /* NULL until the first snapshot */
+    char *snapshot; /* NULL = none yet */
     size_t len;
-    uint64_t save_at; /* when to write the snapshot to progress.bin; 0 = we need not write it */
-    /* when the job and the call must have ended, in the time of now_ns(); 0 = no limit */
+    uint64_t save_at; /* when to write the snapshot to progress.bin; 0 = never */
+    /* when the job and the call must have ended (now_ns()); 0 = no limit */
     uint64_t wall_end, call_end;
     uint64_t wakes_at;         /* when the thread wakes up by itself; 0 = never */
-    uint64_t cpu_ns;           /* limit on this process's CPU time; 0 = no limit */
-    enum result_status status; /* the status to write if the time of the call runs out */
+    uint64_t cpu_ns;           /* limit on this process; 0 = none */
+    enum result_status status; /* if the time of the call runs out */
     bool stop;
 };
 
-/* Writes the snapshot as result.bin and ends the process with _exit(), which runs no destructors.
- * The driver's destructors might wait for the kernel that hangs. */
+/* Writes the snapshot as result.bin. _exit() runs no destructors: those of the driver might wait
+ * for the kernel that hangs. */
 static void end_process(struct watchdog *w, enum result_status status)
 {
     if (w->snapshot && w->len > RESULT_STATUS_AT) {
@@ -47,12 +46,11 @@ static void end_process(struct watchdog *w, enum result_status status)
 
 #ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer has handlers of its own */
 
-/* The signal handler finds its data here, because it gets no argument. */
+/* A signal handler gets no argument. */
 static struct watchdog *in_crash;
 static char *crash_path;
 
-/* Writes the newest snapshot, so that progress.bin names the call that crashed. The process dies of
- * the signal afterwards. */
+/* progress.bin then names the call that crashed. The process dies of the signal. */
 static void save_in_crash(int sig)
 {
     struct watchdog *w = in_crash;
@@ -169,8 +167,8 @@ void watchdog_arm(struct watchdog *w, uint64_t limit_ns, enum result_status stat
     pthread_mutex_lock(&w->lock);
     w->call_end = limit_ns ? now_ns() + limit_ns : 0;
     w->status = status;
-    /* A wake-up costs more than a short call. So we wake the thread only if it would wake up by
-     * itself too late. */
+    /* A wake-up costs more than a short call. So we wake the thread only if it would wake up too
+     * late. */
     if (w->call_end && (!w->wakes_at || w->call_end < w->wakes_at))
         pthread_cond_signal(&w->changed);
     pthread_mutex_unlock(&w->lock);

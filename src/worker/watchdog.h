@@ -1,10 +1,9 @@
 /*
  * watchdog.h - a thread that ends this process when a call hangs, and writes a result that says so.
  *
- * Before each call, the main thread hands the watchdog a snapshot of the result and says how long
- * the call may take. If the time runs out, the watchdog sets the snapshot's status, writes the
- * snapshot as result.bin and ends the process. The device's context and memory end with the
- * process.
+ * Before each call, the main thread hands over a snapshot of the result and says how long the call
+ * may take. If the time runs out, the watchdog writes the snapshot with another status as
+ * result.bin, and ends the process.
  *
  *     watchdog_start(&dog, dir, wall_ns, cpu_ns, err);
  *     watchdog_snapshot(dog, bytes, len, false);
@@ -25,18 +24,16 @@
 
 struct watchdog;
 
-/* wall_ns limits the whole job, cpu_ns the CPU time of this process; 0 = no limit. When one of them
- * runs out, the status is RESULT_MACHINE, because no single call hung. */
+/* wall_ns limits the whole job, cpu_ns the CPU time of this process; 0 = no limit. When either runs
+ * out, the status is RESULT_MACHINE, because no single call hung. */
 int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, uint64_t cpu_ns,
                    struct err *err);
-/* Copies a serialized result (the snapshot) and keeps it until the next one. If `save_later` is
- * true, the watchdog writes the snapshot to progress.bin after 50 to 100 ms, unless it gets a newer
- * one before. If this process crashes before that, a signal handler writes the snapshot. Use
- * `save_later` only if watchdog_start() got a cpu_ns, because otherwise the thread does not wake up
- * to write the snapshot. */
+/* Copies the snapshot and keeps it until the next one. With `save_later`, the watchdog writes it to
+ * progress.bin after 50 to 100 ms, unless a newer one comes; in a crash, a signal handler does.
+ * `save_later` needs a cpu_ns: otherwise the thread does not wake up to write. */
 void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len, bool save_later);
-/* From now on the call may take limit_ns; 0 = no limit. If it takes longer, the result has this
- * status. */
+/* From now on the call may take limit_ns; 0 = no limit. `status` is for a call that takes
+ * longer. */
 void watchdog_arm(struct watchdog *w, uint64_t limit_ns, enum result_status status);
 void watchdog_disarm(struct watchdog *w);
 void watchdog_stop(struct watchdog *w);

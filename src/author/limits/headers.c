@@ -1,5 +1,5 @@
-/* headers.c - reads from the HTTP headers of an answer how much the provider still allows, and how
- * long to pause (headers.h). */
+/* headers.c - reads the provider's limits, and the pause that it asks for, from HTTP headers
+ * (headers.h). */
 #include "author/limits/headers.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static double seconds_until(double unix_s)
     return MAX(unix_s - (double)now.tv_sec - (double)now.tv_usec / 1e6, 0);
 }
 
-/* Reads a time such as "1h2m3.5s" or "20ms". Returns seconds; -1 if the text has another form. */
+/* Reads "1h2m3.5s" or "20ms"; -1 = another form. */
 static double go_duration(const char *s)
 {
     static const struct {
@@ -48,8 +48,8 @@ static double go_duration(const char *s)
     return sum;
 }
 
-/* Reads a date of RFC 3339, which must be in UTC ("Z" or "+00:00"), or a date of HTTP. Returns the
- * seconds until then, at least 0; -1 if the text has another form. */
+/* Reads a date of RFC 3339, in UTC, or of HTTP. Returns the seconds until then, at least 0; -1 =
+ * another form. */
 static double date(const char *s)
 {
     static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%a, %d %b %Y %H:%M:%S GMT"};
@@ -87,7 +87,6 @@ double limit_retry_after(header_get get, const void *ctx)
     return get(ctx, "retry-after", text, sizeof text) ? limit_seconds(text) : -1;
 }
 
-/* Reads a count; -1 if the header is absent or is not a count. */
 static double count(header_get get, const void *ctx, const char *name)
 {
     char text[64], *end;
@@ -122,8 +121,8 @@ unsigned limit_headers_read(struct limit_told told[LIMIT_KINDS], header_get get,
         char name[96], text[64];
         if (t->limit > 0)
             continue;
-        /* Anthropic has one limit for input tokens and one for output tokens. Its header for
-         * "tokens" only repeats the tighter of the two. */
+        /* Anthropic limits input tokens and output tokens. Its header for "tokens" only repeats the
+         * tighter of the two. */
         if (names[i].kind == LIMIT_TOKENS && told[LIMIT_INPUT].limit > 0)
             continue;
         snprintf(name, sizeof name, "%slimit%s", names[i].prefix, names[i].suffix);

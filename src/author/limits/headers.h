@@ -1,8 +1,6 @@
 /*
- * headers.h - reads the headers of a provider's answer, which say how much the provider still
- * allows.
- *
- * It knows the headers of OpenAI (x-ratelimit-remaining-requests) and of Anthropic
+ * headers.h - reads from the headers of an answer how much the provider still allows. It knows
+ * OpenAI (x-ratelimit-remaining-requests) and Anthropic
  * (anthropic-ratelimit-input-tokens-remaining). It also knows headers without a unit, which proxies
  * send (x-ratelimit-remaining, ratelimit-remaining); these count requests.
  */
@@ -13,30 +11,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Providers count requests and tokens. If a provider has separate limits for input tokens and
- * output tokens, LIMIT_TOKENS is not used. */
+/* LIMIT_TOKENS is unused if a provider limits input tokens and output tokens separately. */
 enum limit_kind { LIMIT_REQUESTS, LIMIT_TOKENS, LIMIT_INPUT, LIMIT_OUTPUT, LIMIT_KINDS };
 
 extern const char *const limit_kind_names[LIMIT_KINDS]; /* "requests", "tokens", ... */
 
-/* One limit of the provider, as an answer of its server describes it. */
 struct limit_told {
     double limit;     /* how much is allowed each minute; 0 = not told */
     double remaining; /* how much of it is left; <0 = not told */
-    double reset_s;   /* how long until the whole limit is free again; <0 = not told */
+    double reset_s;   /* seconds until the whole limit is free again; <0 = not told */
 };
 
-/* Copies the value of a header into `out`. Returns false if there is no such header. */
+/* Copies the value of a header into `out`. Returns false if there is none. */
 typedef bool (*header_get)(const void *ctx, const char *name, char *out, size_t size);
 
-/* Fills `told` and returns how many limits the answer tells. */
+/* Returns how many limits the answer tells. */
 unsigned limit_headers_read(struct limit_told told[LIMIT_KINDS], header_get get, const void *ctx);
 
 /* Reads "1s", "6m0s", "20ms", "12.5" (seconds), "2026-11-16T22:50:00Z", a Unix time in seconds or
- * milliseconds, or an HTTP date. Returns how many seconds from now that is, at least 0; -1 if the
- * text is none of these. */
+ * milliseconds, or an HTTP date. Returns the seconds from now, at least 0; -1 for any other
+ * text. */
 double limit_seconds(const char *text);
-/* The pause that an answer asks for by retry-after-ms or retry-after, in seconds; -1 = none. */
+/* The pause, in seconds, that retry-after-ms or retry-after asks for; -1 = none. */
 double limit_retry_after(header_get get, const void *ctx);
 
 #endif

@@ -1,4 +1,4 @@
-/* pool.c - keeps a budget in memory or in a shared file. Calls reserve parts of it (pool.h). */
+/* pool.c - keeps a budget in memory or in a shared file (pool.h). */
 #include "author/limits/pool.h"
 
 #include <stdbool.h>
@@ -11,8 +11,7 @@
 
 enum { TICKETS = 1024 }; /* the most reservations at one time */
 
-/* The reservation of one call. `member` is the number of the process that made it
- * (sys/shared_state.h). */
+/* The reservation of one call. `member` numbers the process that made it (sys/shared_state.h). */
 struct ticket {
     uint32_t used, member;
     struct pool_sum held;
@@ -27,7 +26,6 @@ struct budget_pool {
     struct shared_state *shared;
 };
 
-/* Returns the sum of all reservations. */
 static struct pool_sum reserved(const struct state *s)
 {
     struct pool_sum sum = {0};
@@ -46,7 +44,6 @@ static void forget_member(struct state *s, unsigned member)
             s->tickets[i].used = 0;
 }
 
-/* Gives back the reservations of processes that have died. */
 static void forget_dead(const struct budget_pool *p, struct state *s)
 {
     bool seen[SHARED_STATE_MEMBERS] = {false};
@@ -102,9 +99,8 @@ void budget_pool_close(struct budget_pool *p)
     free(p);
 }
 
-/* Returns how many tokens the reply may have if the tokens and dollars `taken` are not available.
- * This is what the limits allow after `taken` and the prompt are subtracted. Returns -1 if not even
- * the prompt fits. */
+/* The tokens that the limits leave for the reply, after `taken` and the prompt. -1 if not even the
+ * prompt fits. */
 static double affordable(const struct state *s, const struct pool_wish *w, struct pool_sum taken)
 {
     double out = (double)w->out;
@@ -140,9 +136,9 @@ static int free_ticket(const struct state *s)
     return -1;
 }
 
-/* Decides whether a call may begin. The answer is POOL_OVER (never) if too little would be left
- * even if all other calls gave their reservations back. It is POOL_WAIT (later) if other calls hold
- * what this call needs. Otherwise it is POOL_YES (now), perhaps with a shorter reply. */
+/* Decides whether a call may begin. POOL_OVER: too little would be left even if all other calls
+ * gave their reservations back. POOL_WAIT: other calls hold what this call needs. POOL_YES: now,
+ * perhaps with a shorter reply. */
 static enum pool_answer decide(const struct budget_pool *p, struct state *s, struct pool_wish *w,
                                int *ticket, struct strbuf *why)
 {

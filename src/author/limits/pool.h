@@ -11,12 +11,11 @@
  *     }
  *
  * Before a call is sent, it reserves the cost of its prompt and its longest reply. When it ends, it
- * pays for what it used. So spent and reserved amounts together never exceed the limit. If less is
- * left than the longest reply needs, and no call can give anything back, the reply is limited to
- * what is left. Reservations of dead processes are given back.
+ * pays for what it used. So spent and reserved amounts together never exceed the limit. If too
+ * little is left for the longest reply, and no call can give anything back, the reply is limited to
+ * what is left. A dead process loses its reservations.
  *
- * The processes of a campaign share a pool in a file (sys/shared_state.h). Other runs have a pool
- * in memory.
+ * The processes of a campaign share a pool in a file (sys/shared_state.h).
  */
 #ifndef AUTHOR_LIMITS_POOL_H
 #define AUTHOR_LIMITS_POOL_H
@@ -44,8 +43,7 @@ struct pool_wish {
 
 enum pool_answer { POOL_YES, POOL_WAIT, POOL_OVER };
 
-/* A limit of 0 means no limit. `spent` was spent before. If `path` is NULL, the pool is for this
- * process alone. */
+/* A limit of 0 means no limit. If `path` is NULL, the pool is for this process alone. */
 int budget_pool_open(struct budget_pool **out, const char *path, const struct pool_sum *limit,
                      const struct pool_sum *spent, struct err *err);
 int budget_pool_join(struct budget_pool **out, const char *path, struct err *err);

@@ -1,6 +1,4 @@
-/*
- * async.c - starts, moves and completes operations in flight. See async.h.
- */
+/* async.c - starts, moves and completes operations in flight (async.h). */
 #include "emu/async/async.h"
 #include "emu/async/tma_swizzle.h"
 
@@ -98,8 +96,8 @@ void async_free(struct async_op *op)
 
 /* ---- moving the bytes ----------------------------------------------------------------------- */
 
-/* `left` bytes of a run begin at offset `off` of the box. Returns how many of them stay contiguous
- * after swizzling, and sets *at to the shared address of the first. */
+/* `left` bytes of a run begin at offset `off` of the box. Returns how many of them swizzling keeps
+ * contiguous. *at is the shared address of the first. */
 static inline uint32_t contiguous_bytes(const struct async_op *op, uint32_t off, uint32_t left,
                                         uint32_t *at)
 {
@@ -120,7 +118,7 @@ static void fill_shared(struct async_op *op)
         for (uint32_t i = 0; i < run->bytes;) {
             uint32_t at, n = contiguous_bytes(op, run->off + i, run->bytes - i, &at);
             if (at + n > op->block->smem_bytes)
-                return; /* we reported this when the copy was issued */
+                return; /* reported when the copy was issued */
             if (!run->outside)
                 tensormap_fill(&op->map, smem + at, n);
             else if (op->red)
@@ -244,7 +242,6 @@ void async_start(struct async_op *op)
     a->tail = &op->next;
 }
 
-/* Removes *link from its list and returns it. */
 static struct async_op *unlink_op(struct async_op **link, struct async_op ***tail)
 {
     struct async_op *op = *link;

@@ -10,8 +10,8 @@
 #include "emu/async/tma_swizzle.h"
 #include "emu/core/machine.h"
 
-/* An address operand: the operand code (core.h) of its base, the base's width in bits, the offset
- * to add. */
+/* The address in a register: the register's operand code (core.h), its width in bits, and the
+ * offset to add. */
 struct place {
     uint32_t base, bits;
     int64_t off;
@@ -24,7 +24,7 @@ struct bulk_insn {
     uint32_t size;
     uint32_t coords[5];
     uint32_t offsets[3]; /* of im2col */
-    uint32_t mask;       /* for multicast: one bit for each block of the cluster */
+    uint32_t mask;       /* for multicast: a bit for each block of the cluster */
     uint8_t rank, noffsets;
     bool tensor, multicast, im2col;
     enum red_op red;
@@ -45,8 +45,8 @@ static int misaligned(struct warp *w, const struct insn *in, uint32_t lane, cons
                      (unsigned long long)addr, align);
 }
 
-/* Returns the block that owns these `n` bytes of shared memory, or NULL after a fault. *off becomes
- * their offset there. */
+/* Returns the block that owns these `n` bytes of shared memory, or NULL after a fault. *off: their
+ * offset there. */
 static struct block *shared_range(struct warp *w, const struct insn *in, uint32_t lane,
                                   uint64_t addr, uint32_t n, const char *what, uint32_t *off)
 {
@@ -193,7 +193,7 @@ static int find_runs(struct warp *w, const struct insn *in, struct async_op *op)
     return EX_NEXT;
 }
 
-/* Sets op->span, and *tx, the bytes that the mbarrier counts. */
+/* *tx: the bytes that the mbarrier counts. */
 static int extent(struct warp *w, const struct insn *in, struct async_op *op, uint32_t *tx)
 {
     const struct bulk_insn *b = in->aux;
@@ -222,7 +222,7 @@ static int finish_issue(struct warp *w, int rc, struct async_op *op)
 
 /* ---- loads ---------------------------------------------------------------------------------- */
 
-/* Loads the box into the block `to`, or into the destination address's block if `to` is NULL. */
+/* Loads the box into the block `to`; if that is NULL, into the block of the destination address. */
 static int load_into(struct warp *w, const struct insn *in, uint32_t lane, struct block *to)
 {
     const struct bulk_insn *b = in->aux;
@@ -420,7 +420,7 @@ static int take_offsets(struct decoder *d, const struct ptx_insn *p, const struc
     return 0;
 }
 
-/* The modifiers name the space of the destination first, then that of the source. */
+/* The modifiers name the destination's space first, then the source's. */
 static int read_mods(struct bulk_insn *b, const struct ptx_insn *p, bool *group, bool *prefetch)
 {
     unsigned spaces = 0;

@@ -1,6 +1,6 @@
 /*
- * cluster.c - executes instructions on addresses in a cluster (mapa, getctarank), remote
- * asynchronous stores (st.async, red.async), proxy fences, and edits of tensor maps.
+ * cluster.c - executes mapa and getctarank, remote asynchronous stores (st.async, red.async), proxy
+ * fences, and edits of tensor maps.
  */
 #include <string.h>
 
@@ -58,8 +58,8 @@ int decode_cluster(struct decoder *d, const struct ptx_insn *p, struct insn *in)
     if (p->nops != (mapa ? 3 : 2))
         return dec_bad(d, p, "wrong number of operands");
     enum ptx_type at = t;
-    /* The type in the name of getctarank is the type of its result. Its operand, the address, may
-     * have another width. */
+    /* getctarank.u32 names the type of its result. Its operand, the address, may have another
+     * width. */
     if (!mapa && !shared)
         at = dec_reg_bits(&p->ops[1]) == 32 ? PT_U32 : PT_U64;
     if (!mapa && shared && dec_reg_bits(&p->ops[1]) == 64)
@@ -186,7 +186,7 @@ struct replace_insn {
     uint32_t base, bits;
     uint32_t value; /* operand code of the new value */
     uint32_t ord;
-    bool wide; /* true if the value has 64 bits, false if it has 32 */
+    bool wide; /* the value has 64 bits, not 32 */
     const char *field;
     /* For cp_fenceproxy: the address of the map to copy. */
     uint32_t src, src_bits;

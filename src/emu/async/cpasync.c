@@ -133,8 +133,7 @@ static int exec_cp_wait(struct warp *w, const struct insn *in)
 }
 
 /* Executes cp.async.mbarrier.arrive. The arrival happens when the copies that the thread has issued
- * so far are complete. Without .noinc, the instruction also adds one to the number of arrivals
- * that the phase expects. */
+ * so far are complete. Without .noinc, the phase also expects one more arrival. */
 static int exec_cp_arrive(struct warp *w, const struct insn *in)
 {
     struct warp_async *a = warp_async(w);

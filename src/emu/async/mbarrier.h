@@ -1,6 +1,5 @@
 /*
- * mbarrier.h - does the arithmetic of an mbarrier object, which is one 64-bit word in shared
- * memory.
+ * mbarrier.h - the arithmetic of an mbarrier, one 64-bit word in shared memory.
  *
  * Invariants of a valid word:
  *   1. `pending` (arrivals that the phase still waits for) and `expected` (arrivals of each phase)
@@ -9,8 +8,7 @@
  *   2. `tx` (bytes that copies still have to bring) may be negative for a while, because copies may
  *      complete before a thread announces them with expect_tx.
  *
- * The functions here are pure arithmetic on the word. mbarrier_insn.c waits, and async.c completes
- * copies.
+ * mbarrier_insn.c waits, and async.c completes copies.
  */
 #ifndef EMU_ASYNC_MBARRIER_H
 #define EMU_ASYNC_MBARRIER_H
@@ -22,16 +20,16 @@
 #define MBAR_MAX_TX ((1 << 20) - 1)
 
 struct mbar {
-    uint32_t pending, expected; /* see invariant 1 */
-    int32_t tx;                 /* see invariant 2 */
-    bool phase;                 /* the phase bit */
+    uint32_t pending, expected; /* invariant 1 */
+    int32_t tx;                 /* invariant 2 */
+    bool phase;
 };
 
 enum mbar_rc {
     MBAR_OK,
     MBAR_FLIPPED,   /* the phase is over, and the next phase has begun */
-    MBAR_UNDERFLOW, /* there were more arrivals than the phase still expects */
-    MBAR_TX_RANGE   /* the transaction count `tx` would be out of range */
+    MBAR_UNDERFLOW, /* more arrivals than the phase still expects */
+    MBAR_TX_RANGE   /* `tx` would be out of range */
 };
 
 uint64_t mbar_pack(const struct mbar *b);
@@ -42,7 +40,7 @@ void mbar_init(struct mbar *b, uint32_t count);
 enum mbar_rc mbar_arrive(struct mbar *b, uint32_t count, bool drop);
 enum mbar_rc mbar_expect_tx(struct mbar *b, int32_t bytes);
 enum mbar_rc mbar_complete_tx(struct mbar *b, int32_t bytes);
-/* Returns whether the phase with this phase bit is over, so that a wait for it may end. */
+/* True if the phase with this phase bit is over, so that a wait for it may end. */
 static inline bool mbar_done(const struct mbar *b, bool parity)
 {
     return b->phase != parity;

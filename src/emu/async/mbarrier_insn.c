@@ -12,18 +12,18 @@ struct mbar_insn {
     enum ptx_space space;
     uint32_t base, base_bits;
     int64_t off;
-    /* Operand code (core.h). For arrive: the register that gets the state. For a wait: the operand
-     * that gives the state or the parity. */
+    /* Operand code (core.h). For arrive: the register that gets the state. For a wait: the state or
+     * the parity. */
     uint32_t state;
     uint32_t count; /* operand code (core.h) */
     /* has_state: this is arrive or arrive_drop. has_tx: the transaction count changes; it grows if
-     * `expect`, else it shrinks. drop: this is arrive_drop. parity: `state` is a phase bit, not a
-     * state. blocking: this is try_wait, not test_wait. */
+     * `expect`, else it shrinks. drop: this is arrive_drop. parity: `state` is a phase bit.
+     * blocking: this is try_wait, not test_wait. */
     bool has_state, has_count, has_tx, drop, no_complete, parity, blocking, expect;
     uint32_t pred; /* the predicate that a wait writes */
 };
 
-/* Finds the mbarrier and tells the sanitizer about the access. Returns NULL after a fault. */
+/* Finds the mbarrier and tells the sanitizer about the access. NULL after a fault. */
 static struct block *locate(struct warp *w, const struct insn *in, uint32_t lane, uint32_t access,
                             uint32_t *off)
 {
@@ -74,8 +74,7 @@ static int exec_inval(struct warp *w, const struct insn *in)
 
 #define RMW (MEM_READ | MEM_WRITE | MEM_ATOMIC | MEM_STRONG)
 
-/* Executes one lane's arrive or arrive_drop (also with .expect_tx or .noComplete), expect_tx or
- * complete_tx. */
+/* Executes a lane's arrive, arrive_drop, expect_tx or complete_tx, with their modifiers. */
 static int arrive_lane(struct warp *w, const struct insn *in, uint32_t lane)
 {
     const struct mbar_insn *m = in->aux;
@@ -128,7 +127,7 @@ static int exec_arrive(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Returns 1 if the phase that this lane waits for is over, 0 if not, < 0 after a fault. */
+/* Returns 1 if the lane's phase is over, 0 if not, < 0 after a fault. */
 static int lane_done(struct warp *w, const struct insn *in, uint32_t lane, const void **key)
 {
     const struct mbar_insn *m = in->aux;

@@ -1,6 +1,4 @@
-/*
- * tensormap.c - encodes and checks tensor maps, and walks their boxes. See tensormap.h.
- */
+/* tensormap.c - encodes and checks tensor maps, and walks their boxes (tensormap.h). */
 #include "emu/async/tensormap.h"
 
 #include <string.h>
@@ -48,8 +46,7 @@ uint32_t tensormap_elem_bytes(const struct tensormap *t)
 
 /* ---- shape ---------------------------------------------------------------------------------- */
 
-/* Returns how many elements a tile has along dimension i. A tile takes every elem_strides[i]-th
- * element of the box. */
+/* A tile takes every elem_strides[i]-th element of the box. */
 static uint32_t tile_extent(const struct tensormap *t, unsigned i)
 {
     return (t->box[i] + t->elem_strides[i] - 1u) / t->elem_strides[i];
@@ -61,8 +58,7 @@ static uint32_t inner_bytes(const struct tensormap *t)
     return n * tensormap_elem_bytes(t);
 }
 
-/* Returns the bytes from one row to the next. A row that is narrower than the swizzle span takes
- * the whole span. */
+/* A row that is narrower than the swizzle span takes the whole span. */
 static uint32_t row_pitch(const struct tensormap *t)
 {
     uint32_t span = t->swizzle ? 16u << t->swizzle : 0, inner = inner_bytes(t);
@@ -231,8 +227,8 @@ static bool in_dim(const struct tensormap *t, unsigned i, int64_t c)
 
 /* Walks one row of the box and splits it at the tensor's edges. The row has `n` elements. Their
  * coordinates in dimension 0 are c, c + es, c + 2*es and so on. `off` is the row's offset in the
- * box. outer_inside says whether the coordinates in all other dimensions are inside the tensor.
- * Then `base` is the global address of the row's element with coordinate 0 in dimension 0. */
+ * box. outer_inside: all other coordinates are inside the tensor. Then `base` is the global address
+ * of coordinate 0 in dimension 0. */
 static int walk_row(const struct tensormap *t, uint32_t off, int64_t c, uint32_t n, uint32_t es,
                     bool outer_inside, uint64_t base, tmap_run_fn fn, void *ctx)
 {
@@ -278,7 +274,7 @@ static int walk_tile(const struct tensormap *t, const int32_t *coords, tmap_run_
     return 0;
 }
 
-/* Walks the pixels inside the bounding box, first along w, then h and d, then over the batch. The
+/* Walks the pixels inside the bounding box along w, then along h and d, then over the batch. The
  * filter offsets shift the place from which each pixel is read. */
 static int walk_im2col(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
                        tmap_run_fn fn, void *ctx)

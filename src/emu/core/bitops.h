@@ -1,17 +1,15 @@
 /*
- * bitops.h - moves bits the way instructions like bfe and prmt do. The instructions use these
- * functions on values; the sanitizer uses them on masks of undefined bits
- * (sanitizer/undefined_bits.c).
+ * bitops.h - moves bits as instructions like bfe and prmt do. The instructions use these functions
+ * on values; the sanitizer uses them on masks of undefined bits (sanitizer/undefined_bits.c).
  */
 #ifndef EMU_CORE_BITOPS_H
 #define EMU_CORE_BITOPS_H
 
 #include "base/util.h"
 
-/* These extract and insert bit fields. 32-bit forms use the low 8 bits of position and length,
- * 64-bit forms use all bits. bfe() fills the bits above the extracted field with copies of its sign
- * bit if `sg` is true, else with zeros. The sign bit is the field's top bit, or the operand's top
- * bit if the field reaches beyond the operand. */
+/* Bit fields. 32-bit forms use the low 8 bits of position and length, 64-bit forms use all bits. If
+ * `sg` is true, bfe() fills the bits above the field with the field's top bit. If the field reaches
+ * beyond the operand, it takes the operand's top bit instead. */
 static inline uint64_t bfe(uint64_t a, uint32_t pos, uint32_t len, uint32_t width, bool sg)
 {
     pos = width == 64 ? MIN(pos, 64u) : pos & 0xff;

@@ -2,8 +2,9 @@
  * code.c - loads a module: places its variables in memory and finds its functions by name.
  *
  * All global variables share one allocation. Shared memory begins with SMEM_BASE reserved bytes, as
- * on the hardware. The shared variables of the module and of device functions (.func) follow, then
- * those of the kernel (.entry), then dynamic shared memory, aligned as its declaration asks.
+ * on the hardware. Then come the shared variables of the module and of device functions (.func),
+ * and those of the kernel (.entry). Dynamic shared memory comes last, aligned as its declaration
+ * asks.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
@@ -107,15 +108,14 @@ static int place_all_shared(struct code *c, struct err *err)
     return common ? 0 : -1;
 }
 
-/* Returns whether v is dynamic shared memory: `extern .shared x[]`. */
+/* Dynamic shared memory is `extern .shared x[]`. */
 static bool is_dynamic(const struct ptx_var *v)
 {
     return v->space == SP_SHARED && (v->is_extern || !v->bytes);
 }
 
-/* Returns whether a device function (.func) uses dynamic shared memory. Then all kernels must have
- * it at the same address, because the decoder decodes a device function once for all kernels.
- * Otherwise each kernel has it at an address of its own. */
+/* True if a device function (.func) uses dynamic shared memory. It is decoded once for all kernels,
+ * so all kernels must then have this memory at the same address. */
 static bool funcs_use_dynamic(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
@@ -184,7 +184,6 @@ static int apply_reloc(struct code *c, const struct ptx_var *v, const struct ptx
     return 0;
 }
 
-/* Writes the initial bytes of a variable to dst. */
 static int initial_value(struct code *c, const struct ptx_var *v, uint8_t *dst, struct err *err)
 {
     memset(dst, 0, v->bytes);
@@ -197,7 +196,6 @@ static int initial_value(struct code *c, const struct ptx_var *v, uint8_t *dst, 
     return 0;
 }
 
-/* Writes the initial values of .const and .global variables. */
 static int code_init_globals(struct code *c, struct err *err)
 {
     if (c->globals)

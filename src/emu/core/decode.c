@@ -2,9 +2,9 @@
  * decode.c - turns parsed instructions into executable ones: operand codes, constants, the opcode
  * table.
  *
- * An instruction that no decode function knows gets exec_unsupported. If a warp reaches it, the
- * launch ends with an error that names it. If an instruction is malformed, the kernel's first
- * launch fails with RESULT_LOAD_FAILED.
+ * An instruction that no decode function knows gets exec_unsupported: if a warp reaches it, the
+ * launch ends with an error that names it. A malformed instruction makes the kernel's first launch
+ * fail with RESULT_LOAD_FAILED.
  */
 #include <stdarg.h>
 
@@ -94,7 +94,7 @@ static void const_rehash(struct code *c)
     c->const_hash_cap = cap;
 }
 
-/* Returns the operand code of a constant of 16, 32 or 64 bits. */
+/* `bits` is 16, 32 or 64. */
 static uint32_t dec_const(struct decoder *d, uint64_t value, uint32_t bits)
 {
     struct code *c = d->code;
@@ -281,7 +281,7 @@ static int imm_bits(struct decoder *d, const struct ptx_insn *p, const struct pt
     return 0;
 }
 
-/* Decodes a variable's address: its offset in the window of its space. */
+/* A variable's address is its offset in the window of its space. */
 static int symbol_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                       uint32_t bits, uint32_t *out)
 {
@@ -430,8 +430,7 @@ static const struct decode_entry *const tables[] = {
     decode_warp_ops, decode_call_ops, decode_tensor_ops, decode_async_ops,
 };
 
-/* Returns whether an operand selects a part of a register (a.b1, a.h0), as in video
- * instructions. */
+/* True if an operand selects a part of a register (a.b1, a.h0), as in video instructions. */
 static bool has_part(const struct ptx_opnd *o, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -478,7 +477,7 @@ static int decode_guarded(struct decoder *d, const struct ptx_insn *p, struct in
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-/* Places parameters, results, .param variables and .local variables in each lane's memory. */
+/* Places parameters, results, .param and .local variables in each lane's memory. */
 static int place_locals(struct code_func *cf, struct err *err)
 {
     struct ptx_func *f = cf->src;
@@ -580,8 +579,7 @@ static bool calls_pointer(const struct ptx_insn *p)
     return false;
 }
 
-/* If a call goes through a pointer, decodes all functions, because the pointer may come from a
- * variable. */
+/* If a call goes through a pointer, decodes all functions: the pointer may come from a variable. */
 enum result_status code_prepare(struct code *c, struct code_func *entry, struct err *err)
 {
     if (entry->decoded)

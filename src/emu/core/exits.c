@@ -2,11 +2,10 @@
  * exits.c - distinguishes threads that returned early from threads that went past a barrier, or a
  * warp-wide instruction, without executing it.
  *
- * From sm_70 on, these instructions wait only for threads that have not exited, so threads may
- * return before a barrier. But they must not go around it and do the work after it. When the
- * barrier completes, threads of both kinds have exited. So we keep for each lane where it exited
- * and where it last met other threads, and flow_went_past() decides. The answer does not depend on
- * the order in which the emulator runs warps.
+ * From sm_70 on, these instructions wait only for threads that have not exited. So threads may
+ * return before a barrier, but they must not go around it and do the work after it. For each lane
+ * we keep where it exited and where it last met other threads, and flow_went_past() decides. The
+ * answer does not depend on the order in which the emulator runs warps.
  *
  * Threads may also wait at two different barrier instructions. If B comes after A, and no loop
  * leads back to A, then the threads at B went around A (exits_beyond).
@@ -20,7 +19,7 @@
 
 #define AT_START 0u
 #define IN_CALL UINT32_MAX
-#define NO_EXIT 0u /* as `exit`: the thread has not exited */
+#define NO_EXIT 0u /* as `exit`: not exited */
 /* A place is AT_START, IN_CALL, or 1 + the number of an instruction of the kernel. */
 
 static uint32_t place_of(const struct warp *w, const struct insn *pc)
@@ -72,7 +71,6 @@ static bool analyse(struct launch *l, uint32_t since, uint32_t at, uint32_t exit
     return past;
 }
 
-/* Keeps answers of analyse() in launch->past. */
 static bool went_past(struct launch *l, uint32_t since, uint32_t at, uint32_t exit)
 {
     struct went_past *free_slot = NULL;

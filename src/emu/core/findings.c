@@ -1,11 +1,10 @@
 /*
  * findings.c - records faults and findings: what happened, where in the source, in which thread. A
- * fault ends the launch. A finding is the record of a mistake of the kernel. Every fault also makes
- * a finding.
+ * fault ends the launch. A finding is a mistake of the kernel. Every fault also makes a finding.
  *
  * For each kind and source line we record the first finding and only count further ones. Without
- * line information, the text takes the place of the line. Any host thread may report faults and
- * findings; emu->lock guards them.
+ * line information, the text takes the place of the line. emu->lock guards faults and findings,
+ * which any host thread may report.
  */
 #include <stdarg.h>
 
@@ -30,8 +29,7 @@ static const char *file_of(const struct warp *w, const struct ptx_insn *p)
     return slash ? slash + 1 : f;
 }
 
-/* If the instruction comes from an inlined function, adds to the text where the function was
- * called. */
+/* For an instruction of an inlined function, adds where the function was called. */
 static void add_callers(const struct warp *w, const struct ptx_insn *p, char *text, size_t n)
 {
     char where[256];
@@ -50,7 +48,7 @@ static bool same(const struct result_finding *f, enum finding_kind kind, const c
 }
 
 /* If this instruction has caused a finding of this kind before, counts a repeat and returns true.
- * This must be cheap, because a spinning thread may cause the same finding a million times. */
+ * This must be cheap: a spinning thread may cause the same finding a million times. */
 static bool seen_before(struct emu *e, const struct insn *pc, enum finding_kind kind)
 {
     const struct seen_finding *s = &e->seen[(uintptr_t)pc / sizeof *pc % ARRAY_LEN(e->seen)];
@@ -91,7 +89,7 @@ void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enu
     make(w, pc, lane, kind, object, index, other, text, f);
 }
 
-/* Returns the index of the finding of this kind and place, or SIZE_MAX. */
+/* SIZE_MAX if there is no finding of this kind and place. */
 static size_t find(const struct emu *e, enum finding_kind kind, const char *kernel,
                    const char *file, uint32_t line, const char *text)
 {
@@ -138,9 +136,8 @@ bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind k
     return seen;
 }
 
-/* Ends a run with several host threads, because it had a finding or a fault. The findings of such a
- * run depend on the order of the host threads, so we record none of them. settle.c repeats the
- * launch. */
+/* Ends a run with several host threads that had a finding or a fault. Its findings depend on the
+ * order of the host threads, so we record none. settle.c repeats the launch. */
 static void run_again(struct launch *l)
 {
     __atomic_store_n(&l->redo, 1, __ATOMIC_RELAXED);

@@ -1,12 +1,10 @@
 /*
  * flow.c - basic blocks, edges and ranks of one PTX function.
  *
- * Ranks are a topological order of the graph without back edges. A depth-first walk finds the back
- * edges. Then we find the blocks of each loop, innermost loops first, and collapse each loop into
- * its header. A block is ready for a rank when its predecessors have ranks, except over back edges.
- * The next rank goes to a ready block of the innermost unfinished loop, or to any ready block if no
- * loop is unfinished. In an irreducible graph that loop may have no ready block. Then the next
- * rank goes to the first block without one.
+ * Ranks are a topological order of the graph without back edges, which a depth-first walk finds.
+ * The next rank goes to a block whose predecessors have ranks, except over back edges: one of the
+ * innermost unfinished loop, or any if no loop is unfinished. In an irreducible graph that loop may
+ * have no such block. Then the next rank goes to the first block without one.
  */
 #include "emu/core/flow.h"
 
@@ -111,7 +109,7 @@ struct loops {
     uint32_t nreach;
     uint32_t *loop;   /* header of the innermost loop around a block, or NONE */
     uint32_t *parent; /* by header: header of the next outer loop */
-    uint32_t *size;   /* by header: blocks in the loop, with inner loops */
+    uint32_t *size;   /* by header: blocks, with those of inner loops */
 };
 
 static void number_blocks(struct flow *g, struct loops *lp)
@@ -304,8 +302,8 @@ int flow_build(struct flow *g, const struct ptx_func *f, struct arena *a, struct
 
 /* ---- paths ---------------------------------------------------------------------------------- */
 
-/* Sets to[b] for each block b on a path from `from`. If `forward`, paths use no back edges. No path
- * goes through block `avoid`. */
+/* Sets to[b] for each block b on a path from `from` that does not go through `avoid`. If `forward`,
+ * paths use no back edges. */
 static void reach(const struct flow *g, uint32_t from, bool forward, uint32_t avoid, uint8_t *to)
 {
     uint32_t *work = xcalloc(g->n + 1, 4), n = 0;
@@ -327,7 +325,7 @@ static void reach(const struct flow *g, uint32_t from, bool forward, uint32_t av
     free(work);
 }
 
-/* Returns whether an instruction of block b in [from, end) is not a branch, a return or a move. */
+/* True if an instruction of block b in [from, end) is not a branch, a return or a move. */
 static bool does_work(const struct flow_block *b, const struct ptx_func *f, uint32_t from,
                       uint32_t end)
 {
@@ -364,7 +362,7 @@ bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t sin
         uint32_t from = g->block_of[since];
         reach(g, from, true, NONE, after);
         if (from == here ? since >= at : !after[here]) {
-            /* No forward path leads from `since` to `at`. */
+            /* no forward path leads from `since` to `at` */
             past = flow_is_beyond(g, since, at);
             goto out;
         }

@@ -19,24 +19,24 @@ struct flow {
     uint32_t *block_of; /* by instruction */
 };
 
-/* Finds basic blocks, edges and ranks. An edge leads to a block of higher rank, unless it is a
- * back edge. The blocks after a loop have higher ranks than the loop. When lanes have diverged,
- * the emulator first runs those in the block of least rank, so lanes meet again as early as they
- * can. */
+/* An edge leads to a block of higher rank, unless it is a back edge. The blocks after a loop have
+ * higher ranks than the loop. Diverged lanes in the block of least rank run first, so lanes meet
+ * again as early as they can. */
 int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, struct err *err);
 
-/* Returns whether a thread that exited at instruction `exit` went past instruction `at` without
- * executing it. `since` is the last instruction that the thread executed of the same kind as `at`
- * (enum exits_kind), or FLOW_START. The answer is true in two cases:
- * - `at` comes after `since`, and the thread has done work behind `at`: on every path to `exit`
- *   lies a block behind `at` with an instruction that is not a branch, a return or a move.
- * - `since` comes after `at`, and no loop leads from `since` back to `at`.
- * So it is false for a thread that returned before `at`, or that executed `at` in a loop and then
- * left the loop. */
+/* True if a thread that exited at instruction `exit` went past instruction `at` without executing
+ * it. `since` is the thread's last instruction of the same kind as `at` (enum exits_kind), or
+ * FLOW_START. There are two cases:
+ *   - `at` comes after `since`, and the thread has done work behind `at`: on every path to `exit`
+ *     lies a block behind `at` with an instruction that is not a branch, a return or a move.
+ *   - `since` comes after `at`, and no loop leads from `since` back to `at`.
+ *
+ * It is false for a thread that returned before `at`, or that executed `at` in a loop and then left
+ * the loop. */
 #define FLOW_START UINT32_MAX
 bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t since, uint32_t at,
                     uint32_t exit);
-/* Returns whether the second of these cases holds. */
+/* True in the second case. */
 bool flow_is_beyond(const struct flow *g, uint32_t since, uint32_t at);
 
 #endif

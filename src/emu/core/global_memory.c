@@ -1,9 +1,9 @@
 /*
- * global_memory.c - manages global memory: reserves one range of host memory, and makes allocations
+ * global_memory.c - reserves one range of host memory as global memory, and makes allocations
  * inside it, with guard zones and a shadow (the sanitizer's notes about each byte).
  *
  * A device address is GLOBAL_BASE + offset into the range. So addresses are the same in every run,
- * and translating an address that is known to be in an allocation takes one addition.
+ * and translating one takes one addition.
  */
 #include <sys/mman.h>
 
@@ -30,8 +30,7 @@ int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err)
         m->touched = reserve(m->size / 128 + 1);
     if (m->host && shadow) {
         m->init = reserve(m->size / 8);
-        /* These arrays have 4 or 2 bytes for each cell (sanitizer/state.h). A cell may be as small
-         * as one byte. */
+        /* 4 or 2 bytes for each cell (sanitizer/state.h). A cell may be as small as one byte. */
         m->writer = (uint32_t *)(void *)reserve(m->size * 4);
         m->reader = (uint32_t *)(void *)reserve(m->size * 4);
         m->wtick = (uint16_t *)(void *)reserve(m->size * 2);
@@ -92,8 +91,7 @@ struct alloc *mem_find(const struct emu_mem *m, uint64_t addr)
     return NULL;
 }
 
-/* Finds the first gap that is big enough. Sets *at to the index that the new allocation gets in
- * allocs[], *start to the start of the gap. */
+/* Finds the first gap that is big enough. *at is the new allocation's index in allocs[]. */
 static bool find_gap(const struct emu_mem *m, uint64_t need, size_t *at, uint64_t *start)
 {
     uint64_t from = GLOBAL_BASE + PAGE;
@@ -106,7 +104,7 @@ static bool find_gap(const struct emu_mem *m, uint64_t need, size_t *at, uint64_
         }
         if (i < m->n)
             from = (m->allocs[i]->hi + PAGE - 1) / PAGE * PAGE +
-                   PAGE; /* leave an unused page between two allocations */
+                   PAGE; /* an unused page between two allocations */
     }
     return false;
 }
@@ -163,8 +161,8 @@ void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *
     lazy_init(a->lazy, mem_host(m, a->addr), b, kind, seed);
 }
 
-/* Zeroes bytes [from, to). If there are many, gives their pages back to the system, which
- * returns them zeroed. A few pages are faster to zero than to give back and get again. */
+/* Zeroes bytes [from, to). Gives many pages back to the system, which returns them zeroed. A few
+ * pages are faster to zero. */
 static void clear_bytes(void *base, uint64_t from, uint64_t to)
 {
     uint64_t a = (from + PAGE - 1) / PAGE * PAGE, b = to / PAGE * PAGE;
@@ -194,7 +192,7 @@ void mem_free(struct emu_mem *m, struct alloc *a)
         uint64_t lo = a->lo - GLOBAL_BASE, hi = a->hi - GLOBAL_BASE;
         clear_bytes(m->host, lo, hi);
         if (m->init)
-            clear_bytes(m->init, lo / 8, hi / 8); /* lo and hi are multiples of PAGE */
+            clear_bytes(m->init, lo / 8, hi / 8); /* multiples of PAGE */
         if (m->writer && a->dirty) {
             uint64_t first = lo >> m->cell_shift, end = (hi >> m->cell_shift) + 1;
             clear_bytes(m->wtick, first * sizeof *m->wtick, end * sizeof *m->wtick);

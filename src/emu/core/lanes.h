@@ -1,10 +1,10 @@
 /*
  * lanes.h - loops over the lanes of a warp, for exec functions.
  *
- * When all live lanes are active, the loop runs over all 32 lanes and ignores the mask, so that the
- * compiler vectorises it. The loop may then write registers of lanes that have exited. This is
- * harmless, because nothing reads them. Two registers are either the same or do not overlap, so
- * `ivdep` is safe. After the loop, LANES() returns EX_NEXT from the exec function.
+ * When all live lanes are active, the loop ignores the mask and runs over all 32 lanes, so that the
+ * compiler vectorises it. It may then write registers of lanes that have exited, which nothing
+ * reads. Two registers are the same or do not overlap, so `ivdep` is safe. After the loop, LANES()
+ * returns EX_NEXT from the exec function.
  */
 #ifndef EMU_CORE_LANES_H
 #define EMU_CORE_LANES_H
@@ -27,8 +27,8 @@
         return EX_NEXT;                                              \
     } while (0)
 
-/* These define exec functions that compute d = f(a), f(a, b) or f(a, b, c) for arrays of types D,
- * A, B and C. */
+/* Define exec functions that compute d = f(a), f(a, b) or f(a, b, c) for arrays of types D, A, B
+ * and C. */
 #define UNARY(name, D, A, ...)                                   \
     static int name(struct warp *w, const struct insn *in)       \
     {                                                            \

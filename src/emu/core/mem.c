@@ -2,9 +2,9 @@
  * mem.c - translates addresses to host memory and checks bounds, alignment and the sanitizer's
  * rules.
  *
- * Every access of a kernel goes through here. mem_lanes() is fast: it looks at a whole warp's
- * addresses at once. It reports only one mistake: two lanes of a store that write different values
- * to one shared address. mem_at() looks at one lane, and reports all findings and faults.
+ * Every access of a kernel goes through here. mem_lanes() looks at a whole warp's addresses at
+ * once. It reports only one mistake: two lanes of a store that write different values to one shared
+ * address. mem_at() looks at one lane and reports all findings and faults.
  */
 #include "emu/core/mem.h"
 
@@ -45,7 +45,7 @@ static const char *verb(uint32_t access)
     return access & MEM_ATOMIC ? "atomic" : access & MEM_WRITE ? "write" : "read";
 }
 
-/* Writes an element's name, for example "y[3, 17]". */
+/* Writes a name such as "y[3, 17]". */
 static void name_index(const struct alloc *a, int64_t index, char *buf, size_t n)
 {
     size_t k = (size_t)snprintf(buf, n, "%s[", a->name);
@@ -193,8 +193,8 @@ static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return mem_host(m, addr);
 }
 
-/* Reports an access to the shared memory of another block, b, if b may not have started or has
- * ended. Only a cluster barrier rules this out. */
+/* Reports an access to the shared memory of block b, if b may not have started or has ended. Only a
+ * cluster barrier rules this out. */
 static void check_neighbour(struct warp *w, const struct insn *pc, uint32_t lane,
                             const struct block *b, const char *what)
 {
@@ -232,7 +232,7 @@ static void *shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return b->smem + off;
 }
 
-/* Bytes that only round the size up do not count, unless alloca added memory. */
+/* Padding at the end does not count, unless alloca added memory. */
 static uint32_t local_end(const struct warp *w)
 {
     const struct frame *f = w->frame;
@@ -360,7 +360,7 @@ static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t 
     *bits = o;
 }
 
-/* Returns whether [lo, hi + n) lies in one object of this space, and sets *out. */
+/* Returns whether [lo, hi + n) lies in one object of this space. Sets *out. */
 static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp,
                         const uint64_t *addr, uint64_t lo, uint64_t hi, uint32_t n, uint32_t access,
                         struct lanes *out)

@@ -52,9 +52,12 @@ static inline double quiet64(double f)
 {
     return float64(bits64(f) | 0x0008000000000000ull);
 }
-/* Returns r, the result of a double-precision operation. If r is a NaN, returns the hardware's NaN:
- * the first NaN operand, made quiet, or else a NaN with the sign set. The hardware's order of
- * operands is b, a for sums and products; b, c, a for fma; a, b for quotients. */
+/* If r, the result of a double-precision operation, is a NaN, returns the NaN of the hardware. That
+ * is the first NaN operand, made quiet, or else a NaN with the sign set. Operands come in the
+ * hardware's order:
+ *     sums and products  b, a
+ *     fma                b, c, a
+ *     quotients          a, b */
 static inline double nan64(double r, double first, double second, double third)
 {
     if (r == r)
@@ -121,8 +124,8 @@ static inline double max64(double a, double b)
     return a > b ? a : b;
 }
 
-/* Conversions of half precision (half) and bfloat16 (brain), branch-free so that loops vectorise.
- * NaNs become canonical. */
+/* Half precision (half) and bfloat16 (brain), without branches, so that loops vectorise. NaNs
+ * become canonical. */
 static inline float half32(uint16_t h)
 {
     uint32_t m = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
@@ -164,12 +167,12 @@ struct fp_format {
     /* explicit mantissa bits; least and greatest exponent of normal numbers */
     int mant, emin, emax;
 };
-/* Rounds m * 2^e, negative if `neg`, to a binary format. Returns the bits without a sign. */
+/* Rounds m * 2^e, negative if `neg`. Returns the bits without a sign. */
 uint64_t fp_round(const struct fp_format *f, bool neg, uint64_t m, int e, enum round_mode mode);
 
 /* ---- decode helpers shared by the arithmetic files ------------------------------------------ */
 
-/* Decodes the destination with type dt and all other operands with type st. */
+/* The destination has type dt, all other operands have type st. */
 int dec_operands(struct decoder *d, const struct ptx_insn *p, struct insn *in, enum ptx_type dt,
                  enum ptx_type st);
 int decode_setp(struct decoder *d, const struct ptx_insn *p, struct insn *in);

@@ -14,7 +14,7 @@
  * place. */
 #define MAX_BITSET_BYTES (96ull << 20)
 
-/* Returns whether the instruction writes its first operand and reads the others. */
+/* True if the instruction writes its first operand and reads the others. */
 static bool defines_first(const struct ptx_insn *in)
 {
     static const char *const ops[] = {
@@ -35,9 +35,9 @@ static bool defines_first(const struct ptx_insn *in)
 
 struct live {
     uint32_t start, end; /* first and last instruction at which it is live */
-    uint32_t gid; /* its bit in struct pass, if it is live in several blocks; else UINT32_MAX */
-    /* The basic block that uses it, or NO_BLOCK. MANY_BLOCKS if several do, or if the value may
-     * come from an earlier iteration of a loop. */
+    uint32_t gid;        /* its bit in struct pass if several blocks use it, else UINT32_MAX */
+    /* The basic block that uses it, or NO_BLOCK. MANY_BLOCKS: several use it, or the value may come
+     * from an earlier iteration of a loop. */
     uint32_t block;
     bool pinned; /* shares its place with no other register */
 };
@@ -103,7 +103,7 @@ struct pass {
     /* Sets of registers, one bit per gid: those that the block reads before it writes them, and
      * those that it writes. */
     uint64_t *gen, *kill;
-    bool pin; /* the instruction's registers must not share their places */
+    bool pin; /* the instruction's registers share no places */
 };
 
 static void note_blocks(void *ctx, struct ptx_var *v, bool use, bool def)
@@ -118,7 +118,6 @@ static void note_blocks(void *ctx, struct ptx_var *v, bool use, bool def)
         l->start = p->at;
     l->end = p->at;
     l->pinned |= p->pin;
-    /* The value may come from the previous iteration of a loop. */
     if (use && l->start == p->at)
         l->block = MANY_BLOCKS;
     (void)def;
@@ -149,7 +148,6 @@ static void extend(struct live *l, uint32_t at)
     l->end = MAX(l->end, at);
 }
 
-/* Finds live intervals of registers that several blocks use. */
 static void solve(const struct flow *g, const struct ptx_func *f, struct live *lives,
                   struct live **global, uint32_t nglobal)
 {
@@ -272,7 +270,7 @@ static void assign(struct reg_plan *plan, const struct ptx_func *f, struct live 
         if (lives[r].start != UINT32_MAX)
             order[order_n++] = (struct by_start){lives[r].start, r};
     qsort(order, order_n, sizeof *order, cmp_start);
-    /* Places of predicates (4 bytes) come first, so that all others are aligned to 64 bytes. */
+    /* Predicates (4 bytes) come first, so that all other places are aligned to 64 bytes. */
     for (int preds = 1; preds >= 0; preds--) {
         nheap = 0;
         for (uint32_t k = 0; k < order_n; k++) {

@@ -1,8 +1,8 @@
 /*
  * hot.c - counts which words the atomics of a launch change. The L2 performs atomics on one word
  * one after the other. Atomics on neighbouring words go to the same part of the L2 and wait for
- * each other too. So the model needs to know how many atomics meet on a word and on a piece of 512
- * bytes. (These are not the pieces of 1024 bytes in which a sampled call fills its buffers.)
+ * each other too. So the model needs to know how many atomics meet on a word, and on a piece of 512
+ * bytes. (A sampled call fills its buffers in other pieces, of 1024 bytes.)
  */
 #include <stdlib.h>
 
@@ -10,25 +10,25 @@
 #include "emu/core/machine.h"
 
 #define SLOTS 65536u
-#define PROBES 16 /* how many slots we try for a place; if all are taken, it gets none */
+#define PROBES 16 /* slots to try for a place; if all are taken, it gets none */
 #define PIECE_SHIFT 9
 
-/* A place is a word or a piece. Some places may get no slot in the table. Atomics seldom meet at
- * such a place, so we count its atomics only in hot_table.all, which counts every atomic. */
+/* A place is a word or a piece. Some places get no slot in the table. Atomics seldom meet there, so
+ * only hot_table.all counts them. */
 struct place {
     uint64_t at, n; /* the place; how many atomics changed it */
     /* A run is a series of consecutive atomics of one block at this place. `own` is the sum of the
      * squared lengths of all runs. */
     double own;
-    uint32_t block;   /* the block whose atomic came last */
-    uint32_t of_last; /* the length of its run so far */
+    uint32_t block;   /* the block of the last atomic */
+    uint32_t of_last; /* length of its run so far */
 };
 struct hot_table {
-    struct place slots[SLOTS]; /* a hash table with open addressing */
-    uint64_t all;              /* how many atomics there were */
+    struct place slots[SLOTS]; /* hash table with open addressing */
+    uint64_t all;              /* all atomics, also those without a slot */
 };
-/* If one access changes several words of a 32-byte sector, the L2 changes them together. So in
- * `pieces` each sector of an access counts once; in `words` each lane of an access counts once. */
+/* The L2 changes several words of a 32-byte sector together. So `pieces` counts each sector of an
+ * access once, and `words` each lane. */
 struct hot_words {
     struct hot_table words, pieces;
 };
@@ -74,7 +74,7 @@ void hot_note(struct warp *w, const uint64_t *addr)
 }
 
 /* Returns how many atomics an average atomic meets at its place, itself included. If only a sample
- * of the blocks ran, we multiply the number of atomics from other blocks by `scale`. */
+ * of the blocks ran, `scale` multiplies the atomics of other blocks. */
 static double meet(const struct hot_table *t, double scale)
 {
     double own = 0, others = 0;

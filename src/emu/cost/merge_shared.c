@@ -2,11 +2,12 @@
  * merge_shared.c - finds the accesses to shared memory that the GPU's assembler, ptxas, merges into
  * one.
  *
- * PTX may have four `ld.shared.f32` where the machine code has one LDS.128: ptxas merges accesses
+ * PTX may have four `ld.shared.f32` where the machine code has one LDS.128. ptxas merges accesses
  * of one basic block to neighbouring addresses, if they are aligned and no instruction between them
  * prevents it. We merge only to count wavefronts and bank conflicts; the emulator executes each
- * access alone. o[4] of each part gets the size of the merged access in bytes, and says whether the
- * part is the earliest in the code. count.c checks at run time that the merged access is aligned.
+ * access alone. o[4] of each part gets the size of the merged access in bytes. It also says whether
+ * the part is the earliest in the code. count.c checks at run time that the merged access is
+ * aligned.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -30,8 +31,8 @@ static bool is_alike(const struct insn *a, const struct insn *b)
            (!(a->flags & INSN_GUARD) || a->guard == b->guard);
 }
 
-/* If accesses in the window together fill the `width` bytes that begin at the address of at[first],
- * merges them and returns true. */
+/* Merges accesses that together fill the `width` bytes from the address of at[first] on. Returns
+ * false if there are none. */
 static bool merge_from(struct window *w, uint32_t first, uint32_t width)
 {
     struct insn *parts[16], *lead = w->at[first];
@@ -76,8 +77,7 @@ static void add(struct window *w, struct insn *in)
     w->at[w->n++] = in;
 }
 
-/* Returns whether the instruction writes a register that an access in the window uses as address or
- * guard. */
+/* True if the instruction writes the address or the guard of an access in the window. */
 static bool changes_address(const struct insn *in, const struct window *w)
 {
     for (uint32_t i = 0; i < w->n; i++) {

@@ -3,11 +3,10 @@
  *
  *     nblocks=4096 nwarps=8 smem=1024 spills=0 per_sm=8 warps.2=131072 ...
  *
- * A field with several values has an index: warps.2 is warps[2] of struct work. If the environment
- * has HONE_MODEL_INPUTS=FILE, the emulator appends a line for each counted launch to FILE. There,
- * the kernel's name, the modelled time and the bound come first. tools/model-table makes
- * t/cases/model/h200.tsv from such lines and from measured times. With that file a test checks the
- * model without emulating anything. A line leaves out the numbers of struct work that are 0.
+ * warps.2 is warps[2] of struct work. Numbers that are 0 are left out. With HONE_MODEL_INPUTS=FILE
+ * the emulator appends a line for each counted launch to FILE. There, the kernel's name, the
+ * modelled time and the bound come first. From these lines and measured times, tools/model-table
+ * makes t/cases/model/h200.tsv. With that file a test checks the model without emulating anything.
  */
 #include <stdio.h>
 #include <stdlib.h>

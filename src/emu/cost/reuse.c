@@ -10,14 +10,14 @@
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* The sectors of a block are in a hash table. A key holds the sector and, in the bits above, an
- * epoch. Slots with the epoch of an earlier block count as empty. */
+/* The sectors of a block are in a hash table. A key is the sector and, in the bits above, an epoch.
+ * Slots with the epoch of an earlier block count as empty. */
 #define SECTOR_BITS 40
 #define MAX_SECTORS (1u << 22)
 
 struct slot {
     uint64_t key;
-    /* the last use: its time by the block's and by the warp's clock, and the warp */
+    /* the last use: its time by the block's and the warp's clock, and the warp */
     uint32_t at, warp_at, warp;
 };
 
@@ -30,8 +30,8 @@ struct tally {
 struct sector_set {
     struct slot *slots;
     uint64_t epoch;
-    uint32_t cap, n, clock;  /* clock: how often the block has used a sector */
-    struct tally tallies[8]; /* for the allocations that were read last */
+    uint32_t cap, n, clock;  /* clock: how often the block used a sector */
+    struct tally tallies[8]; /* for the allocations read last */
     uint32_t next;           /* the tally to reuse */
     struct reuse again[REUSE_BUCKETS];
     uint64_t waits_again;

@@ -19,7 +19,7 @@ static int mov_pred(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Packs several registers into one; mov_unpack splits one into several. */
+/* Packs several registers into one; mov_unpack does the reverse. */
 static int mov_pack(struct warp *w, const struct insn *in)
 {
     uint32_t part = in->sub[0], whole = in->sub[1];
@@ -83,7 +83,7 @@ static int mov_unpack_2x32(struct warp *w, const struct insn *in)
     LANES(w, i, uint64_t v = s[i]; lo[i] = (uint32_t)v; hi[i] = (uint32_t)(v >> 32));
 }
 
-/* Moves the address of a .local variable to a register. The address depends on the frame. */
+/* The address of a .local variable depends on the frame. */
 static int mov_local(struct warp *w, const struct insn *in)
 {
     uint64_t v = w->frame->local_base + (uint64_t)in->imm;
@@ -95,7 +95,7 @@ static int mov_local(struct warp *w, const struct insn *in)
     LANES(w, i, d[i] = (uint32_t)v);
 }
 
-/* Special registers that are computed when they are read. */
+/* Special registers whose value is computed at the read. */
 enum { MOV_CLOCK, MOV_CLOCK_HI, MOV_TIMER, MOV_TIMER_HI, MOV_GRIDID, MOV_WS_HI, MOV_WS_LO };
 
 static int mov_dynamic(struct warp *w, const struct insn *in)

@@ -2,9 +2,8 @@
  * atom.c - executes atom and red in every operation, type, space and vector width.
  *
  * On global memory the update is a host compare-and-swap loop, because other host threads run other
- * blocks. Shared memory belongs to one host thread, but the same code works there too. An exchange
- * or compare-and-swap of 16 bytes takes a lock. The lanes update memory in the order of their
- * numbers.
+ * blocks. Shared memory belongs to one host thread, but uses the same code. An exchange or
+ * compare-and-swap of 16 bytes takes a lock. The lanes update memory in the order of their numbers.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -134,7 +133,7 @@ static bool gives_value(const struct insn *in)
     return in->o[2] >> 8 & 1;
 }
 
-/* Computes the address of each lane, and tells the sanitizer what the instruction releases. */
+/* Computes the lanes' addresses, and tells the sanitizer what the instruction releases. */
 static void begin_atom(struct warp *w, const struct insn *in, uint64_t *addr)
 {
     lane_addrs(w, in, in->o[1], in->sub[3], addr);
@@ -142,8 +141,8 @@ static void begin_atom(struct warp *w, const struct insn *in, uint64_t *addr)
         san_order(w, in, (enum ptx_space)in->sub[2], addr, order_of(in), true);
 }
 
-/* Counts the accesses, and tells the sanitizer what the instruction acquires. Call it when
- * mem_at() has checked all addresses. */
+/* Counts the accesses, and tells the sanitizer what the instruction acquires. Call it when mem_at()
+ * has checked all addresses. */
 static int end_atom(struct warp *w, const struct insn *in, uint64_t *addr, uint32_t bytes)
 {
     if (w->counts)

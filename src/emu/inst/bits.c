@@ -1,6 +1,6 @@
 /*
- * bits.c - executes instructions that count, move and combine bits (popc, bfe, shf, prmt, lop3 and
- * others), and dot products of bytes (dp4a, dp2a).
+ * bits.c - counts, moves and combines bits (popc, bfe, shf, prmt, lop3 and others), and computes
+ * dot products of bytes (dp4a, dp2a).
  */
 #include "base/util.h"
 #include "emu/core/bitops.h"
@@ -23,8 +23,8 @@ static inline uint32_t rev32(uint32_t v)
 UNARY(brev_32, uint32_t, uint32_t, rev32(a))
 UNARY(brev_64, uint64_t, uint64_t, (uint64_t)rev32((uint32_t)a) << 32 | rev32((uint32_t)(a >> 32)))
 
-/* Returns the position of the most significant non-sign bit, or -1. If `amt` (.shiftamt), returns
- * by how much to shift left to bring that bit to the top. */
+/* The position of the most significant non-sign bit, or -1. With `amt` (.shiftamt), by how much to
+ * shift left to bring that bit to the top. */
 static inline uint32_t find32(uint32_t a, bool sg, bool amt)
 {
     if (sg && (int32_t)a < 0)
@@ -141,7 +141,7 @@ static int exec_lop3(struct warp *w, const struct insn *in)
     LANES(w, i, d[i] = lut3(a[i], b[i], c[i], lut));
 }
 
-/* Executes lop3.or.b32 (or .and) d|p, a, b, c, lut, q, which sets p = (d != 0) or/and q. */
+/* lop3.or.b32 (or .and) d|p, a, b, c, lut, q sets p = (d != 0) or/and q. */
 static int exec_lop3_pred(struct warp *w, const struct insn *in)
 {
     uint32_t *d = opnd(w, in->o[0]), lut = (uint32_t)in->imm, bits = 0;

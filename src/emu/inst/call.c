@@ -17,7 +17,7 @@ struct call_info;
 typedef int (*builtin_fn)(struct warp *w, const struct insn *in, const struct call_info *c);
 
 struct call_info {
-    struct code_func *target; /* NULL: the call goes through the pointer in o[0] */
+    struct code_func *target; /* NULL: call through the pointer in o[0] */
     builtin_fn builtin;
     const char *name;
     uint32_t narg, nret;
@@ -114,7 +114,7 @@ static void set_result(struct warp *w, const struct call_info *c, uint32_t lane,
         memcpy(param_at(w->frame, c->ret[0], lane), &v, MIN(c->ret[0]->bytes, 8u));
 }
 
-/* Reads a string at a generic address, at most n bytes of it; NULL after a fault. */
+/* Reads at most n bytes of a string at a generic address. NULL after a fault. */
 static char *read_string(struct warp *w, const struct insn *in, uint32_t lane, uint64_t addr,
                          char *buf, size_t n)
 {
@@ -130,7 +130,7 @@ static char *read_string(struct warp *w, const struct insn *in, uint32_t lane, u
     return buf;
 }
 
-/* Reads the next argument of a printf. Arguments are naturally aligned in the argument buffer. */
+/* Reads the next argument of a printf. Arguments are naturally aligned. */
 static bool take_arg(struct warp *w, const struct insn *in, uint32_t lane, uint64_t *at,
                      uint32_t bytes, uint64_t *out)
 {
@@ -154,7 +154,7 @@ static int format_one(struct warp *w, const struct insn *in, uint32_t lane, cons
     int longs = 0, shorts = 0;
     for (int digits = 0; *f && strchr("-+ #0123456789.*", *f);) {
         digits = *f >= '0' && *f <= '9' ? digits + 1 : 0;
-        if (digits > 3) { /* drops further digits of a width, so that the result fits into text[] */
+        if (digits > 3) { /* drop further digits of a width, so that the result fits into text[] */
             f++;
             continue;
         }
@@ -252,7 +252,7 @@ static int builtin_vprintf(struct warp *w, const struct insn *in, const struct c
         strbuf_add(&e->printf_text, out.buf, out.len);
         pthread_mutex_unlock(&e->lock);
         set_result(w, c, i,
-                   nargs); /* printf of CUDA returns the number of arguments, not of characters */
+                   nargs); /* CUDA's printf returns the number of arguments, not of characters */
         strbuf_release(&out);
     }
     return EX_NEXT;

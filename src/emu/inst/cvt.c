@@ -5,8 +5,8 @@
  * intermediate value (sign, 64-bit magnitude, exponent) and round it once.
  *
  * In the struct insn of cvt_general(), sub[0] is the destination type, sub[1] the source type,
- * sub[2] the rounding and sub[3] the flags. o[4] holds the widths in bytes of a destination
- * register and of a source register: dst << 8 | src.
+ * sub[2] the rounding and sub[3] the flags. o[4] holds the register widths in bytes: destination <<
+ * 8 | source.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -77,7 +77,7 @@ struct num {
     uint64_t m; /* value = m * 2^e */
     int e;
     uint64_t nan_bits; /* payload of a NaN, as in a double */
-    bool keep_nan;     /* true if a narrower result keeps the payload */
+    bool keep_nan;     /* a narrower result keeps the payload */
 };
 
 static struct num from_double(double d)
@@ -302,7 +302,7 @@ static int cvt_from_fp8(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Executes cvt.f16x2.f32 and cvt.bf16x2.f32. The first source goes to the upper half. */
+/* cvt.f16x2.f32 and cvt.bf16x2.f32: the first source goes to the upper half. */
 static int cvt_pair(struct warp *w, const struct insn *in)
 {
     uint32_t *d = opnd(w, in->o[0]);
@@ -399,7 +399,7 @@ UNARY(c_rna_tf32, uint32_t, uint32_t,
 static const struct {
     const char *name;
     exec_fn fn;
-    uint8_t dbits, sbits; /* the widths of the registers that fn writes and reads */
+    uint8_t dbits, sbits; /* widths of the registers that fn writes and reads */
 } hot[] = {
     {"u64.u32", c_u64_u32, 64, 32},
     {"s64.u32", c_u64_u32, 64, 32},
@@ -493,8 +493,7 @@ static bool scalar(enum ptx_type t)
     }
 }
 
-/* Decodes an operand whose register may be wider than its type. *bits becomes the width of the
- * register. */
+/* Decodes an operand whose register may be wider than its type. *bits: the register's width. */
 static int dec_loose(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                      enum ptx_type t, bool is_dst, uint32_t *code, uint32_t *bits)
 {
@@ -511,9 +510,8 @@ static int dec_loose(struct decoder *d, const struct ptx_insn *p, const struct p
     return dec_src(d, p, o, ptx_type_bits(t) == 8 ? PT_B16 : t, code);
 }
 
-/* Returns the class under which the counters count a conversion. The arithmetic pipes convert
- * between half and single precision at their usual rate. Conversions between integers only move
- * bits. */
+/* The class under which the counters count a conversion. The arithmetic pipes convert between half
+ * and single precision at their usual rate. Conversions between integers only move bits. */
 static uint8_t cvt_kind(enum ptx_type dt, enum ptx_type st)
 {
     if (scalar(dt) && scalar(st) && !ptx_is_float(dt) && !ptx_is_float(st))
@@ -571,7 +569,7 @@ static int decode_cvt(struct decoder *d, const struct ptx_insn *p, struct insn *
     return 0;
 }
 
-/* Executes cvt.pack.sat.u16.s32 d, a, b and cvt.pack.sat.u8.s32.b32 d, a, b, c. */
+/* cvt.pack.sat.u16.s32 d, a, b and cvt.pack.sat.u8.s32.b32 d, a, b, c. */
 static int exec_cvt_pack(struct warp *w, const struct insn *in)
 {
     uint32_t *d = opnd(w, in->o[0]), bits = ptx_type_bits((enum ptx_type)in->sub[0]);

@@ -108,7 +108,6 @@ static inline double op64(enum op op, double a, double b, double c)
     }
 }
 
-/* For any rounding and flags. */
 static __attribute__((noinline)) int general_f32(struct warp *w, const struct insn *in)
 {
     float *d = opnd(w, in->o[0]);
@@ -200,8 +199,8 @@ static int general_minmax(struct warp *w, const struct insn *in)
 
 /* ---- approximate functions ------------------------------------------------------------------ */
 
-/* The plain form computes in double and rounds once. The form with .ftz also flushes the operand
- * and the result. */
+/* The plain form computes in double and rounds once. With .ftz, operand and result are also
+ * flushed. */
 #define APPROX(name, expr)                                  \
     UNARY(name##_f32, float, float, canon32((float)(expr))) \
     UNARY(name##_f32_ftz, float, float, approx_##name(a))
@@ -327,7 +326,7 @@ static int decode_testp(struct decoder *d, const struct ptx_insn *p, struct insn
 /* ---- decoding ------------------------------------------------------------------------------- */
 
 struct fmods {
-    int round; /* index into `rounds`, or -1 if none is given */
+    int round; /* index into `rounds`, or -1 */
     uint8_t flags;
     bool approx, full;
     enum ptx_type t;

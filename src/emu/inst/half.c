@@ -1,10 +1,10 @@
 /*
  * half.c - executes arithmetic on f16, bf16 and their packed forms.
  *
- * add, sub, mul and fma compute in a wider type and then round to the half type. add, sub and mul
- * without flags compute in float (see PLAIN). The other forms of these operations compute in
- * double. A product of two halves is exact in double. The exact result of add, sub or fma may need
- * more bits than a double has. So these three first round to odd in double (fma_odd).
+ * add, sub and mul without flags compute in float (see PLAIN). Their other forms, and fma, compute
+ * in double. Then the result is rounded to the half type. A product of two halves is exact in
+ * double. The exact result of add, sub or fma may need more bits, so these three first round to odd
+ * in double (fma_odd).
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -18,7 +18,7 @@ enum { F_FTZ = 1, F_SAT = 2, F_RELU = 4, F_NAN = 8, F_XORSIGN = 16, F_OOB = 32 }
  * the second rounding, to fewer bits, gives the right result. */
 static double fma_odd(double a, double b, double c)
 {
-    double p = a * b; /* exact, because a product of halves has at most 22 bits */
+    double p = a * b; /* exact: a product of halves has at most 22 bits */
     double s = p + c;
     if (!isfinite(s))
         return s;
@@ -155,9 +155,9 @@ static int exec_half2(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Plain forms, without flags. A sum or product of halves is rounded to float and then to the half
- * type. Float has so many bits that this gives the same result as rounding once. That needs 2p + 2
- * bits for a type of p bits: 24 for f16 (p = 11) and 18 for bf16 (p = 8). Float has 24. */
+/* Forms without flags round to float and then to the half type. That equals rounding once if float
+ * has 2p + 2 bits or more for a type of p bits. f16 (p = 11) needs 24, bf16 (p = 8) needs 18, and
+ * float has 24. */
 #define PLAIN(name, to, of, expr)                                        \
     BINARY(name##_1, uint16_t, uint16_t, uint16_t, of(to(a) expr to(b))) \
     BINARY(name##_2, uint32_t, uint32_t, uint32_t,                       \

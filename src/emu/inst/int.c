@@ -2,8 +2,8 @@
  * int.c - executes integer arithmetic: add, sub, mul, mad, div, min, max, shifts and the carry
  * chain.
  *
- * Arithmetic uses unsigned types, so it wraps; only the .sat forms do not wrap. Quotient and
- * remainder of a division by zero are all ones, as on the hardware.
+ * Arithmetic uses unsigned types, so it wraps, except in the .sat forms. Quotient and remainder of
+ * a division by zero are all ones, as on the hardware.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -150,7 +150,6 @@ BINARY(shr_s16, int16_t, int16_t, uint32_t, a >> (b > 15 ? 15 : b))
 BINARY(shr_s32, int32_t, int32_t, uint32_t, a >> (b > 31 ? 31 : b))
 BINARY(shr_s64, int64_t, int64_t, uint32_t, a >> (b > 63 ? 63 : b))
 
-/* Packed 16-bit arithmetic. */
 #define PACKED(n, T, ...)                     \
     static inline uint16_t n##_half(T a, T b) \
     {                                         \
@@ -177,9 +176,8 @@ enum {
     CARRY_SIGNED = 32
 };
 
-/* We compute a difference as a + ~b + 1, so the carry flag is set if there was no borrow. This
- * matters only to code that mixes sub.cc with addc, such as the compiler's division of 128-bit
- * integers. */
+/* A difference is a + ~b + 1, so the carry flag is set if there was no borrow. This matters only to
+ * code that mixes sub.cc with addc, such as the compiler's division of 128-bit integers. */
 static int exec_carry(struct warp *w, const struct insn *in)
 {
     uint32_t *cc = (uint32_t *)(void *)(w->base[0] + CC_OFF), f = in->sub[0], out = 0;
@@ -254,7 +252,7 @@ struct form {
     exec_fn fn;
     uint8_t nops;
     /* The type of the last operand; PT_NONE = `type`, as for the others. In a .wide form, the type
-     * of the result, and in mad.wide also that of the last operand. */
+     * of the result, and in mad.wide also of the last operand. */
     enum ptx_type last;
 };
 

@@ -1,14 +1,14 @@
 /*
  * register_pool.c - setmaxnreg, which moves registers from some warps of a block to others.
  *
- * A block gets its registers at launch: the same number for each thread. setmaxnreg.dec gives
+ * At launch a block gets the same number of registers for each thread. setmaxnreg.dec gives
  * registers of a warp back to the block's pool. setmaxnreg.inc takes registers from the pool, and
- * waits until the pool has enough. If the warps together ask for more registers than the block got,
- * the last warp waits for ever.
+ * waits until it has enough. If the warps together ask for more than the block got, the last warp
+ * waits for ever.
  *
- * The instruction has an effect only if ptxas knows the number of registers at launch: from
- * .maxnreg, or from the launch bounds. Then a thread starts with as many registers as the bounds
- * allow, but not more than the largest setmaxnreg asks for. Otherwise ptxas drops the instruction.
+ * The instruction has an effect only if ptxas knows the registers at launch, from .maxnreg or from
+ * the launch bounds. Then a thread starts with as many registers as the bounds allow, but not more
+ * than the largest setmaxnreg asks for. Otherwise ptxas drops the instruction.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
@@ -65,9 +65,9 @@ uint32_t register_pool_at_start(const struct launch *l)
     if (f->maxnreg)
         regs = MIN(regs, (f->maxnreg + 7) / 8 * 8);
     regs = MIN(regs, most);
-    /* If the compiler's report (l->regs) has another number of registers than `regs`, ptxas dropped
-     * the setmaxnreg instructions. Without a report we assume that ptxas keeps them if the kernel
-     * has .maxnreg or .minnctapersm. */
+    /* If the compiler's report (l->regs) differs from `regs`, ptxas dropped the setmaxnreg
+     * instructions. Without a report we assume that ptxas keeps them if the kernel has .maxnreg or
+     * .minnctapersm. */
     if (l->regs)
         return (l->regs + 7) / 8 * 8 == regs ? regs : 0;
     return f->maxnreg || f->minnctapersm ? regs : 0;

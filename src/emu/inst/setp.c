@@ -48,8 +48,8 @@ static int finish_setp(struct warp *w, const struct insn *in, uint32_t bits)
     LANES(w, i, d[i] = r >> i & 1 ? one : 0);
 }
 
-/* Defines an exec function that compares the operands a and b, of C type A, in each lane. The last
- * argument of the macro is the comparison, such as a < b. */
+/* Defines an exec function that compares operands a and b of C type A in each lane. The last
+ * argument is the comparison, such as a < b. */
 #define COMPARE(name, A, ...)                                     \
     static int name(struct warp *w, const struct insn *in)        \
     {                                                             \
@@ -182,7 +182,6 @@ FLOAT_COMPARE(cmp_f16, uint16_t, half)
 FLOAT_COMPARE(cmp_f16_ftz, uint16_t, halfz)
 FLOAT_COMPARE(cmp_bf16, uint16_t, brain)
 
-/* Returns one half of a packed operand. */
 static float half_of(const struct insn *in, uint32_t v, int hi)
 {
     uint16_t h = (uint16_t)(hi ? v >> 16 : v);
@@ -226,9 +225,9 @@ static bool compare1(enum cmp c, float a, float b)
 }
 
 /* Executes a packed comparison, which compares the two halves of each lane. In setp, o[0] gets the
- * result of the low half and o[4] the result of the high half. In set, o[0] gets both results. v[0]
- * is the predicate to combine with the result. o[3] holds flags instead of an operand code:
- * 0x80000000 for bf16, 0x40000000 for ftz. */
+ * result of the low half and o[4] that of the high half. In set, o[0] gets both. v[0] is the
+ * predicate to combine with the result. o[3] holds flags: 0x80000000 for bf16, 0x40000000 for
+ * ftz. */
 static int cmp_packed(struct warp *w, const struct insn *in)
 {
     const uint32_t *pa = opnd(w, in->o[1]), *pb = opnd(w, in->o[2]);
@@ -277,7 +276,7 @@ static exec_fn int_compare(enum ptx_type t, int c)
     return c >= 0 && c < 6 ? f[row][c] : NULL;
 }
 
-/* Finds comparison, combination and operand type in the modifiers; -1 after an error. */
+/* Finds comparison, combination and .ftz in the modifiers; -1 after an error. */
 static int parse_mods(struct decoder *d, const struct ptx_insn *p, struct insn *in, int *cmp,
                       bool *ftz)
 {

@@ -1,11 +1,11 @@
 /*
  * video.c - executes the video instructions: scalar ones (vadd, vabsdiff, vmad, ...) and packed
- * ones, which work on the parts of a register: its 2 halves or 4 bytes.
+ * ones, which work on the 2 halves or 4 bytes of a register, its parts.
  *
  * A selector in a scalar instruction selects one part of an operand (a.b1, a.h0), or the part of c
  * that the result replaces (d.h1). In a packed instruction, a selector has a digit for each part
- * (a.h10, b.b7654). A digit is the number of a part. The parts of b have the numbers after those of
- * a. A mask on d says which parts of d the instruction writes.
+ * (a.h10, b.b7654): the number of a part. The parts of b have the numbers after those of a. A mask
+ * on d says which parts of d the instruction writes.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -30,8 +30,7 @@ struct video {
     /* ds, as, bs: d, a, b are signed. plus_one: vmad adds 1 (.po). */
     bool ds, as, bs, sat, wrap, plus_one;
     struct part d, a, b; /* only in scalar instructions */
-    /* Only in packed instructions: the parts that the selectors select, and the mask of the written
-     * parts. */
+    /* Only in packed instructions: the selected parts, and the mask of the written parts. */
     uint8_t from_a[4], from_b[4], mask;
 };
 
@@ -142,7 +141,7 @@ static int exec_video(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Parses "b1" or "h0". Without a selector, the part is the whole register. */
+/* Without a selector, the part is the whole register. */
 static bool scalar_part(const char *sel, struct part *p)
 {
     *p = (struct part){32, 0};
@@ -248,8 +247,8 @@ static int decode_video(struct decoder *d, const struct ptx_insn *p, struct insn
     for (int i = 0; i < p->nmods; i++)
         if (!modifier(v, p->mods[i], &types))
             return dec_unsupported(d, p);
-    /* The manual requires c in packed instructions. We require it only where it is used. With a
-     * selector or mask on d, the other parts of d come from c. */
+    /* The manual requires c in packed instructions; we do so only where it is used. With a selector
+     * or mask on d, the other parts of d come from c. */
     bool needs_c = v->second || v->op == V_MAD || (p->nops > 0 && p->ops[0].sel);
     if ((p->nops != 3 && p->nops != 4) || (needs_c && p->nops != 4))
         return dec_bad(d, p, "wrong number of operands");

@@ -2,9 +2,9 @@
  * warpops.c - executes instructions in which lanes of a warp exchange values or meet: shuffles,
  * votes, matches, reductions, election, bar.warp.sync.
  *
- * The mask of an instruction names the lanes that take part. The instruction executes when all of
- * them have reached it or exited. Lanes that arrive at different times wait. If live lanes cannot
- * come, it executes without them and we report them.
+ * The mask of an instruction names the lanes that take part. The instruction waits until all of
+ * them have reached it or exited. If live lanes cannot come, it executes without them and we report
+ * them.
  *
  * A lane takes no part if it has exited, does not execute the instruction, or is not in the mask.
  * Votes, matches and reductions leave it out. A shuffle that reads it gets an undefined value,
@@ -15,7 +15,7 @@
 #include "emu/core/mem.h"
 #include "emu/core/numeric.h"
 
-/* Reports a lane whose mask names a second lane that has another mask. */
+/* Reports a lane whose mask names a lane that has another mask. */
 static void check_masks(struct warp *w, const struct insn *in, const uint32_t *m)
 {
     FOR_LANES(i, w)
@@ -31,9 +31,9 @@ static void check_masks(struct warp *w, const struct insn *in, const uint32_t *m
     }
 }
 
-/* Reports lanes that are in the mask but have exited. If they jumped over the instruction and ran
- * code after it, this is a finding. If they returned before it, this is allowed. But if the
- * instruction combines values (`counts`), a note says that the result leaves these lanes out. */
+/* Reports lanes in the mask that have exited. It is a finding if they jumped over the instruction
+ * and ran code after it. Otherwise it is allowed. But if the instruction combines values
+ * (`counts`), a note says that the result leaves these lanes out. */
 static void check_exited(struct warp *w, const struct insn *in, uint32_t gone, bool counts)
 {
     uint32_t past = exits_past(w, gone, EXITS_WARP, exits_place(w, in));
@@ -106,7 +106,6 @@ static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
 
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 
-/* Reports that these lanes read lanes which take no part. */
 static void report_absent(struct warp *w, const struct insn *in, uint32_t lanes,
                           const uint32_t *from, const uint32_t *m)
 {
@@ -135,7 +134,7 @@ static void pass_marks(struct warp *w, const struct insn *in, const uint32_t *fr
     undef_exchange(w, in, sets);
 }
 
-/* Like pass_marks(), for instructions that combine the values of all lanes of the mask. */
+/* Like pass_marks(), for instructions that combine all lanes of the mask. */
 static void combine_marks(struct warp *w, const struct insn *in, const uint32_t *m)
 {
     uint32_t sets[WARP] = {0};
@@ -174,7 +173,7 @@ static int exec_shfl(struct warp *w, const struct insn *in)
             j = min | (int32_t)(bv & ~seg);
             ok = j <= max;
         }
-        /* The value of a lane that takes no part is undefined. We use all ones. */
+        /* The value of a lane that takes no part is undefined. Here it is all ones. */
         from[i] = ok ? (uint32_t)j & 31 : i;
         bool there = from[i] == i || (w->active & m[i]) >> from[i] & 1;
         d[i] = there ? src[from[i]] : UINT32_MAX;

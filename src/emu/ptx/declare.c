@@ -109,8 +109,8 @@ enum ptx_space ps_space(struct parser *ps)
     return SP_GENERIC;
 }
 
-/* Parses the attributes and the type of a declaration; the caller has parsed the state space
- * (such as .global) before them. Returns how many elements the vector type has (1, 2 or 4). */
+/* Parses attributes and type of a declaration, after the state space (such as .global). Returns the
+ * elements of the vector type (1, 2 or 4). */
 static uint32_t parse_decl_type(struct parser *ps, enum ptx_type *type, uint32_t *align)
 {
     uint32_t width = 1;
@@ -182,7 +182,7 @@ static void parse_reg_decl(struct parser *ps)
     } while (ps_accept(ps, ','));
 }
 
-/* Parses one variable or parameter; the caller has parsed its state space. */
+/* Parses one variable or parameter, after its state space. */
 struct ptx_var *ps_var(struct parser *ps, enum ptx_space sp, bool bind_it)
 {
     enum ptx_type type;

@@ -14,8 +14,8 @@ enum tok {
     T_IDENT, /* text: a name such as add, %r1, $L__BB0_1 or %tid.x (one token) */
     T_DOT,   /* .name: text is "name" (may hold "::") */
     T_INT,   /* ival */
-    /* fval. In the forms 0f... and 0d..., the digits are the bits of the number, and ival holds
-     * them. is_f32 is true for 0f... . */
+    /* fval. In the forms 0f... and 0d..., ival holds the digits, which are the bits of the number.
+     * is_f32 is true for 0f... . */
     T_FLOAT,
     T_STRING, /* text without the quotes */
     T_PUNCT   /* ch: one character; `<<` is CH_SHL, `>>` is CH_SHR */
@@ -23,8 +23,8 @@ enum tok {
 enum { CH_SHL = 256, CH_SHR };
 
 struct lexer {
-    /* p: what to read next. end: end of the text. start: where the current token starts. text0:
-     * where the text starts. */
+    /* p: what to read next. end: end of the text. start: the current token. text0: start of the
+     * text. */
     const char *p, *end, *start, *text0;
     uint32_t line;
     enum tok tok;
@@ -34,7 +34,7 @@ struct lexer {
     uint64_t ival;
     double fval;
     bool is_f32;
-    bool bol; /* the current token is the first of its line */
+    bool bol; /* the token is the first of its line */
     struct err *err;
     jmp_buf fail;
 };

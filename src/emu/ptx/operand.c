@@ -128,8 +128,8 @@ struct ptx_var *ps_new_reg(struct parser *ps, const char *name, enum ptx_type ty
     return v;
 }
 
-/* Finds a register such as %r12 that a range declares (`.reg .b32 %r<45>`). Creates the register on
- * its first use. */
+/* Finds a register such as %r12 that a range declares (`.reg .b32 %r<45>`). Creates it on its first
+ * use. */
 static struct binding *find_in_range(struct parser *ps, struct name *nm)
 {
     size_t n = strlen(nm->text), k = n;
@@ -202,7 +202,7 @@ static bool is_special(const char *s)
 void ps_operand(struct parser *ps, struct ptx_opnd *o);
 
 /* Copies the operands in `tmp` to the arena. Label uses that were added after `mark` may point into
- * `tmp`, so ps_keep() makes them point to the copies. */
+ * `tmp`; they then point to the copies. */
 struct ptx_opnd *ps_keep(struct parser *ps, struct ptx_opnd *tmp, uint32_t n,
                          struct label_use *mark)
 {
@@ -214,7 +214,6 @@ struct ptx_opnd *ps_keep(struct parser *ps, struct ptx_opnd *tmp, uint32_t n,
     return out;
 }
 
-/* Parses operands, separated by commas, up to `close`. */
 static void parse_list(struct parser *ps, int close, struct ptx_opnd **out, uint32_t *n)
 {
     struct ptx_opnd tmp[160];
@@ -234,7 +233,7 @@ static void parse_list(struct parser *ps, int close, struct ptx_opnd **out, uint
     *n = k;
 }
 
-/* Parses `%r1.h0`, where %r1 is a register, and sets o->sel to the part "h0". */
+/* Parses `%r1.h0`, where %r1 is a register. Sets o->sel to "h0". */
 static struct binding *part_of_register(struct parser *ps, struct name *nm, struct ptx_opnd *o)
 {
     const char *dot = strchr(nm->text, '.');
@@ -353,7 +352,7 @@ void ps_operand(struct parser *ps, struct ptx_opnd *o)
             ps->lx.tok = save.tok;
             ps->lx.ch = save.ch;
             ps->lx.ival = save.ival;
-            o->imm = ps_const(ps, 1); /* reads no `|`, because `|` separates a pair here */
+            o->imm = ps_const(ps, 1); /* stops at `|`, which separates a pair here */
         }
     }
     if (lex_is(&ps->lx, '|')) {

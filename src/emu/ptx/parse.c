@@ -1,7 +1,4 @@
-/*
- * parse.c - parses PTX text into a struct ptx_module: instructions, source positions, functions,
- * the module.
- */
+/* parse.c - parses PTX text into a struct ptx_module: instructions, source positions, functions. */
 #include "emu/ptx/parser.h"
 
 /* ---- instructions --------------------------------------------------------------------------- */
@@ -65,8 +62,7 @@ static struct loc **loc_slot(struct parser *ps, uint32_t file, uint32_t line, ui
     return &ps->locs[(file * 31 + line * 7 + col) % ARRAY_LEN(ps->locs)];
 }
 
-/* If *l is in an inlined function, moves *l to the call of this function and returns true. Else
- * returns false. */
+/* If *l is in an inlined function, moves *l to the call of this function and returns true. */
 static bool step_out(struct parser *ps, struct loc *l)
 {
     if (!l->in_file)
@@ -81,14 +77,14 @@ static bool step_out(struct parser *ps, struct loc *l)
     return true;
 }
 
-/* Records the inlined calls that enclose l and are in the kernel's own file. Returns the index of
- * the innermost one, or 0 if there is none. */
+/* Records the inlined calls around l that are in the kernel's own file. Returns the index of the
+ * innermost one, or 0. */
 static uint32_t inlined_calls(struct parser *ps, struct loc l)
 {
     struct ptx_inlined chain[MAX_INLINED];
     uint32_t n = 0, up = 0;
     const char *label = l.function;
-    /* The bound on hop ends a cycle: bad PTX may say that a place is inlined into itself. */
+    /* Bad PTX may say that a place is inlined into itself. The bound on hop ends this cycle. */
     for (int hop = 0; hop < MAX_INLINED && step_out(ps, &l); hop++) {
         if (l.file == ps->home_file)
             chain[n++] = (struct ptx_inlined){.label = label, .line = l.line};
@@ -114,8 +110,8 @@ static uint32_t inlined_calls(struct parser *ps, struct loc l)
     return up;
 }
 
-/* Sets the source line that findings and messages show. This is the innermost line that is in the
- * kernel's own file. If there is none, it is the outermost line. */
+/* Findings and messages show the innermost line in the kernel's own file. If there is none, they
+ * show the outermost line. */
 static void set_source_line(struct parser *ps, struct loc l)
 {
     if (!ps->home_file)
@@ -333,8 +329,7 @@ static void parse_func_attrs(struct parser *ps, struct ptx_func *f)
     }
 }
 
-/* Gives the parameters of a function their offsets. For a kernel (.entry), these are the offsets
- * that the driver uses. */
+/* For a kernel (.entry), these are the offsets that the driver uses. */
 static void place_params(struct ptx_func *f)
 {
     uint64_t off = 0;
@@ -428,7 +423,7 @@ static void parse_file_directive(struct parser *ps)
         ps_next(ps);
 }
 
-/* Reads the section .debug_str, which holds labels, each followed by the bytes of a string. */
+/* The section .debug_str holds labels, each followed by the bytes of a string. */
 static void parse_strings(struct parser *ps)
 {
     struct lexer *lx = &ps->lx;

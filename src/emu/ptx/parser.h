@@ -2,9 +2,9 @@
  * parser.h - the parser's state and functions; for the files of this folder.
  *
  * Each name has a stack of bindings, with the innermost scope on top. `.reg .b32 %r<45>` binds only
- * the prefix; we create %r7 when the text first uses it. A label may be used before its definition,
- * so each scope lists its unresolved uses, and passes them to the enclosing scope when it closes. A
- * syntax error ends the parse through lex_fail(), which is a longjmp.
+ * the prefix; %r7 is created at its first use. A label may be used before its definition, so each
+ * scope lists its unresolved uses, and passes them to the enclosing scope when it closes. A syntax
+ * error ends the parse through lex_fail(), a longjmp.
  */
 #ifndef EMU_PTX_PARSER_H
 #define EMU_PTX_PARSER_H
@@ -57,7 +57,7 @@ struct scope {
     struct label_use *uses;
 };
 
-/* A .loc directive. in_file, in_line and in_col are the place of an inlined call, or 0. */
+/* A .loc directive. in_file, in_line and in_col: the call of an inlined function, or 0. */
 struct loc {
     struct loc *next;
     uint32_t file, line, col, in_file, in_line, in_col;
@@ -97,7 +97,7 @@ struct name *ps_name(struct parser *ps);
 uint32_t ps_u32(struct parser *ps);
 
 /* operand.c */
-/* Parses a constant expression, up to an operator of precedence min_prec or lower. */
+/* Stops at an operator of precedence min_prec or lower. */
 int64_t ps_const(struct parser *ps, int min_prec);
 struct ptx_var *ps_new_reg(struct parser *ps, const char *name, enum ptx_type type);
 struct binding *ps_lookup(struct parser *ps, struct name *nm);

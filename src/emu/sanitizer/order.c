@@ -38,7 +38,7 @@ static void tick(struct warp *w)
     w->block->san->top = MAX(w->block->san->top, t);
 }
 
-/* If the key has no entry: adds an empty one if `make` is true, else returns NULL. */
+/* Without an entry for the key: adds an empty one if `make` is true, else returns NULL. */
 static struct hb_obj *find_obj(struct block *b, const void *key, bool make)
 {
     struct block_san *s = b->san;
@@ -119,8 +119,8 @@ void san_barrier_full(struct warp *w, const void *key)
 }
 
 /* Unlike a release, this need not advance the warp's own clock. Only barriers of the whole block or
- * cluster release `exited`. They complete only after the warp's other lanes have arrived or exited.
- * So the accesses of these lanes until then are ordered before the barrier too. */
+ * cluster release `exited`, and they complete only after the warp's other lanes have arrived or
+ * exited. So the accesses of these lanes until then are ordered before the barrier too. */
 void san_exit(struct warp *w)
 {
     if (!w->launch->sanitize || !w->block->nlive)

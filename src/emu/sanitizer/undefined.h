@@ -1,7 +1,7 @@
 /*
- * undefined.h - declares two functions about undefined values: undef_result() of undefined_bits.c,
- * which undefined.c calls, and undef_follow() of undefined.c, which suspects.c calls. state.h and
- * core/machine.h declare the other functions of undefined.c.
+ * undefined.h - two functions about undefined values: undef_result() of undefined_bits.c and
+ * undef_follow() of undefined.c. state.h and core/machine.h declare the other functions of
+ * undefined.c.
  */
 #ifndef EMU_SANITIZER_UNDEFINED_H
 #define EMU_SANITIZER_UNDEFINED_H
@@ -20,14 +20,13 @@ struct undef_operands {
     uint64_t u[UNDEF_OPERANDS];
 };
 
-/* Returns the undefined bits of the result of plain arithmetic. The caller must ignore bits beyond
- * the width of the destination. */
+/* The undefined bits of the result of plain arithmetic. Bits beyond the width of the destination
+ * mean nothing. */
 uint64_t undef_result(const struct undef_operands *x);
 
 /* Call it when this lane loads n bytes, some of them from a suspect: a cell that is part of a race
- * (suspects.h). Bit k of `bytes` is set if byte k comes from a suspect. Follows these bytes as if
- * they were undefined, and sets *used when the kernel first uses them. Returns false if we cannot
- * follow them. */
+ * (suspects.h). Bit k of `bytes`: byte k comes from a suspect. Follows these bytes like undefined
+ * ones, and sets *used when the kernel first uses them. Returns false if we cannot follow them. */
 bool undef_follow(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bytes,
                   bool *used);
 

@@ -1,5 +1,4 @@
-/* fragments.c - passes undefined bits through the matrix instructions of a warp. See fragments.h.
- */
+/* fragments.c - passes undefined bits through the matrix instructions of a warp (fragments.h). */
 #include "emu/tensor/fragments.h"
 
 #include "base/util.h"
@@ -21,8 +20,8 @@ static uint64_t low_bits(unsigned n)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* The part of an element that lies in one byte of memory: its bits in the register, the segment of
- * memory, the byte in that segment. */
+/* The part of an element in one byte of memory: its bits in the register, the segment of memory,
+ * the byte in that segment. */
 struct part {
     uint64_t bits;
     uint32_t segment, byte;
@@ -95,7 +94,7 @@ void fragment_stores(struct warp *w, const struct insn *in, const struct fragmen
 enum { MAX_SIDE = 32, QUADS = 4 };
 
 /* The origins of undefined elements, for each row of A, each column of B and each element of C. An
- * origin is a load or shuffle that made a value undefined (undefined.c); each entry is a mask of
+ * origin is a load or shuffle that made a value undefined (undefined.c); an entry is a mask of
  * origins. The first index is the number of the product (product_of()). */
 struct undefined_inputs {
     uint32_t row[QUADS][MAX_SIDE], col[QUADS][MAX_SIDE], acc[QUADS][MAX_SIDE][MAX_SIDE];
@@ -106,8 +105,8 @@ static enum tc_type type_of(const struct mma_op *op, enum mma_operand which)
     return which == MMA_A ? op->a : which == MMA_B ? op->b : which == MMA_C ? op->c : op->d;
 }
 
-/* Returns the number of the product that this lane takes part in. The lanes of a warp compute one
- * product, or four with m8n8k4. Two quads (groups of 4 lanes) compute each of the four. */
+/* The lanes of a warp compute one product, or four with m8n8k4. Two quads (groups of 4 lanes)
+ * compute each of the four. */
 static unsigned product_of(const struct mma_op *op, unsigned lane)
 {
     return op->quad4 ? lane / 4 % QUADS : 0;
@@ -136,9 +135,8 @@ static void collect(struct warp *w, const struct ptx_opnd *o, const struct mma_o
         }
 }
 
-/* Marks the undefined elements of D. An element of D is undefined if any element of its row of A or
- * of its column of B is undefined, or if its element of C is. A factor 0 does not help: 0 times an
- * undefined value may be NaN. */
+/* An element of D is undefined if any element of its row of A or of its column of B is undefined,
+ * or its element of C. A factor 0 does not help: 0 times an undefined value may be NaN. */
 void fragment_product(struct warp *w, const struct insn *in, const struct mma_op *op)
 {
     static const enum mma_operand order[] = {MMA_A, MMA_B, MMA_C};

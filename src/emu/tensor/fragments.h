@@ -1,9 +1,9 @@
 /*
  * fragments.h - passes undefined bits through the matrix instructions of a warp.
  *
- * A matrix fragment is the part of a matrix that a lane holds in its registers. In core.h, the word
- * fragment means something else: some lanes of a warp. sanitizer/undefined.c marks the undefined
- * bits of registers. These functions find the undefined bits of the results of matrix instructions.
+ * A matrix fragment is the part of a matrix that a lane holds in its registers. (In core.h a
+ * fragment is some lanes of a warp.) sanitizer/undefined.c marks the undefined bits of registers.
+ * These functions find those of the results of matrix instructions.
  */
 #ifndef EMU_TENSOR_FRAGMENTS_H
 #define EMU_TENSOR_FRAGMENTS_H
@@ -17,14 +17,14 @@
 struct fragment_move {
     uint32_t operand;   /* number of the operand that is the fragment */
     uint32_t bits, per; /* bits of an element; elements in one register */
-    /* Sets *line and *bit to the place of element e of register r: its line in memory, and its
-     * first bit in that line. */
+    /* Sets *line and *bit to the place of element e of register r: its line, and its first bit in
+     * the line. */
     void (*place)(const struct insn *in, unsigned lane, unsigned r, unsigned e, unsigned *line,
                   unsigned *bit);
 };
 
-/* A line is accessed in segments of FRAGMENT_SEGMENT bytes; fragment_segment() numbers them for
- * matrix_access.segment. A line has at most two segments. */
+/* A line is accessed in at most two segments of FRAGMENT_SEGMENT bytes. fragment_segment() numbers
+ * them for matrix_access.segment. */
 enum { FRAGMENT_SEGMENT = 64 };
 static inline uint32_t fragment_segment(uint32_t line, uint32_t byte)
 {

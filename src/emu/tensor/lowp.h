@@ -3,9 +3,8 @@
  * and a float to f16.
  *
  * Operands of matrix instructions are packed little-endian into 32-bit words, element 0 in the low
- * bits. The conversions to float and int32 are exact. A float can hold every value of the float
- * types that are converted to it; f64 is not converted. An int32 can hold every value of the
- * integer types. Loops are branch-free so that they vectorise.
+ * bits. The conversions to float (all float types but f64) and to int32 (all integer types) are
+ * exact. Loops have no branches, so that they vectorise.
  */
 #ifndef EMU_TENSOR_LOWP_H
 #define EMU_TENSOR_LOWP_H
@@ -39,12 +38,12 @@ const char *tc_name(enum tc_type t);      /* PTX spelling: "f16", "e4m3", ... */
 enum tc_type tc_from_name(const char *s); /* TC_NONE if unknown */
 bool tc_is_int(enum tc_type t);           /* s8 u8 s4 u4 b1 s32 */
 
-/* Converts n packed elements at src (any alignment) to float; for all float types but f64. */
+/* Converts n packed elements at src (any alignment). */
 void tc_to_f32(enum tc_type t, const void *src, float *dst, size_t n);
-/* Converts n packed elements to int32; a b1 becomes 0 or 1. */
+/* Converts n packed elements. A b1 becomes 0 or 1. */
 void tc_to_i32(enum tc_type t, const void *src, int32_t *dst, size_t n);
 
-/* Rounds a float to the nearest f16 (ties to even) and returns its bits. A NaN becomes TC_NAN16. */
+/* Rounds to nearest, ties to even. Returns the bits of an f16. A NaN becomes TC_NAN16. */
 uint16_t tc_f16_round(float f);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * tensor.c - the synchronous matrix instructions of a warp: mma, wmma, ldmatrix, stmatrix,
- * movmatrix. This file finds operands and moves memory. mma.c does the arithmetic, and fragments.c
- * follows undefined values.
+ * movmatrix. It finds operands and moves memory. mma.c does the arithmetic, and fragments.c follows
+ * undefined values.
  */
 #include "emu/tensor/tensor.h"
 
@@ -95,7 +95,7 @@ static int decode_mma(struct decoder *d, const struct ptx_insn *p, struct insn *
 /* ---- wmma.load, wmma.store ------------------------------------------------------------------ */
 
 struct wmma_insn {
-    struct mma_op op; /* an operation with this fragment: see wmma_types() */
+    struct mma_op op; /* an operation with this fragment (wmma_types()) */
     enum mma_operand which;
     enum tc_type type;
     bool col; /* memory is column-major */
@@ -117,8 +117,8 @@ static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsi
     }
 }
 
-/* Counts the accesses. A lane moves a whole register at once if its elements are neighbours in
- * memory. A register with the addresses of an earlier one is a copy, and is not counted. */
+/* A lane moves a whole register at once if its elements are neighbours in memory. A register with
+ * the addresses of an earlier one is a copy and does not count. */
 static void count_wmma(struct warp *w, const struct insn *in, const uint64_t *line, uint32_t access)
 {
     const struct wmma_insn *m = in->aux;
@@ -258,7 +258,7 @@ static int exec_wmma_ldst(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* mma_layout() and mma_regs() need an operation. We find one whose fragment `which` has m->type. */
+/* mma_layout() and mma_regs() need an operation. Finds one whose fragment `which` has m->type. */
 static int wmma_types(struct wmma_insn *m, const char *shape)
 {
     static const struct {
@@ -334,8 +334,7 @@ static int decode_wmma(struct decoder *d, const struct ptx_insn *p, struct insn 
 
 /* ---- ldmatrix, stmatrix, movmatrix ---------------------------------------------------------- */
 
-/* in->sub[] holds the number of matrices, whether they are transposed, the space, and the width of
- * an address in bytes. */
+/* in->sub[]: number of matrices, transposed or not, space, bytes of an address. */
 
 static void matrix_place(const struct insn *in, unsigned lane, unsigned r, unsigned e,
                          unsigned *line, unsigned *bit)

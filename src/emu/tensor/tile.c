@@ -1,13 +1,11 @@
-/*
- * tile.c - the inner loops of matrix instructions. See tile.h.
- */
+/* tile.c - the inner loops of matrix instructions (tile.h). */
 #include "emu/tensor/tile.h"
 
 #include <string.h>
 
 /*
- * On x86-64 the compiler makes two clones of these loops: one for processors with AVX2 and FMA
- * (x86-64-v3), one for all others. The program chooses a clone when it starts. On aarch64 the
+ * On x86-64 the compiler makes two clones of these loops, and the program chooses one when it
+ * starts: for processors with AVX2 and FMA (x86-64-v3), or for all others. On aarch64 the
  * compiler's baseline (NEON with FMA) is good enough. Builds with ASan or TSan have no clones,
  * because the code that chooses would run before their runtime has started. Builds with clang or a
  * GCC before 12 have none either. Without clones there is no FMA on x86-64.
@@ -55,7 +53,7 @@ CLONES void tile_f32(float *restrict c, size_t ldc, const float *restrict a, siz
     }
 }
 
-/* Computes in unsigned arithmetic, so that accumulators wrap as on the hardware. */
+/* Unsigned, so that accumulators wrap as on the hardware. */
 CLONES static void tile_u32(uint32_t *restrict c, size_t ldc, const uint32_t *restrict a,
                             size_t lda, const uint32_t *restrict b, size_t ldb, size_t m, size_t n,
                             size_t k)

@@ -16,13 +16,11 @@ void tile_f32(float *c, size_t ldc, const float *a, size_t lda, const float *b, 
 void tile_i32(int32_t *c, size_t ldc, const int32_t *a, size_t lda, const int32_t *b, size_t ldb,
               size_t m, size_t n, size_t k);
 
-/* Transposes cells of 32 bits: out[k][n] = in[n][k], with leading dimensions ldo and ldi. n and k
- * are multiples of 4. */
+/* out[k][n] = in[n][k], with leading dimensions ldo and ldi. n and k are multiples of 4. */
 void tile_transpose(const uint32_t *in, size_t ldi, size_t n, size_t k, uint32_t *out, size_t ldo);
 
-/* These multiply a sparse matrix by b. a[m][k] holds the k stored elements of each row of the
- * sparse matrix, without gaps between rows. idx[i * k + p] is the row of b that belongs to a[i][p].
- * For all i < m, j < n and p < k, they compute c[i][j] += a[i][p] * b[idx[i * k + p]][j]. */
+/* These multiply a sparse matrix by b: c[i][j] += a[i][p] * b[idx[i * k + p]][j] for all i < m, j <
+ * n and p < k. a[m][k] holds the k stored elements of each row, without gaps between rows. */
 void tile_f32_sparse(float *c, size_t ldc, const float *a, const uint16_t *idx, const float *b,
                      size_t ldb, size_t m, size_t n, size_t k);
 void tile_i32_sparse(int32_t *c, size_t ldc, const int32_t *a, const uint16_t *idx,

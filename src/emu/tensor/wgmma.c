@@ -1,6 +1,4 @@
-/*
- * wgmma.c - warpgroup matrix products: opcodes, descriptors, operands, arithmetic. See wgmma.h.
- */
+/* wgmma.c - warpgroup matrix products: opcodes, descriptors, operands, arithmetic (wgmma.h). */
 #include "emu/tensor/wgmma.h"
 
 #include <stdio.h>
@@ -11,7 +9,7 @@
 
 /* ---- the opcode ----------------------------------------------------------------------------- */
 
-/* Returns k of a dense instruction, in elements: as many as fill 32 bytes. */
+/* k of a dense instruction, in elements: as many as fill 32 bytes. */
 static unsigned dense_k(enum tc_type t)
 {
     return 256 / tc_bits(t);
@@ -67,8 +65,7 @@ static int take_part(struct wgmma_op *op, const char *s, unsigned *m, unsigned *
     return 0;
 }
 
-/* Returns whether n is valid. Integer products have fewer widths: multiples of 8 up to 32, then of
- * 16. */
+/* Integer products have fewer widths: multiples of 8 up to 32, then of 16. */
 static bool n_fits(const struct wgmma_op *op)
 {
     if (op->n < 8 || op->n > WGMMA_MAX_N || op->n % 8)
@@ -170,8 +167,7 @@ static void read_chunk(const uint8_t *smem, uint32_t smem_bytes, uint32_t addr, 
         memset(out, 0, 16);
 }
 
-/* Returns how many cells one row of A has: k (sparse: k/2) floats or integers, or k/32 words of
- * bits. */
+/* The cells of one row of A: k (sparse: k/2) floats or integers, or k/32 words of bits. */
 static unsigned a_ld(const struct wgmma_op *op)
 {
     return op->a == TC_B1 ? op->k / 32u : op->sparse ? op->k / 2u : op->k;
@@ -217,8 +213,8 @@ void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_
         negate(x, 16u * ld);
 }
 
-/* Decodes a K-major B. Its lines run along k, one for each n, and must become columns. So we gather
- * the packed lines, decode them and transpose them. */
+/* The lines of a K-major B run along k, one for each n, and must become columns. So we gather the
+ * packed lines, decode them and transpose them. */
 static void load_b_kmajor(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                           const struct wgmma_desc *d, uint32_t *x)
 {
@@ -302,8 +298,8 @@ void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t 
 
 /* ---- accumulators --------------------------------------------------------------------------- */
 
-/* Copies the accumulator from registers to its dense form. Four registers (two if they hold pairs
- * of f16) hold eight columns of D: lane 4g+t has rows g and g+8 of columns 2t and 2t+1. */
+/* Copies the accumulator from registers to its dense form. Four registers (two with pairs of f16)
+ * hold eight columns of D: lane 4g+t has rows g and g+8 of columns 2t and 2t+1. */
 void wgmma_acc_load(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *acc)
 {
     for (unsigned nb = 0; nb < op->n / 8u; nb++)

@@ -1,16 +1,16 @@
 /*
- * hone_gnn.c - implements hone_gnn.h. It wraps datasets and loaders (dataset.h, loader.h) in
- * handles that count their references.
+ * hone_gnn.c - wraps datasets and loaders (dataset.h, loader.h) in handles that count their
+ * references. See hone_gnn.h.
  *
  *     tensor ──> batch ──> loader ──> data            A ──> B: A holds a counted reference to B
  *     tensor ────────────────────────> data
  *
  * Invariants:
- *   1. A handle that the caller closed lives on until the last reference to it is gone. So a tensor
- *      never points to freed memory.
- *   2. `owner` is the process that opened a handle. In a forked child of that process, functions on
- *      the handle neither lock, wait nor free: the child's copy of a mutex may stay locked for
- *      ever, and the loader's threads do not run in the child.
+ *   1. A closed handle lives on until the last reference to it is gone. So a tensor never points to
+ *      freed memory.
+ *   2. `owner` is the process that opened a handle. In a forked child, functions on the handle
+ *      neither lock, wait nor free: the child's copy of a mutex may stay locked for ever, and the
+ *      child has no loader threads.
  */
 #include "gnn/api/hone_gnn.h"
 
@@ -36,7 +36,7 @@ struct hone_gnn_loader {
     struct loader *l;
     struct hone_gnn_data *data;
     struct id_list ids;
-    int32_t *own_ids; /* our copy of the caller's ids; NULL if `ids` is a split of the data */
+    int32_t *own_ids; /* copy of the caller's ids; NULL if `ids` is a split of the data */
     int64_t batch_size;
     pid_t owner;
     atomic_int refs;
@@ -75,7 +75,7 @@ static int fail_forked(void)
 
 /* ---- references ------------------------------------------------------------------------------ */
 
-/* Returns whether this was the last reference. */
+/* Returns true for the last reference. */
 static bool unref(atomic_int *refs)
 {
     return atomic_fetch_sub(refs, 1) == 1;
@@ -114,11 +114,10 @@ struct tensor {
     struct hone_gnn_tensor t; /* first, so that a pointer to it also points to the whole struct */
     int64_t shape[2];
     atomic_int refs;
-    /* The owner of the tensor's memory: at most one of these two pointers is not NULL. Both are
-     * NULL if the tensor has a `copy`. */
+    /* The owner of the tensor's memory. At most one of these three is not NULL. */
     struct hone_gnn_batch *batch;
     struct hone_gnn_data *data;
-    void *copy; /* memory that belongs to this tensor alone, or NULL */
+    void *copy; /* memory that belongs to this tensor alone */
 };
 
 struct hone_gnn_tensor *hone_gnn_tensor_keep(struct hone_gnn_tensor *t)
@@ -140,7 +139,7 @@ void hone_gnn_tensor_drop(struct hone_gnn_tensor *t)
 
 enum { CODE_INT = 0, CODE_FLOAT = 2, DEVICE_CPU = 1 };
 
-/* Makes a vector of `rows` elements, or a matrix of rows x cols if cols >= 0. */
+/* A vector of `rows` elements, or a matrix of rows x cols if cols >= 0. */
 static struct tensor *tensor_new(const void *data, int code, int bits, int64_t rows, int64_t cols)
 {
     struct tensor *o = xcalloc(1, sizeof *o);
@@ -239,7 +238,7 @@ static int check_range(const char *name, int64_t v, int64_t lo, int64_t hi)
                    name, lo, hi, v);
 }
 
-/* Copies the caller's seed nodes. Fails if one of them is not in the graph or comes twice. */
+/* Fails if a node is not in the graph or comes twice. */
 static int copy_ids(struct hone_gnn_loader *l, const int32_t *ids, int64_t n)
 {
     const int64_t nodes = l->data->d.manifest.nodes;

@@ -67,28 +67,26 @@ struct model_args {
                      "processors" all ")"),                                                        \
         SLOTS_OPTION(a), AHEAD_OPTION(a), DATA_OPTIONS(a)
 
-/* Fills *c, except for the numbers of features, classes and layers. They come from the data and the
- * fanouts, and stay 0 here. */
+/* The numbers of features, classes and layers stay 0: they come from the data and the fanouts. */
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);
-/* Sets the fanouts of o->hops hops. If the text has only one number, it serves all hops. */
+/* One fanout in the text serves all o->hops hops. */
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
-/* True if `device` is a GPU or the emulator. They can make the graph and the features of --make
- * (data/papers.h) in their own memory. */
+/* A GPU or the emulator can make the graph and the features of --make (data/papers.h) in its own
+ * memory. */
 bool data_on_device(const char *device);
-/* Reads --place and --cache. */
 int place_args_parse(const char *place, const char *cache, enum gpu_place *where,
                      struct gpu_cache_size *size, struct err *err);
-/* Only checks --place and --cache, before the data is opened. */
+/* Checks --place and --cache before the data is opened. */
 int place_args_check(const char *place, const char *cache, struct err *err);
-/* Whether graph and features of --make belong in host memory. They do if --place is host or split.
- * If --place is auto, they do if the GPU cannot sample with the options *o. */
+/* Whether graph and features of --make belong in host memory: --place is host or split, or it is
+ * auto and the GPU cannot sample with *o. */
 bool made_data_on_host(const char *place, const struct sample_options *o);
-/* If *d has no graph and features yet, and made_data_on_host() is true, makes them on the device
- * and copies them to host memory. */
+/* If made_data_on_host() is true and *d has no graph and features yet, makes them on the device and
+ * copies them to host memory. */
 int fetch_made_data(struct dataset *d, const char *device, const char *place,
                     const struct sample_options *o, struct err *err);
-/* The precision that the option --precision names; NULL means fp32. */
+/* The value of --precision; NULL means fp32. */
 const char *precision_name(const char *option);
-uint64_t processors(void); /* the number of processors that this process may use */
+uint64_t processors(void); /* that this process may use */
 
 #endif

@@ -78,12 +78,11 @@ struct load_args {
             "train=N (training nodes; default 1.1% of all) (docs/gnn.md)")
 
 int load_args_parse(const struct load_args *a, struct loader_options *o, struct err *err);
-/* Opens the dataset in `dir` in the way that --data asks for, or makes the dataset of --make. If
- * on_device is true, does not make graph and features: the device will make them. */
+/* Opens the dataset in `dir`, or makes the dataset of --make. With on_device, leaves graph and
+ * features to the device. */
 int load_args_open(const struct load_args *a, const char *dir, bool on_device, struct dataset *d,
                    struct err *err);
-/* Checks that the user gave either one DIR or --make, and --data only with a DIR. Returns NULL if
- * that is so, else a message. */
+/* Returns a message unless the user gave either one DIR or --make, and --data only with a DIR. */
 const char *load_args_check(const struct load_args *a, int argc);
 
 /* Returns {"name": ..., "nodes": ..., ...}. */

@@ -20,7 +20,7 @@
 #include "sys/interrupt.h"
 #include "sys/term.h"
 
-/* While a run goes on, its record (train_record.h) is written at most once in this time. */
+/* The record of a run that goes on (train_record.h) is written at most once in this time. */
 #define RECORD_NS 300000000u
 
 struct args {
@@ -36,7 +36,7 @@ struct args {
     struct progress progress;
 };
 
-/* The work of a rank. With several ranks, each is a process with its own copy. */
+/* The work of a rank. Each of several ranks is a process with its own copy. */
 struct job {
     struct args *a;
     const struct dataset *data;
@@ -163,8 +163,8 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return 0;
 }
 
-/* Returns the source of batches for the evaluation, a copy of the training's. If the GPU cannot
- * sample with the evaluation's options, the copy has no `store`, and the host samples. */
+/* A copy of the training's feed. If the GPU cannot sample with the evaluation's options, the copy
+ * has no `store`, and the host samples. */
 static struct feed feed_for(const struct evaluation *v, const struct trainer *t)
 {
     struct feed f = *trainer_feed(t);
@@ -191,7 +191,7 @@ static int evaluate(const struct evaluation *v, const struct job *j, struct trai
     return 0;
 }
 
-/* For example {"gather_half": {"calls": 10, "ms": 0.8}}, without kernels that did not run. */
+/* For example {"gather_half": {"calls": 10, "ms": 0.8}}. */
 static json_t *kernels_json(const struct trainer *t)
 {
     const struct gnn_kernel_time *k = NULL;
@@ -248,7 +248,7 @@ static int write_report(const struct job *j, const struct trainer *t, json_t *li
     return rc;
 }
 
-/* Writes the run so far, for `hone serve`. `why` says why the run ended early. */
+/* For `hone serve`. `why` says why the run ended early. */
 static int write_record(const struct job *j, const struct trainer *t, json_t *lines,
                         const char *state, const char *why, struct err *err)
 {
@@ -416,8 +416,8 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
     return train_rank(&j, joined, err);
 }
 
-/* Does a device make the data of --make? With --gpus, this process must not use a GPU before it
- * forks the ranks. So the CPU makes data that belongs in host memory. */
+/* Whether a device makes the data of --make. With --gpus, this process must not use a GPU before it
+ * forks the ranks, so the CPU makes data that belongs in host memory. */
 static bool makes_on_device(const struct args *a, const struct sample_options *o)
 {
     return data_on_device(a->device) && !(a->gpus > 0 && made_data_on_host(a->place, o));

@@ -8,8 +8,7 @@
  *     "device", "begun_ms", "planned_epochs", "epochs_done"
  *     "timeline"                    the newest spans of rank 0 (trace_newest in gnn/trace.h)
  *
- * If there are many epochs, the file holds about 5000 of them, evenly spread, and the last one.
- * src/view/training.c reads the file.
+ * Of many epochs, the file holds about 5000 and the last one. src/view/training.c reads the file.
  */
 #ifndef GNN_CMD_TRAIN_RECORD_H
 #define GNN_CMD_TRAIN_RECORD_H
@@ -21,7 +20,7 @@
 #include "gnn/trace.h"
 
 struct train_record {
-    json_t *run; /* the JSON of --json, with the epochs so far; we add the other keys to it */
+    json_t *run; /* the JSON of --json with the epochs so far; we add the other keys */
     const char *state, *reason, *device;
     int64_t begun_s, planned; /* Unix time of the beginning; how many epochs the run will have */
     struct trace *trace;

@@ -1,6 +1,6 @@
 /*
- * launch.c - forks the ranks and waits for them. The ranks report errors in a page of memory that
- * all processes share.
+ * launch.c - forks the ranks and waits for them. The ranks report errors in a page of shared
+ * memory.
  */
 #include "gnn/comm/launch.h"
 
@@ -23,8 +23,8 @@
 
 enum { RANK_FAILED = 1 }; /* exit status of a rank after an error */
 
-/* The first error that any rank reports. Errors that only say that another rank stopped do not
- * count. A rank sets `taken` before it writes `rank` and `err`, and `written` after that. */
+/* The first error that any rank reports. An error that another rank stopped does not count. A rank
+ * sets `taken` before it writes `rank` and `err`, and `written` after that. */
 struct report {
     _Atomic int taken, written;
     int rank;
@@ -70,7 +70,6 @@ static void signal_ranks(const struct group *g, int sig)
             kill(g->pid[r], sig);
 }
 
-/* Ends all ranks that still run. */
 static void end_ranks(struct group *g)
 {
     signal_ranks(g, SIGKILL);
@@ -98,8 +97,8 @@ static int start_ranks(struct group *g, struct comm *c, rank_fn fn, void *ctx, s
     return 0;
 }
 
-/* If a rank fails, another rank may notice, stop and end before the failed rank does. So we wait up
- * to two seconds until the failed rank has written its report. */
+/* Another rank may notice the failure and end first. So we wait up to two seconds until the failed
+ * rank has written its report. */
 static void await_report(const struct report *r)
 {
     const struct timespec step = {.tv_nsec = 10000000};
@@ -125,7 +124,7 @@ static int failure(const struct group *g, int rank, int status, struct err *err)
                    WEXITSTATUS(status));
 }
 
-/* Waits until all ranks have ended without an error, or until one ends with an error. */
+/* Waits until all ranks have ended, or until one ends with an error. */
 static int watch_ranks(struct group *g, struct err *err)
 {
     for (int left = g->ranks; left > 0;) {

@@ -1,11 +1,10 @@
 /*
- * mpi.c - connects ranks that mpirun or srun started, on one machine or on several, through MPI.
- * libmpi is loaded at run time.
+ * mpi.c - connects ranks that mpirun or srun started, on one machine or on several. libmpi is
+ * loaded at run time.
  *
- * Handles of MPI are pointers in Open MPI and ints in MPICH and its relatives. We declare them as
- * uintptr_t. This works because x86-64 and AArch64 pass a pointer or an int in one integer
- * register. A callee that expects an int reads the lower half of the register. The values of
- * MPICH's handles are part of its published ABI.
+ * A handle of MPI is a pointer in Open MPI and an int in MPICH and its relatives. We declare it as
+ * uintptr_t, because x86-64 and AArch64 pass either in one integer register. A callee that expects
+ * an int reads the lower half. The values of MPICH's handles are part of its ABI.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,10 +36,9 @@ static struct {
 struct mpi_comm {
     struct comm base;
     float *parts;      /* this rank's chunk of every rank's array */
-    size_t part_reals; /* how many floats `parts` has room for */
-    /* Arguments of MPI_Alltoallv, one number for each rank. `counts` and `starts` are the sizes and
-     * beginnings of the ranks' chunks in an array. `own_counts` and `own_starts` are the sizes and
-     * beginnings of the chunks in `parts`. */
+    size_t part_reals; /* floats that `parts` has room for */
+    /* Arguments of MPI_Alltoallv, one number for each rank. `counts` and `starts` describe the
+     * ranks' chunks in an array, `own_counts` and `own_starts` the chunks in `parts`. */
     int *counts, *starts, *own_counts, *own_starts;
 };
 
@@ -62,7 +60,7 @@ static int gather(struct comm *c, const double *mine, double *all, struct err *e
         "MPI_Allgather", err);
 }
 
-/* Cuts an array of n elements into a chunk for each rank, and sets counts and starts. */
+/* Sets the counts and starts for an array of n elements. */
 static int set_chunks(struct mpi_comm *m, int64_t n, struct err *err)
 {
     if (n > INT32_MAX)

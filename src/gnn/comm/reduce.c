@@ -62,7 +62,7 @@ int comm_reduce(struct comm *c, double *sums, int count, float *x, int64_t n, st
     if (count < 1 || count > COMM_MAX_SUMS)
         BUG("%d sums; there is room for 1 to %d", count, COMM_MAX_SUMS);
     if (!c)
-        return 0; /* with one rank, its numbers are the sums and the mean already */
+        return 0; /* one rank's numbers are the sums and the mean already */
     memcpy(mine, sums, (size_t)count * sizeof *mine);
     double *all = xmalloc((size_t)c->ranks * COMM_MAX_SUMS * sizeof *all);
     int rc = c->t->gather(c, mine, all, err);
@@ -77,8 +77,8 @@ int comm_reduce(struct comm *c, double *sums, int count, float *x, int64_t n, st
     return rc;
 }
 
-/* Broadcasts by comm_reduce, four bytes in each sum: a double holds them exactly. Rank 0 gives its
- * bytes and the other ranks give zeros, so the sums are the bytes of rank 0. */
+/* Broadcasts four bytes in each sum of comm_reduce: a double holds them exactly. The other ranks
+ * give zeros, so the sums are the bytes of rank 0. */
 int comm_broadcast(struct comm *c, void *p, size_t bytes, struct err *err)
 {
     char *at = p;

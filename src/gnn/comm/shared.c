@@ -4,10 +4,10 @@
  *
  *     struct board | sums of each rank | array of each rank | result
  *
- * Only rank r writes its sums, its array and its chunk of the result. Ranks wait for each other at
- * barriers: each rank writes its memory, waits until all ranks have written, and then reads the
- * memory of the others. The next call of comm_reduce begins with the barriers of gather(). So no
- * rank overwrites its array, or its chunk of the result, before all ranks have read it.
+ * Only rank r writes its sums, its array and its chunk of the result. Each rank writes its memory,
+ * waits at a barrier until all have written, and then reads the memory of the others. The next
+ * comm_reduce begins with the barriers of gather(). So no rank overwrites memory before all ranks
+ * have read it.
  *
  * A rank that dies never arrives at the barrier. The launcher (launch.h) then ends the others.
  */
@@ -24,7 +24,7 @@
 #include "base/util.h"
 #include "gnn/comm/transport.h"
 
-/* How many ranks wait at the barrier, and how many times all ranks have passed a barrier. */
+/* `arrived` ranks wait at the barrier now. All ranks have passed it `turn` times. */
 struct board {
     _Atomic uint32_t arrived, turn;
 };
@@ -34,7 +34,7 @@ struct shared {
     struct board *board;
     double *sums;
     float *array, *result;
-    int64_t reals; /* how many floats an array, and the result, have room for */
+    int64_t reals; /* floats that each array, and the result, have room for */
     size_t bytes;  /* size of the shared memory */
 };
 
@@ -43,7 +43,7 @@ static struct shared *shared_of(struct comm *c)
     return (struct shared *)c;
 }
 
-/* The last rank to arrive increases `turn` and wakes the others. */
+/* The last rank to arrive wakes the others. */
 static void barrier(struct shared *s)
 {
     uint32_t turn = atomic_load(&s->board->turn);

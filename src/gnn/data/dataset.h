@@ -6,14 +6,12 @@
  *     use(&d.graph);
  *     dataset_release(&d);
  *
- * Opening checks everything that later code relies on. Each file must have the right size and
- * checksum. Offsets must never decrease. Neighbours, labels and ids must be within bounds. No node
- * may be in two splits. If a directory is hostile or damaged, opening fails, and the error names
- * the file and the place in it.
+ * Opening checks everything that later code relies on. Files have the right size and checksum.
+ * Offsets never decrease. Neighbours, labels and ids are within bounds. No node is in two splits.
  *
- * DATASET_READ copies the files into huge pages: sampling is then up to twice as fast, and the data
- * cannot change while the program runs. DATASET_MAP maps the files, for data that exceeds the
- * memory. If another process shortens a mapped file, the system kills this process (SIGBUS).
+ * DATASET_READ copies the files into huge pages: sampling is up to twice as fast, and the data
+ * cannot change. DATASET_MAP is for data that exceeds the memory. If another process shortens a
+ * mapped file, the system kills this process (SIGBUS).
  */
 #ifndef GNN_DATA_DATASET_H
 #define GNN_DATA_DATASET_H
@@ -44,8 +42,8 @@ struct dataset {
     struct id_list train, valid, test;
     enum dataset_memory memory; /* READ or MAP */
     int64_t bytes;              /* size of all files */
-    /* If set, the data was not read from files (data/papers.h). Then graph and features may be
-     * absent from memory: graph.offset, graph.neighbour and feature are NULL. */
+    /* Not NULL if the data was not read from files (data/papers.h). Then graph.offset,
+     * graph.neighbour and feature may be NULL. */
     struct papers *made;
 
     /* ---- private ---- */
@@ -53,7 +51,7 @@ struct dataset {
     void *map[DATA_FILES];
 };
 
-/* Returns how many values the features of a node have. 0 = there are no features. */
+/* Values of a node's features. 0 = there are no features. */
 static inline int64_t dataset_feature_dim(const struct dataset *d)
 {
     return d->feature || d->made ? d->manifest.feature_dim : 0;
@@ -63,7 +61,7 @@ static inline int64_t dataset_feature_dim(const struct dataset *d)
 int dataset_open(struct dataset *d, const char *dir, enum dataset_memory memory, struct err *err);
 void dataset_release(struct dataset *d);
 
-/* Sets *out to the split called "train", "valid" or "test". */
+/* `name` is "train", "valid" or "test". */
 int dataset_split(const struct dataset *d, const char *name, struct id_list *out, struct err *err);
 int dataset_memory_parse(const char *s, enum dataset_memory *out, struct err *err);
 

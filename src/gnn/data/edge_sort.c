@@ -25,7 +25,7 @@ struct range {
 
 struct edge_sort {
     char *dir;
-    /* `entries` is how many edges may come, and `added` is how many have come. */
+    /* `entries` edges may come, and `added` have come. */
     int64_t nodes, entries, added;
     int64_t width; /* nodes of a range */
     int n_ranges, to_bits;
@@ -72,9 +72,8 @@ int edge_sort_open(struct edge_sort **out, const char *dir, int64_t nodes, int64
                             .memory_bytes = memory_bytes};
     for (int r = 0; r < MAX_RANGES; r++)
         s->range[r].fd = -1;
-    /* Sorting a range takes two words for each of its edges. Some ranges have more edges than
-     * others. So we make so many ranges that an average range fills only two thirds of the
-     * memory. */
+    /* Sorting a range takes two words for each edge. Some ranges have more edges than others, so an
+     * average range may fill only two thirds of the memory. */
     uint64_t fit = memory_bytes / (2 * sizeof(uint64_t)), need = (uint64_t)entries;
     s->n_ranges = 1;
     if (need > fit)
@@ -127,7 +126,7 @@ int edge_sort_add(struct edge_sort *s, int32_t from, int32_t to, struct err *err
     return s->range[r].held == BUFFER_EDGES ? flush(s, r, err) : 0;
 }
 
-/* Sorts n words by their low `bits` bits. The result is in *a; *b is the other array. */
+/* Sorts by the low `bits` bits. The result is in *a; *b is the other array. */
 static void radix_sort(uint64_t **a, uint64_t **b, int64_t n, int bits)
 {
     int64_t *count = xmalloc(DIGITS * sizeof *count);
@@ -149,7 +148,6 @@ static void radix_sort(uint64_t **a, uint64_t **b, int64_t n, int bits)
     free(count);
 }
 
-/* Reads the edges of a range that was written to a file. */
 static int read_range(struct edge_sort *s, int r, struct err *err)
 {
     struct range *g = &s->range[r];
@@ -172,11 +170,10 @@ static int read_range(struct edge_sort *s, int r, struct err *err)
             return err_errno(err, "cannot read %s/edges.%d", s->dir, r);
         done += (size_t)n;
     }
-    /* Give back the disk space: the caller now writes these edges to a file of its own. */
+    /* Give back the disk space: the caller now writes these edges to its own file. */
     return ftruncate(g->fd, 0) < 0 ? err_errno(err, "cannot shorten %s/edges.%d", s->dir, r) : 0;
 }
 
-/* Sorts the edges of one range, and calls fn for each node of the range. */
 static int finish_range(struct edge_sort *s, int64_t n, int64_t first, edge_row_fn fn, void *ctx,
                         struct err *err)
 {

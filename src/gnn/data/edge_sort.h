@@ -7,11 +7,10 @@
  *     edge_sort_finish(s, on_row, ctx, err);        every node once, in order
  *     edge_sort_free(s);
  *
- * The nodes are cut into ranges, so that the edges of one range fit into memory. Each range has a
- * file. An edge goes to the file of the range that its first node is in. edge_sort_finish reads one
- * file at a time, sorts its edges by radix, and calls on_row for each node. If all edges fit, no
- * file is written. If the edges of a range do not fit, the error says how much memory would be
- * enough. A range is too large only if few nodes have most of the edges.
+ * The nodes are cut into ranges whose edges fit into memory. An edge goes to the file of its first
+ * node's range. edge_sort_finish sorts one file at a time. If all edges fit, no file is written. If
+ * few nodes have most of the edges, a range may not fit. Then the error says how much memory would
+ * be enough.
  */
 #ifndef GNN_DATA_EDGE_SORT_H
 #define GNN_DATA_EDGE_SORT_H
@@ -26,8 +25,8 @@ int edge_sort_open(struct edge_sort **out, const char *dir, int64_t nodes, int64
                    uint64_t memory_bytes, struct err *err);
 int edge_sort_add(struct edge_sort *s, int32_t from, int32_t to, struct err *err);
 
-/* edge_sort_finish() calls a function of this type for every node, in order. The neighbours are
- * sorted, without duplicates. The function returns 0, or -1 to stop. */
+/* edge_sort_finish() calls this for every node, in order. The neighbours are sorted, without
+ * duplicates. -1 stops. */
 typedef int (*edge_row_fn)(void *ctx, int32_t node, const int32_t *neighbour, int64_t n,
                            struct err *err);
 int edge_sort_finish(struct edge_sort *s, edge_row_fn fn, void *ctx, struct err *err);

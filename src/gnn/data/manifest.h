@@ -1,6 +1,5 @@
 /*
- * manifest.h - reads and writes manifest.json of a dataset, which says what the directory holds.
- * dataset_open() checks it before it opens any other file of the directory.
+ * manifest.h - reads and writes manifest.json, which says what a dataset's directory holds.
  *
  *     {"format": "hone-gnn", "version": 1, "name": "debian", "made_by": "hone-gnn make debian",
  *      "nodes": 62662, "edges": 579298, "symmetric": true, "classes": 58,
@@ -17,8 +16,8 @@
  *     train, valid, test
  *                  int32 ids; no node is in two splits     optional
  *
- * The size of a file follows from nodes, edges and dim. Only the splits are free: each may have any
- * number of ids, up to the number of nodes. A manifest with other sizes is refused.
+ * The size of a file must be what nodes, edges and dim say. Only a split may have any number of
+ * ids, up to the number of nodes.
  */
 #ifndef GNN_DATA_MANIFEST_H
 #define GNN_DATA_MANIFEST_H
@@ -57,12 +56,12 @@ struct manifest {
     } file[DATA_FILES];
 };
 
-/* Returns "offsets" and so on, which is also the name of the file without ".bin". */
+/* "offsets" and so on: the name of the file without ".bin". */
 const char *data_file_name(enum data_file f);
 const char *gnn_type_name(enum gnn_type t);
 int gnn_type_parse(const char *s, enum gnn_type *out, struct err *err);
 
-/* Reads a manifest's text. Every error begins with `where`. */
+/* Every error begins with `where`. */
 int manifest_parse(struct manifest *m, const char *text, size_t len, const char *where,
                    struct err *err);
 void manifest_write(const struct manifest *m, struct strbuf *out);

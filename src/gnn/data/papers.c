@@ -13,10 +13,9 @@
 #include "base/util.h"
 #include "gnn/data/checksum.h"
 
-/* papers100M has 111,059,956 nodes. The number here is the next multiple of 512, the size of a
- * community. */
+/* papers100M has 111,059,956 nodes. This is the next multiple of 512, the size of a community. */
 #define PAPERS_NODES 111059968.0
-/* How many nodes of papers100M are in the splits train, valid and test. */
+/* How many nodes of papers100M are in train, valid and test. */
 static const double split_nodes[] = {1207179, 125265, 214338};
 static const double mean_degree = 29.1, exponent = 1.8; /* of the Pareto distribution of degrees */
 
@@ -84,9 +83,8 @@ static int options_parse(struct papers_options *o, const char *spec, struct err 
 
 /* ---- the shape ------------------------------------------------------------------------------- */
 
-/* Computes the degrees of a community's members. They are quantiles of a Pareto distribution with
- * the smallest value `smallest`. Writes the running sums of the degrees to `prefix`, and returns
- * the sum of all degrees. */
+/* The degrees of a community's members are quantiles of a Pareto distribution with the smallest
+ * value `smallest`. Writes their running sums to `prefix`, and returns the sum of all. */
 static int64_t set_degrees(int32_t *prefix, int32_t members, double smallest)
 {
     int64_t sum = 0;
@@ -103,8 +101,7 @@ static struct papers *papers_new(const struct papers_options *o)
     int32_t members = (int32_t)o->members;
     struct papers *p = xcalloc(1, sizeof *p + ((size_t)members + 1) * sizeof p->prefix[0]);
     double low = 0, high = mean_degree;
-    /* Find by bisection the value of `smallest` with which the mean of the degrees is
-     * mean_degree. */
+    /* Find by bisection which `smallest` gives mean_degree. */
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
         bool small = (double)set_degrees(p->prefix, members, middle) < mean_degree * members;
@@ -143,10 +140,9 @@ static void *reserve(struct dataset *d, enum data_file f, int64_t bytes, struct 
     return d->read[f].base;
 }
 
-/* Cuts the nodes into cells of equal size. There are as many cells as the three splits together
- * have nodes. Takes a random node of each cell and gives it to a split. After i cells, a split
- * should have its share of i nodes. The next node goes to the split that lacks the most nodes. So
- * each split has nodes from all parts of the graph. */
+/* Cuts the nodes into as many equal cells as the splits together have nodes. A random node of each
+ * cell goes to the split that lacks the most. So each split has nodes from all parts of the
+ * graph. */
 static int make_splits(struct dataset *d, struct err *err)
 {
     struct papers *p = d->made;
@@ -251,7 +247,7 @@ static int make_on_host(struct dataset *d, struct err *err)
         part[i].first = nodes * i / n;
         part[i].end = nodes * (i + 1) / n;
         if (i == n - 1 || pthread_create(&thread[i], NULL, make_part, &part[i]) != 0) {
-            /* This is the last part, or its thread did not start: we make all that is left. */
+            /* The last part, or its thread did not start: make all that is left. */
             part[i].end = nodes;
             make_part(&part[i]);
             break;
@@ -277,8 +273,8 @@ static void set_manifest(struct manifest *m, const struct papers *p, const char 
                            .feature_type = GNN_F16};
     snprintf(m->name, sizeof m->name, "papers");
     snprintf(m->made_by, sizeof m->made_by, "--make %s", spec);
-    /* There are no files, so this checksum takes the place of the files' checksums, which
-     * checkpoints compare. */
+    /* Checkpoints compare the files' checksums. There are no files, so this checksum takes their
+     * place. */
     checksum_init(&c);
     checksum_add(&c, &p->shape, sizeof p->shape);
     checksum_add(&c, &p->classes, sizeof p->classes);

@@ -10,9 +10,8 @@
  *     if (writer_commit(w, err) < 0) ...               gives the directory its final name
  *     writer_free(w);                                  removes everything that was not committed
  *
- * The graph becomes symmetric: each edge is stored once in each direction. Self loops are dropped
- * unless keep_loops is set. However large the graph is, the writer needs only memory_bytes and a
- * few buffers.
+ * Each edge is stored once in each direction. Self loops are dropped unless keep_loops is set.
+ * However large the graph is, the writer needs only memory_bytes and a few buffers.
  */
 #ifndef GNN_DATA_WRITER_H
 #define GNN_DATA_WRITER_H
@@ -38,8 +37,8 @@ struct writer_options {
 struct writer;
 
 struct writer_counts {
-    /* `given` counts the edges that came in, and `loops` the self loops among them. `duplicates`
-     * counts directed edges that were dropped because they were there already. */
+    /* `given` counts all edges that came in, and `loops` the self loops among them. `duplicates`
+     * counts directed edges that came again. */
     int64_t given, loops, duplicates;
 };
 
@@ -47,9 +46,9 @@ int writer_open(struct writer **out, const struct writer_options *o, struct err 
 int writer_edge(struct writer *w, int64_t u, int64_t v, struct err *err);
 int writer_edges_end(struct writer *w, struct err *err);
 int writer_put(struct writer *w, enum data_file f, const void *data, size_t bytes, struct err *err);
-/* Converts floats to the type of the features. Refuses NaN and values that the type cannot hold. */
+/* Refuses NaN and values that the features' type cannot hold. */
 int writer_put_features(struct writer *w, const float *value, size_t n, struct err *err);
-/* Sets the number of classes, if it was not known at opening. */
+/* Call this if the number was not known at opening. */
 void writer_set_classes(struct writer *w, int64_t classes);
 const struct manifest *writer_manifest(const struct writer *w);
 struct writer_counts writer_counts(const struct writer *w);

@@ -5,8 +5,7 @@
  *     if (gnn_device_open(&d, "cuda:1", threads, err) < 0) ...
  *
  * Names: "cpu" (NULL means the same), "cuda" or "cuda:N" for GPU N, and "emulator". The emulator is
- * for tests: it runs the GPU's kernels without a GPU. It is slow, and also looks for races and for
- * reads of memory that nobody wrote.
+ * for tests. It is slow, and also looks for races and for reads of memory that nobody wrote.
  */
 #ifndef GNN_GPU_DEVICES_H
 #define GNN_GPU_DEVICES_H
@@ -14,22 +13,19 @@
 #include "gnn/gpu/kernel_time.h"
 #include "gnn/ops/ops.h"
 
-/* Opens a device. `threads` is the number of threads that the CPU computes with; other devices
- * ignore it. Close the device with d->ops->close(d). */
+/* Only the CPU uses `threads`. Close the device with d->ops->close(d). */
 int gnn_device_open(struct gnn_device **out, const char *name, int threads, struct err *err);
 
-/* Sets the precision of products: "fp32" (NULL means the same), "fp16" or, only on a GPU, "tf32".
- */
+/* Precision of products: "fp32" (NULL means the same), "fp16" or, only on a GPU, "tf32". */
 int gnn_device_precision(struct gnn_device *d, const char *precision, struct err *err);
 
-/* Sets the tensor core instructions that a GPU uses for products: "wgmma" (NULL means the same) or
- * "mma". */
+/* Tensor core instructions for products on a GPU: "wgmma" (NULL means the same) or "mma". */
 int gnn_device_products(struct gnn_device *d, const char *products, struct err *err);
 
 /* Measures the times of a GPU's kernels from now on. The kernels then run one by one, so a run
  * takes longer. */
 int gnn_device_profile(struct gnn_device *d, struct err *err);
-/* Sets *out to the times, one entry for each kernel, and returns how many there are. Returns 0 if
+/* Sets *out to the times, one entry for each kernel. Returns how many there are: 0 if
  * gnn_device_profile() was not called. */
 int gnn_device_kernel_times(const struct gnn_device *d, const struct gnn_kernel_time **out);
 

@@ -1,5 +1,4 @@
-/* gpu_cache.c - keeps rows of features in a GPU's memory and in pinned host memory. See
- * gpu_cache.h. */
+/* gpu_cache.c - rows of features in a GPU's memory and in pinned host memory. See gpu_cache.h. */
 #include "gnn/gpu/gpu_cache.h"
 
 #include <inttypes.h>
@@ -20,7 +19,7 @@ enum {
 
 struct gpu_cache {
     struct gpu_device *d;
-    /* Each of the `nodes` nodes has a row of features. `rows` of these rows are in the cache. */
+    /* Each node has a row of features. `rows` of them are in the cache. */
     int64_t nodes, rows;
     size_t row_bytes;
     /* An int32 for each node. r >= 0 means row r of `cached`; -1 - r means row r of `host`. */
@@ -34,7 +33,7 @@ struct gpu_cache {
     struct gpu_cache_counts counts;
 };
 
-/* A copy of rows: row id[i] of `from` becomes row i of `to`. */
+/* Row id[i] of `from` becomes row i of `to`. */
 struct rows {
     const char *from;
     char *to;
@@ -50,7 +49,6 @@ static void copy_rows(void *ctx, int64_t block, int64_t lo, int64_t hi)
                r->row_bytes);
 }
 
-/* Copies the rows of the cache to the GPU, piece by piece through pinned memory. */
 static void fill_cache(struct gpu_cache *c, struct rows r, struct parallel *pool)
 {
     struct gpu_device *d = c->d;
@@ -72,8 +70,7 @@ static void fill_cache(struct gpu_cache *c, struct rows r, struct parallel *pool
         cu_pinned_free(d->cu, stage);
 }
 
-/* Copies the rows that are not in the cache to pinned memory, and then maps this memory for the
- * GPU. */
+/* Puts the rows that are not in the cache into pinned memory, and maps it for the GPU. */
 static void fill_host(struct gpu_cache *c, struct rows r, struct parallel *pool)
 {
     struct gpu_device *d = c->d;
@@ -100,8 +97,7 @@ static void send_slots(struct gpu_cache *c, const int32_t *order)
         slot[order[i]] = (int32_t)(i < c->rows ? i : c->rows - i - 1);
     c->slot = gpu_alloc(&c->d->base, bytes);
     gpu_upload(&c->d->base, c->slot, slot, bytes);
-    /* After this sync the copy has read `slot`, and we may free it. If the copy failed, a later
-     * sync reports it. */
+    /* After this sync the copy has read `slot`. If the copy failed, a later sync reports it. */
     (void)gpu_sync(&c->d->base, NULL);
     free(slot);
 }
@@ -164,7 +160,7 @@ void gpu_cache_close(struct gpu_cache *c)
 void gpu_cache_gather(struct gpu_cache *c, const int32_t *node, int64_t n, void *y)
 {
     int64_t others = c->nodes - c->rows;
-    /* If an array has no rows, we pass another valid address, which the kernel does not read. */
+    /* For an array without rows, pass another valid address. The kernel does not read it. */
     gpu_run_gather_split(c->d,
                          (struct gnn_gather_split_args){.node = node,
                                                         .slot = c->slot,

@@ -7,9 +7,9 @@
  *     gpu_cache_count(c);                           after the stream has run the gather
  *     gpu_cache_close(c);
  *
- * A table says for each node where its row is. The host memory is mapped into the addresses of the
- * GPU, so a kernel (kernels/gnn/gather_split) reads rows from both places, and nothing is copied
- * ahead. Each row is in only one of the two places.
+ * Each row is in one of the two places, and a table says where. The host memory is mapped into the
+ * GPU's addresses, so a kernel (kernels/gnn/gather_split) reads rows from both places. Nothing is
+ * copied ahead.
  */
 #ifndef GNN_GPU_GPU_CACHE_H
 #define GNN_GPU_GPU_CACHE_H
@@ -19,18 +19,16 @@
 
 struct gpu_cache;
 
-/* `order` lists all nodes. The rows of its first `rows` nodes go to the GPU's memory, the others to
- * host memory. Neither `order` nor the features of *data are needed after the call. `threads`
- * is how many threads copy rows. */
+/* `order` lists all nodes. Its first `rows` nodes go to the GPU's memory, the others to host
+ * memory. `threads` threads copy the rows. `order` and *data are not needed afterwards. */
 int gpu_cache_open(struct gpu_cache **out, struct gnn_device *d, const struct dataset *data,
                    const int32_t *order, int64_t rows, int threads, struct err *err);
 /* `c` may be NULL. No queued work may still use it. */
 void gpu_cache_close(struct gpu_cache *c);
 
-/* Queues a kernel that copies the rows of n nodes to y. The values keep their type. */
+/* Queues a kernel that writes the rows of n nodes to y. The values keep their type. */
 void gpu_cache_gather(struct gpu_cache *c, const int32_t *node, int64_t n, void *y);
-/* Adds the most recent gather to the counts. Call it when that gather is done, and before the next
- * one. */
+/* Counts the latest gather. Call it when that gather is done, before the next one. */
 void gpu_cache_count(struct gpu_cache *c);
 
 int64_t gpu_cache_rows(const struct gpu_cache *c); /* rows in the GPU's memory */

@@ -1,8 +1,8 @@
 /*
  * gpu_made.c - makes data on a device and copies it to host memory. See gpu_made.h.
  *
- * Several threads copy, each through pinned memory of its own. Page faults of the destination take
- * longer than the copies, and several threads handle them at the same time.
+ * Several threads copy, each through its own pinned memory. Page faults of the destination take
+ * longer than the copies, and the threads handle them at the same time.
  */
 #include "gnn/gpu/gpu_made.h"
 
@@ -20,7 +20,6 @@
 
 enum { PIECE = 32 << 20, MAX_THREADS = 16 }; /* PIECE: bytes that a thread copies at a time */
 
-/* A part of an array that one thread copies. */
 struct part {
     const struct gpu_device *d;
     cu_ptr from;
@@ -60,7 +59,7 @@ static void *copy_part(void *ctx)
     return NULL;
 }
 
-/* Copies an array from the device to host memory. Only one thread may use the emulator's driver. */
+/* Only one thread may use the emulator's driver. */
 static int copy_array(const struct gpu_device *d, const void *from, void *to, size_t bytes,
                       struct err *err)
 {
@@ -79,7 +78,7 @@ static int copy_array(const struct gpu_device *d, const void *from, void *to, si
     while (started < n - 1 &&
            pthread_create(&thread[started], NULL, copy_part, &part[started]) == 0)
         started++;
-    for (int i = started; i < n; i++) /* this thread copies the parts that no other thread copies */
+    for (int i = started; i < n; i++) /* the parts that no other thread copies */
         copy_part(&part[i]);
     for (int i = 0; i < started; i++)
         pthread_join(thread[i], NULL);

@@ -2,13 +2,13 @@
  * gpu_memory.c - allocates memory of a GPU device, copies data to and from it, and keeps the arrays
  * of a batch.
  *
- * Arrays of a batch lie one after the other in a few chunks. gpu_sync() waits for the batch, and
- * then the next batch may use the chunks. If a batch needed several chunks, the next batch gets a
- * single chunk as large as all of them. From then on, batches that are no larger allocate nothing.
- * A batch that the GPU sampled, or that was copied ahead of its turn, has no arrays in chunks. With
- * such batches the device may run up to GNN_STEPS_AHEAD - 1 batches behind the caller. For other
- * batches gpu_end_step() waits until the device is done, because the next batch overwrites the
- * chunks.
+ * Arrays of a batch lie in a few chunks, which the next batch may use after gpu_sync(). If a batch
+ * needed several chunks, the next one gets a single chunk as large as all of them. So later batches
+ * that are no larger allocate nothing.
+ *
+ * A batch that the GPU sampled, or that was copied ahead of its turn, has no arrays in chunks. For
+ * these batches the device may run up to GNN_STEPS_AHEAD - 1 batches behind the caller. For others
+ * gpu_end_step() waits until the device is done, because the next batch overwrites the chunks.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -238,7 +238,7 @@ const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes)
     return p;
 }
 
-/* Hands the results of a finished step to the caller. After a failure the results are zeros. */
+/* After a failure the results are zeros. */
 static void deliver(struct gpu_device *d, struct gpu_step *s)
 {
     const double *sums = s->sums.host;
@@ -282,7 +282,7 @@ int gpu_sync(struct gnn_device *dev, struct err *err)
     return outcome(d, err);
 }
 
-/* Whether the batch has arrays in chunks, so that the next batch must wait for the device. */
+/* Then the next batch must wait for the device. */
 static bool has_arrays(const struct gpu_device *d)
 {
     return d->batch.n > 0 && d->batch.items[0].used > 0;
@@ -295,7 +295,7 @@ int gpu_end_step(struct gnn_device *dev, struct err *err)
     struct err own = ERR_INIT;
     if (d->failed || has_arrays(d))
         return gpu_sync(dev, err);
-    gpu_wait_transposed(d); /* transposing reads the batch, so the batch is done only after it */
+    gpu_wait_transposed(d); /* transposing reads the batch */
     gpu_note(d, cu_event_record(d->cu, s->done, d->compute.stream, &own), &own);
     s->running = true;
     d->turn = (d->turn + 1) % GNN_STEPS_AHEAD;

@@ -32,7 +32,7 @@ static void gather(struct gnn_device *dev, int64_t rows, int64_t width, const vo
                 .id = id, .x = x, .y = out, .N = rows, .V = INT32_MAX / MAX(width, 1), .D = width});
 }
 
-/* A value is dropped if its random number is below this limit (gnn/ops/dropout.h). */
+/* A value is dropped if its random number is below this (gnn/ops/dropout.h). */
 static int64_t drop_limit(const struct gnn_epilogue *ep)
 {
     return ep->drop > 0 ? (int64_t)dropout_limit(ep->drop) : 0;
@@ -40,8 +40,8 @@ static int64_t drop_limit(const struct gnn_epilogue *ep)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Memory, not arithmetic, limits the speed of transposing. So it runs beside the forward pass, on a
- * stream of its own. */
+/* Memory, not arithmetic, limits the speed of transposing. So it runs beside the forward pass, on
+ * its own stream. */
 static void transpose(struct gnn_device *dev, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst)
 {
@@ -120,7 +120,7 @@ int64_t gpu_millionths(struct gpu_device *d, double factor)
     return n;
 }
 
-/* An epilogue in the form that kernels take: integers and arrays. */
+/* An epilogue as kernels take it: integers and arrays. */
 struct epilogue_axes {
     int64_t slope, limit, seed_low, seed_high, step, place, has_bias;
     const void *bias, *node;
@@ -145,8 +145,8 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
     return a;
 }
 
-/* Queues a product in the device's precision. `half` has the fields that only the kernel in half
- * precision has; it is empty, or ends in a comma. */
+/* Queues a product in the device's precision. `half` has the fields of the kernel in half precision
+ * alone; it is empty, or ends in a comma. */
 #define RUN_AS(d, kernel, ...) \
     gpu_run_##kernel((d), (struct gnn_##kernel##_args){.WGMMA = (d)->wgmma, __VA_ARGS__})
 #define RUN_PRODUCT(d, kernel, half, ...)                                      \
@@ -182,8 +182,8 @@ static void product_grad_x(struct gnn_device *dev, int64_t rows, int64_t width, 
                     .M = rows, .N = width, .K = k, .ADD = add);
 }
 
-/* One kernel computes the gradients of two terms if they have the same width k and their gradients
- * lie side by side. */
+/* One kernel computes the gradients of two terms if they have the same width k and lie side by
+ * side. */
 static void product_grad_w(struct gnn_device *dev, int64_t rows, int64_t width,
                            const struct gnn_term *term, int terms, const void *dout)
 {
@@ -399,8 +399,8 @@ static void predict(struct gnn_device *dev, int64_t rows, int64_t classes, const
     s->classes_bytes = bytes;
 }
 
-/* The parameters of Adam change with every step, so the kernel reads them from device memory. The
- * host's copy is free, because the earlier step that used it has ended. */
+/* Adam's parameters change with every step, so the kernel reads them from device memory. The host's
+ * copy is free: the earlier step that used it has ended. */
 static void adam(struct gnn_device *dev, int64_t n, const struct gnn_adam *s, const void *grad,
                  void *weight, void *moment1, void *moment2)
 {

@@ -30,7 +30,7 @@ struct gpu_transfer {
     const struct gnn_batch *sent[GPU_MAX_AHEAD + 1]; /* a ring of batches that are being copied */
     cu_event sent_arrived[GPU_MAX_AHEAD + 1];
     int first, under_way;    /* the ring's oldest entry, and how many batches it has */
-    struct gpu_numbers rows; /* the row of each node in a batch's features: 0, 1, 2, ... */
+    struct gpu_numbers rows; /* 0, 1, 2, ...: the row of each node in a batch's features */
     double exposed_ms;       /* how long the compute stream waited for copies */
 };
 
@@ -118,7 +118,6 @@ void gpu_transfer_reduce(struct gpu_transfer *t, enum gnn_segment kind)
     t->mean = kind == GNN_MEAN;
 }
 
-/* Adds the time that the compute stream waited for the slot's batch. */
 static void add_exposed(struct gpu_transfer *t, struct slot *s)
 {
     float ms = 0;
@@ -135,8 +134,8 @@ double gpu_transfer_exposed_s(struct gpu_transfer *t)
     return t->exposed_ms / 1e3;
 }
 
-/* Takes the next slot. All work on the previous batch has been queued by now, so we record its
- * event `used`. The host waits until the work on the slot's old batch is done. */
+/* All work on the previous batch has been queued by now, so we record its event `used`. The host
+ * waits until the work on the slot's old batch is done. */
 static struct slot *next_slot(struct gpu_transfer *t)
 {
     struct gpu_device *d = t->d;
@@ -151,7 +150,7 @@ static struct slot *next_slot(struct gpu_transfer *t)
     return s;
 }
 
-/* Queues the copy on the sampler's stream, which is free: the CPU samples these batches. */
+/* The sampler's stream is free for the copy: the CPU samples these batches. */
 static void copy_packed(struct gpu_transfer *t, struct slot *s, const struct gnn_batch *b)
 {
     struct gpu_device *d = t->d;
@@ -192,7 +191,6 @@ static void point_to_copies(const struct slot *s, const struct gnn_batch *b, str
     }
 }
 
-/* Computes the array `reduced` of the batch (gnn/batch.h). */
 static void reduce(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
 {
     int last = b->hops - 1;
@@ -217,8 +215,8 @@ static void reduce(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
                                                  .MEAN = t->mean});
 }
 
-/* Converts the features to float. If the batch has `reduced`, the model reads only the rows of the
- * nodes before the last hop. */
+/* Converts the features to float. If the batch has `reduced`, the model does not read the rows of
+ * the last hop's new nodes. */
 static void convert(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
 {
     if (!b->feature || b->feature_type != GNN_F16)

@@ -10,8 +10,7 @@
  *     nccl_mean(n, share, gradient, count);
  *     nccl_leave(n);
  *
- * NCCL computes the sums. Every rank gets the same bits, but another number of GPUs may give other
- * bits.
+ * Every rank gets the same bits, but another number of GPUs may give other bits.
  */
 #ifndef GNN_GPU_NCCL_H
 #define GNN_GPU_NCCL_H
@@ -24,18 +23,16 @@ enum { NCCL_ID_BYTES = 128 };
 
 struct nccl;
 
-/* Whether libnccl is installed. */
 bool nccl_is_here(void);
-/* Writes NCCL_ID_BYTES bytes to `id`: the name of a new group of ranks. */
+/* Names a new group of ranks: writes NCCL_ID_BYTES bytes to `id`. */
 int nccl_new_id(void *id, struct err *err);
-/* Joins the group `id`. All ranks must call this at the same time. `d` is a GPU or the emulator. */
+/* All ranks must call this at the same time. `d` is a GPU or the emulator. */
 int nccl_join(struct nccl **out, struct gnn_device *d, const void *id, int rank, int ranks,
               struct err *err);
-/* Leaves the group. `n` may be NULL. */
+/* `n` may be NULL. */
 void nccl_leave(struct nccl *n);
-/* Each rank gives `share` times its x[0..count). The sum over all ranks replaces x on each device.
- * The shares of the ranks must add up to 1. Queues the work after the other work of the device; the
- * next sync() reports a failure. */
+/* On each device, the sum over all ranks of share * x replaces x[0..count). The shares must add up
+ * to 1. Queues the work after the device's other work; the next sync() reports a failure. */
 void nccl_mean(struct nccl *n, double share, void *x, int64_t count);
 
 #endif

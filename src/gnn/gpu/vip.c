@@ -1,9 +1,8 @@
 /*
- * vip.c - computes, for each node, the probability that a batch contains it. The computation goes
- * from hop to hop. See vip.h.
+ * vip.c - computes, hop by hop, the probability that a batch contains a node. See vip.h.
  *
- * Each node has a sum of logarithms, which is an integer in fixed point. Threads add to the sums
- * with atomic integer additions. So the probabilities do not depend on the order of the additions.
+ * Threads add logarithms to each node's sum with atomic integer additions, in fixed point. So the
+ * probabilities do not depend on the order of the additions.
  */
 #include "gnn/gpu/vip.h"
 
@@ -16,8 +15,8 @@
 #include "gnn/ops/parallel.h"
 #include "gnn/pages.h"
 
-/* If the probability that a batch does not have a node is below e^-SURE, it counts as 0. We add
- * nothing to a sum that is below -SURE, so no sum overflows. */
+/* If the probability that a batch lacks a node is below e^-SURE, it counts as 0. Nothing is added
+ * to a sum below -SURE, so no sum overflows. */
 #define SURE 32.0
 #define UNIT 0x1p40 /* sums are integers in units of 1 / UNIT */
 
@@ -116,7 +115,7 @@ int vip_compute(const struct gnn_graph *g, const struct sample_options *o, struc
     return 0;
 }
 
-/* If two numbers are not negative, their bits compare as the numbers do. */
+/* The bits of numbers that are not negative compare as the numbers do. */
 static uint32_t bits_of(float p)
 {
     uint32_t u;
@@ -125,8 +124,8 @@ static uint32_t bits_of(float p)
 }
 
 /* Returns the bits of the rows-th largest number. A histogram of the high halves of all numbers
- * gives the high half of the result. A second histogram gives the low half. Several nodes may have
- * exactly this number. Sets *equal to how many of these nodes vip_choose() has to take. */
+ * gives its high half, a second histogram the low half. Several nodes may have exactly this number:
+ * vip_choose() must take *equal of them. */
 static uint32_t least_taken(const float *p, int64_t nodes, int64_t rows, int64_t *equal)
 {
     int64_t *count = xcalloc(BINS, sizeof *count), left = rows;

@@ -1,7 +1,4 @@
-/*
- * import.c - imports arrays and OGB directories in the same way: finds the arrays (struct
- * array_files), then copies edges, features, labels and splits.
- */
+/* import.c - imports arrays and OGB directories. */
 #include "gnn/import/import.h"
 
 #include <dirent.h>
@@ -21,7 +18,7 @@ enum { EDGE_BLOCK = 1 << 14 };
 
 typedef int (*edge_fn)(void *ctx, int64_t u, int64_t v, struct err *err);
 
-/* Calls fn for each edge of an array [2][E]. Two streams read the two rows side by side. */
+/* Reads an array [2][E]. Two streams read the two rows side by side. */
 static int each_edge_halves(struct table *from, const char *name, edge_fn fn, void *ctx,
                             struct err *err)
 {
@@ -42,7 +39,6 @@ static int each_edge_halves(struct table *from, const char *name, edge_fn fn, vo
     return rc;
 }
 
-/* Calls fn for each edge of the file. */
 static int each_edge(const char *name, edge_fn fn, void *ctx, struct err *err)
 {
     struct table t;
@@ -168,7 +164,7 @@ static int copy_labels(struct writer *w, const char *name, struct err *err)
     return rc;
 }
 
-/* `seen` has a bit for each node. The bit is set if a split has the node already. */
+/* `seen` has a bit for each node: a split has the node already. */
 static int copy_split(struct writer *w, enum data_file f, const char *name, unsigned char *seen,
                       struct err *err)
 {
@@ -251,7 +247,7 @@ int import_arrays(const struct make_options *o, const struct array_files *f, str
     return make_finish(w, rc, out, err);
 }
 
-/* Returns the path of the folder in split/. Its name differs between datasets. */
+/* The folder in split/ has another name in each dataset. */
 static char *split_folder(const char *dir, struct err *err)
 {
     char *path = xasprintf("%s/split", dir), *found = NULL;
@@ -288,8 +284,7 @@ int import_ogb(const struct make_options *o, const char *dir, struct made *out, 
                                       "num-node-list.csv.gz"};
     static const char *const npz[] = {"data.npz:edge_index", "data.npz:node_feat",
                                       "node-label.npz:node_label", "data.npz:num_nodes_list"};
-    /* name[0..3] are the files of edges, features, labels and the number of nodes, name[4..6] those
-     * of the splits. */
+    /* edges, features, labels, number of nodes, and the three splits */
     char *probe = xasprintf("%s/raw/data.npz", dir), *name[7] = {NULL};
     const char *const *form = file_exists(probe) ? npz : csv;
     char *folder = split_folder(dir, err);

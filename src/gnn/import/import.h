@@ -2,15 +2,14 @@
  * import.h - writes a dataset from arrays or from a dataset of the Open Graph Benchmark (OGB).
  *
  * Each edge is stored in both directions. Nodes whose label is NaN become unlabelled. Ids out of
- * range, features that are not finite and arrays whose shapes do not fit together are errors. The
- * message names the file.
+ * range, features that are not finite and shapes that do not fit together are errors.
  */
 #ifndef GNN_IMPORT_IMPORT_H
 #define GNN_IMPORT_IMPORT_H
 
 #include "gnn/make/make.h"
 
-/* Files; NULL = none. A name "file.npz:member" means a member of an .npz file. */
+/* Files; NULL = none. "file.npz:member" means a member of an .npz file. */
 struct array_files {
     const char *edges;    /* int [2][E] or [E][2] */
     const char *features; /* [N][D]; optional */
@@ -18,13 +17,13 @@ struct array_files {
     const char *split[3]; /* ids: train, valid, test; optional */
 };
 
-/* If o->nodes is 0, the number of nodes is the number of rows of the features. If there are no
- * features, or if they are in a csv file, it is the largest id + 1. */
+/* If o->nodes is 0, the number of nodes is the number of rows of the features. Without features, or
+ * with features in a csv file, it is the largest id + 1. */
 int import_arrays(const struct make_options *o, const struct array_files *f, struct made *out,
                   struct err *err);
 
-/* Imports a directory of OGB that has raw/ and split/NAME/, in the form of ogbn-products (csv.gz)
- * or of ogbn-papers100M (npz). */
+/* `dir` has raw/ and split/NAME/, in the form of ogbn-products (csv.gz) or of ogbn-papers100M
+ * (npz). */
 int import_ogb(const struct make_options *o, const char *dir, struct made *out, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * table.h - reads rows of numbers from a file. The end of the name says which form the file has:
- * .npy, .csv, .csv.gz, or .npz:member for a member of an .npz file.
+ * table.h - reads rows of numbers from a file. The name ends in .npy, .csv, .csv.gz, or
+ * .npz:member.
  *
  *     struct table t;
  *     if (table_open(&t, "raw/data.npz:node_feat", 0, err) < 0) ...
@@ -28,9 +28,8 @@ struct table {
     int64_t next;    /* number of the next row */
 };
 
-/* If the file is csv, each line must have csv_columns numbers. An array of one dimension has rows
- * of one number. An array of two dimensions is read as it is stored: edges as an array [2][E] are 2
- * rows of E numbers. */
+/* Each line of a csv file must have csv_columns numbers. An array [N] has rows of one number. Edges
+ * [2][E] are 2 rows of E numbers. */
 int table_open(struct table *t, const char *name, int64_t csv_columns, struct err *err);
 void table_close(struct table *t);
 /* Read the next row. Return 1 if there was one, 0 at the end, or -1 on an error. */
@@ -38,7 +37,7 @@ int table_row(struct table *t, double *value, struct err *err);
 int table_row_ints(struct table *t, int64_t *value, struct err *err);
 /* Reads the next `count` integers of an array, also across its rows. Not for csv files. */
 int table_ints(struct table *t, int64_t *value, int64_t count, struct err *err);
-/* Counts the numbers of the first line of a csv file. */
+/* Counts the numbers of the first line. */
 int table_csv_columns(const char *name, int64_t *out, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * loader.c - the threads and the slots behind loader.h. One mutex guards the loader. Only the
- * contents of a FILLING slot belong to the thread that fills it.
+ * loader.c - the threads and the slots behind loader.h. One mutex guards all but the contents of a
+ * FILLING slot, which belong to the thread that fills it.
  *
  * A slot goes round:      FREE --thread--> FILLING --thread--> READY --loader_next--> TAKEN
  *                           ^                                                           |
@@ -67,8 +67,8 @@ static uint64_t thread_cpu_ns(void)
 
 /* ---- preparing one batch --------------------------------------------------------------------- */
 
-/* Writes this rank's seeds of a batch to `seed` and returns how many there are. *position is the
- * first seed's place in the epoch's list. */
+/* Writes this rank's seeds of a batch to `seed` and returns their number. *position is the first
+ * seed's place in the epoch's list. */
 static int64_t seeds_of(const struct loader *l, int64_t index, int32_t *seed, int64_t *position)
 {
     int64_t start = index * l->o.batch_size, all = MIN(l->o.batch_size, l->ids.n - start);
@@ -90,8 +90,7 @@ static size_t feature_row_bytes(const struct loader *l)
     return l->data->feature ? (size_t)m->feature_dim * gnn_type_bytes(m->feature_type) : 0;
 }
 
-/* Sets b->feature and b->label to the memory for slice(). With `memory`, packs the batch into one
- * piece of it. */
+/* Sets b->feature and b->label to the memory for slice(). With `memory`, packs the batch. */
 static int place(struct loader *l, struct slot *s, struct err *err)
 {
     struct gnn_batch *b = &s->batch;

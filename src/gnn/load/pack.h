@@ -15,15 +15,15 @@
 
 enum { PACK_ALIGN = 256 }; /* each array begins at a multiple of this many bytes */
 
-/* A piece of memory. It grows with the batches and is kept for the next batch. */
+/* It grows with the batches and is kept for the next batch. */
 struct packed {
     void *p;
     size_t bytes;
 };
 
-/* Copies the nodes and the hops of a sampled batch into *to and lets *b point there. Makes room in
- * *to for b->feature: a row of `row_bytes` bytes for each input node. If `labels` is true, also
- * makes room for b->label. The caller writes features and labels there. */
+/* Copies the nodes and the hops of a sampled batch into *to and lets *b point there. Also makes
+ * room for b->feature, `row_bytes` bytes for each input node, and for b->label if `labels` is true.
+ * The caller fills these two. */
 int pack_batch(struct packed *to, const struct batch_memory *m, struct gnn_batch *b,
                size_t row_bytes, bool labels, struct err *err);
 void packed_release(struct packed *p, const struct batch_memory *m);

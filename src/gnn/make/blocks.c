@@ -10,8 +10,8 @@
 /* One stream of random numbers for each use. */
 enum { STREAM_CLASS = 1, STREAM_WEIGHT, STREAM_EDGE, STREAM_MEAN, STREAM_NOISE };
 
-/* The nodes, sorted by class, with running sums of their weights. A search in the sums draws a node
- * with a probability proportional to its weight, from all nodes or from one class. */
+/* The nodes sorted by class, with running sums of their weights. A search in the sums draws a node
+ * by its weight, from all nodes or from one class. */
 struct model {
     int32_t *label;
     int32_t *sorted;    /* nodes by class */
@@ -49,7 +49,7 @@ static void model_init(struct model *m, const struct make_options *o,
         m->sum[i + 1] = m->sum[i] + pow(1 - rng_unit(&weight), -1 / b->pareto);
 }
 
-/* Draws a node of sorted[lo..hi-1], with a probability proportional to its weight. */
+/* Draws from sorted[lo..hi-1], with a probability proportional to the node's weight. */
 static int32_t draw_node(const struct model *m, struct rng *r, int64_t lo, int64_t hi)
 {
     double x = m->sum[lo] + rng_unit(r) * (m->sum[hi] - m->sum[lo]);
@@ -80,7 +80,7 @@ static int write_edges(const struct model *m, const struct make_options *o, doub
     return writer_edges_end(w, err);
 }
 
-/* Draws two Gaussian numbers, by the method of Box and Muller. */
+/* The method of Box and Muller. */
 static void gaussians(struct rng *r, float out[2])
 {
     double radius = sqrt(-2 * log(1 - rng_unit(r))),

@@ -50,8 +50,8 @@ static int read_text(struct snapshot *s, const struct bytes *b, struct err *err)
     return n < 0 ? -1 : 0;
 }
 
-/* Cuts off the next field, which ends at the character `stop`. A NUL replaces that character.
- * Returns NULL if there is no `stop`. */
+/* Cuts off the field before the character `stop`, which becomes NUL. Returns NULL if there is no
+ * `stop`. */
 static char *cut(char **p, char stop)
 {
     char *field = *p, *end = strchr(field, stop);
@@ -140,9 +140,8 @@ static uint64_t hash_word(const char *p, size_t n)
     return h ^ h >> 32;
 }
 
-/* Makes the features of a package from its description. The hash of a word selects an element of
- * the row, and says whether the word adds 1 to it or subtracts 1. At the end, the row is scaled to
- * length 1. */
+/* The hash of a word selects an element of the row, and says whether the word adds 1 to it or
+ * subtracts 1. Then the row is scaled to length 1. */
 static void hash_description(const char *text, float *row, int64_t dim)
 {
     double squares = 0;

@@ -1,8 +1,9 @@
 /*
  * make.h - makes datasets without a download: two random graphs, and Debian's packages.
  *
- * The same options always give the same files. All graphs are symmetric, without self loops and
- * duplicate edges. Memory: a few words for each node, and at most memory_bytes for the rest.
+ * The same options always give the same files. Graphs are symmetric, without self loops or
+ * duplicate edges. They take a few words of memory for each node, and at most memory_bytes for the
+ * rest.
  */
 #ifndef GNN_MAKE_MAKE_H
 #define GNN_MAKE_MAKE_H
@@ -18,7 +19,7 @@
 
 struct make_options {
     const char *dir, *made_by;
-    int64_t nodes, edges; /* edges are undirected, before duplicates are removed */
+    int64_t nodes, edges; /* undirected edges, before duplicates are removed */
     int64_t classes, dim;
     enum gnn_type type;
     uint64_t seed, memory_bytes;
@@ -32,20 +33,18 @@ struct made {
     struct writer_counts counts;
 };
 
-/* R-MAT draws an edge: it chooses a quadrant of the adjacency matrix with the probabilities below,
- * then a quadrant of that quadrant, and so on. Then it scrambles the ids. Features and labels are
- * random. */
+/* R-MAT draws an edge by choosing a quadrant of the adjacency matrix, then a quadrant of that
+ * quadrant, and so on. Then it scrambles the ids. Features and labels are random. */
 struct rmat_options {
-    double a, b, c;   /* of three quadrants; the fourth has 1 - a - b - c */
+    double a, b, c;   /* probabilities of three quadrants; the fourth has 1 - a - b - c */
     bool no_isolated; /* give each node without edges an edge to a random node */
 };
 int make_rmat(const struct make_options *o, const struct rmat_options *r, struct made *out,
               struct err *err);
 
-/* A degree-corrected block model, with classes as blocks. A node's weight, which sets how many
- * edges it gets, is Pareto-distributed. An edge joins two nodes of one class with probability
- * `within`, otherwise any two nodes. A node's features are the mean of its class plus Gaussian
- * noise. The mean is drawn from a Gaussian. */
+/* A degree-corrected block model, with classes as blocks. A node's weight sets how many edges it
+ * gets, and is Pareto-distributed. An edge joins two nodes of one class with probability `within`,
+ * otherwise any two. A node's features are the mean of its class plus Gaussian noise. */
 struct blocks_options {
     double pareto, within, noise;
 };
@@ -60,7 +59,7 @@ int make_debian(const struct make_options *o, const struct bytes *snapshot, stru
 /* ---- for the functions that make datasets ---------------------------------------------------- */
 
 struct writer_options make_writer_options(const struct make_options *o, const char *name);
-/* Writes the splits: a random partition of all nodes. */
+/* Writes a random partition of all nodes. */
 int make_splits(const struct make_options *o, struct writer *w, struct err *err);
 /* `rc` is the outcome so far. If it is 0, commits the dataset and fills `out`. Always frees the
  * writer. */

@@ -7,7 +7,7 @@
 #include "gnn/graph.h"
 #include "gnn/make/make.h"
 
-/* Philox makes random words from a counter. The counter's last word says what the words are for. */
+/* Philox makes random words from a counter. Its last word says what the words are for. */
 enum { DRAW_EDGE = 1 << 16, DRAW_ISOLATED = 2 << 16, DRAW_LABEL = 3 << 16, DRAW_FEATURE = 4 << 16 };
 
 struct rmat {
@@ -28,8 +28,8 @@ static uint32_t scramble(const struct rmat *m, uint32_t x)
     return x;
 }
 
-/* Draws edge number e. 16 random bits choose the quadrant at each level. If the id of an end is not
- * below the number of nodes, draws the edge again with other words. */
+/* Draws edge number e. 16 random bits choose the quadrant at each level. If an end is not below the
+ * number of nodes, draws the edge again with other words. */
 static void draw_edge(const struct rmat *m, int64_t e, uint32_t use, int64_t *u, int64_t *v)
 {
     for (uint32_t attempt = 0;; attempt++) {

@@ -35,8 +35,7 @@ static uint64_t below(uint64_t word, uint64_t n)
     return (uint64_t)((unsigned __int128)word * n >> 64);
 }
 
-/* Returns random reads per second. The reads are independent, so the processor overlaps as many as
- * it can. */
+/* Random reads per second. They are independent, so the processor overlaps as many as it can. */
 static double read_rate(const struct gnn_graph *g, uint64_t *state)
 {
     uint64_t n = 0, start = cpu_ns(), took;
@@ -80,7 +79,7 @@ struct rig {
     struct pages rows;
     size_t row_bytes;
     /* The next batch is number `index` of `epoch`. Both move on, so that no batch comes twice.
-     * `batches` is how many batches were sampled. */
+     * `batches` counts the sampled batches. */
     int64_t epoch, index, batches;
     struct rates *r;
 };
@@ -107,8 +106,7 @@ static int64_t batch_bytes(const struct gnn_batch *b, size_t row_bytes)
     return bytes;
 }
 
-/* Samples batches, and copies the feature rows of each batch. Sets *edges to the sampled edges per
- * second, and *rows to the copied rows per second, both in CPU time. */
+/* Samples batches and copies their feature rows. Both rates are per second of CPU time. */
 static int sample_rate(struct rig *g, double *edges, double *rows, struct err *err)
 {
     uint64_t sample_ns = 0, slice_ns = 0;
@@ -167,7 +165,6 @@ static double copy_rate(struct rig *g, uint64_t *state)
     return (double)n / (double)took * 1e9;
 }
 
-/* Takes batches from the loader for about 2 * round_ns, and sets the loader's rates. */
 static int loader_rate(struct rig *g, int threads, double *cpu_rate, double *wall_rate,
                        struct err *err)
 {

@@ -4,8 +4,8 @@
  *     struct rates r;
  *     if (measure_rates(&data, ids, &options, 5, &r, err) < 0) ...
  *
- * All rates except loader_wall_edges count CPU time, so that other programs on the machine disturb
- * them less. Each round measures everything once, in turn; a rate is the median of the rounds.
+ * All rates except loader_wall_edges count CPU time, so that other programs disturb them less. A
+ * rate is the median of the rounds.
  */
 #ifndef GNN_MEASURE_RATES_H
 #define GNN_MEASURE_RATES_H
@@ -25,19 +25,18 @@ struct rates {
     /* the loader, with 1 and 2 threads */
     double loader_edges[2];      /* edges per CPU second of a thread */
     double loader_wall_edges[2]; /* edges per second of wall time */
-    /* nodes[h] is how many nodes a batch has before hop h, and after all hops in the last element.
-     * hop_edges[h] is how many edges hop h has. These are means over the batches. */
+    /* Means over the batches. nodes[h]: nodes of a batch before hop h; the last element: after all
+     * hops. hop_edges[h]: edges of hop h. */
     double nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS];
     int64_t slot_bytes; /* memory of the largest batch */
     /* the size of the dataset; the memory of this process at the end, and its peak */
     int64_t data_bytes, resident_bytes, peak_bytes;
 };
 
-/* Measures random reads from 4 GiB, for the field far_reads. Allocates these 4 GiB for a while. */
+/* Measures random reads from 4 GiB, which it allocates for a while. */
 int measure_far_reads(double *out, struct err *err);
 
-/* Measures everything except far_reads, which it leaves as it is in *out. `rounds` is from 1 to
- * RATES_MAX_ROUNDS. */
+/* Leaves far_reads as it is in *out. `rounds` is from 1 to RATES_MAX_ROUNDS. */
 enum { RATES_MAX_ROUNDS = 99 };
 int measure_rates(const struct dataset *d, struct id_list ids, const struct loader_options *o,
                   int rounds, struct rates *out, struct err *err);

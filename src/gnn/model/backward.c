@@ -2,9 +2,9 @@
 #include "base/util.h"
 #include "gnn/model/network_state.h"
 
-/* Makes room for the gradient of a value. The gradient is a sum with one summand for each step that
- * reads the value. A step may read only the first rows, and then its summand covers only these. The
- * first `filled` rows hold a sum or 0. The rows after them are not written yet. */
+/* The gradient of a value is a sum with one summand for each step that reads the value. A step may
+ * read only the first rows; then its summand covers only these. Rows from `filled` on are not
+ * written yet. */
 static struct value_buffers *grad_of(struct gnn_network *n, int value)
 {
     const struct gnn_value *v = &n->p->value.items[value];
@@ -14,7 +14,7 @@ static struct value_buffers *grad_of(struct gnn_network *n, int value)
     return vb;
 }
 
-/* Looks at the gradient's first `rows` rows. Those that have no summand yet become 0. */
+/* Sets the first `rows` rows to 0 where they have no summand yet. */
 static void grad_fill(struct gnn_network *n, int value, int64_t rows)
 {
     struct value_buffers *vb = grad_of(n, value);
@@ -25,8 +25,8 @@ static void grad_fill(struct gnn_network *n, int value, int64_t rows)
     vb->filled = MAX(vb->filled, rows);
 }
 
-/* Prepares the gradient for a summand that covers the first `rows` rows. Returns true if the caller
- * must add the summand to these rows, false if the summand must overwrite them. */
+/* Prepares the first `rows` rows for a summand. Returns true if the caller must add it, false if it
+ * must overwrite them. */
 static bool grad_add(struct gnn_network *n, int value, int64_t rows)
 {
     struct value_buffers *vb = grad_of(n, value);
@@ -120,8 +120,7 @@ static void backward_segment(struct gnn_network *n, const struct gnn_step *s, in
     vb->applied = from != NULL;
 }
 
-/* Adds `factor` times the gradient of the result to the gradient of an input. Both have the same
- * shape. */
+/* Adds `factor` times the result's gradient to the input's gradient, which has the same shape. */
 static void backward_copy(struct gnn_network *n, int in, int64_t rows, int64_t width, double factor,
                           const void *dout)
 {

@@ -29,21 +29,19 @@ int model_kind(const char *name, enum gnn_model_kind *out, struct err *err)
 
 static const struct gnn_after nothing = {GNN_LINEAR, 0, 0};
 
-/* Adds a weight that is drawn within Glorot's bound times `gain`, as
- * torch.nn.init.xavier_uniform_ does. */
+/* Draws within Glorot's bound times `gain`, as torch.nn.init.xavier_uniform_ does. */
 static int glorot(struct gnn_program *p, const char *name, int64_t in, int64_t out, double gain)
 {
     return program_weight(p, name, in, out, GNN_INIT_SPREAD, gain * sqrt(6.0 / (double)(in + out)));
 }
 
-/* Adds a weight that is drawn within the bound of torch.nn.Linear: 1 / sqrt(all), where `all`
- * counts the inputs of all terms of the product. */
+/* Draws within the bound of torch.nn.Linear: 1 / sqrt(all), where `all` counts the inputs of all
+ * terms of the product. */
 static int plain(struct gnn_program *p, const char *name, int64_t in, int64_t out, int64_t all)
 {
     return program_weight(p, name, in, out, GNN_INIT_SPREAD, 1 / sqrt((double)all));
 }
 
-/* Adds the step x w, or x w + b if `bias` is true. */
 static int linear(struct gnn_program *p, int level, int x, int64_t width, int w, bool bias,
                   struct gnn_after after)
 {
@@ -52,8 +50,8 @@ static int linear(struct gnn_program *p, int level, int x, int64_t width, int w,
     return program_product(p, level, width, &x, &w, 1, b, after);
 }
 
-/* Adds the step mean(x) A + self B, where A and B are new weights. `aggregate` may ask for a sum or
- * a maximum in place of the mean. */
+/* Adds mean(x) A + self B, where A and B are new weights. `aggregate` may ask for a sum or a
+ * maximum in place of the mean. */
 static int sage_conv(struct gnn_program *p, enum gnn_segment aggregate, int x, int self,
                      int64_t width, struct gnn_after after)
 {
@@ -122,8 +120,7 @@ static int sage_ri_layer(const struct gnn_model_config *c, struct gnn_program *p
 }
 
 /* The head puts the input and the results of all layers side by side, and multiplies them by one
- * matrix. A sum of products, one for each of these values, gives the same result. So that is what
- * we compute. */
+ * matrix. We compute this as a sum of products, one for each of these values. */
 static int sage_ri_head(const struct gnn_model_config *c, struct gnn_program *p)
 {
     int w[GNN_MAX_TERMS];

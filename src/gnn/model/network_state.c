@@ -33,8 +33,7 @@ static void upload_reals(struct gnn_network *n, void *to, const double *v, int64
     free(f);
 }
 
-/* Returns a number uniform in [-bound, bound]. Each element i of a weight has its own random word.
- */
+/* The number is uniform in [-bound, bound]. Each element i of a weight has its own random word. */
 static double draw(uint64_t seed, int weight, int64_t i, double bound)
 {
     struct gen_block b = gen_words(seed, STREAM_WEIGHTS, (uint32_t)weight, (uint64_t)i / 4);
@@ -134,8 +133,7 @@ void *buffer_room(struct gnn_network *n, struct buffer *b, int64_t elems, size_t
 {
     size_t bytes = (size_t)elems * size;
     if (bytes > b->bytes || !b->p) {
-        /* We take an eighth more, because batches differ a little and each growth costs an
-         * allocation. */
+        /* An eighth more, because batches differ a little and each growth costs an allocation. */
         size_t room = MAX(bytes + bytes / 8, 64);
         n->ops->release(n->d, b->p);
         b->p = n->ops->alloc(n->d, room);
@@ -150,7 +148,6 @@ void *aux_room(struct gnn_network *n, const struct gnn_step *s, int which, int64
     return buffer_room(n, &n->step[s - n->p->step.items].aux[which], elems, size);
 }
 
-/* Returns the device's pointer to an array of the batch. */
 static const void *batch_array(struct gnn_network *n, const struct gnn_batch *b, const void *array,
                                int64_t elems)
 {

@@ -1,7 +1,4 @@
-/*
- * network_state.h - the state of a network and its buffers. Private to the files that implement
- * network.h.
- */
+/* network_state.h - the state of a network and its buffers. Private to the files of network.h. */
 #ifndef GNN_MODEL_NETWORK_STATE_H
 #define GNN_MODEL_NETWORK_STATE_H
 
@@ -12,8 +9,8 @@ struct buffer {
     size_t bytes;
 };
 
-/* Buffers that a step keeps for its backward pass. The names are arguments of operations in
- * gnn/ops/ops.h. No step needs both AUX_SAVED and AUX_ARG. */
+/* Buffers that a step keeps for its backward pass, named after arguments in gnn/ops/ops.h. No step
+ * needs both AUX_SAVED and AUX_ARG. */
 enum {
     AUX_SAVED,           /* `saved` of batch_norm */
     AUX_ARG = AUX_SAVED, /* `arg` of segment */
@@ -69,8 +66,8 @@ static inline void *weight_at(const struct gnn_network *n, enum gnn_state part, 
     return (char *)n->state[part] + n->p->weight.items[weight].offset * (int64_t)n->ops->real_bytes;
 }
 
-/* In inference, a node's sampled neighbours may stand for others too (network_trained_with).
- * Returns for how many at most in step s, or 0 if only for themselves. */
+/* In inference, a sampled neighbour may stand for others too (network_trained_with). Returns for
+ * how many at most in step s, or 0 if only for itself. */
 int32_t step_most(const struct gnn_network *n, const struct gnn_step *s, enum gnn_mode mode);
 void product_terms(const struct gnn_network *n, const struct gnn_step *s, struct gnn_term *term);
 struct gnn_epilogue step_epilogue(const struct gnn_network *n, const struct gnn_step *s);

@@ -5,14 +5,13 @@
  *     if (b)
  *         b->sgemm(...);
  *
- * Each call of OpenBLAS runs on the calling thread. The caller cuts a product into blocks of rows
- * for its own threads, so that the result does not depend on the number of threads. Other BLAS
- * libraries do not promise to stay on the calling thread, so blas_find() does not look for them.
+ * OpenBLAS runs on the calling thread; other BLAS libraries do not promise this. The caller cuts a
+ * product into blocks of rows for its own threads, so that the result does not depend on their
+ * number.
  */
 #ifndef GNN_OPS_BLAS_H
 #define GNN_OPS_BLAS_H
 
-/* Constants of CBLAS. */
 enum { BLAS_ROW_MAJOR = 101, BLAS_PLAIN = 111, BLAS_TRANSPOSED = 112 };
 
 struct blas {
@@ -24,8 +23,7 @@ struct blas {
                   int ldc);
 };
 
-/* Returns NULL if OpenBLAS is not installed, or if the environment has HONE_GNN_BLAS=none. The
- * first call loads the library; it stays loaded. */
+/* NULL if OpenBLAS is not installed, or if HONE_GNN_BLAS=none. The library stays loaded. */
 const struct blas *blas_find(void);
 
 #endif

@@ -1,7 +1,4 @@
-/*
- * cpu_device.h - the struct and the functions that the operations of the CPU share. Private to
- * gnn/ops/cpu*.
- */
+/* cpu_device.h - what the operations of the CPU share. Private to gnn/ops/cpu*. */
 #ifndef GNN_OPS_CPU_DEVICE_H
 #define GNN_OPS_CPU_DEVICE_H
 
@@ -26,9 +23,9 @@ static inline struct cpu_device *cpu_of(struct gnn_device *d)
     return (struct cpu_device *)d;
 }
 
-/* Returns memory for partial results. It is valid until the next call of cpu_scratch. */
+/* Memory for partial results, valid until the next call of cpu_scratch. */
 void *cpu_scratch(struct cpu_device *d, size_t bytes);
-/* Returns memory for operands in half precision. It is valid until the next call of cpu_rounded. */
+/* Memory for operands in half precision, valid until the next call of cpu_rounded. */
 void *cpu_rounded(struct cpu_device *d, size_t bytes);
 
 void cpu_close(struct gnn_device *d);

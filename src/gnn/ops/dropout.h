@@ -2,12 +2,10 @@
  * dropout.h - decides which elements dropout drops, in the same way on every device.
  *
  * The element in column c of the row of node v has number i = v * width + c. So a node's dropout
- * does not depend on the batch, or on the process, in which the node appears. `step` is the number
- * of the training step, and `place` the number of the dropout in the model. The Philox block with
- * the counter (i / 8, place, step) and the key `seed` has eight half-words of 16 bits. Element i
- * takes half-word i % 8. With the dropout probability p, the element is dropped if the half-word is
- * below round(65536 p). The other elements are divided by the exact probability to stay, so the
- * mean is right although p is rounded.
+ * does not depend on its batch or process. `place` is the number of the dropout in the model. The
+ * Philox block with the counter (i / 8, place, step) and the key `seed` has eight half-words of 16
+ * bits. Element i is dropped if half-word i % 8 is below round(65536 p). The other elements are
+ * divided by the exact probability to stay, so the mean is right although p is rounded.
  */
 #ifndef GNN_OPS_DROPOUT_H
 #define GNN_OPS_DROPOUT_H

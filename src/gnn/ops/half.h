@@ -1,14 +1,13 @@
 /*
- * half.h - products in half precision: how operands are rounded, and by how much gradients are
- * scaled before they are rounded. With `--precision fp16`, all devices follow these rules.
+ * half.h - how products in half precision round and scale their operands. With `--precision fp16`,
+ * all devices follow these rules.
  *
  * A product rounds both operands to half precision, to nearest with ties to even, and computes its
- * sums in float. Half precision has a small range: it ends at 65504, and below 2^-14 it loses bits.
- * So there are two more rules:
- *   1. A gradient is multiplied by 2^shift before it is rounded, and the result of the product is
- *      divided by 2^shift.
+ * sums in float. Half precision ends at 65504, and below 2^-14 it loses bits. So there are two more
+ * rules:
+ *   1. A gradient is multiplied by 2^shift before it is rounded. The result is divided by 2^shift.
  *   2. If rounding made an operand infinite, each element of the result that uses this operand is
- *      computed again, from the operands without rounding. So a large value costs time, but the
+ *      computed again from operands that are not rounded. So a large value costs time, but the
  *      result stays right.
  */
 #ifndef GNN_OPS_HALF_H
@@ -18,10 +17,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Returns the shift for the gradients of a batch with this many seeds. The loss is a mean over the
- * seeds. So if all seeds have labels, the gradient of a logit is at most 1 / seeds. Multiplied by
- * 2^shift, it is at most 128. That is 2^9 times less than the largest half, and 2^21 times more
- * than 2^-14. */
+/* The shift for the gradients of a batch with this many seeds. The loss is a mean over the seeds,
+ * so if all have labels, the gradient of a logit is at most 1 / seeds. Times 2^shift it is at most
+ * 128: 2^9 times less than the largest half, and 2^21 times more than 2^-14. */
 static inline int half_shift(int64_t seeds)
 {
     int shift = 6;
@@ -30,7 +28,6 @@ static inline int half_shift(int64_t seeds)
     return shift;
 }
 
-/* Returns v rounded to half precision. */
 static inline float half_round(float v)
 {
     uint32_t bits;

@@ -112,8 +112,8 @@ void parallel_rows(struct parallel *p, int64_t rows, int64_t block, parallel_fn 
     pthread_cond_broadcast(&p->start);
     pthread_mutex_unlock(&p->lock);
     work(p);
-    /* By now the threads have taken all blocks. We wait for helpers that work, but not for a helper
-     * that has not woken up yet: on a busy machine it may wake up late. */
+    /* All blocks are taken. We wait for helpers that work, but not for a helper that has not woken
+     * up yet: on a busy machine it may wake up late. */
     pthread_mutex_lock(&p->lock);
     p->open = false;
     while (p->busy > 0)

@@ -1,6 +1,5 @@
 /*
- * csv.h - reads numbers separated by commas, without a header line, as the Open Graph Benchmark
- * (OGB) writes them.
+ * csv.h - reads numbers separated by commas, without a header line.
  *
  *     struct csv c;
  *     csv_init(&c, stream, "edge.csv.gz");
@@ -19,7 +18,7 @@ struct csv {
     const char *name;      /* borrowed; every error begins with it */
     int64_t line;          /* number of the current line, for errors */
     char *buffer;
-    int64_t at, held; /* index of the next byte in `buffer`, and how many bytes are in it */
+    int64_t at, held; /* index of the next byte in `buffer`, and its number of bytes */
 };
 
 void csv_init(struct csv *c, struct stream *s, const char *name);

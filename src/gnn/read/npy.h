@@ -6,9 +6,8 @@
  *     double v[1024];
  *     npy_doubles(&n, stream, v, count, err);              the next `count` values
  *
- * Reads versions 1, 2 and 3 of the format. Types are bool, signed and unsigned integers of 1 to 8
- * bytes, and floats of 2, 4 and 8 bytes, all little-endian. Arrays of Python objects, which are
- * pickles, and arrays of structures are refused.
+ * Reads versions 1, 2 and 3 of the format, and these little-endian types: bool, integers of 1 to 8
+ * bytes, floats of 2, 4 and 8 bytes. Arrays of Python objects (pickles) or structures are refused.
  */
 #ifndef GNN_READ_NPY_H
 #define GNN_READ_NPY_H
@@ -29,7 +28,7 @@ struct npy {
     int64_t count; /* number of values */
 };
 
-/* `name` is the array's name in errors about the header. */
+/* Errors about the header give `name`. */
 int npy_header(struct npy *n, struct stream *s, const char *name, struct err *err);
 int npy_doubles(const struct npy *n, struct stream *s, double *to, int64_t count, struct err *err);
 /* Refuses arrays of floats. */

@@ -31,7 +31,7 @@ struct bytes {
 int bytes_open(struct bytes *b, const char *path, struct err *err);
 void bytes_open_memory(struct bytes *b, const char *name, const void *p, size_t n); /* borrows p */
 void bytes_close(struct bytes *b);
-/* Reads n bytes at `at`. It is an error if there are fewer. */
+/* Fails if there are fewer than n bytes at `at`. */
 int bytes_read(const struct bytes *b, void *to, int64_t n, int64_t at, struct err *err);
 
 enum stream_kind {
@@ -50,8 +50,7 @@ int64_t stream_read(struct stream *s, void *to, int64_t n, struct err *err);
 /* Reads exactly n bytes; an early end is an error. */
 int stream_need(struct stream *s, void *to, int64_t n, struct err *err);
 int stream_skip(struct stream *s, int64_t n, struct err *err);
-/* Returns which share of the stream's bytes has been read from the file, from 0 to 1. Callers show
- * it as progress. */
+/* The share of the stream's bytes that has been read from the file, from 0 to 1. */
 double stream_progress(const struct stream *s);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 
-/* Sizes of the records of a zip file, in bytes, without the parts whose length varies. */
+/* Bytes of the records of a zip file, without the parts whose length varies. */
 enum {
     END_BYTES = 22,
     END64_LOCATOR_BYTES = 20,
@@ -15,7 +15,7 @@ enum {
     ENTRY_BYTES = 46,
     LOCAL_BYTES = 30,
     MAX_COMMENT = 65535,
-    MAX_DIRECTORY = 16 << 20 /* our limit: far more than the few members of an .npz need */
+    MAX_DIRECTORY = 16 << 20 /* our cap: far more than the few members of an .npz need */
 };
 
 static uint64_t little(const unsigned char *p, int bytes)
@@ -31,7 +31,7 @@ static int damaged(const struct bytes *b, struct err *err)
     return err_set(err, ERR_INPUT, "%s is not a zip file, or is truncated or damaged", b->name);
 }
 
-/* Finds the list of members; the record at the end of the file says where it is. */
+/* The record at the end of the file says where the list of members is. */
 static int find_directory(const struct bytes *b, uint64_t *at, uint64_t *size, struct err *err)
 {
     int64_t n = MIN(b->size, (int64_t)(END_BYTES + MAX_COMMENT)), i;
@@ -62,8 +62,7 @@ static int find_directory(const struct bytes *b, uint64_t *at, uint64_t *size, s
     return rc;
 }
 
-/* If a member's sizes or its offset do not fit 32 bits, they are in the zip64 field of `extra`.
- * Reads them from there. */
+/* Sizes or an offset that do not fit 32 bits are in the zip64 field of `extra`. */
 static void read_zip64(const unsigned char *extra, size_t n, uint64_t *full, uint64_t *size,
                        uint64_t *at)
 {
@@ -85,7 +84,7 @@ static void read_zip64(const unsigned char *extra, size_t n, uint64_t *full, uin
     }
 }
 
-/* Finds the data of a member. The data follows its local header, which repeats the name. */
+/* The data of a member follows its local header, which repeats the name. */
 static int locate(const struct bytes *b, uint64_t at, uint64_t size, int method,
                   struct zip_member *out, struct err *err)
 {

@@ -1,10 +1,8 @@
 /*
- * id_table.h - finds the local ids of a batch: a flat hash table from a node to its position in the
- * batch's list of nodes.
+ * id_table.h - a flat hash table from a node to its position in a batch's list of nodes.
  *
  * The table has one word for each entry, uses linear probing, and is at most half full. So a lookup
- * is nearly always one cache miss. The table grows when a batch needs more room, and never shrinks.
- * So after some batches nothing is allocated any more.
+ * is nearly always one cache miss. The table never shrinks.
  */
 #ifndef GNN_SAMPLE_ID_TABLE_H
 #define GNN_SAMPLE_ID_TABLE_H
@@ -34,7 +32,7 @@ static inline uint64_t id_slot(const struct id_table *t, int32_t node)
     return ((uint64_t)(uint32_t)node * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - t->bits);
 }
 
-/* Returns the position of a node. If the node is new, adds it with the position `next`. */
+/* Adds a new node with the position `next`. */
 static inline int32_t id_find(struct id_table *t, int32_t node, int32_t next)
 {
     uint64_t mask = (UINT64_C(1) << t->bits) - 1;

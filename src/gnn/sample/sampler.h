@@ -7,8 +7,8 @@
  *     if (sampler_run(&s, seeds, n, epoch, index, &space, &batch, err) < 0) ...
  *     sampler_release(&s);
  *
- * A batch depends only on graph, options, seed nodes, epoch and index (pick_core.h). A sampler
- * belongs to one thread. The arrays of the batch are those of `space`.
+ * A batch depends only on graph, options, seed nodes, epoch and index (pick_core.h). Its arrays are
+ * those of `space`. A sampler belongs to one thread.
  *
  * Nodes are numbered in order of first appearance, edge by edge. A GPU gets the same numbers in
  * three passes (kernels/gnn/number_hop):
@@ -46,7 +46,7 @@ struct sample_options {
     uint64_t seed;
 };
 
-/* Reads "15,10,5" or "20,all". */
+/* For example "15,10,5" or "20,all". */
 int sample_fanouts_parse(struct sample_options *o, const char *text, struct err *err);
 int sample_mode_parse(const char *text, enum sample_mode *out, struct err *err);
 int sample_options_check(const struct sample_options *o, struct err *err);

@@ -1,10 +1,10 @@
 /*
  * shuffle_core.h - a random permutation of 0..n-1 without an array. Any thread, rank or GPU can
- * compute one position of an epoch's shuffle without the others.
+ * compute one position of an epoch's shuffle by itself.
  *
  * A Feistel network over the bits of i, with Philox as its round function, permutes 0..2^bits-1. A
- * value outside 0..n-1 goes through the network again (cycle walking). If n is at least 2, a value
- * goes through at most twice on average. The code is in the common subset of C17 and C++17.
+ * value outside 0..n-1 goes through the network again (cycle walking). For n >= 2 a value takes at
+ * most two passes on average. The code is C17 and C++17.
  */
 #ifndef GNN_SAMPLE_SHUFFLE_CORE_H
 #define GNN_SAMPLE_SHUFFLE_CORE_H
@@ -13,7 +13,7 @@
 
 #define SHUFFLE_ROUNDS 8
 /* The low four bits of the counter's last word. In pick_core.h they hold the hop, which is below
- * GNN_MAX_HOPS, so the two files never use the same random words. */
+ * GNN_MAX_HOPS. So the two files never use the same random words. */
 #define SHUFFLE_STREAM 0x0fu
 
 GEN_FN uint32_t shuffle_bits(uint32_t n) /* bits that hold 0..n-1, at least 2 */

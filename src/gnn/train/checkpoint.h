@@ -10,8 +10,8 @@
  *     if (checkpoint_restore(&c, network, err) < 0) ...
  *     checkpoint_release(&c);
  *
- * A killed process leaves the old or the new file. A damaged file is an error. A run that continues
- * from the file gives the same bits as a run without interruption.
+ * A killed process leaves the old or the new file. A run that continues from the file gives the
+ * same bits as a run without interruption.
  */
 #ifndef GNN_TRAIN_CHECKPOINT_H
 #define GNN_TRAIN_CHECKPOINT_H
@@ -53,15 +53,13 @@ int checkpoint_save(const char *path, const struct train_setting *s, const struc
 int checkpoint_read(struct checkpoint *c, const char *path, struct err *err);
 /* Fails if the file does not hold the state of this model. */
 int checkpoint_fits(const struct checkpoint *c, const struct gnn_program *p, struct err *err);
-/* Fails if checkpoint_fits() refuses the network's program. */
 int checkpoint_restore(const struct checkpoint *c, struct gnn_network *n, struct err *err);
 void checkpoint_release(struct checkpoint *c);
 
 /* Tells the network how many neighbours training takes. Inference with more neighbours scales their
- * sums down. After training with replacement it does not, because that takes the same number at
- * every node. */
+ * sums down, except after training with replacement, which takes the same number at every node. */
 void train_setting_fanouts(const struct train_setting *s, struct gnn_network *n);
-/* Fails if two settings differ, and says where: "the checkpoint has hidden width 64, not 32". */
+/* The error says what differs: "the checkpoint has hidden width 64, not 32". */
 int train_setting_match(const struct train_setting *saved, const struct train_setting *now,
                         struct err *err);
 

@@ -13,9 +13,8 @@
  *     feed_end(&f, loader);
  *     feed_close(&f);                                       after loader_close
  *
- * With `store`, the GPU samples the neighbours of the loader's seeds. With `transfer`, the loader
- * prepares batches in pinned memory, and a stream copies them ahead. With neither, the CPU reads
- * the loader's memory, and a GPU copies arrays when it needs them.
+ * With `store`, the GPU samples. With `transfer`, the loader prepares batches in pinned memory, and
+ * a stream copies them ahead. With neither, a GPU copies the loader's arrays when it needs them.
  */
 #ifndef GNN_TRAIN_FEED_H
 #define GNN_TRAIN_FEED_H
@@ -31,8 +30,8 @@ struct feed {
     struct gpu_transfer *transfer;
 };
 
-/* Opens a store if gpu_store_place() decides so. Otherwise, if `d` is a GPU and `ahead` is not 0,
- * opens a transfer that copies `ahead` batches ahead. */
+/* Opens a store if gpu_store_place() decides so. Otherwise, on a GPU, opens a transfer unless
+ * `ahead` is 0. */
 int feed_open(struct feed *f, const struct gpu_placement *where, int ahead, struct gnn_device *d,
               const struct dataset *data, const struct sample_options *o, struct err *err);
 void feed_close(struct feed *f);
@@ -42,7 +41,7 @@ void feed_prepare(const struct feed *f, const struct gnn_network *n, enum gnn_mo
 /* The seconds that the GPU has waited for copies so far. */
 double feed_exposed_s(const struct feed *f);
 
-/* Returns whether the features are split between GPU and host. If not, *out is all 0. */
+/* Whether the features are split between GPU and host. If not, *out is all 0. */
 bool feed_split(const struct feed *f, struct gpu_split *out);
 
 /* Sets what the loader prepares, and where. */

@@ -18,7 +18,6 @@ static void count_batch(struct infer_result *r, const struct gnn_batch *b)
         r->edges += b->n_edges[h];
 }
 
-/* Calls fn for each batch over the ids. */
 static int each_batch(struct gnn_network *n, const struct dataset *d, const struct feed *feed,
                       const struct loader_options *load, struct id_list ids, batch_fn fn, void *ctx,
                       struct infer_result *r, struct err *err)
@@ -52,7 +51,7 @@ static int each_batch(struct gnn_network *n, const struct dataset *d, const stru
         if (rc < 0)
             break;
     }
-    /* We must sync after an error too: results under way go to memory that the caller will free. */
+    /* Sync after an error too: results under way go to memory that the caller will free. */
     int ended = network_sync(n, rc == 0 ? err : NULL);
     feed_end(feed, l);
     rc = rc < 0 ? rc : ended;
@@ -153,8 +152,8 @@ static int64_t carry_width(const struct full *f, int layer)
     return f->p->value.items[f->p->carry[layer]].width;
 }
 
-/* Sets the input of a layer in the network to the rows of the batch's first n nodes. The rows come
- * from the features (layer 0) or from f->carry[layer]. */
+/* Gives the network a layer's input for the batch's first n nodes. The rows come from the features
+ * (layer 0) or from f->carry[layer]. */
 static void set_carry(struct full *f, int layer, const struct gnn_batch *b, int64_t n)
 {
     const struct manifest *m = &f->data->manifest;
@@ -165,7 +164,6 @@ static void set_carry(struct full *f, int layer, const struct gnn_batch *b, int6
     network_set(f->network, f->p->carry[layer], n, type, f->stage.base);
 }
 
-/* Runs one layer on a batch. */
 static void run_layer(struct full *f, const struct gnn_batch *b)
 {
     network_layer_batch(f->network, f->layer, b);
@@ -185,9 +183,9 @@ static void inner_batch(void *ctx, const struct gnn_batch *b)
                 (float *)f->carry[next].base + b->first * carry_width(f, next));
 }
 
-/* Runs the last layer and the head. The last layer leaves its input and its result where the head
- * reads them. If the head also reads inputs of earlier layers, we set those inputs here. They have
- * buffers of their own, so the last layer's input and result stay as they are. */
+/* Runs the last layer and the head, which reads that layer's input and result. If the head also
+ * reads inputs of earlier layers, we set those here. They have their own buffers, so the last
+ * layer's input and result stay. */
 static void last_batch(void *ctx, const struct gnn_batch *b)
 {
     struct full *f = ctx;

@@ -6,10 +6,9 @@
  *     printf("%g\n", (double)r.correct / (double)r.labelled);
  *     infer_result_release(&r);
  *
- * infer_sampled runs the forward pass of training over batches of sampled neighbours. infer_full
- * uses all neighbours. It computes one layer after the other: the last layer for the nodes that
- * were asked for, the earlier layers for all nodes. infer_full keeps the results of a layer for all
- * nodes in memory.
+ * infer_sampled runs over batches of sampled neighbours, as training does. infer_full uses all
+ * neighbours, one layer after the other: the last layer for the nodes that were asked for, the
+ * earlier ones for all nodes. It keeps a layer's results in memory.
  */
 #ifndef GNN_TRAIN_INFER_H
 #define GNN_TRAIN_INFER_H
@@ -21,9 +20,9 @@
 struct infer_result {
     int64_t n;      /* nodes asked for */
     int32_t *class; /* predictions in the order of the ids; -1 for nodes of another rank */
-    /* of the predictions of this rank: how many nodes have a label, and how many are right */
+    /* of this rank's predictions: how many nodes have a label, and how many are right */
     int64_t labelled, correct;
-    int64_t input_nodes, edges;       /* how many were read, in all batches and layers */
+    int64_t input_nodes, edges;       /* read in all batches and layers */
     bool split;                       /* the features are split between the GPU and the host */
     int64_t cached_rows;              /* if `split`: how many rows are in the GPU's memory */
     int64_t host_rows, host_bytes;    /* input rows that came from the host, and their size */

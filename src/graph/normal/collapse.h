@@ -1,21 +1,20 @@
 /*
- * collapse.h - moves a sum from the result of a linear map to an operand of the map. The map then
- * takes far fewer operations. On the left is the value before, on the right the value after.
+ * collapse.h - moves a sum from the result of a linear map to an operand of the map, so that the
+ * map takes far fewer operations. Before and after:
  *
  *     (x @ w).sum(-1)                    x @ w.sum(-1)
  *     conv2d(x, w).mean((2, 3))          a convolution of sums of x
  *     avg_pool2d(conv2d(x, w), 4)        a convolution with a stride of 4
  *
- * This works for sums, means and average poolings of matrix products and of convolutions. Before
- * the sum, the product or convolution may be scaled, and something may be added to it.
+ * This works for sums, means and average poolings of matrix products and convolutions. The product
+ * or convolution may be scaled, and something may be added to it.
  */
 #ifndef GRAPH_NORMAL_COLLAPSE_H
 #define GRAPH_NORMAL_COLLAPSE_H
 
 #include "graph/graph.h"
 
-/* Replaces sums in the graph. New values are added at the end, and values that are no longer needed
- * stay. */
+/* New values are added at the end, and values that are no longer needed stay. */
 void graph_collapse(struct graph *g);
 /* The flops that the graph would have after graph_collapse(). The outputs of g stay as they are. */
 const struct dim *graph_least_flops(struct graph *g);

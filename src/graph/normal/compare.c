@@ -1,4 +1,4 @@
-/* compare.c - compares values and graphs: do they compute the same? */
+/* compare.c - do two values, or two graphs, compute the same? */
 #include "graph/normal/compare.h"
 
 #include "base/util.h"
@@ -29,7 +29,7 @@ bool attr_equal(const struct attr *a, const struct attr *b)
 }
 
 /* If v's operation is `op`, adds the operands of both of v's sides to out[n...], else v itself.
- * Returns the new count. Stops as soon as there are more than max. */
+ * Stops as soon as there are more than max. */
 static size_t gather_operands(const struct value *v, enum graph_op op, const struct value **out,
                               size_t n, size_t max)
 {
@@ -46,7 +46,7 @@ static size_t gather_operands(const struct value *v, enum graph_op op, const str
 
 size_t value_operands(const struct value *v, enum graph_op op, const struct value **out, size_t max)
 {
-    /* A long chain is nested on the left. We give up before the recursion gets deep. */
+    /* A long chain is nested on the left. Give up before the recursion gets deep. */
     size_t depth = 0;
     for (const struct value *left = v; left->op == op; left = left->args[0])
         if (++depth > max)
@@ -63,7 +63,7 @@ static bool is_number_or_scalar(const struct value *v)
 }
 
 /* Makes the variable `a` stand for b, unless it stands for a value already. Returns 1 if `a` stands
- * for b, 0 if it cannot stand for b, and -1 if `a` is not a variable. */
+ * for b, 0 if it cannot, and -1 if `a` is not a variable. */
 static int bind(struct value_match *m, const struct value *a, const struct value *b)
 {
     size_t i = 0;
@@ -80,7 +80,6 @@ static int bind(struct value_match *m, const struct value *a, const struct value
     return 1;
 }
 
-/* Undoes bindings until only the first `to` are left. */
 static void unbind(struct value_match *m, size_t to)
 {
     while (m->norder > to)
@@ -91,7 +90,7 @@ static void unbind(struct value_match *m, size_t to)
 
 static bool matches(struct value_match *m, const struct value *a, const struct value *b);
 
-/* Matches operands [done, n) of `a` with operands [done, n) of `b`, in any order. */
+/* Matches operands [done, n) of `a` and b in any order. */
 static bool match_orders(struct value_match *m, const struct value **a, const struct value **b,
                          size_t done, size_t n)
 {
@@ -163,7 +162,7 @@ static bool same_attrs(const struct value *a, const struct value *b)
     return true;
 }
 
-/* Is v a number, or a size that is a number because its axes are constant? */
+/* Is v a number, or a size whose axes are constant? */
 static bool has_number(const struct value *v, double *out)
 {
     if (v->op != OP_SIZE || !v->size->fixed->is_number)
@@ -219,7 +218,6 @@ bool graph_same_value(const struct value *a, const struct value *b)
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
-/* Does g have an equal leaf for each of these leaves? */
 static bool has_leaves(const struct graph *g, const struct value *const *leaves, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

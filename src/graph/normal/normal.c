@@ -14,11 +14,11 @@ enum { MAX_ROUNDS = 32, MAX_WORK = 16 * GRAPH_MAX_VALUES };
 
 struct walk {
     struct graph *g;
-    /* Returns the value that replaces v, or NULL if v stays. The operands of v are already
-     * rewritten. */
+    /* Returns the value that replaces v, or NULL if v stays. The operands of v are rewritten
+     * already. */
     const struct value *(*step)(struct graph *g, const struct value *v);
-    bool may_refuse; /* if an operation refuses its rewritten operands, it keeps the old ones */
-    /* For each value, by its id: the value that replaces it, or NULL if that is not known yet. */
+    bool may_refuse; /* an operation that refuses its rewritten operands keeps the old ones */
+    /* By id: the value that replaces the value, or NULL if that is not known yet. */
     VEC(const struct value *) done;
     unsigned work; /* how many values were looked at */
     struct err *err;
@@ -38,7 +38,6 @@ static void set_done(struct walk *w, const struct value *v, const struct value *
 
 static const struct value *settle(struct walk *w, const struct value *v);
 
-/* Applies v's operation to v's rewritten operands. */
 static const struct value *with_done_args(struct walk *w, const struct value *v)
 {
     const struct value *args[GRAPH_MAX_ARGS] = {NULL};
@@ -57,9 +56,8 @@ static const struct value *with_done_args(struct walk *w, const struct value *v)
     return made || !w->may_refuse ? made : v;
 }
 
-/* Rewrites v. The recursion is shallow: walk_to() goes by ascending id, so the operands that v had
- * when the walk began are already rewritten. Only operands that a rule has just made are not
- * rewritten yet. */
+/* The recursion is shallow. walk_to() goes by ascending id, so only operands that a rule has just
+ * made are not rewritten yet. */
 static const struct value *settle(struct walk *w, const struct value *v)
 {
     const struct value *now = done(w, v), *next;
@@ -84,8 +82,7 @@ static const struct value *settle(struct walk *w, const struct value *v)
     return now;
 }
 
-/* Marks every value that v needs and that is not yet rewritten. Loops over the ids instead of
- * recursing. */
+/* Marks every value that v needs and that is not yet rewritten, without recursion. */
 static void mark_needed(const struct walk *w, const struct value *v, bool *needed)
 {
     needed[v->id] = true;
@@ -123,7 +120,6 @@ static const struct value *walk_one(struct graph *g, const struct value *v, bool
 
 /* ---- the normal form ------------------------------------------------------------------------- */
 
-/* Is v equal to `count`, a number of elements? */
 static bool is_count(const struct value *v, const struct dim *count)
 {
     double number;
@@ -133,7 +129,6 @@ static bool is_count(const struct value *v, const struct dim *count)
            number == (double)count->fixed->value;
 }
 
-/* Rewrites sum(x, axes) / N as a mean, if N is how many elements are summed; else returns NULL. */
 static const struct value *mean_of_sum(struct graph *g, const struct value *v)
 {
     const struct value *sum = v->op == OP_DIV ? v->args[0] : NULL;

@@ -1,12 +1,11 @@
 /*
- * normal.h - rewrites values that can be written in many ways into one form, the normal form.
+ * normal.h - gives values that can be written in many ways one form, the normal form.
  *
  *     x * x                              square(x)
  *     sum(x, -1) / C, where x is [R, C]  mean(x, -1)
  *     exp(x) / sum(exp(x), 1, true)      softmax(x, 1)
  *     reshape(sum(x, 1), [R, 1])         sum(x, 1, true)
  *
- * We rewrite the operands first, then the value itself until nothing changes, but at most 32 times.
  * The dtype and the shape stay. For a value in normal form, graph_normal() returns the same
  * pointer. rules.c has the rules, views.c the steps about shapes.
  *
@@ -22,17 +21,16 @@
 int graph_normalise(struct graph *g, struct err *err);
 const struct value *graph_normal(struct graph *g, const struct value *v);
 
-/* Writes operations along axes as sums and maxima: mean(x, 1) becomes sum(x, 1) / C. The rules, the
- * list `unfoldings` in rules.c, cover only usual attributes, such as a var with a correction of 0
- * or 1. Other values stay. v must be in normal form; the result is not. */
+/* Writes operations along axes as sums and maxima: mean(x, 1) becomes sum(x, 1) / C. The rules
+ * (`unfoldings` in rules.c) cover only usual attributes, such as a var with a correction of 0 or 1.
+ * v must be in normal form; the result is not. */
 const struct value *graph_unfolded(struct graph *g, const struct value *v);
 
-/* Writes v with fewer kinds of operations, for comparisons (compare.h): a / b becomes
- * a * reciprocal(b). */
+/* Uses fewer kinds of operations, for comparisons (compare.h): a / b becomes a * reciprocal(b). */
 const struct value *graph_reduced(struct graph *g, const struct value *v);
-/* Removes casts to a float dtype of two bytes or more. Also removes casts to int32 or int64 of an
- * input or scalar of integers or bools. If an operation refuses operands without casts, they keep
- * their casts. For comparisons only, because dtypes may change. Call it before graph_reduced(). */
+/* Removes casts to a float dtype of two bytes or more, and casts of an input or scalar of integers
+ * or bools to int32 or int64. A cast stays if an operation needs it. For comparisons only, because
+ * dtypes may change. Call it before graph_reduced(). */
 const struct value *graph_without_casts(struct graph *g, const struct value *v);
 
 #endif

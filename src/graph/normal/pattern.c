@@ -11,10 +11,10 @@
 enum { MAX_PLACES = GRAPH_MAX_ARGS + GRAPH_MAX_ATTRS, MAX_DEPTH = 16, MAX_OPERANDS = 8 };
 
 enum pattern_kind {
-    PATTERN_NAME,   /* a name: `text` is the name without "$" */
-    PATTERN_OP,     /* an operation: `at` has its nargs operands, then its attributes */
-    PATTERN_NUMBER, /* a number: `number` */
-    PATTERN_WORD    /* a word: `text` is true, false, none, or a text attribute */
+    PATTERN_NAME, /* `text` is the name without "$" */
+    PATTERN_OP,   /* `at` has the operation's nargs operands, then its attributes */
+    PATTERN_NUMBER,
+    PATTERN_WORD /* `text` is true, false, none, or a text attribute */
 };
 
 struct pattern {
@@ -61,7 +61,6 @@ static const char *take_word(struct reader *r)
 
 static struct pattern *read_pattern(struct reader *r);
 
-/* Reads the operands and attributes of an operation, after "(". */
 static struct pattern *read_places(struct reader *r, struct pattern *p)
 {
     size_t want = p->nargs + op_attrs(p->op, NULL);
@@ -197,8 +196,7 @@ static bool match_attr(const struct pattern *p, const struct attr *a, struct bin
 
 static bool match(const struct pattern *p, const struct value *v, struct bindings *b);
 
-/* `out` has n operands already. Adds the operands of the sum or product p; if p is anything else,
- * adds p itself. Returns the new count. */
+/* Adds the operands of the sum or product p to out[n...], else p itself. Returns the new count. */
 static size_t pattern_operands(const struct pattern *p, enum graph_op op,
                                const struct pattern **out, size_t n)
 {
@@ -212,7 +210,7 @@ static size_t pattern_operands(const struct pattern *p, enum graph_op op,
     return n + 1;
 }
 
-/* Matches operands [done, n) of the pattern with operands [done, n) of the value, in any order. */
+/* Matches operands [done, n) of pattern and value in any order. */
 static bool match_orders(const struct pattern **p, const struct value **v, size_t done, size_t n,
                          struct bindings *b)
 {
@@ -324,8 +322,7 @@ static struct attr build_attr(const struct pattern *p, enum attr_kind kind,
     BUG("a rule's right side has an attribute of the wrong kind");
 }
 
-/* A number below 1e9 without a fraction becomes a Python int; any other number becomes a Python
- * float. */
+/* A number below 1e9 without a fraction becomes a Python int, any other a Python float. */
 static const struct value *build_number(struct graph *g, double number)
 {
     bool whole = number == floor(number) && fabs(number) < 1e9;

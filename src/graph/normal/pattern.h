@@ -28,7 +28,7 @@
 #include "graph/graph.h"
 
 #define PATTERN_MAX_NAMES 16
-#define PATTERN_STEPS 4000 /* the most comparisons for one match */
+#define PATTERN_STEPS 4000 /* cap of the comparisons for one match */
 
 struct pattern; /* does not change once it is parsed */
 
@@ -49,7 +49,7 @@ struct bindings {
 
 /* NULL if the text is not a pattern. */
 const struct pattern *pattern_parse(struct arena *a, const char *text);
-/* Returns the outermost operation; OP_COUNT if the pattern is only a name, a number or a word. */
+/* The outermost operation; OP_COUNT if the pattern is only a name, a number or a word. */
 enum graph_op pattern_op(const struct pattern *p);
 
 /* Adds to `b` what the names stand for. A failed match leaves `b` unchanged. */

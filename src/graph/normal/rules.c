@@ -2,9 +2,9 @@
  * rules.c - the rewrite rules of the graph. A value that matches the first text of a rule is
  * replaced by the value that the second text describes.
  *
- * To add a rule, add a row to one of the three lists. pattern.h describes the form of the texts. A
- * rule for a product may replace two of several factors; the others stay. A rule is skipped if its
- * result would have another dtype or shape than the value.
+ * To add a rule, add a row to one of the three lists. pattern.h describes the texts. A rule for a
+ * product may replace two of several factors. A rule is skipped if its result would have another
+ * dtype or shape than the value.
  */
 #include "graph/normal/rules.h"
 
@@ -21,7 +21,7 @@ struct rule {
     const char *from, *to;
 };
 
-/* Both sides of these rules compute the same, except for rounding. */
+/* Both sides compute the same, except for rounding. */
 static const struct rule spellings[] = {
     {"mul($a, $a)", "square($a)"},
     {"pow($a, 2)", "square($a)"},
@@ -41,8 +41,8 @@ static const struct rule spellings[] = {
     {"mul($a, tanh(softplus($a, 1, 20)))", "mish($a)"},
 };
 
-/* These rules serve only to compare two graphs, because a kernel would compute the two sides in
- * different ways. */
+/* These rules serve only to compare two graphs: a kernel would compute the two sides in different
+ * ways. */
 static const struct rule comparisons[] = {
     {"div(1, $a)", "reciprocal($a)"},
     {"div($a, $b)", "mul($a, reciprocal($b))"},
@@ -154,7 +154,7 @@ const struct dim *reduced_count(struct graph *g, const struct value *v)
     return dim_product(&g->dims, sizes, axes->n);
 }
 
-/* Applies a rule to two factors of a product; the other factors stay, in their order. */
+/* Applies a rule to two factors of a product; the others stay, in their order. */
 static const struct value *apply_to_factors(struct graph *g, const struct pattern *from,
                                             const struct pattern *to, const struct value *v)
 {
@@ -201,8 +201,8 @@ static const struct value *apply(struct graph *g, const struct parsed_rules *rul
 const struct value *rules_apply_spellings(struct graph *g, const struct value *v)
 {
     parse_once();
-    /* A weak value is a Python number. Python computes it, not PyTorch, so these rules do not hold
-     * for it. */
+    /* A weak value is a Python number. Python computes it, not PyTorch, so these rules do not
+     * hold. */
     return v->weak ? NULL : apply(g, &all.spellings, v, NULL, NULL);
 }
 

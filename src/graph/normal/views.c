@@ -160,7 +160,6 @@ const struct value *views_hoist_expand(struct graph *g, const struct value *v)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* Returns v as a size if v is a size or a small integer, else NULL. */
 static const struct dim *size_of(struct graph *g, const struct value *v)
 {
     if (v->op == OP_SIZE)

@@ -1,5 +1,4 @@
-/* body_text.c - finds the names of regions, the names of tensors, the local names and the integers
- * in the text of a body (body_text.h). */
+/* body_text.c - finds names and integers in the text of a body (body_text.h). */
 #include "graph/reference/body_text.h"
 
 #include <ctype.h>
@@ -33,7 +32,7 @@ static bool is_argument_of(const struct body_scan *s, const struct body_token *t
 }
 
 /* Is the token the name of a region, such as VAL12 or OFF0_12? A '(' must follow it, or it must be
- * the argument of SAMPLES. If the token is such a name, sets id and prefix. */
+ * the argument of SAMPLES. Sets id and prefix if so. */
 static bool is_region(const struct body_scan *s, struct body_token *t)
 {
     static const char *const kinds[] = {"VAL", "MAG", "PART", "PMAG",
@@ -77,7 +76,6 @@ static enum body_token_kind kind_of_name(const struct body_scan *s, struct body_
     return numbered && strchr("ivs", *t->at) ? TOKEN_LOCAL : TOKEN_OTHER;
 }
 
-/* The length of a number, with its fraction, exponent and suffix. */
 static size_t number_length(const char *p)
 {
     size_t n = 0;
@@ -96,8 +94,8 @@ bool body_next(struct body_scan *s, struct body_token *out)
     *out = (struct body_token){.kind = TOKEN_OTHER, .at = p, .len = 1};
     if (isdigit((unsigned char)*p)) {
         out->len = number_length(p);
-        /* An integer after '[' is the size of an array, which must stay a constant. It is no
-         * TOKEN_INTEGER, because a variable may take the place of a TOKEN_INTEGER. */
+        /* A variable may take the place of a TOKEN_INTEGER. But an integer after '[' is the size of
+         * an array, which must stay a constant. */
         bool in_brackets = p > s->text && p[-1] == '[';
         if (!in_brackets && out->len <= MAX_DIGITS && strspn(p, "0123456789") == out->len)
             out->kind = TOKEN_INTEGER;

@@ -1,6 +1,5 @@
 /*
- * body_text.h - reads the text of a phase's body token by token. A phase is a function of a
- * reference (emit.h).
+ * body_text.h - reads the text of a phase's body token by token.
  *
  *     struct body_scan s = {.names = &names, .text = body};
  *     struct body_token t;
@@ -19,7 +18,7 @@
 enum body_token_kind {
     TOKEN_REGION, /* the name of a macro that reads or writes scratch, such as VAL12 */
     TOKEN_TENSOR, /* the name of an input or output, such as x in IN(x, unit) */
-    /* The name of a variable of the body, such as v3, i4 or s3 (unit_text.h, sampled_body.h). */
+    /* a variable of the body, such as v3, i4 or s3 (unit_text.h, sampled_body.h) */
     TOKEN_LOCAL,
     /* An integer in decimal digits. With a variable in its place, the text is still valid C. */
     TOKEN_INTEGER,
@@ -30,20 +29,17 @@ struct body_token {
     enum body_token_kind kind;
     const char *at;
     size_t len;
-    /* Only for TOKEN_REGION: the id of the value in this region of scratch, such as 12 for
-     * VAL12. */
+    /* For TOKEN_REGION: the id of the value in this region of scratch, such as 12 for VAL12. */
     uint32_t id;
-    /* Only for TOKEN_REGION: how many letters the name begins with. It is 3 for VAL12 and
-     * OFF0_12. */
+    /* For TOKEN_REGION: how many letters the name begins with, such as 3 for VAL12 and OFF0_12. */
     size_t prefix;
 };
 
-/* Says which names in a body are names of regions, that is, of parts of scratch. */
+/* Which names in a body are names of regions, that is, of parts of scratch. */
 struct body_names {
     size_t nvalues;
-    /* One entry per value: the output that the value is written to directly, or NULL. The macros
-     * VAL and MAG of a value with an output access the output and not scratch. So their names are
-     * not names of regions. */
+    /* One entry per value: the output that the value is written to directly, or NULL. VAL and MAG
+     * of a value with an output access that output, so they are not names of regions. */
     const struct graph_output *const *direct;
 };
 
@@ -53,7 +49,7 @@ struct body_scan {
     size_t at; /* the offset of the next token in `text` */
 };
 
-/* Reads the next token. Returns false at the end of the text. */
+/* Returns false at the end of the text. */
 bool body_next(struct body_scan *s, struct body_token *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* drawn.c - chooses the values that get copies with random errors, and adds the copies (drawn.h).
- * The arrays of a plan have one entry per value, by its old id. */
+ * Arrays have one entry per value, by its old id. */
 #include "graph/reference/drawn.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ struct plan {
     struct emit *e;
     bool *affected; /* does the value depend on a product in TF32? */
     bool *mixed;    /* does it depend on a sum of affected elements? They may share an error. */
-    bool *copied;   /* does it need a copy? */
+    bool *copied;
     const struct value **copy;    /* the copy, or NULL */
     const struct value **rounded; /* the value rounded at random, or NULL */
     VEC(struct value *) values;   /* the values in their new order */
@@ -19,9 +19,8 @@ struct plan {
 
 /* ---- which values ---------------------------------------------------------------------------- */
 
-/* Counts the operands of v that are rounded to TF32 only once and then used in many sums. *first is
- * the index of the first one. The state of a recurrent operation does not count: each step rounds
- * it anew. */
+/* Counts the operands of v that are rounded to TF32 only once and then used in many sums, from
+ * index *first on. The state of a recurrent operation does not count: each step rounds it anew. */
 static uint32_t rounded_operands(const struct emit *e, const struct value *v, uint32_t *first)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -41,7 +40,6 @@ static uint32_t rounded_operands(const struct emit *e, const struct value *v, ui
     }
 }
 
-/* Does v add up or multiply elements of an operand? */
 static bool adds_up(const struct value *v)
 {
     switch (op_row(v->op)->kind) {
@@ -99,8 +97,7 @@ static struct value *new_value(struct plan *p, const struct value *like)
     return v;
 }
 
-/* Returns a value that rounds `now`. `old` is the old id of `now`, or of the value of which `now`
- * is a copy. */
+/* `old` is the old id of `now`, or of the value of which `now` is a copy. */
 static const struct value *rounded(struct plan *p, uint32_t old, const struct value *now,
                                    uint8_t kind)
 {
@@ -140,7 +137,6 @@ static void round_operands(struct plan *p, struct value *v)
         v->args[k] = rounded(p, v->args[k]->id, v->args[k], 0);
 }
 
-/* Lists each value, and after it its copy if it has one. */
 static void rebuild(struct plan *p)
 {
     struct graph *g = p->e->g;
@@ -155,7 +151,6 @@ static void rebuild(struct plan *p)
     }
 }
 
-/* Gives the values their new ids. */
 static void install(struct plan *p)
 {
     struct graph *g = p->e->g;
@@ -218,9 +213,9 @@ bool drawn_plan(struct emit *e)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* The rounding error of a copy is nearly normal. Its standard deviation is 2^-11/sqrt(3) times the
- * number. Errors with only two values, +x and -x, would cancel too often: two of them cancel in
- * half of the samples, so a sum of few products would often seem to have no error. */
+/* The rounding error of a copy is nearly normal, with the standard deviation 2^-11/sqrt(3) times
+ * the number. If errors had only two values, +x and -x, two of them would cancel in half of the
+ * samples. Then a sum of few products would often seem to have no error. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

@@ -2,12 +2,12 @@
  * drawn.h - adds copies of values to a graph. A copy is computed with random errors, which we call
  * drawn: the operands of TF32 products are rounded at random.
  *
- * All products that read an element share the error of its rounding to TF32. For example, one
- * weight of a convolution is off by the same amount in every pixel. Variances cannot follow shared
- * errors through a later sum, because they treat the errors of its terms as independent. So a SIGMA
- * reference (reference_mode.h) also computes a copy of each value between the product and the
- * output, DRAWN_SAMPLES times. The distances of these samples from the exact values give a lower
- * bound for the variance of the output (docs/tolerance.md, "Drawn errors").
+ * All products that read an element share the error of its rounding to TF32: one weight of a
+ * convolution is off by the same amount in every pixel. Variances treat errors as independent, so a
+ * later sum loses shared ones. So a SIGMA reference (reference_mode.h) also computes a copy of each
+ * value between the product and the output, DRAWN_SAMPLES times. The distances of these samples
+ * from the exact values give a lower bound for the output's variance (docs/tolerance.md, "Drawn
+ * errors").
  *
  * A NOISY reference has no copies: its TF32 products read randomly rounded operands.
  */
@@ -21,8 +21,8 @@
 #define DRAWN_DEEP 4
 
 /* Adds the rounded operands and the copies to e->g, and gives all values new ids. Sets e->notes and
- * the members e->drawn... Does nothing for a MAGNITUDE reference, which does not model rounding.
- * Returns true if there are copies. */
+ * the members e->drawn... Does nothing for a MAGNITUDE reference. Returns true if there are
+ * copies. */
 bool drawn_plan(struct emit *e);
 
 #endif

@@ -111,7 +111,7 @@ static struct term emit_flip(struct emit *e, const struct value *v, struct place
     return emit_value(e, v->args[0], &q);
 }
 
-/* In the padding, the element is the fill number; the text must not read the operand there. */
+/* The text must not read the operand in the padding, where the element is the fill number. */
 static struct term emit_pad(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *a = v->args[0];
@@ -285,7 +285,7 @@ const char *kernel_type(const struct value *v)
     return "float";
 }
 
-/* Sets e->u.real to the type that computes v. Returns the old type; the caller restores it. */
+/* Returns the old e->u.real, which the caller restores. */
 static const char *type_begin(struct emit *e, const struct value *v)
 {
     const char *was = e->u.real;
@@ -314,8 +314,8 @@ static int source_number(const struct shared_error *s, const struct value *v)
 }
 
 /* Writes source k, a value v with one-sided errors, with its variance. If s->off is k, adds 4 times
- * the one-sided error. Sets s->at[k] to the place along bias_axis: elements that share it are wrong
- * in the same direction. */
+ * the one-sided error. Sets s->at[k] to the place along bias_axis: elements there are wrong in the
+ * same direction. */
 static struct term emit_biased(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;
@@ -330,7 +330,7 @@ static struct term emit_biased(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* Writes source k, the value v, without a variance. If s->off is k, adds 4 sigma. Sets s->at[k]. */
+/* Writes source k, the value v, without a variance. If s->off is k, adds 4 sigma. */
 static struct term emit_source(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;
@@ -372,8 +372,8 @@ static struct term emit_offs(struct emit *e, const struct value *v, struct place
     return t;
 }
 
-/* v is a source of shared errors, or lies between a source and the sum. In the second case, VAL
- * does not show how v changes if a source is wrong. So we read OFF, or else compute v again. */
+/* v is a source of shared errors, or lies between a source and the sum. There VAL does not show how
+ * v changes if a source is wrong, so we read OFF, or else compute v again. */
 static struct term emit_on_path(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

@@ -1,5 +1,5 @@
-/* emit_element.c - writes one element of an elementwise operation: its value and its magnitude.
- * emit.h says what a magnitude is. */
+/* emit_element.c - writes one element of an elementwise operation: its value and its magnitude
+ * (emit.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ const char *wrapped(struct emit *e, enum dtype t, const char *text)
     return arena_printf(e->u.arena, "hone_%s(%s)", dtype_name(t), text);
 }
 
-/* The text in ops.def that computes one element in double, with the operands filled in. */
+/* Computes one element in double: the text in ops.def with the operands filled in. */
 static const char *row_text(struct emit *e, const char *real, const struct term *args)
 {
     struct strbuf sb = STRBUF_INIT(1 << 16);
@@ -72,8 +72,7 @@ static const char *bool_text(enum graph_op op)
     }
 }
 
-/* The operation on integers as an expression of type uint64_t, because integers must wrap
- * around. */
+/* Integers must wrap around, so the type is uint64_t. */
 static const char *whole_text(enum graph_op op)
 {
     switch (op) {
@@ -100,8 +99,8 @@ static const char *whole_text(enum graph_op op)
     }
 }
 
-/* A cast to a float dtype changes nothing here. If the reference models rounding, emit_error.c adds
- * the rounding error of the cast. */
+/* A cast to a float dtype changes nothing here. emit_error.c adds its rounding error if the
+ * reference models rounding. */
 static const char *cast_text(struct emit *e, const struct value *v, const struct term *args)
 {
     if (dtype_is_float(v->dtype))
@@ -169,8 +168,8 @@ static double slope_of(enum graph_op op)
     }
 }
 
-/* The magnitude of f, a function of `a` whose slope is at most `slope`. It is
- * |f| + slope * (mag(a) - |a|). */
+/* The magnitude of f, a function of `a` whose slope is at most `slope`, is |f| + slope * (mag(a) -
+ * |a|). */
 static const char *sloped(struct emit *e, const char *f, const struct term *a, const char *slope)
 {
     if (term_is_exact(a))
@@ -237,8 +236,7 @@ static const char *mag_text(struct emit *e, const struct value *v, const char *f
     }
 }
 
-/* Suppose that the magnitude of each operand is its absolute value. Is the magnitude of the result
- * then the absolute value of the result? */
+/* If each operand's magnitude is its absolute value, does this hold for the result too? */
 static bool keeps_exact(enum graph_op op)
 {
     switch (op) {
@@ -298,7 +296,7 @@ bool value_is_exact(const struct value *v, const struct store *store)
     return exact;
 }
 
-/* The element in a kernel, where operands may have other types than the result. */
+/* In a kernel, operands may have other types than the result. */
 static struct term kernel_element(struct emit *e, const struct value *v, const struct term *args,
                                   unsigned depth)
 {
@@ -308,7 +306,7 @@ static struct term kernel_element(struct emit *e, const struct value *v, const s
         bool converts = !str_eq(kernel_type(v->args[k]), e->u.real);
         same &= !converts;
         in[k] = args[k];
-        if (converts) /* if the result is a float, unit_let() changes this cast to (float) */
+        if (converts) /* for a float result, unit_let() changes this cast to (float) */
             in[k].v = arena_printf(e->u.arena, "((double)%s)", args[k].v);
     }
     if (v->op == OP_CAST && dtype_is_float(v->dtype) && same)

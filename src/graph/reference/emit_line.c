@@ -1,6 +1,6 @@
 /*
- * emit_line.c - writes scans and index_add. One unit (line.h) of a scan makes all elements along
- * the scanned axis. One unit of index_add makes all elements along the axes after `dim`.
+ * emit_line.c - writes scans and index_add. One unit (line.h) makes all elements along the scanned
+ * axis, or along the axes after `dim` of index_add.
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
-/* cummax and cummin. If elements are equal, the last one is chosen. */
+/* cummax and cummin. Of equal elements, the last one is chosen. */
 static void choice_line(struct emit *e, const struct value *v, bool with_mag)
 {
     uint32_t axis = line_axis(v);
@@ -37,8 +37,8 @@ static void choice_line(struct emit *e, const struct value *v, bool with_mag)
     unit_close(&e->u, was);
 }
 
-/* cumsum in a kernel. The terms are added up in chains of at most COLLECT_CHAIN. An element is the
- * sum of all earlier chains, plus the current chain so far. */
+/* cumsum in a kernel: an element is the sum of all earlier chains of COLLECT_CHAIN terms, plus the
+ * current chain so far. */
 static void cumsum_line(struct emit *e, const struct value *v)
 {
     struct unit_text *u = &e->u;
@@ -57,13 +57,12 @@ static void cumsum_line(struct emit *e, const struct value *v)
     const char *sum = unit_let(u, "%s + %s", all.v, chain.v);
     line_put(e, v, p, "=", term_of(e, sum, j.depth), false);
     unit_close(u, inner);
-    /* Not unit_set(): unit_text.c leaves out such a statement if no later statement reads the
-     * variable. Here only the next round of the loop reads it. */
+    /* Not unit_set(): only the next round of the loop reads the variable, and unit_text.c leaves
+     * out a statement if no later statement reads its variable. */
     unit_do(u, "%s += %s", all.v, chain.v);
     unit_close(u, outer);
 }
 
-/* Writes the line of a cumsum or cumprod. */
 static void scan_line(struct emit *e, const struct value *v, bool with_mag)
 {
     uint32_t axis = line_axis(v);
@@ -86,7 +85,6 @@ static void scan_line(struct emit *e, const struct value *v, bool with_mag)
 
 /* ---- index_add ------------------------------------------------------------------------------- */
 
-/* Opens loops over the axes after `dim` and sets their indices in the places a and b. */
 static uint32_t inner_loops(struct emit *e, const struct value *v, struct place *a, struct place *b,
                             struct scope **opened)
 {
@@ -101,7 +99,7 @@ static uint32_t inner_loops(struct emit *e, const struct value *v, struct place 
     return n;
 }
 
-/* Adds a term to an element in memory. Each addition rounds to the type of the tensor. */
+/* Each addition rounds to the type of the tensor. */
 static void add_to(struct emit *e, const struct value *v, struct place p, struct term t,
                    struct index step, bool with_mag)
 {
@@ -122,9 +120,8 @@ static void add_to(struct emit *e, const struct value *v, struct place p, struct
                 ldexp(1, -2 - 2 * dtype_mantissa_bits(v->dtype)) / 3, sum);
 }
 
-/* Writes one element of index_add in a kernel. Each row of the source has an entry in the index
- * tensor, which names a row of the result. The element is a sum: the input's element, plus the
- * elements of those source rows whose entry names the element's own row. */
+/* Writes one element of index_add in a kernel: the input's element, plus the elements of those
+ * source rows whose entry in the index tensor names the element's own row. */
 static void index_add_element(struct emit *e, const struct value *v)
 {
     struct unit_text *u = &e->u;

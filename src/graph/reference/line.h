@@ -1,6 +1,6 @@
 /*
- * line.h - for operations in which one unit (emit.h) makes many elements. These functions number
- * the units, and find the places of their elements.
+ * line.h - numbers the units (emit.h) that make many elements, and finds the places of their
+ * elements.
  *
  * A line is all elements along one axis. Usually a unit makes one line, and units are numbered in
  * row-major order of the other axes. A recurrent operation has a repeated phase: in each step, a
@@ -18,15 +18,15 @@ bool op_makes_lines(enum graph_op op);
 const struct dim *emit_lines(struct emit *e, const struct value *v);
 /* How many steps the phase of v has; NULL if it is not repeated. */
 const struct dim *emit_steps(const struct emit *e, const struct value *v);
-/* Returns the axis along which a unit of a scan or attention makes its elements. For index_add,
- * returns its axis `dim`: a unit makes all elements along the axes after `dim`, or one element in a
- * generated kernel. v must not be recurrent. */
+/* The axis along which a unit of a scan or attention makes its elements. For index_add it is `dim`,
+ * and the unit makes the elements along the axes after it (in a generated kernel one element). v
+ * must not be recurrent. */
 uint32_t line_axis(const struct value *v);
-/* Returns the place of the unit's elements, with an index only along the axes that number the
- * units. The caller sets the other indices. The phase of v must not be repeated. */
+/* The place of the unit's elements, with an index only along the axes that number the units. The
+ * caller sets the others. The phase of v must not be repeated. */
 struct place line_place(struct emit *e, const struct value *v);
-/* Writes "VAL(p) op t", where `op` is an assignment operator such as "=". Does the same for MAG if
- * with_mag is true. */
+/* Writes "VAL(p) op t", where `op` is an assignment operator such as "=". If with_mag is true, does
+ * the same for MAG. */
 void line_put(struct emit *e, const struct value *v, struct place p, const char *op, struct term t,
               bool with_mag);
 void emit_attention(struct emit *e, const struct value *v, bool with_mag);

@@ -1,36 +1,33 @@
 /*
- * lower.h - rewrites a graph so that it has fewer kinds of operations, for the reference and for
- * generated kernels.
+ * lower.h - rewrites a graph with fewer kinds of operations, for the reference and for generated
+ * kernels.
  *
- * Softmaxes, norms, means, variances, standard deviations, logsumexp, any, all and losses become
- * sums, maxima, minima, elementwise operations and views. cross_entropy also needs a gather. Other
- * operations stay.
+ * Softmaxes, norms, means, variances, logsumexp, losses and the like become sums, maxima, minima,
+ * elementwise operations and views. cross_entropy also needs a gather. Other operations stay.
  */
 #ifndef GRAPH_REFERENCE_LOWER_H
 #define GRAPH_REFERENCE_LOWER_H
 
 #include "graph/graph.h"
 
-/* Makes the lowered graph `low`, which borrows the names of g's axes. The caller releases `low`,
- * also after an error. `low` has the values that an output needs. It also has all scalars, because
- * sizes may mention them.
+/* `low` borrows the names of g's axes. It has the values that an output needs, and all scalars,
+ * because sizes may mention them. The caller releases `low`, also after an error.
  *
- * If `notes` is not NULL, *notes has one entry for each value of `low`, in low's arena: a set of
- * enum lowered_note. */
+ * If `notes` is not NULL, *notes has a set of enum lowered_note for each value of `low`, in low's
+ * arena. */
 int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err);
-/* Does the same for a kernel, with some more steps. Attention becomes two products, with the
- * operations of a softmax between them. Products of 16-bit matrices become products in float32. A
- * gather from a log_softmax(x) becomes a gather from x. */
+/* For a kernel there are more steps. Attention becomes two products with a softmax between them.
+ * Products of 16-bit matrices become products in float32. A gather from a log_softmax(x) becomes a
+ * gather from x. */
 int graph_lower_for_kernel(const struct graph *g, struct graph *low, const uint8_t **notes,
                            struct err *err);
 
-/* Facts about a lowered value that the model of rounding errors needs. */
+/* What the model of rounding errors must know about a lowered value. */
 enum lowered_note {
     /* The value is the final result of an operation of g. If that result is a view, the value that
-     * the view reads has this note too. Values without this note are intermediate results. */
+     * the view reads has this note too. Other values are intermediate results. */
     LOWERED_END = 1,
-    /* The value is a - b, where b only prevents overflow and does not change the final result. For
-     * example, softmax subtracts the largest element. */
+    /* The value is a - b, where b only prevents overflow: softmax subtracts the largest element. */
     LOWERED_SHIFT = 2,
     LOWERED_SHARE = 4, /* the value is a / b, where a is one of the terms that b adds up */
 };

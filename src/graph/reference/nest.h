@@ -7,9 +7,8 @@
  *     struct collector c = nest_end(&n);
  *
  * In a reference all terms go to one collector (collect.h). A kernel would lose digits that way, so
- * it cuts the terms into chains of at most COLLECT_CHAIN terms. Each chain has its own collector,
- * and its result is added to the collector around it. In a kernel, a group of threads (the lanes)
- * can also share a loop.
+ * it cuts the terms into chains of at most COLLECT_CHAIN. Each chain's result goes to the collector
+ * around it. A group of threads (the lanes) of a kernel can also share a loop.
  */
 #ifndef GRAPH_REFERENCE_NEST_H
 #define GRAPH_REFERENCE_NEST_H
@@ -21,11 +20,11 @@
 struct nest {
     struct emit *e;
     struct collector sum[NEST_MAX]; /* the collector of the whole sum, then those of open chains */
-    uint32_t sums;                  /* how many collectors there are */
+    uint32_t sums;
     /* The scopes for unit_close(), one per open loop or condition. NULL begins a chain. */
     struct scope *opened[NEST_MAX];
-    uint32_t n;    /* how many entries `opened` has */
-    int64_t terms; /* how many terms the innermost chain has so far; 0 if not known */
+    uint32_t n;
+    int64_t terms; /* terms of the innermost chain so far; 0 if not known */
     bool shared;   /* the lanes share a loop, so their results must be combined */
 };
 
@@ -37,12 +36,11 @@ struct index nest_loop(struct nest *x, const struct dim *n);
 struct index nest_range(struct nest *x, struct index first, struct index end, int64_t most,
                         bool shared);
 void nest_if(struct nest *x, const char *condition);
-/* The collector to add terms to. */
 const struct collector *nest_sum(const struct nest *x);
 /* Closes all loops and conditions. Returns the outermost collector. */
 struct collector nest_end(struct nest *x);
 
-/* May n be so large that several threads should share a loop over n elements? */
+/* Should several threads share a loop over n elements? True if n may be large. */
 bool nest_has_many(const struct dim *n);
 /* Do the lanes share a loop over n elements that begins in the current scope? */
 bool nest_is_shared(const struct emit *e, const struct dim *n);

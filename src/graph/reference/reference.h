@@ -12,9 +12,7 @@
  * magnitudes (docs/graph-reference.md). A SIGMA reference also computes the variances of rounding
  * errors (docs/tolerance.md).
  *
- * A phase is one function of the reference, and a unit is one run of its body. Units are numbered
- * in the order of the elements they make. Scratch is the memory in which phases leave values for
- * later phases. docs/graph-reference.md says which phases a reference has.
+ * Units are numbered in the order of the elements they make.
  */
 #ifndef GRAPH_REFERENCE_REFERENCE_H
 #define GRAPH_REFERENCE_REFERENCE_H
@@ -27,24 +25,23 @@
 #define REFERENCE_MAX_PHASES 4096
 
 struct graph_phase {
-    const char *fn;           /* the name of the phase's function */
-    const struct dim *units;  /* how many units the phase has */
+    const char *fn;
+    const struct dim *units;
     const struct dim *repeat; /* how many steps a repeated phase has; else NULL */
 };
 
 struct graph_reference {
     struct strbuf source;
     VEC(struct graph_phase) phases;
-    const struct dim *scratch; /* how many doubles of scratch; NULL if there is no scratch */
+    const struct dim *scratch; /* in doubles; NULL if there is no scratch */
     /* How often the reference computes most values: once, or more with drawn errors (drawn.h). */
     double work;
     struct graph *lowered; /* owns the names and sizes in the members above */
 };
 
-/* Writes the reference of g to *out. The result borrows the names of axes from g, and nothing else.
- * After an error there is nothing to release. */
+/* The result borrows the names of axes from g. After an error there is nothing to release. */
 int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err);
-/* Does the same in any mode. graph_write_reference() uses REFERENCE_MAGNITUDE. */
+/* graph_write_reference() uses REFERENCE_MAGNITUDE. */
 int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
                              struct graph_reference *out, struct err *err);
 void graph_reference_release(struct graph_reference *r);

@@ -15,20 +15,18 @@ enum reference_kind {
 
 struct reference_mode {
     enum reference_kind kind;
-    /* tf32_products: the operands of float32 matrix products are rounded to TF32. tf32_convs: the
-     * operands of float32 convolutions are rounded to TF32. */
+    /* These float32 operations round their operands to TF32: matrix products, convolutions. */
     bool tf32_products, tf32_convs;
-    /* For SIGMA references. In some operations, such as a comparison or a floor, a small error of
-     * an operand can make the result jump. With this flag, jumps add no variance. Elements whose
-     * sigma is much smaller with the flag are undecided (tolerance/prove.h). */
+    /* For SIGMA references. In a comparison or a floor, a small error of an operand can make the
+     * result jump. With this flag, jumps add no variance. An element whose sigma is then much
+     * smaller is undecided (tolerance/prove.h). */
     bool without_branches;
-    /* For MAGNITUDE references. With this flag the text is for a GPU kernel (playbook/generate/).
-     * It computes values only, in the types of kernel_type() (emit.h), and adds up long sums in
+    /* For MAGNITUDE references. With this flag the text is for a GPU kernel (playbook/generate/):
+     * it computes values only, in the types of kernel_type() (emit.h), and adds up long sums in
      * chains. */
     bool kernel;
-    /* If the text of all phases together is longer than this many bytes, similar phases share a
-     * function (shared_body.h). 0 stands for REFERENCE_SHARE_FROM. In a shorter text every phase
-     * keeps its own text, which is easier to read. */
+    /* In a text of more bytes, similar phases share a function (shared_body.h). 0 stands for
+     * REFERENCE_SHARE_FROM. A shorter text is easier to read without shared functions. */
     size_t share_from;
 };
 

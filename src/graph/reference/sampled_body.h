@@ -1,11 +1,10 @@
 /*
- * sampled_body.h - makes a phase (a function of a reference, emit.h) compute all samples of an
- * element. A value with drawn errors is computed several times with different random roundings
- * (drawn.h); each of these results is a sample.
+ * sampled_body.h - makes a phase compute all samples of an element. Each sample is computed with
+ * different random roundings (drawn.h).
  *
- * unit_text.h writes the body of such a phase as if there were one sample. sampled_body_write()
- * adds loops over the samples, as far inside as possible, so that the compiler can use the vector
- * instructions of the CPU. For example, the body
+ * unit_text.h writes the body as if there were one sample. sampled_body_write() adds loops over the
+ * samples, as far inside as possible, so that the compiler can use vector instructions. For
+ * example, the body
  *
  *     double v3 = 0;
  *     for (...) {
@@ -42,13 +41,13 @@
 #include "base/strbuf.h"
 #include "graph/reference/body_text.h"
 
-/* The text of the macro SAMPLES, for references that use it. Both %d stand for DRAWN_SAMPLES. */
+/* The macro SAMPLES, for references that use it. Both %d stand for DRAWN_SAMPLES. */
 #define SAMPLED_BODY_MACRO                                              \
     "\n/* The samples of an element of a value with drawn errors. */\n" \
     "#define SAMPLES(region, i) hone_ref_span(hone, region##_at + %d * (i), %d, __LINE__)\n"
 
-/* Appends the body `text` with the loops over the samples. `sampled` has one entry per value: true
- * if its VAL and PART (emit.h) hold a number for each sample. */
+/* `sampled` has one entry per value: true if its VAL and PART (emit.h) hold a number for each
+ * sample. */
 void sampled_body_write(const struct body_names *names, const bool *sampled, const char *text,
                         struct strbuf *out);
 

@@ -2,16 +2,16 @@
  * shared_error.c - finds the errors that many terms of a sum share (struct shared_error in emit.h).
  *
  * The search goes from an operand of the sum through elementwise operations and views. It ends at
- * operands that are broadcast. These are the sources, because each of their elements is in many
- * terms. If the sum is an OP_SUM, values with one-sided errors are sources too. The search does not
- * look for them behind a cat: the parts of a cat would be many sources, each for few of the terms.
+ * operands that are broadcast. These are the sources: each of their elements is in many terms. If
+ * the sum is an OP_SUM, values with one-sided errors are sources too, but not behind a cat. Its
+ * parts would be many sources for few terms each.
  */
 #include "base/util.h"
 #include "graph/reference/emit.h"
 #include "graph/reference/lower.h"
 
-/* Bits of an entry of `path`. The search sets SEEN for each value that it has visited, and ON_PATH
- * if the value lies between the sum and a source. */
+/* Bits of an entry of `path`. SEEN: the search has visited the value. ON_PATH: the value lies
+ * between the sum and a source. */
 enum { SEEN = 2, ON_PATH = 1 };
 
 static bool add_source(struct shared_error *s, const struct value *v, bool biased)
@@ -26,9 +26,9 @@ static bool add_source(struct shared_error *s, const struct value *v, bool biase
     return true;
 }
 
-/* Finds the sources from which v is computed, and marks the values between the sources and v in
- * `path`. `repeated` says that v is broadcast where it is read, `biased` that values with one-sided
- * errors are sources too. Returns whether there is a source. */
+/* Finds the sources of v, and marks the values between the sources and v in `path`. `repeated`: v
+ * is broadcast where it is read. `biased`: values with one-sided errors are sources too. Returns
+ * whether there is a source. */
 static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
                          const struct value *v, bool repeated, bool biased)
 {
@@ -53,15 +53,14 @@ static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
                      find_sources(e, s, path, v->args[k], spreads && value_repeats(v->args[k], v),
                                   biased && !ends && v->op != OP_CAT);
         }
-    /* v has one-sided errors and is stored. If v becomes a source, the sum reads the stored value,
-     * and does not compute the product again. */
+    /* v has one-sided errors and is stored. As a source it is read, and its product is not computed
+     * again. */
     if (ends && !found)
         found = add_source(s, v, true);
     path[v->id] = SEEN | (found ? ON_PATH : 0);
     return found;
 }
 
-/* Finds the sources from which these n values are computed, and the path to them. */
 static void find_all(struct emit *e, const struct value *const *v, uint32_t n, bool biased,
                      struct arena *a, struct shared_error *s)
 {

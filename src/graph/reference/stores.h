@@ -1,10 +1,9 @@
 /*
- * stores.h - decides which values of a lowered graph (lower.h) are stored, and in which order they
- * are computed. A reference stores values in scratch, a generated kernel in workspaces.
+ * stores.h - decides which values of a lowered graph (lower.h) are stored, in scratch or in a
+ * kernel's workspaces, and in which order they are computed.
  *
- * A sink is one thing that a phase (emit.h) computes: a stored value, the partial results of a
- * reduction in two steps, a value made in lines (line.h), or an output. Each sink has a level, and
- * reads only sinks of lower levels.
+ * A sink is one thing that a phase computes: a stored value, the partial results of a reduction in
+ * two steps, a value made in lines (line.h), or an output. A sink reads only sinks of lower levels.
  */
 #ifndef GRAPH_REFERENCE_STORES_H
 #define GRAPH_REFERENCE_STORES_H
@@ -32,14 +31,14 @@ struct stores {
     struct sink_vec sinks;
 };
 
-/* Fills *s for the graph e->g, and sets e->store. */
+/* Also sets e->store. */
 void stores_plan(struct stores *s, struct emit *e);
 
-/* Is v an anchor: a convolution, or a product of float32 matrices? A kernel may compute an anchor
- * with a hand-written template, together with the elementwise work that follows. */
+/* Is v a convolution, or a product of float32 matrices? A kernel may compute an anchor with a
+ * hand-written template, together with the elementwise work that follows. */
 bool stores_is_anchor(const struct value *v);
 /* If v is the sum of the squares of x - centre, and the centre is the mean of x along the same
- * axes, returns the centre. It is a sum divided by a size. Else returns NULL. */
+ * axes, returns the centre: a sum divided by a size. Else returns NULL. */
 const struct value *stores_centre(struct emit *e, const struct value *v);
 void stores_release(struct stores *s);
 

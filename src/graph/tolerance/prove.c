@@ -1,5 +1,4 @@
-/* prove.c - compares the tolerance of a graph's SIGMA reference with the errors of noisy runs
- * (prove.h). */
+/* prove.c - compares a SIGMA reference's tolerance with the errors of noisy runs (prove.h). */
 #include "graph/tolerance/prove.h"
 
 #include <math.h>
@@ -14,7 +13,7 @@
 #include "task/oracle.h"
 #include "task/oracle_trial.h"
 
-/* An element is undecided if its sigma is this many times the sigma that it has in a reference with
+/* An element is undecided if its sigma is this many times its sigma in a reference with
  * `without_branches` (reference_mode.h). */
 static const double UNDECIDED_FACTOR = 2;
 
@@ -31,7 +30,7 @@ struct proof {
     struct arena arena;
     struct built sigma, plain, noisy; /* `plain` is SIGMA with `without_branches` */
     bool has_branches;
-    /* The output is an argmax or argmin, where the index of any nearly equal element is right. */
+    /* The output is an argmax or argmin: the index of any nearly equal element is right. */
     bool is_index[TASK_MAX_TENSORS];
     struct tolerance_report *r;
     double undecided[TASK_MAX_TENSORS], elems[TASK_MAX_TENSORS]; /* numbers of elements */
@@ -45,8 +44,8 @@ static bool same_text(const struct built *b, const char *text)
     return text && str_eq(b->ref.source.buf, text);
 }
 
-/* Compiles the reference unless `dir` has its object from an earlier proof. The object's name
- * contains a hash of the reference. */
+/* Compiles the reference unless `dir` has its object, whose name contains a hash of the
+ * reference. */
 static int build(struct proof *p, struct built *b, const struct graph *g,
                  struct reference_mode mode, const char *dir, const char *name, struct err *err)
 {
@@ -167,7 +166,7 @@ uint64_t tolerance_runs(double operations)
     return n < TOLERANCE_FEW_RUNS ? TOLERANCE_FEW_RUNS : (uint64_t)MIN(n, TOLERANCE_MORE_RUNS);
 }
 
-/* Makes the noisy runs `first` to `last` and compares them with x. */
+/* `first` and `last` are numbers of noisy runs. */
 static int run_noisy(struct proof *p, const struct oracle_trial *x, struct oracle_trial *y,
                      uint64_t first, uint64_t last, struct err *err)
 {
@@ -201,7 +200,7 @@ static int note_sigmas(struct proof *p, const struct shape *shape, const struct 
     return rc;
 }
 
-/* Makes the noisy runs `first` to `last` with the data of the seed `data`. */
+/* `data` is the seed of the data. */
 static int prove_with(struct proof *p, const struct shape *shape, uint64_t data, uint64_t first,
                       uint64_t last, struct err *err)
 {
@@ -227,8 +226,8 @@ static bool wants_more(const struct proof *p)
 }
 
 /* If all elements of an output share one error, TOLERANCE_RUNS runs give too few independent
- * errors. Further runs have other data: with the same data, a single rounding has only two results,
- * and both may be near the truth. */
+ * errors. Further runs have other data. With the same data, a single rounding has only two results,
+ * which may both be near the truth. */
 static int prove_at(struct proof *p, const struct shape *shape, struct err *err)
 {
     struct shape s = *shape;
@@ -291,9 +290,9 @@ void tolerance_report_release(struct tolerance_report *r)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* The result is a ratio of an error to its allowance. Even if the errors had only half the model's
- * sigma, the largest would reach this ratio with a probability of 99%. We search for z: the largest
- * of `samples` standard normal numbers, without signs, is below z with a probability of 1%. */
+/* Returns a ratio of an error to its allowance. Even if the errors had only half the model's sigma,
+ * the largest would reach this ratio with a probability of 99%. We search for z: the largest of
+ * `samples` standard normal numbers, without signs, is below z with a probability of 1%. */
 double tolerance_least(uint64_t samples)
 {
     double lo = 0, hi = 10, below = pow(0.01, 1 / (double)MAX(samples, 1u));

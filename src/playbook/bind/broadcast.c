@@ -1,6 +1,6 @@
 /*
  * broadcast.c - binds inputs whose shapes broadcast to the shape of the output. An input has stride
- * 0 along each axis that it lacks, or along which its size is 1.
+ * 0 along an axis that it lacks, or in which its size is 1.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,17 +8,16 @@
 #include "base/util.h"
 #include "playbook/bind/tensors.h"
 
-/* Axes of the output in groups, innermost first. In a task with a reduction, they are the axes
- * before the reduction. Neighbouring axes form a group if the same inputs vary along them. For an
- * operation along rows, the last axis is a group of its own. No group mixes reduced axes with
- * others. */
+/* The axes of the output (with a reduction: of the values before it) in groups, innermost first.
+ * Neighbouring axes form a group if the same inputs vary along them. For an operation along rows,
+ * the last axis is a group of its own. No group mixes reduced axes with others. */
 struct groups {
     uint32_t n;
     const char *size[PB_MAX_RANK];
     uint32_t have[PB_MAX_RANK]; /* a bit for each input that varies along the group */
 };
 
-/* Returns the size of axis d, counted from the last; "1" if there is none. */
+/* d counts from the last axis. Returns "1" if there is no such axis. */
 static const char *dim_from_last(const json_t *tensor, size_t d)
 {
     const json_t *shape = json_object_get(tensor, "shape");
@@ -26,13 +25,13 @@ static const char *dim_from_last(const json_t *tensor, size_t d)
     return d < rank ? json_string_value(json_array_get(shape, rank - 1 - d)) : "1";
 }
 
-/* Puts the axes of `out` into groups. No group mixes the `inner` innermost axes with others.
- * Returns false if an input does not broadcast to `out`. */
+/* Keeps the `inner` innermost axes in groups of their own. Returns false if an input does not
+ * broadcast to `out`. */
 static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, const json_t *out,
                         size_t inner, struct groups *g, struct strbuf *why)
 {
     size_t rank = json_array_size(json_object_get(out, "shape"));
-    uint32_t apart = 0; /* number of groups of the inner axes */
+    uint32_t apart = 0;
     for (size_t i = 0; i < n; i++)
         if (json_array_size(json_object_get(json_array_get(tensors, i), "shape")) > rank) {
             strbuf_addf(why, "'%s' has more dimensions than '%s'",
@@ -71,8 +70,7 @@ static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, c
     return true;
 }
 
-/* The input is contiguous over the groups along which it varies. Along all others its stride is
- * 0. */
+/* The input is contiguous over the groups along which it varies; elsewhere its stride is 0. */
 static void add_strides(const struct groups *g, size_t input, struct strbuf *out)
 {
     struct strbuf step = STRBUF_INIT(256);
@@ -139,7 +137,7 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
         return false;
     const char *expr = bound_text(b, "expr", strlen("expr"));
     /* If all tensors are alike, a simpler playbook serves the task, with two exceptions. For rows,
-     * simpler playbooks take only the input itself ("v0"). And an op with the text "alike" has no
+     * simpler playbooks take only the input itself ("v0"). An op with the text "alike" has no
      * simpler playbook. */
     if (rows && expr)
         alike = alike && str_eq(expr, "v0");
@@ -167,8 +165,7 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
         if (g.have[0] >> i & 1)
             strbuf_addf(&align, "%salignof(%s)", comma, facts_text(t, "name"));
         else
-            /* The kernel reads this input one element at a time, so its alignment does not
-             * matter. */
+            /* The kernel reads one element at a time, so the alignment does not matter. */
             strbuf_addf(&align, "%s256", comma);
     }
     const struct {

@@ -1,5 +1,4 @@
-/* tensors.c - binds a task's tensors and scalars to the roles of a playbook's operation. A role is
- * a template's own name for a tensor or scalar. */
+/* tensors.c - binds a task's tensors and scalars to the roles of an operation. See tensors.h. */
 #include "playbook/bind/tensors.h"
 
 #include <ctype.h>
@@ -20,7 +19,7 @@ static bool is_plain(const char *s)
     return n > 0 && !s[n];
 }
 
-/* Writes a size of a role's shape with the task's names. Writes "" if a name is not bound yet. */
+/* Writes a size of a role with the task's names; writes "" if a name is not bound yet. */
 static void translate(const struct pb_binding *b, const char *text, struct strbuf *out)
 {
     for (size_t i = 0; text[i];) {
@@ -43,8 +42,8 @@ static void translate(const struct pb_binding *b, const char *text, struct strbu
     }
 }
 
-/* Compares a size of the role with the actual size. Binds an unbound name. Otherwise both must be
- * the same expression, which is checked only with `all_bound`. */
+/* Binds an unbound name to the actual size. With `all_bound`, other sizes must be the same
+ * expression. */
 static bool bind_dim(struct pb_binding *b, const char *role, const char *actual, bool all_bound)
 {
     if (is_plain(role) && !isdigit((unsigned char)role[0]) && !bound_text(b, role, strlen(role))) {
@@ -61,7 +60,7 @@ static bool bind_dim(struct pb_binding *b, const char *role, const char *actual,
     return ok;
 }
 
-/* "*N" stands for a product of any number of sizes. It must be the same wherever "*N" occurs. */
+/* "*N" stands for a product of any number of sizes, the same wherever "*N" occurs. */
 static bool bind_flat(struct pb_binding *b, const char *role, const char *product)
 {
     const char *had = bound_text(b, role, strlen(role));
@@ -70,7 +69,7 @@ static bool bind_flat(struct pb_binding *b, const char *role, const char *produc
     return !had || same_text(had, arena_printf(&b->arena, "(%s)", product));
 }
 
-/* Returns whether the tensor fits the role. Binds the names in the role's shape. */
+/* Also binds the names in the role's shape. */
 static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_t *t,
                  bool all_bound, struct strbuf *why)
 {
@@ -147,12 +146,12 @@ static const char *passed_type(const json_t *t)
     return value_type(dtype_from_name(facts_text(t, "dtype")));
 }
 
-/* Binds the inputs of a role with `repeat` as lists, in every form that templates need. */
+/* Binds the inputs of a role with `repeat` as lists, one for each form that templates need. */
 static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, const json_t *tensors,
                           size_t n, const json_t *op, struct strbuf *why)
 {
     static const char *const forms[] = {"args", "align", "params", "names", "values"};
-    /* The op's names for its inputs; without them, the inputs are v0, v1, ... */
+    /* the op's names for its inputs, or NULL for v0, v1, ... */
     const json_t *names = json_object_get(op, "args");
     char key[80];
     if (names && json_array_size(names) != n) {
@@ -208,8 +207,7 @@ static bool all_alike(const json_t *tensors, size_t n, struct strbuf *why)
     return true;
 }
 
-/* Goes over the tensors twice, because a size such as "2*D" needs D, which a later tensor may
- * bind. */
+/* Goes over the tensors twice: a size such as "2*D" needs D, which a later tensor may bind. */
 bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *task,
                   struct strbuf *why)
 {
@@ -245,8 +243,7 @@ bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *ta
     return !first->repeat || bind_repeated(b, first, tensors, extra + 1, op->texts, why);
 }
 
-/* Binds the scalars as lists. Each entry begins with a comma, so that a list can follow other
- * arguments or be empty. The scalars are numbered after the inputs. */
+/* Each entry begins with a comma, so that a list can follow other arguments or be empty. */
 static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t inputs,
                              struct strbuf *why)
 {
@@ -273,7 +270,7 @@ static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t
     return ok;
 }
 
-/* Binds a role to a scalar of the task, or to a number in its expression. */
+/* The scalar is one of the task, or a number in the task's expression. */
 static void bind_scalar(struct pb_binding *b, const char *role, const char *name, const json_t *v)
 {
     const json_t *number = json_object_get(v, "number");

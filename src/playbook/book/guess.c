@@ -1,6 +1,5 @@
-/* guess.c - guesses good first values for the settings of a playbook, from the sizes of a task.
- * Also evaluates the condition `fits` of a playbook. A point (book.h) has one value for each
- * setting. */
+/* guess.c - guesses first values for the settings of a playbook from the sizes of a task. Also
+ * evaluates the playbook's condition `fits`. book.h explains points. */
 #include <string.h>
 
 #include "base/util.h"
@@ -8,7 +7,6 @@
 
 enum { MAX_AXES = 64, MAX_DEPTH = 8 };
 
-/* The axes of a timed shape. */
 struct shape {
     const char *names[MAX_AXES];
     int64_t values[MAX_AXES];
@@ -32,7 +30,7 @@ static struct shape read_shape(const json_t *workload)
     return s;
 }
 
-/* Finds the timed shape whose axes have the largest product; false if there is no timed shape. */
+/* The shape with the largest product of axes. Returns false if there is no timed shape. */
 static bool find_largest(const json_t *task, struct shape *out)
 {
     const json_t *all = json_object_get(task, "workloads");
@@ -49,7 +47,7 @@ static bool find_largest(const json_t *task, struct shape *out)
     return found;
 }
 
-/* Returns the index of the setting with this name among the first n settings, or n. */
+/* Searches the first n settings. Returns n if none has this name. */
 static uint32_t find_setting(const struct playbook *pb, uint32_t n, const char *name, size_t len)
 {
     uint32_t i = 0;
@@ -59,10 +57,9 @@ static uint32_t find_setting(const struct playbook *pb, uint32_t n, const char *
     return i;
 }
 
-/* Writes the expression with its placeholders replaced. A placeholder stands for a text of the
- * binding, or for the value of one of the first n settings at the point p. A text may hold
- * placeholders too; `depth` counts these levels. Returns false if a placeholder stands for neither,
- * or if the levels are too many. */
+/* A placeholder stands for a text of the binding, or for the value of one of the first n settings
+ * at the point p. A text may hold placeholders too; `depth` counts these levels. Returns false for
+ * other placeholders, or if there are too many levels. */
 static bool fill_in(const struct playbook *pb, const struct pb_binding *b, const char *expression,
                     const struct pb_point *p, uint32_t n, unsigned depth, struct strbuf *out)
 {
@@ -90,7 +87,6 @@ static bool fill_in(const struct playbook *pb, const struct pb_binding *b, const
     return !out->truncated;
 }
 
-/* Computes an expression with placeholders; false if that is not possible. */
 static bool compute(const struct playbook *pb, const struct pb_binding *b, const char *expression,
                     const struct pb_point *p, uint32_t n, const struct shape *shape, int64_t *out)
 {
@@ -114,8 +110,8 @@ bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const 
     return !pb->fits || (compute(pb, b, pb->fits, p, pb->nsettings, &none, &yes) && yes);
 }
 
-/* Returns 1 more than the index of the value of setting i that suits the shape. Returns 0 if the
- * setting's `guess` cannot be computed. */
+/* Returns 1 + the index of the value of setting i that suits the shape, or 0 if the setting's
+ * `guess` cannot be computed. */
 static uint8_t guess(const struct playbook *pb, struct pb_binding *b, uint32_t i,
                      const struct shape *shape)
 {

@@ -1,5 +1,5 @@
-/* load.c - reads playbooks into a shelf, the list of all playbooks, and checks each playbook.json.
- * expand.c checks the templates. An op is an operation that a playbook can do. */
+/* load.c - reads playbooks into a shelf and checks each playbook.json. expand.c checks the
+ * templates. An op is an operation that a playbook can do. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ struct loading {
     struct err *err;
 };
 
-/* Sets an error at the place of a JSON pointer such as "/ops/sum". Returns -1. */
+/* Sets an error at the place of a JSON pointer such as "/ops/sum". */
 static int bad(const struct loading *l, const char *pointer, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 static int bad(const struct loading *l, const char *pointer, const char *fmt, ...)
@@ -184,8 +184,8 @@ static int load_tensor(const struct loading *l, const json_t *j, const char *lis
     return t->like ? 0 : load_dtypes(l, dtype, at, &t->dtypes);
 }
 
-/* Loads "tensors" and "scalars" of j, the playbook or an op. An op without one of these keys takes
- * it from the playbook's signature `from`. For the playbook itself, `from` is NULL. */
+/* `j` is the playbook or an op. `from` is the playbook's signature, from which an op takes missing
+ * "tensors" or "scalars"; NULL for the playbook itself. */
 static int load_signature(const struct loading *l, const json_t *j, const char *pointer,
                           const struct pb_signature *from, const struct pb_signature **out)
 {
@@ -226,8 +226,8 @@ static int load_signature(const struct loading *l, const json_t *j, const char *
     return 0;
 }
 
-/* Adds the ops of the file that "share" names to `own`, the playbook's ops. If both have an op, the
- * keys of both count; where both have a key, the playbook's value counts. */
+/* Adds the ops of the file that "share" names to `own`, the playbook's ops. If both have an op,
+ * their keys are merged; the playbook's value wins. */
 static int add_shared_ops(const struct loading *l, json_t *own)
 {
     const json_t *share = json_object_get(l->pb->root, "share");
@@ -264,7 +264,7 @@ static int check_texts(const struct loading *l, const json_t *op, const char *at
     return ok ? 0 : bad(l, at, "\"%s\" must be a list of texts", key);
 }
 
-/* Adds an op under each of its names, such as "sum|reduce_sum". */
+/* `names`: "sum|reduce_sum" */
 static void add_op(const struct loading *l, const char *names, struct pb_op op)
 {
     for (size_t n; *names; names += n + (names[n] == '|')) {
@@ -327,7 +327,7 @@ static int load_require(const struct loading *l, const json_t *list)
     return 0;
 }
 
-/* Checks that a starting point is allowed, for elements of 4 bytes. */
+/* The starting point must be allowed for elements of 4 bytes. */
 static int check_start(const struct loading *l)
 {
     struct pb_binding b = PB_BINDING_INIT;

@@ -1,5 +1,5 @@
 /* settings.c - chooses the point to begin with, and the points to try next. A point has one value
- * for each setting of a playbook. */
+ * for each setting. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "playbook/book/book.h"
 
-/* A point is clearly slower than another if it takes more than DOMINATED times as long. */
+/* A point loses if it takes more than DOMINATED times as long as another. */
 #define DOMINATED 1.05
 
 int playbook_stage(const char *name)
@@ -31,8 +31,7 @@ bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
         if (expr_eval(*x, &(struct expr_env){.values = values}, &v, NULL) < 0 || !v)
             return false;
     }
-    /* load.c checks starting values with a binding without texts. Then `fits` cannot be
-     * computed. */
+    /* load.c checks starting values without texts. Then `fits` cannot be computed. */
     return !b->texts.n || playbook_fits(pb, b, p);
 }
 
@@ -98,8 +97,8 @@ static const struct pb_trial *find(const struct playbook *pb, const struct pb_tr
     return NULL;
 }
 
-/* Did two tried points differ only in setting s, and was the one with value v clearly slower than
- * the one with value `to`? A point that failed counts as slower. */
+/* Did two tried points differ only in setting s, and did the one with value v lose to the one with
+ * value `to`? A point that failed also loses. */
 static bool lost(const struct playbook *pb, const struct pb_trial_vec *tried, uint32_t s, uint8_t v,
                  uint8_t to)
 {
@@ -115,7 +114,7 @@ static bool lost(const struct playbook *pb, const struct pb_trial_vec *tried, ui
     return false;
 }
 
-/* Did value v, or a value between it and base's value, lose to base's value? */
+/* Did v, or a value between v and base's value, lose to base's value? */
 static bool dominated(const struct playbook *pb, const struct pb_trial_vec *tried,
                       const struct pb_point *base, uint32_t s, uint8_t v)
 {
@@ -147,12 +146,12 @@ struct search {
     const struct pb_trial_vec *tried;
     const struct pb_point *base;
     const struct pb_trial_vec *hints;
-    uint32_t order[PB_MAX_SETTINGS], n; /* settings in the order in which to try them */
-    uint32_t skip;                      /* suitable points to pass over */
-    bool postponed; /* true: take only points that the hints put last; false: only the others */
+    uint32_t order[PB_MAX_SETTINGS], n; /* the order in which to try settings */
+    uint32_t skip;                      /* suitable points still to pass over */
+    bool postponed; /* take only points that the hints put last; if false, only the others */
 };
 
-/* Do the hints show that one of the point's values is dominated? */
+/* The hints say that one of the point's values loses. */
 static bool is_postponed(const struct search *x, const struct pb_point *p)
 {
     for (uint32_t s = 0; s < x->pb->nsettings; s++)
@@ -161,15 +160,14 @@ static bool is_postponed(const struct search *x, const struct pb_point *p)
     return false;
 }
 
-/* Takes p if it is suitable and no point is left to pass over. */
 static bool take(struct search *x, const struct pb_point *p)
 {
     return playbook_allows(x->pb, x->b, p) && !find(x->pb, x->tried, p) &&
            is_postponed(x, p) == x->postponed && x->skip-- == 0;
 }
 
-/* Tries the values of setting order[i] in p, those nearest to base's value first. With each value,
- * also changes `more` later settings. Returns true if a point was taken. */
+/* Tries the values of setting order[i], those nearest to base's value first. With each value, also
+ * changes `more` later settings. Returns true if a point was taken. */
 static bool move_setting(struct search *x, const struct pb_point *p, uint32_t i, uint32_t more,
                          struct pb_point *out)
 {

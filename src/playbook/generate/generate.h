@@ -1,6 +1,6 @@
 /*
- * generate.h - writes a launch plan and kernels from a graph, for tasks that no template fits. A
- * template is the hand-written kernel of a playbook (playbook/book/book.h).
+ * generate.h - writes a launch plan and kernels from a graph, for tasks that no playbook's template
+ * fits.
  *
  *     struct generated x = GENERATED_INIT;
  *     if (generate(&g, &templates, &x, err) == 0)
@@ -8,17 +8,18 @@
  *     generated_release(&x);
  *
  * graph/reference/ does the main steps. graph_lower_for_kernel() reduces the graph to few kinds of
- * operations, stores_plan() decides which values are stored, emit_value() writes the statements for
- * one element. A launch computes one stored value, two reductions of the same rows, or up to four
- * values or outputs that need no loop. It repeats elementwise work of other launches instead of
- * reading the result, unless that is much work.
+ * operations. stores_plan() decides which values to store. emit_value() writes the statements for
+ * one element.
  *
- * A launch with an anchor (a convolution or a product of matrices) or a recurrent layer becomes a
- * task of its own. If a template fits this task, the template's launches and kernels replace the
- * launch.
+ * A launch computes one stored value, two reductions of the same rows, or up to four values or
+ * outputs that need no loop. It repeats cheap elementwise work of other launches instead of reading
+ * the result.
  *
- * Stored values are in workspaces. Values of the same size can use a workspace one after another.
- * The texts have the placeholders @{threads}, @{items} and @{lanes} of playbooks/generate.
+ * A launch with a convolution, a product of matrices or a recurrent layer becomes a task of its
+ * own. If a template fits this task, the template's kernels replace the launch.
+ *
+ * Stored values are in workspaces; values of one size can use a workspace one after another. The
+ * texts have the placeholders @{threads}, @{items} and @{lanes} of playbooks/generate.
  */
 #ifndef PLAYBOOK_GENERATE_GENERATE_H
 #define PLAYBOOK_GENERATE_GENERATE_H
@@ -31,8 +32,8 @@
 #define GENERATED_MAX_TEXT (4u << 20) /* bytes */
 
 struct generated {
-    struct strbuf plan;                /* the launch plan, as JSON */
-    struct strbuf includes, overloads; /* headers and functions for the types of the tensors */
+    struct strbuf plan;                /* JSON */
+    struct strbuf includes, overloads; /* for the types of the tensors */
     struct strbuf templates;           /* kernels of templates */
     struct strbuf kernels;             /* generated kernels */
 };
@@ -43,9 +44,9 @@ struct generated {
     }
 
 struct generate_templates {
-    const json_t *task; /* author facts of the whole task: say_task_json() in prompt/say.h */
-    /* Writes the kernel file of the first template that fits the task. Returns false if none fits.
-     * NULL if there are no templates. */
+    const json_t *task; /* the author facts of the whole task */
+    /* Writes the kernel file of the first template that fits, or returns false. NULL if there are
+     * no templates. */
     bool (*write)(void *ctx, const json_t *task, struct strbuf *source);
     void *ctx;
 };

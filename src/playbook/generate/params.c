@@ -1,5 +1,5 @@
 /* params.c - finds the parameters of a generated kernel in its text, and gives workspaces to stored
- * values. graph/reference/stores.h explains stored values and sinks. */
+ * values. graph/reference/stores.h explains sinks. */
 #include "playbook/generate/params.h"
 
 #include <ctype.h>
@@ -11,15 +11,15 @@
 #include "graph/reference/collect.h"
 #include "plan/model.h"
 
-/* Indices of arrays of up to this many elements fit an int, with room for intermediate results. */
+/* Indices of so many elements fit an int, with room for intermediate results. */
 #define MOST_IN_INT (INT64_C(1) << 30)
 
 static const char *const array_names[ARRAYS] = {"VAL", "PART", "PMAG"};
 
 /* ---- which sinks read a value ---------------------------------------------------------------- */
 
-/* Notes that sink number `reader` reads v and the values from which v is computed. Goes no further
- * than stored values, except if `own` says that v is the value of the sink itself. */
+/* Notes that sink number `reader` reads v and the values from which v is computed. Stops at stored
+ * values, except if `own` says that v is the sink's own value. */
 static void note_reads(struct params *p, const struct value *v, uint32_t reader, bool own,
                        bool *seen)
 {
@@ -110,8 +110,7 @@ static const char *element_in_cuda(enum dtype t)
     return names[t];
 }
 
-/* The type of a stored value's elements. Floats narrower than 32 bits are stored as float, so that
- * they are not rounded. */
+/* Floats narrower than 32 bits are stored as float, so that they are not rounded. */
 static const char *stored_type(const struct value *v, enum value_array array)
 {
     bool is_index = v->op == OP_ARGMAX || v->op == OP_ARGMIN;
@@ -211,8 +210,8 @@ static void add_named(struct params *p, enum param_kind kind, const char *name)
     add(p, x);
 }
 
-/* If the sink computes the partial squares of a variance, it also computes the partial sums of the
- * mean. Returns the id of the value that these partial sums belong to, else -1. */
+/* A sink that computes the partial squares of a variance also computes the partial sums of the
+ * mean. Returns the id of the mean's sum, else -1. */
 static int64_t sum_with(const struct params *p, const struct sink *s)
 {
     const struct value *centre = s->kind == SINK_PART ? p->stores->store[s->v->id].centre : NULL;
@@ -224,8 +223,7 @@ static void define_array(const char *name, int64_t id, struct strbuf *out)
     strbuf_addf(out, "#define %s%lld(i) at_%s%lld[i]\n", name, (long long)id, name, (long long)id);
 }
 
-/* Reads a call "NAME(..." at the start of s, and adds its parameter. `len` is the length of NAME.
- */
+/* If s begins with a call "NAME(...", adds its parameter. `len` is the length of NAME. */
 static void add_call(struct params *p, const char *s, size_t len, const struct sink *sinks,
                      size_t n)
 {
@@ -288,8 +286,7 @@ static const char *prefix(enum param_kind kind)
     return prefixes[kind];
 }
 
-/* Is the parameter an input that is also an output? Then two parameters point to the same memory.
- */
+/* Is this input also an output? Then two parameters point to the same memory. */
 static bool is_replaced(const struct params *p, const struct param *x)
 {
     const struct value *v = graph_find(p->g, x->name);

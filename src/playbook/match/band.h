@@ -12,19 +12,19 @@ struct band {
 };
 #define BAND_EVERYWHERE ((struct band){-(1LL << 40), 1LL << 40})
 
-/* Says whether a value is the index n (1), the index m (-1), or neither (0). */
+/* `sign` returns 1 for the index n, -1 for the index m, 0 for any other value. */
 struct band_index {
     int (*sign)(void *ctx, const struct value *v);
     void *ctx;
 };
 
-/* Narrows the band to the elements in which the condition has the value `taken`. The condition must
- * be a comparison of n - m with a number, or of n with m. Returns false, and leaves the band as it
- * is, if the condition is none of these. */
+/* Narrows the band to the elements in which the condition has the value `taken`. If the condition
+ * does not compare n - m with a number, or n with m, returns false and leaves the band as it is. */
 bool band_narrow(const struct value *condition, bool taken, const struct band_index *index,
                  struct band *out);
 
-/* Binds keep_from, keep_to, and masked: "1" if some elements are outside of the band, else "0". */
+/* Binds keep_from and keep_to. Binds masked to "1" if elements lie outside of the band, else to
+ * "0". */
 void bind_band(struct match *x, struct band b);
 
 #endif

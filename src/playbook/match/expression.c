@@ -60,7 +60,7 @@ static void write_number(double v, bool real, struct strbuf *out)
         strbuf_addf(out, "%s%sf", text, strpbrk(text, ".e") ? "" : ".");
 }
 
-/* The number of the scalar or axis of that name; -1 if there is none. */
+/* Looks among scalars and axes. Returns -1 if there is none. */
 static int number_of(const struct meaning *m, const char *name, size_t len)
 {
     for (size_t i = m->inputs; i < m->n; i++)
@@ -69,7 +69,7 @@ static int number_of(const struct meaning *m, const char *name, size_t len)
     return -1;
 }
 
-/* Is the size made only of axes, numbers and operators, without min() and so on? */
+/* True if the size has only axes, numbers and operators, not min() and so on. */
 static bool is_plain(const char *key)
 {
     for (const char *s = key; (s = strchr(s, '(')); s++)
@@ -78,8 +78,7 @@ static bool is_plain(const char *key)
     return true;
 }
 
-/* Writes a size as an expression of type int64_t. Axes and scalars in it become v<i>, where i is
- * their number. */
+/* Writes an expression of type int64_t. Axes and scalars become v<i>, where i is their number. */
 static bool write_size(const struct meaning *m, const struct dim *d, const char *prefix,
                        struct strbuf *out)
 {
@@ -153,7 +152,7 @@ static bool of_bools(const struct value *v, const char *a, const char *b, struct
     return true;
 }
 
-/* Sums and products are computed in unsigned integers, because those wrap around. */
+/* Computes in unsigned integers where results may wrap around. */
 static void of_integers(const struct value *v, const char *a, const char *b, struct strbuf *out)
 {
     const char *type = value_type(v->dtype), *op = operator_of(v->op);
@@ -166,8 +165,8 @@ static void of_integers(const struct value *v, const char *a, const char *b, str
         strbuf_addf(out, "%s(%s %s %s)", type, a, op, b);
 }
 
-/* Is exactly one of the operands a uint32? C++ compares uint32_t with int32_t as unsigned integers,
- * but PyTorch compares them as int64. */
+/* Is exactly one a uint32? C++ compares it with an int32_t as unsigned integers, but PyTorch
+ * compares both as int64. */
 static bool mixes_signs(const struct value *x, const struct value *y)
 {
     return !x->weak && !y->weak && (x->dtype == DT_U32) != (y->dtype == DT_U32);
@@ -211,8 +210,7 @@ static bool write_floor(struct writer *w, const struct value *v, struct strbuf *
     return ok;
 }
 
-/* Writes a cube as a product, and other powers of floats as powf(). Refuses other powers of
- * integers. Squares do not reach this function, because they are an operation of their own. */
+/* Squares do not come here: they are an operation of their own. */
 static bool write_power(struct writer *w, const struct value *v, struct strbuf *out)
 {
     double n = 0;
@@ -251,13 +249,13 @@ static bool write_negative(struct writer *w, const struct value *v, struct strbu
     return ok;
 }
 
-/* Writes a cast as (T)(v), because C++ may read T(U(v)) as the declaration of a function. */
+/* Writes (T)(v), because C++ may read T(U(v)) as the declaration of a function. */
 static bool write_cast(struct writer *w, const struct value *v, struct strbuf *out)
 {
     struct strbuf a = STRBUF_INIT(MAX_EXPRESSION);
     bool ok = write_as(w, v->args[0], kind_of(v->args[0]), &a);
     bool real = dtype_is_float(v->dtype);
-    if (ok && real && dtype_bytes(v->dtype) < 4) /* the cast rounds to a narrower float */
+    if (ok && real && dtype_bytes(v->dtype) < 4) /* rounds to the narrower float */
         strbuf_addf(out, "float(%s{float(%s)})", element_type(v->dtype), a.buf);
     else if (ok && real && kind_of(v->args[0]) == KIND_REAL)
         strbuf_adds(out, a.buf);
@@ -286,7 +284,7 @@ static bool write_choice(struct writer *w, const struct value *v, struct strbuf 
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* Writes the text c of a function, with the operands in the place of $0, $1, ... */
+/* Puts the operands in the place of $0, $1, ... */
 static void fill(const char *c, const struct strbuf *args, struct strbuf *out)
 {
     for (; *c; c++) {
@@ -345,8 +343,8 @@ static bool write_operation(struct writer *w, const struct value *v, struct strb
     }
 }
 
-/* Writes v. A number is written as a float if `kind` or its own dtype is real, else as an integer.
- * Any other value keeps its type. */
+/* Writes a number as a float if `kind` or its own dtype is real, else as an integer. Any other
+ * value keeps its type. */
 static bool write_as(struct writer *w, const struct value *v, enum kind kind, struct strbuf *out)
 {
     size_t before = w->why->len;

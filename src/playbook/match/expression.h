@@ -16,26 +16,26 @@
 
 enum { MAX_EXPRESSION = 16 << 10 }; /* bytes */
 
-/* How leaves are written. `write` returns false if the value is not a leaf. For a leaf it returns
- * true and either writes the leaf, or, if the leaf is not allowed, puts the reason into `why`. */
+/* `write` returns false for a value that is not a leaf. Otherwise it writes the leaf, or the reason
+ * why the leaf is not allowed into `why`, and returns true. */
 struct leaves {
     bool (*write)(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why);
     void *ctx;
 };
 
-/* Writes v. Returns false, with the reason, in three cases: an operation between the leaves and v
- * is not elementwise; a leaf is not allowed; the text would be too long. */
+/* Returns false, with the reason, if an operation is not elementwise, a leaf is not allowed, or the
+ * text would be too long. */
 bool write_expression(const struct value *v, const struct leaves *leaves, struct strbuf *out,
                       struct strbuf *why);
 
-/* Writes an input, a scalar or an axis as v0, v1, ..., or a size as an expression of these. Writes
- * `prefix` before each of these names. Returns false if v is something else. */
+/* Writes an input, a scalar or an axis as v0, v1, ..., or a size as an expression of these, each
+ * after `prefix`. Returns false for other values. */
 bool write_value_number(const struct meaning *m, const struct value *v, const char *prefix,
                         struct strbuf *out);
-/* The usual leaves: those of write_value_number(), without a prefix. */
+/* The leaves of write_value_number(), without a prefix. */
 struct leaves usual_leaves(const struct meaning *m);
 
-/* Adds the reason, unless `why` already has one. Returns false. */
+/* Always returns false. If `why` already has a reason, that one stays. */
 bool cannot_write(struct strbuf *why, const char *what, const struct value *v);
 
 #endif

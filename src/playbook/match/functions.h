@@ -1,9 +1,8 @@
 /*
  * functions.h - a CUDA C++ expression for each elementwise function of a graph, such as abs or exp.
  *
- * In the texts $0, $1, ... stand for the operands. max_nan and min_nan (playbooks/parts/values.cu)
- * keep a NaN, as PyTorch does. Operators (add, eq, ...) are not in this table. expression.c writes
- * them, because integers and bools need other forms.
+ * $0, $1, ... stand for the operands. max_nan and min_nan (playbooks/parts/values.cu) keep a NaN,
+ * as PyTorch does. Operators (add, eq, ...) are not in this table: expression.c writes them.
  */
 #ifndef PLAYBOOK_MATCH_FUNCTIONS_H
 #define PLAYBOOK_MATCH_FUNCTIONS_H
@@ -14,12 +13,11 @@
 #define C_NAN "__int_as_float(0x7fffffff)"
 
 struct c_function {
-    /* Each member is the text for one kind of operands. `real` is for floats; other operands are
-     * converted to float first. NULL if there is no such text. */
+    /* For floats; other operands are converted to float first. NULL if there is no such text. */
     const char *real;
-    /* For integers; the result is an integer. NULL if integers are converted to float. */
+    /* For integers, with an integer result. NULL: integers are converted to float. */
     const char *whole;
-    /* For operands of any type; the result is a bool. NULL if the function gives no bool. */
+    /* For operands of any type, with a bool result; else NULL. */
     const char *test;
 };
 

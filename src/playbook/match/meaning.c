@@ -1,5 +1,5 @@
-/* meaning.c - reads a task's graph from its author facts (the JSON that describes the task), and
- * numbers its inputs, scalars and axes. */
+/* meaning.c - reads a task's graph from its author facts, and numbers its inputs, scalars and
+ * axes. */
 #include "playbook/match/meaning.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ enum { MAX_NAMES = 64 };
 
 /* ---- the signature --------------------------------------------------------------------------- */
 
-/* The task's axes, tensors, scalars and constraints, in the form that torch_read() takes. */
+/* In the form that torch_read() takes. */
 struct signature {
     struct arena *mem;
     const char *axes[MAX_NAMES];
@@ -38,7 +38,6 @@ static void add_axis(struct signature *s, const char *name, size_t len)
         s->axes[s->naxes++] = arena_strndup(s->mem, name, len);
 }
 
-/* Adds the names in a size, except names of functions. */
 static void add_names(struct signature *s, const char *text)
 {
     while (*text) {
@@ -133,8 +132,8 @@ static void number_values(struct meaning *m, const struct signature *s)
     }
 }
 
-/* Do a and b have the same sizes if sizes of 1 are ignored? Then a reshape of one to the other
- * keeps the order of elements. */
+/* Are the shapes equal apart from sizes of 1? Then a reshape of one to the other keeps the order of
+ * elements. */
 static bool same_but_ones(const struct value *a, const struct value *b)
 {
     uint32_t i = 0, k = 0;
@@ -150,8 +149,8 @@ static bool same_but_ones(const struct value *a, const struct value *b)
     }
 }
 
-/* If every use reads the input through the same reshape, and this reshape only adds or removes
- * sizes of 1, returns the reshape. Otherwise returns the input. */
+/* If every use reads the input through the same reshape, which only adds or removes sizes of 1,
+ * returns the reshape. Otherwise returns the input. */
 static const struct value *how_seen(const struct meaning *m, const uint32_t *uses,
                                     const struct value *input)
 {
@@ -181,8 +180,8 @@ static void set_shape(json_t *tensor, uint32_t rank, const struct dim *const *sh
     json_object_set_new(tensor, "shape", texts);
 }
 
-/* Fills m->seen. In m->facts, the inputs get the shapes of m->seen, and the outputs get the shapes
- * that they have in the graph. Equal sizes then have equal texts. */
+/* In m->facts, inputs get the shapes of m->seen, and outputs those of the graph. Equal sizes then
+ * have equal texts. */
 static void see_tensors(struct meaning *m)
 {
     const uint32_t *uses = graph_uses(&m->g, &m->mem);

@@ -1,12 +1,12 @@
 /*
- * meaning.h - what a task computes, for comparison with playbooks: its graph in normal form, and
- * the numbers of its inputs, scalars and axes.
+ * meaning.h - what a task computes: its graph in normal form, and the numbers of its inputs,
+ * scalars and axes.
  *
- * In kernels these are v0, v1, ...: the inputs in order, then the scalars, then (after
+ * In kernels they are v0, v1, ...: the inputs in order, then the scalars, then (after
  * meaning_take_axes()) the axes that the computation uses as numbers.
  *
- * A task may read an input always through the same reshape, such as w[:, None]. If this reshape
- * only adds or removes axes of size 1, matching treats the input as if it had the reshape's shape.
+ * If a task reads an input only through w[:, None], matching treats the input as if it had that
+ * shape. So it does with any reshape that only adds or removes axes of size 1.
  *
  *     struct meaning m;
  *     if (meaning_read(&m, facts))      m.facts then has these shapes
@@ -23,8 +23,8 @@ struct meaning {
     bool readable; /* there is a graph */
     struct graph g;
     struct arena mem;  /* holds the names that the graph borrows */
-    struct strbuf why; /* the reason why there is no graph */
-    /* The names and dtypes of v0, v1, ...: first `inputs` inputs, `n` values in all. */
+    struct strbuf why; /* why there is no graph */
+    /* Of v0, v1, ...: first `inputs` inputs, `n` values in all. */
     const char *names[2 * PB_MAX_TENSORS];
     enum dtype types[2 * PB_MAX_TENSORS];
     size_t inputs, n;
@@ -32,19 +32,18 @@ struct meaning {
         *seen[PB_MAX_TENSORS]; /* the input, or the reshape through which it is used */
 };
 
-/* Returns false if Hone cannot read the task's expression, or if the task has more tensors or axes
- * than playbooks take; m->why says why. For a task without an expression, returns true and
- * `readable` is false. The caller releases m in all cases. */
+/* Returns false, with the reason in m->why, if Hone cannot read the expression, or if the task has
+ * too many tensors or axes. Without an expression, returns true, with `readable` false. The caller
+ * releases m in all cases. */
 bool meaning_read(struct meaning *m, const json_t *facts);
 void meaning_release(struct meaning *m);
 
-/* Axes that the computation uses as numbers become scalars of the task, after the task's own
- * scalars. */
+/* Axes used as numbers become scalars, after the task's own. */
 void meaning_take_axes(struct meaning *m);
-/* If v is an input, returns the input's number, else -1. */
+/* The number of the input that v is, else -1. */
 int meaning_input(const struct meaning *m, const struct value *v);
-/* The value of the only output, without reshapes that only add or remove axes of size 1; NULL if
- * there are several outputs. */
+/* The value of the only output, without reshapes that only add or remove axes of size 1; else
+ * NULL. */
 const struct value *meaning_result(const struct meaning *m);
 
 #endif

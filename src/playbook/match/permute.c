@@ -1,5 +1,5 @@
 /*
- * permute.c - matches a permutation of axes that templates know. match.h explains ops.
+ * permute.c - matches a permutation of axes that templates know.
  *
  * Axes that are neighbours in both the input and the result count as one axis. The permutation must
  * then be "permute_zmn", [Z, M, N] to [Z, N, M], or "permute_rows", [Z, M, N, D] to [Z, N, M, D]. Z
@@ -8,8 +8,8 @@
 #include "base/util.h"
 #include "playbook/match/match.h"
 
-/* The axes of the result, divided into runs. A run is a sequence of axes that follow each other in
- * the input too. Run k of the result is axes [from[k], from[k] + len[k]) of the input. */
+/* The axes of the result in runs: axes that follow each other in the input too. Run k is axes
+ * [from[k], from[k] + len[k]) of the input. */
 struct runs {
     size_t n, from[GRAPH_MAX_RANK], len[GRAPH_MAX_RANK];
 };
@@ -28,7 +28,7 @@ static struct runs runs_of(const struct attr *perm)
     return r;
 }
 
-/* Returns a copy of the task whose two tensors have the shapes of the op's roles. */
+/* The task with the shapes of the op's roles. */
 static json_t *seen_as(const json_t *task, const char *const *dims, bool rows)
 {
     json_t *copy = json_deep_copy(task), *tensors = json_object_get(copy, "tensors");
@@ -65,7 +65,7 @@ const struct pb_op *match_permute(struct match *x)
     }
     struct arena mem = ARENA_INIT;
     const char *dims[4] = {"1"};
-    /* The runs are in the order of the result: Z (if there is one), N, M, and for rows D. */
+    /* In the order of the result: Z (if there is one), N, M, and for rows D. */
     for (size_t k = 0; k < r.n; k++) {
         size_t to = k < front ? 0 : k == front ? 2 : k == front + 1 ? 1 : 3;
         dims[to] = dims_product(&mem, shape, r.from[k], r.from[k] + r.len[k]);

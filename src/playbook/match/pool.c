@@ -1,13 +1,13 @@
 /*
- * pool.c - matches pooling: the sum, mean, maximum or minimum of each window. The task has one
- * input, and the windows lie along its last one, two or three axes. The task may apply an
- * expression to each pooled value. match.h explains ops and binding.
+ * pool.c - matches pooling: the sum, mean, maximum or minimum of each window. The windows lie along
+ * the last one, two or three axes of the only input. The task may apply an expression to each
+ * pooled value.
  *
  *     F.avg_pool2d(x, 3, stride=2, padding=1)
  *     pad -> windows along H -> windows along W -> sum over the windows -> div(9)
  *
- * The kernel sees the input as [P, D, H, W] and the output as [P, OD, OH, OW]. All other axes are
- * merged into P. A spatial axis that the input lacks has size 1.
+ * The kernel sees [P, D, H, W] and [P, OD, OH, OW]. All other axes are merged into P. An axis that
+ * the input lacks has size 1.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,14 +17,14 @@
 #include "playbook/match/functions.h"
 #include "playbook/match/match.h"
 
-enum { MAX_TAPS = 256 }; /* the most elements of a window */
+enum { MAX_TAPS = 256 }; /* elements of a window */
 
 /* Axis 0 is D, axis 1 is H, axis 2 is W. */
 struct pool {
     struct match *x;
-    const struct value *of, *reduced; /* the input, perhaps reshaped, and the reduced windows */
+    const struct value *of, *reduced; /* the input or a reshape of it; the reduction */
     int64_t size[3], step[3], dilation[3], pad[3];
-    double fill; /* what the padding holds */
+    double fill; /* the value of the padding */
 };
 
 static bool refuse(struct pool *p, const char *what, const struct value *v)
@@ -49,7 +49,6 @@ static const char *name_of(const struct value *v)
     }
 }
 
-/* Finds the reduction of windows below v. */
 static const struct value *find_reduction(const struct value *v, unsigned depth)
 {
     if (name_of(v) && v->args[0]->op == OP_WINDOWS)
@@ -60,7 +59,7 @@ static const struct value *find_reduction(const struct value *v, unsigned depth)
     return found;
 }
 
-/* Reads the windows, from the outermost to the input. */
+/* Goes from the last windows back to the input. */
 static bool read_windows(struct pool *p)
 {
     const struct value *v = p->reduced->args[0], *base = v;
@@ -151,7 +150,7 @@ static void bind_windows(struct pool *p)
                              : arena_printf(&p->x->m->mem, "%s%sf", key, whole ? "." : ""));
 }
 
-/* The task with tensors of four axes; a new reference. */
+/* With tensors of four axes. Returns a new reference. */
 static json_t *see_axes(const struct pool *p)
 {
     struct dim_pool *dims = &p->x->m->g.dims;

@@ -1,16 +1,15 @@
 /*
  * product.c - matches one product of two inputs, each perhaps transposed, with an epilogue
- * (epilogue.h). match.h explains ops and binding.
+ * (epilogue.h).
  *
  *     F.silu(x @ w.T + b)     the op "gemm_nt"; the epilogue is silu of (v + float(e.v2[n]))
  *
  * The op's tensors are A[Z, M, K], B[Z, K, N] and C[Z, M, N], or A[Z, K, M] and B[Z, N, K] if they
- * are stored transposed. Z is the batch. Each operand is a view (view.h) of an input, stored as an
- * array of matrices or of transposed matrices.
+ * are stored transposed. Z is the batch.
  *
- * If only the first operand has a batch, its batch counts as rows, and Z is 1. If batch and rows
- * are not one axis in memory, B[1, K, N] is multiplied with every matrix of A instead. A[1, M, K]
- * without a batch is multiplied with every matrix of B.
+ * If only A has a batch, the batch counts as rows, and Z is 1. If batch and rows are not one axis
+ * in memory, B is multiplied with every matrix of A instead. If only B has a batch, A is multiplied
+ * with every matrix of B.
  */
 #include <stdio.h>
 
@@ -20,13 +19,13 @@
 
 /* ---- the sizes ------------------------------------------------------------------------------- */
 
-/* A product as the templates see it: C[Z, M, N] = A[Z, M, K] * B[Z, K, N]. */
+/* C[Z, M, N] = A[Z, M, K] * B[Z, K, N] */
 struct product {
     const struct value *v;
-    const struct value *args[2]; /* the operands, before they were repeated along the batch */
+    const struct value *args[2]; /* before they were repeated along the batch */
     struct operand a, b;
     bool batched[2]; /* A and B: has a matrix for each index of the batch */
-    bool turned[2];  /* A and B: is stored transposed */
+    bool turned[2];  /* A and B: stored transposed */
     const struct dim *z, *m, *n, *k;
 };
 
@@ -76,7 +75,7 @@ static bool find_sizes(struct meaning *m, struct product *p)
     p->n = column ? one : b->shape[nb + 1];
     p->batched[0] = !are_ones(a->shape, na);
     p->batched[1] = !are_ones(b->shape, nb);
-    if (!p->batched[1]) { /* try the batch of the first operand as rows */
+    if (!p->batched[1]) { /* try the batch of A as rows */
         p->z = one;
         p->m = row ? one : dim_product(dims, a->shape, na + 1);
         if (are_stored(p, 0, nb))
@@ -154,8 +153,8 @@ const struct pb_op *match_matvec(struct match *x)
     struct product p;
     if (!find_product(x, &p))
         return NULL;
-    bool right = dim_is(p.n, 1) && !p.turned[0]; /* the vector is the second operand */
-    bool left = dim_is(p.m, 1) && p.turned[1];   /* the vector is the first operand */
+    bool right = dim_is(p.n, 1) && !p.turned[0]; /* the vector is B */
+    bool left = dim_is(p.m, 1) && p.turned[1];   /* the vector is A */
     if (!dim_is(p.z, 1) || (!right && !left)) {
         strbuf_adds(x->why,
                     "the task is not a product of a vector and a matrix whose rows run along K");

@@ -1,24 +1,22 @@
 /*
- * recurrent.c - matches one recurrent layer: lstm, gru or rnn (graph/ops.def). match.h explains ops
- * and binding.
+ * recurrent.c - matches one recurrent layer: lstm, gru or rnn (graph/ops.def).
  *
  * The op's tensors are gates[T, B, G], weight[G, H] and states[T, B, S]. G is H times the number of
- * gates; S is 2 H for an lstm, else H. These are inputs. So is the bias of a gru. The states before
- * the first step are inputs, or a number everywhere.
+ * gates; S is 2 H for an lstm, else H. `gates`, `weight` and the bias of a gru are inputs. The
+ * states before the first step are inputs, or a number everywhere.
  */
 #include "base/util.h"
 #include "playbook/match/match.h"
 #include "playbook/match/operand.h"
 
-/* The operands of the kernel besides gates and weight. */
+/* Operands besides gates and weight. */
 struct extra {
     struct match *x;
     struct strbuf params, args;
     bool used[PB_MAX_TENSORS]; /* by number of the input */
 };
 
-/* Returns the number of the float32 input whose elements v has, in the same order; -1 if there is
- * none. */
+/* The number of the float32 input whose elements v has, in the same order; else -1. */
 static int input_of(struct match *x, const struct value *v)
 {
     struct operand in;
@@ -52,7 +50,7 @@ static bool bind_element(struct extra *e, const char *key, const struct value *v
     return e->used[in] = true;
 }
 
-/* Binds `key` to element i of operand k, or to 0 if k is 0: the layer has no such operand. */
+/* 0 for `k` means that the layer has no such operand. */
 static bool bind_operand(struct extra *e, const char *key, uint32_t k)
 {
     if (k)
