@@ -50,6 +50,21 @@ for file in trace.json trace.json.1; do
         exit 1 if keys %{$n{sample}} < 3 * 15; exit 0' <$file
 done
 
+# ---- exposed times ----
+# shellcheck disable=SC2086
+runs 0 "train --exposed says what preparation adds to an epoch" "$gnn" train $small -e 1 --exposed 3 data
+s='-?[0-9.]+ s'
+is "the last line has the three parts of an epoch" "$(tail -1 "$T/out" | sed -E \
+    "s/^an epoch of 15 batches: $s = train $s [+] exposed preparation $s [+] exposed transfer 0.000 s.*/parts/")" parts
+# shellcheck disable=SC2086
+"$gnn" train $small -e 2 -c plain.ckpt data >/dev/null 2>&1
+# shellcheck disable=SC2086
+"$gnn" train $small -e 2 -c measured.ckpt --exposed 3 data >/dev/null 2>&1
+ok "--exposed does not change the checkpoint" cmp plain.ckpt measured.ckpt
+runs 2 "--exposed with several ranks is a usage error" "$gnn" train $small --ranks 2 --exposed 3 data
+err_has "the message says what to leave out" "leave out --ranks"
+runs 2 "--exposed with --profile is a usage error" "$gnn" train --profile --exposed 3 data
+
 # ---- a record for `hone serve` ----
 record() { perl -MJSON::PP -0777 -e 'my $r = decode_json(<STDIN>); print '"$1" <out/training/run.json; }
 # shellcheck disable=SC2086
