@@ -33,7 +33,13 @@ is "the file of predictions has a line for each node" "$(wc -l <p.tsv)" 600
 runs 0 "training writes a page and a trace" "$gnn" train $small -e 3 --ranks 2 --report page.html \
     --trace trace.json data
 is "the page has a row for each epoch" "$(grep -c '^<tr><td>' page.html)" 3
-is "the page has three drawings" "$(grep -c '<svg ' page.html)" 3
+is "the page has three curves and a time line" "$(grep -c '<svg ' page.html)" 4
+is "the time line shows the last 8 updates" "$(grep -c '<title>update: ' page.html)" 8
+for what in sample slice "forward, backward" "sum over ranks"; do
+    ok "the time line shows work of the kind: $what" grep -q "<title>$what: [0-9.e-]* ms</title>" page.html
+done
+ok "the time line has lanes for the thread that trains and for those that prepare batches" \
+    awk '/>trains<\/text>/ { a++ } />prepares batches<\/text>/ { b++ } END { exit !(a == 1 && b >= 1) }' page.html
 ok "the page has no script and loads nothing from elsewhere" test "$(grep -ciE '<script|https?://|src=' page.html)" = 0
 ok "the page is well-formed" perl -0777 -e '$_ = <STDIN>; for my $tag (qw(svg table tr p h2)) {
     my $begins = () = /<$tag[ >]/g; my $ends = () = m{</$tag>}g; exit 1 if $begins != $ends || !$begins }' <page.html

@@ -267,7 +267,9 @@ static int write_report(const struct job *j, const struct trainer *t, json_t *li
     if (!j->a->report || comm_rank(j->o.comm) > 0)
         return 0;
     json_t *run = run_json(j, t, lines);
-    int rc = train_report_write(j->a->report, run, err);
+    json_t *timeline = trace_newest(j->o.load.trace);
+    int rc = train_report_write(j->a->report, run, timeline, err);
+    json_decref(timeline);
     json_decref(run);
     return rc;
 }
@@ -382,7 +384,7 @@ static int train_rank(void *ctx, struct comm *c, struct err *err)
         set_gpu_rank(j, comm_local_rank(c));
     j->begun_s = time(NULL);
     j->o.load.trace =
-        j->a->trace || j->a->record ? trace_new(comm_rank(c), j->a->trace != NULL) : NULL;
+        j->a->trace || j->a->record || j->a->report ? trace_new(comm_rank(c), j->a->trace != NULL) : NULL;
     trace_name(j->o.load.trace, "trains");
     if (evaluation_init(&v, j->a, j->data, &j->o.load, err) < 0 ||
         trainer_open(&t, j->data, &j->o, err) < 0)
@@ -524,7 +526,7 @@ static int run(int argc, const char **argv)
                  "--batch and --seed must be as before; begin if the file does not exist"),
         OPT_GROUP("Output"),
         OPT_STR(0, "report", &a.report, "FILE",
-                "write an HTML page with curves and times after each epoch"),
+                "write an HTML page with curves, times and a time line after each epoch"),
         OPT_STR(0, "record", &a.record, "FILE",
                 "write the run as JSON after each epoch; `hone serve` shows the files of the\n"
                 "folder training/ beside its store, such as hone-out/training/NAME.json"),
