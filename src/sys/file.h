@@ -20,7 +20,8 @@
  * cap of `out` also applies. */
 int file_read(const char *path, size_t max, struct strbuf *out, struct err *err);
 
-/* Writes a temporary file in the same directory, syncs it and renames it to `path`. */
+/* Writes a temporary file in the same directory, syncs it and renames it to `path`. If `path` is a
+ * device or a pipe, such as /dev/stdout, writes to it directly. */
 int file_write(const char *path, const void *data, size_t len, struct err *err);
 /* As file_write, with a mode such as 0755. */
 int file_write_mode(const char *path, const void *data, size_t len, unsigned mode, struct err *err);
