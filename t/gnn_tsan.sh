@@ -9,7 +9,9 @@ libraries=$(dirname "$HONE") # libhone.a and libgnn.a
 read -r -a flags <"$libraries/flags"
 cc=("${flags[@]}" -O1 -fsanitize=thread -w)
 echo 'int main(void) { return 0; }' >"$T/empty.c"
-"${cc[@]}" -o "$T/empty" "$T/empty.c" 2>/dev/null && setarch -R "$T/empty" || skip_all "no ThreadSanitizer here"
+if ! "${cc[@]}" -o "$T/empty" "$T/empty.c" 2>/dev/null || ! setarch -R "$T/empty"; then
+    skip_all "no ThreadSanitizer here"
+fi
 
 object() { # object FILE.c: compiles the file
     "${cc[@]}" -c "$1" -o "$T/${1//\//_}.o"
@@ -18,6 +20,7 @@ export -f object
 export T
 rooms=(src/base src/sys src/gnn/{data,load,sample,ops,model,train,comm,api} src/gnn/trace.c src/gnn/pages.c)
 declare -p cc >"$T/cc"
+# shellcheck disable=SC2016
 ok "the threaded code compiles for ThreadSanitizer" bash -c \
     'find "$@" -name "*.c" -print0 | xargs -0 -P2 -I{} bash -c ". $T/cc; object {}"' _ "${rooms[@]}"
 for test in gnn_load gnn_train gnn_comm gnn_api; do

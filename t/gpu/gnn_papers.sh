@@ -60,6 +60,10 @@ for e in run["epochs"]:
     if cache:
         print(f"    {100 * e['cache_hits']:.2f}% of the input rows in the cache; {e['host_bytes'] / 1e9:.2f} GB from the "
               f"host, {e['host_bytes'] / 1e9 / e['wall_s']:.1f} GB/s")
+x = run.get("exposed")
+if x:
+    print(f"  an epoch of {x['epoch_batches']} batches: {x['epoch_s']:.3f} s = train {x['train_s']:.3f} s + exposed preparation "
+          f"{x['preparation_s']:.3f} s + exposed transfer {x['transfer_s']:.3f} s (from {x['batches']} batches)")
 PY
 }
 

@@ -383,8 +383,9 @@ static int train_rank(void *ctx, struct comm *c, struct err *err)
     if (c && j->a->device && !str_eq(j->a->device, "cpu"))
         set_gpu_rank(j, comm_local_rank(c));
     j->begun_s = time(NULL);
-    j->o.load.trace =
-        j->a->trace || j->a->record || j->a->report ? trace_new(comm_rank(c), j->a->trace != NULL) : NULL;
+    j->o.load.trace = j->a->trace || j->a->record || j->a->report
+                          ? trace_new(comm_rank(c), j->a->trace != NULL)
+                          : NULL;
     trace_name(j->o.load.trace, "trains");
     if (evaluation_init(&v, j->a, j->data, &j->o.load, err) < 0 ||
         trainer_open(&t, j->data, &j->o, err) < 0)

@@ -526,6 +526,9 @@ struct gnn_device *trainer_device(const struct trainer *t)
 
 void trainer_measures(struct trainer *t)
 {
+    (void)catch_up(t, NULL); /* no copy reads the loader's memory any more */
+    loader_close(t->loader);
+    t->loader = NULL;
     t->o.load.trace = NULL;
 }
 

@@ -100,7 +100,8 @@ const struct dataset *trainer_data(const struct trainer *t);
 struct gnn_device *trainer_device(const struct trainer *t);
 
 /* ---- single steps, for measurements (exposed.h) ---- */
-/* From now on the trainer adds no spans to the trace. */
+/* Ends the trainer's loader, so that its slots are free memory again. From now on the trainer adds
+ * no spans to the trace, and trainer_epoch() must not be called. */
 void trainer_measures(struct trainer *t);
 /* Trains with a batch that feed_batch() delivered. The batch must stay until trainer_settle(). */
 int trainer_step(struct trainer *t, const struct gnn_batch *b, struct err *err);
