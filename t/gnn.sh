@@ -67,6 +67,11 @@ put("e2.npy", npy("<i4", "(5, 2)", struct.pack("<10i", *[v for e in edges for v 
 put("far.npy", npy("<i8", "(1, 2)", struct.pack("<2q", 0, 6)))
 put("negative.npy", npy("<i8", "(1, 2)", struct.pack("<2q", 0, -1)))
 put("nan.npy", npy("<f4", "(6, 2)", struct.pack("<12f", *[nan] * 12)))
+put("infinite.npy", npy("<f4", "(6, 2)", struct.pack("<12f", *[float("inf")] * 12)))
+put("mask.npy", npy("|b1", "(6,)", bytes([1, 1, 0, 0, 0, 0])))
+put("square.npy", npy("<i8", "(2, 2)", struct.pack("<4q", 0, 1, 2, 3)))
+put("square.csv", b"0,1\n2,3\n"), put("columns.csv", b"0,2\n1,3\n")
+put("ogb_mag/raw/triplet-type-list.csv.gz", b"author,writes,paper\n")
 put("short.npy", X[:-3]), put("none.npy", npy("<i8", "(0, 2)", b""))
 put("pickle.npy", npy("|O", "(6, 2)", b"")), put("half.npy", npy("<f4", "(6,)", struct.pack("<6f", *[0.5] * 6)))
 put("huge.npy", npy("<f4", "(9223372036854775807, 2)", b""))
@@ -84,6 +89,16 @@ with zipfile.ZipFile("ogb_npz/raw/data.npz", "w", zipfile.ZIP_DEFLATED) as z:
     z.writestr("num_nodes_list.npy", npy("<i8", "(1,)", struct.pack("<q", 6)))
 with zipfile.ZipFile("ogb_npz/raw/node-label.npz", "w") as z:
     z.writestr("node_label.npy", Y)
+# OGB stores edges as columns, also if there are two edges, so that the array is square.
+for name, id in ("train", b"0\n"), ("valid", b"1\n"), ("test", b"2\n"):
+    put(f"ogb_square/split/time/{name}.csv.gz", id)
+os.makedirs("ogb_square/raw")
+with zipfile.ZipFile("ogb_square/raw/data.npz", "w") as z:
+    z.writestr("edge_index.npy", npy("<i8", "(2, 2)", struct.pack("<4q", 0, 1, 2, 3)))
+    z.writestr("node_feat.npy", npy("<f4", "(4, 1)", struct.pack("<4f", *range(4))))
+    z.writestr("num_nodes_list.npy", npy("<i8", "(1,)", struct.pack("<q", 4)))
+with zipfile.ZipFile("ogb_square/raw/node-label.npz", "w") as z:
+    z.writestr("node_label.npy", npy("<i8", "(4, 1)", struct.pack("<4q", 0, 1, 0, 1)))
 PY
 sums() { grep xxh64 "$1/manifest.json"; }
 printf '0\n1\n' >train.csv && printf '3\n' >valid.csv && printf '4\n' >test.csv
@@ -99,6 +114,15 @@ for form in csv npz; do
     runs 0 "import ogb reads $form files" "$GNN" import ogb ogb_$form from_$form
     is "import ogb gives the same dataset from $form files" "$(sums from_$form)" "$(sums arrays)"
 done
+graph() { grep -A2 -E '"(offsets|neighbours)"' "$1/manifest.json" | grep xxh64; }
+"$GNN" import ogb ogb_square square_ogb >/dev/null 2>&1
+for form in square.npy square.csv columns.csv; do
+    "$GNN" import npy -e $form -n 4 "from_$form" >/dev/null 2>&1
+done
+is "import ogb reads two edges as columns" "$(graph square_ogb)" "$(graph from_columns.csv)"
+is "import npy reads a square array of edges as pairs" "$(graph from_square.npy)" "$(graph from_square.csv)"
+ok "the two ways to read a square array give different graphs" \
+    test "$(graph from_columns.csv)" != "$(graph from_square.csv)"
 runs 0 "inspect reads the dataset of import npy" "$GNN" inspect --json arrays
 out_has "nodes with a NaN label are unlabelled" '"unlabelled": 2'
 runs 0 "sample accepts an isolated node as a seed" "$GNN" sample --split test arrays
@@ -112,6 +136,8 @@ refused() { # refused WHAT MESSAGE ARGUMENT...: checks that import npy fails wit
 refused "an id beyond the nodes" "but there are 6 nodes" -e far.npy --features x.npy
 refused "a negative id" "ids are from 0" -e negative.npy
 refused "a NaN feature" "nan.npy, row 0: " -e e.npy --features nan.npy
+refused "an infinite feature" "infinite.npy, row 0: a feature is not finite" -e e.npy --features infinite.npy
+refused "a mask in place of ids" "mask.npy: the array is a mask" -e e.npy --features x.npy --train mask.npy
 refused "a truncated array" "ends too early" -e e.npy --features short.npy
 refused "an array of objects" "not supported" -e e.npy --features pickle.npy
 refused "a fraction as a label" "has the label 0.5" -e e.npy --labels half.npy
@@ -122,6 +148,8 @@ refused "a node in two splits" "valid.csv names node 3, which is in the splits a
     -e e.npy --features x.npy --labels y.npy --train train.csv --valid valid.csv --test valid.csv
 refused "a file that is not an array" "is not a NumPy array" -e "$ROOT/t/gnn.sh"
 refused "an archive without the member" "has no member" -e ogb_npz/raw/data.npz:edges
+runs 1 "a heterogeneous dataset of OGB is refused" "$GNN" import ogb ogb_mag bad
+err_has "the message about a heterogeneous dataset gives the reason" "several types of nodes or edges"
 runs 0 "import npy accepts a graph without edges" "$GNN" import npy -e none.npy -n 3 empty
 runs 0 "inspect reads a graph without edges" "$GNN" inspect empty
 out_has "all nodes of a graph without edges are isolated" "3, 3 without neighbours"

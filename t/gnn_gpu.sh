@@ -34,6 +34,17 @@ for how in "--ahead 0" "--ahead 1 --slots 1" "--ahead 8 --slots 2 -t 3"; do
     ok "$how gives the same weights to the bit" cmp placed.ckpt ahead.ckpt
     rm -f ahead.ckpt
 done
+for how in "--place host" "--place host --ahead 0" "--place gpu" "--place split --cache 0.3"; do
+    # shellcheck disable=SC2086
+    runs 0 "train measures exposed times with $how" "$gnn" train $small -e 1 --eval none --device emulator $how \
+        --exposed 2 --json data
+    times=$(field 'join " ", @{$_->{exposed}}{qw(epoch_s train_s preparation_s transfer_s)}')
+    ok "the parts of an epoch with $how add up" awk -v v="$times" \
+        'BEGIN { n = split(v, a, " "); exit !(n == 4 && a[2] > 0 && (a[1] - a[2] - a[3] - a[4]) ^ 2 < 1e-12) }'
+    copies=no && [ "${how#--place host}" != "$how" ] && copies=yes
+    is "only a GPU that gets batches from the host has a transfer ($how)" \
+        "$(awk '{ print $4 != 0 ? "yes" : "no" }' <<<"$times")" "$copies"
+done
 runs 2 "--ahead 9 is a usage error" "$gnn" train --device emulator --place host --ahead 9 data
 err_has "the message gives the largest --ahead" "--ahead is a number from 0 to 8"
 is "the emulator computes the products" "$where_emulator" "Hone's kernels on the emulator, WGMMA"

@@ -33,7 +33,13 @@ is "the file of predictions has a line for each node" "$(wc -l <p.tsv)" 600
 runs 0 "training writes a page and a trace" "$gnn" train $small -e 3 --ranks 2 --report page.html \
     --trace trace.json data
 is "the page has a row for each epoch" "$(grep -c '^<tr><td>' page.html)" 3
-is "the page has three drawings" "$(grep -c '<svg ' page.html)" 3
+is "the page has three curves and a time line" "$(grep -c '<svg ' page.html)" 4
+is "the time line shows the last 8 updates" "$(grep -c '<title>update: ' page.html)" 8
+for what in sample slice "forward, backward" "sum over ranks"; do
+    ok "the time line shows work of the kind: $what" grep -q "<title>$what: [0-9.e-]* ms</title>" page.html
+done
+ok "the time line has lanes for the thread that trains and for those that prepare batches" \
+    awk '/>trains<\/text>/ { a++ } />prepares batches<\/text>/ { b++ } END { exit !(a == 1 && b >= 1) }' page.html
 ok "the page has no script and loads nothing from elsewhere" test "$(grep -ciE '<script|https?://|src=' page.html)" = 0
 ok "the page is well-formed" perl -0777 -e '$_ = <STDIN>; for my $tag (qw(svg table tr p h2)) {
     my $begins = () = /<$tag[ >]/g; my $ends = () = m{</$tag>}g; exit 1 if $begins != $ends || !$begins }' <page.html
@@ -49,6 +55,21 @@ for file in trace.json trace.json.1; do
         }
         exit 1 if keys %{$n{sample}} < 3 * 15; exit 0' <$file
 done
+
+# ---- exposed times ----
+# shellcheck disable=SC2086
+runs 0 "train --exposed says what preparation adds to an epoch" "$gnn" train $small -e 1 --exposed 3 data
+s='-?[0-9.]+ s'
+is "the last line has the three parts of an epoch" "$(tail -1 "$T/out" | sed -E \
+    "s/^an epoch of 15 batches: $s = train $s [+] exposed preparation $s [+] exposed transfer 0.000 s.*/parts/")" parts
+# shellcheck disable=SC2086
+"$gnn" train $small -e 2 -c plain.ckpt data >/dev/null 2>&1
+# shellcheck disable=SC2086
+"$gnn" train $small -e 2 -c measured.ckpt --exposed 3 data >/dev/null 2>&1
+ok "--exposed does not change the checkpoint" cmp plain.ckpt measured.ckpt
+runs 2 "--exposed with several ranks is a usage error" "$gnn" train $small --ranks 2 --exposed 3 data
+err_has "the message says what to leave out" "leave out --ranks"
+runs 2 "--exposed with --profile is a usage error" "$gnn" train --profile --exposed 3 data
 
 # ---- a record for `hone serve` ----
 record() { perl -MJSON::PP -0777 -e 'my $r = decode_json(<STDIN>); print '"$1" <out/training/run.json; }

@@ -93,8 +93,33 @@ static int write_and_rename(int fd, const char *tmp, const char *path, const voi
     return r;
 }
 
+/* A rename would put a file in the place of a device, of a pipe, or of a link such as /dev/stdout.
+ * Other links are replaced, so that a link in a folder of a stranger leads nowhere. */
+static bool is_device_or_pipe(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0)
+        return false;
+    bool system = str_starts(path, "/dev/") || str_starts(path, "/proc/");
+    return S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode) || (S_ISLNK(st.st_mode) && system);
+}
+
+/* Fails if `path` is a pipe that nobody reads. */
+static int write_through(const char *path, const void *data, size_t len, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL), r = 0;
+    if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0 || write_all(fd, data, len) < 0)
+        r = err_errno(err, "cannot write '%s'", path);
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
+
 int file_write_mode(const char *path, const void *data, size_t len, unsigned mode, struct err *err)
 {
+    if (is_device_or_pipe(path))
+        return write_through(path, data, len, err);
     char *tmp = xasprintf("%s.XXXXXX", path);
     int fd = mkostemp(tmp, O_CLOEXEC);
     int r = fd < 0 ? err_errno(err, "cannot write '%s'", path)
@@ -153,6 +178,8 @@ static int open_locked(const char *tmp, struct err *err)
 
 int file_replace(const char *path, const void *data, size_t len, struct err *err)
 {
+    if (is_device_or_pipe(path))
+        return write_through(path, data, len, err);
     char *tmp = xasprintf("%s.partial", path);
     int fd = open_locked(tmp, err);
     int r = fd < 0 ? -1 : write_and_rename(fd, tmp, path, data, len, usual_mode(), err);

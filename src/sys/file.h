@@ -18,7 +18,8 @@
 /* Appends the bytes. Fails for a directory, a device, or more than `max` bytes. */
 int file_read(const char *path, size_t max, struct strbuf *out, struct err *err);
 
-/* Writes and syncs a temporary file in the same directory, then renames it. */
+/* Writes a temporary file in the same directory, syncs it and renames it to `path`. If `path` is a
+ * device or a pipe, such as /dev/stdout, writes to it directly. */
 int file_write(const char *path, const void *data, size_t len, struct err *err);
 int file_write_mode(const char *path, const void *data, size_t len, unsigned mode, struct err *err);
 /* The temporary file is PATH.partial, so that killed processes do not leave many. Fails if another

@@ -5,6 +5,7 @@
 # Without `split`, all parts take about 150 seconds on an H200 with 16 cores and 64 GiB of host memory. `split` needs
 # 66 GiB at scale 1: the dataset and, once more, the rows that are not cached. SPLIT_SCALE=0.5 needs half of that.
 # ONLY names the parts to run, of: train infer kernels models nccl split pipeline torch (default: all). `pipeline` needs `train`.
+# EXPOSED=8 also measures exposed times, with 8 batches, in the run `fp32` and in the parts of the pipeline.
 # hone-gnn must be beside $HONE. Each step has a time limit. If a step fails or hangs, the others still run.
 # Exits 77 where there is no GPU, 1 if a step failed. DEVICE=emulator with a tiny SCALE tests
 # the script itself.
@@ -60,6 +61,10 @@ for e in run["epochs"]:
     if cache:
         print(f"    {100 * e['cache_hits']:.2f}% of the input rows in the cache; {e['host_bytes'] / 1e9:.2f} GB from the "
               f"host, {e['host_bytes'] / 1e9 / e['wall_s']:.1f} GB/s")
+x = run.get("exposed")
+if x:
+    print(f"  an epoch of {x['epoch_batches']} batches: {x['epoch_s']:.3f} s = train {x['train_s']:.3f} s + exposed preparation "
+          f"{x['preparation_s']:.3f} s + exposed transfer {x['transfer_s']:.3f} s (from {x['batches']} batches)")
 PY
 }
 
@@ -128,7 +133,7 @@ train() { # train NAME SECONDS GRAPH OPTION...
 if wanted train; then
     echo "== train, graph and features in the GPU's memory"
     rm -f "$OUT/papers.ckpt"
-    train fp32 100 "$made" -e "$epochs" -t 4 --slots 8 -c "$OUT/papers.ckpt"
+    train fp32 100 "$made" -e "$epochs" -t 4 --slots 8 -c "$OUT/papers.ckpt" ${EXPOSED:+--exposed "$EXPOSED"}
     train tf32 60 "$made" -e "$epochs" -t 4 --slots 8 --precision tf32
     train fp16 60 "$made" -e "$epochs" -t 4 --slots 8 --precision fp16
     for precision in fp32 tf32 fp16; do
@@ -205,7 +210,7 @@ if wanted pipeline; then
     row() { # row NAME TRAINING_NODES OPTION...
         local name=$1 nodes=$2
         shift 2
-        train "$name" 60 "$host_made,train=$nodes" --place host -e 2 "$@"
+        train "$name" 60 "$host_made,train=$nodes" --place host -e 2 ${EXPOSED:+--exposed "$EXPOSED"} "$@"
     }
     echo "-- sequential: one thread samples node by node and slices; then the copy; then the GPU computes"
     row sequential "${trains[0]}" -t 1 --slots 1 --ahead 0 --sampler plain

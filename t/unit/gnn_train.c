@@ -15,6 +15,7 @@
 
 #include "base/rng.h"
 #include "base/util.h"
+#include "gnn/train/exposed.h"
 #include "gnn/train/infer.h"
 #include "gnn/train/train.h"
 #include "sys/file.h"
@@ -287,6 +288,46 @@ static void a_wrong_checkpoint_is_refused(void **state)
     unlink(rig.checkpoint);
 }
 
+/* ---- exposed times --------------------------------------------------------------------------- */
+
+static int sleep_before_batch(void *ctx, int64_t index, struct err *err)
+{
+    usleep(*(useconds_t *)ctx);
+    return 0;
+}
+
+/* Returns the exposed times if each batch takes a thread `sleep_us` longer. */
+static struct exposed exposed_with(useconds_t sleep_us, int64_t batches)
+{
+    struct train_options o = options(GNN_SAGE, 1);
+    struct exposed e;
+    struct err err = ERR_INIT;
+    o.load.before = sleep_before_batch;
+    o.load.ctx = &sleep_us;
+    struct trainer *t = open_trainer(&o);
+    if (exposed_measure(t, batches, &e, &err) < 0)
+        fail_msg("%s", err.msg);
+    trainer_close(t);
+    return e;
+}
+
+static void slow_preparation_is_exposed(void **state)
+{
+    const double sleep_s = 0.1;
+    struct exposed e = exposed_with((useconds_t)(1e6 * sleep_s), 4);
+    assert_int_equal(e.batches, 4);
+    assert_int_equal(e.epoch_batches, 10); /* 600 nodes in batches of 64 */
+    /* A batch is ready every 0.1 s. Training takes much less, so nearly all of it is exposed. */
+    assert_true(e.batch_s > 0.9 * sleep_s);
+    assert_true(e.train_s > 0 && e.train_s < 0.5 * sleep_s);
+    assert_true(e.preparation_s > 0.5 * sleep_s);
+    assert_true(e.transfer_s == 0);
+    assert_true(fabs(e.train_s + e.preparation_s + e.transfer_s - e.batch_s) < 1e-9);
+    e = exposed_with(0, 1000); /* more batches than the epoch has */
+    assert_int_equal(e.batches, 10);
+    assert_true(e.preparation_s < 0.5 * sleep_s);
+}
+
 /* ---- bad data -------------------------------------------------------------------------------- */
 
 static void bad_data_is_refused(void **state)
@@ -320,6 +361,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_change_the_weights),
         cmocka_unit_test(a_killed_run_continues_with_the_same_bits),
         cmocka_unit_test(a_wrong_checkpoint_is_refused),
+        cmocka_unit_test(slow_preparation_is_exposed),
         cmocka_unit_test(bad_data_is_refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -314,6 +314,43 @@ static void test_dir_remove_keeps_link_targets(void **state)
 }
 
 /* Files that a killed process left are removed; files in use stay. */
+/* A write must not put a file in the place of a device or a pipe. */
+static void test_file_write_to_a_pipe(void **state)
+{
+    struct err err = ERR_INIT;
+    struct stat st;
+    char got[8] = "";
+    char *pipe_name = xstrdup(in_tmp("pipe"));
+    assert_int_equal(mkfifo(pipe_name, 0600), 0);
+    assert_int_equal(file_write(pipe_name, "lost", 4, &err), -1); /* nobody reads it */
+    int fd = open(pipe_name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(file_write(pipe_name, "one", 3, &err), 0);
+    assert_int_equal(file_replace(pipe_name, "two", 3, &err), 0);
+    assert_int_equal(read(fd, got, sizeof got), 6);
+    assert_memory_equal(got, "onetwo", 6);
+    close(fd);
+    assert_int_equal(lstat(pipe_name, &st), 0);
+    assert_true(S_ISFIFO(st.st_mode));
+    free(pipe_name);
+
+    fd = open(in_tmp("out"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, "a", 1), 1);
+    char *link = xasprintf("/proc/self/fd/%d", fd); /* as /dev/stdout */
+    assert_int_equal(file_write(link, "b", 1, &err), 0);
+    assert_int_equal(pread(fd, got, sizeof got, 0), 2);
+    assert_memory_equal(got, "ab", 2);
+    free(link);
+    close(fd);
+
+    /* Other links are replaced, and what they lead to stays. */
+    assert_int_equal(file_write(in_tmp("target"), "old", 3, &err), 0);
+    assert_int_equal(symlink("target", in_tmp("link")), 0);
+    assert_int_equal(file_write(in_tmp("link"), "new", 3, &err), 0);
+    assert_int_equal(lstat(in_tmp("link"), &st), 0);
+    assert_true(S_ISREG(st.st_mode));
+}
+
 static void test_temp_dir_sweep(void **state)
 {
     struct temp_dir mine;
@@ -702,6 +739,7 @@ int main(void)
         cmocka_unit_test(test_file_replace),
         cmocka_unit_test(test_file_strange),
         cmocka_unit_test(test_dir_remove_keeps_link_targets),
+        cmocka_unit_test(test_file_write_to_a_pipe),
         cmocka_unit_test(test_temp_dir_sweep),
         cmocka_unit_test(test_user_dirs),
         cmocka_unit_test(test_assets),

@@ -71,7 +71,8 @@ static int run_npy(int argc, const char **argv)
     struct array_files f = {0};
     const struct option opts[] = {
         OPT_STR('e', "edges", &f.edges, "FILE",
-                "array 2 x E or E x 2 (.csv: only E x 2): both node ids of each edge; required"),
+                "array 2 x E or E x 2 (.csv, and 2 x 2: only E x 2): both node ids of each edge;\n"
+                "required"),
         OPT_STR(0, "features", &f.features, "FILE",
                 "array N x D: the features of each node (default: none; training needs them)"),
         OPT_STR(0, "labels", &f.labels, "FILE",

@@ -15,6 +15,7 @@
 #include "gnn/comm/launch.h"
 #include "gnn/gpu/devices.h"
 #include "gnn/gpu/nccl.h"
+#include "gnn/train/exposed.h"
 #include "gnn/train/infer.h"
 #include "gnn/train/train.h"
 #include "sys/interrupt.h"
@@ -29,6 +30,7 @@ struct args {
     double lr;
     /* compute_threads is 0 if the user did not give it. */
     uint64_t epochs, save_every, compute_threads, ranks, gpus;
+    uint64_t exposed; /* how many batches measure the exposed times; 0 = do not measure */
     const char *checkpoint, *eval, *eval_fanout, *report, *record, *trace, *device, *place, *cache;
     const char *precision, *products;
     bool resume, json, profile;
@@ -41,7 +43,8 @@ struct job {
     struct args *a;
     const struct dataset *data;
     struct train_options o;
-    int64_t begun_s; /* Unix time */
+    int64_t begun_s;        /* Unix time */
+    struct exposed exposed; /* exposed.batches is 0 if nothing was measured */
     char device[16];
 };
 
@@ -90,13 +93,13 @@ static void print_head(const struct trainer *t, struct args *a, int ranks)
                      s.cached_rows, s.nodes, (double)s.cached_rows * (double)s.row_bytes / 0x1p20,
                      s.choose_s);
     printf("%5s %9s %9s %9s %10s %9s %9s %9s", "epoch", "loss", "train %", "eval %", "batches/s",
-           "total s", "train s", "exposed s");
+           "total s", "train s", "waited s");
     if (split)
         printf(" %9s %11s", "cached %", "fetched MiB");
     putchar('\n');
 }
 
-/* "exposed s" is the time that computing waited for batches. */
+/* "waited s" is the time that computing waited for batches. */
 static void print_line(const struct epoch_line *e)
 {
     const struct epoch_report *r = &e->r;
@@ -215,6 +218,25 @@ static void print_kernels(const struct trainer *t)
                    1e3 * k[i].ms / (double)k[i].calls);
 }
 
+/* The times of an epoch with as many batches as this one, in the columns of SALIENT's paper. */
+static void print_exposed(const struct exposed *e)
+{
+    double n = (double)e->epoch_batches;
+    printf("an epoch of %" PRId64 " batches: %.3f s = train %.3f s + exposed preparation %.3f s"
+           " + exposed transfer %.3f s (from %" PRId64 " batches, %" PRId64 " times)\n",
+           e->epoch_batches, n * e->batch_s, n * e->train_s, n * e->preparation_s,
+           n * e->transfer_s, e->batches, e->rounds);
+}
+
+static json_t *exposed_json(const struct exposed *e)
+{
+    double n = (double)e->epoch_batches;
+    return json_pack("{s:I,s:I,s:I,s:f,s:f,s:f,s:f}", "batches", (json_int_t)e->batches, "rounds",
+                     (json_int_t)e->rounds, "epoch_batches", (json_int_t)e->epoch_batches,
+                     "epoch_s", n * e->batch_s, "train_s", n * e->train_s, "preparation_s",
+                     n * e->preparation_s, "transfer_s", n * e->transfer_s);
+}
+
 static json_t *run_json(const struct job *j, const struct trainer *t, json_t *lines)
 {
     json_t *run = json_pack("{s:s,s:o,s:I,s:s,s:s,s:i,s:O}", "model", j->a->model.model, "data",
@@ -233,6 +255,8 @@ static json_t *run_json(const struct job *j, const struct trainer *t, json_t *li
                                       "choose_s", s.choose_s));
     if (j->a->profile)
         json_object_set_new(run, "kernels", kernels_json(t));
+    if (j->exposed.batches > 0)
+        json_object_set_new(run, "exposed", exposed_json(&j->exposed));
     return run;
 }
 
@@ -243,7 +267,9 @@ static int write_report(const struct job *j, const struct trainer *t, json_t *li
     if (!j->a->report || comm_rank(j->o.comm) > 0)
         return 0;
     json_t *run = run_json(j, t, lines);
-    int rc = train_report_write(j->a->report, run, err);
+    json_t *timeline = trace_newest(j->o.load.trace);
+    int rc = train_report_write(j->a->report, run, timeline, err);
+    json_decref(timeline);
     json_decref(run);
     return rc;
 }
@@ -304,12 +330,25 @@ static int run_epochs(const struct job *j, const struct evaluation *v, struct tr
     return rc;
 }
 
-static int run_recorded(const struct job *j, const struct evaluation *v, struct trainer *t,
-                        json_t *lines, struct err *err)
+/* Comes last, because it changes the weights. */
+static int measure_exposed(struct job *j, struct trainer *t, json_t *lines, struct err *err)
+{
+    if (j->a->exposed == 0)
+        return 0;
+    int64_t n = (int64_t)MIN(j->a->exposed, (uint64_t)INT32_MAX);
+    if (exposed_measure(t, n, &j->exposed, err) < 0)
+        return err_prefix(err, "--exposed");
+    if (!j->a->json)
+        print_exposed(&j->exposed);
+    return write_report(j, t, lines, err);
+}
+
+static int run_recorded(struct job *j, const struct evaluation *v, struct trainer *t, json_t *lines,
+                        struct err *err)
 {
     if (write_record(j, t, lines, "running", "", err) < 0)
         return -1;
-    if (run_epochs(j, v, t, lines, err) == 0)
+    if (run_epochs(j, v, t, lines, err) == 0 && measure_exposed(j, t, lines, err) == 0)
         return write_record(j, t, lines, "done", "", err);
     write_record(j, t, lines, interrupted() ? "stopped" : "failed", err->msg, NULL);
     return -1;
@@ -344,8 +383,9 @@ static int train_rank(void *ctx, struct comm *c, struct err *err)
     if (c && j->a->device && !str_eq(j->a->device, "cpu"))
         set_gpu_rank(j, comm_local_rank(c));
     j->begun_s = time(NULL);
-    j->o.load.trace =
-        j->a->trace || j->a->record ? trace_new(comm_rank(c), j->a->trace != NULL) : NULL;
+    j->o.load.trace = j->a->trace || j->a->record || j->a->report
+                          ? trace_new(comm_rank(c), j->a->trace != NULL)
+                          : NULL;
     trace_name(j->o.load.trace, "trains");
     if (evaluation_init(&v, j->a, j->data, &j->o.load, err) < 0 ||
         trainer_open(&t, j->data, &j->o, err) < 0)
@@ -429,6 +469,13 @@ static int check_args(const struct args *a, struct err *err)
         return err_set(err, ERR_USAGE, "--resume needs --checkpoint FILE");
     if (a->save_every && !a->checkpoint)
         return err_set(err, ERR_USAGE, "--save-every needs --checkpoint FILE");
+    if (a->exposed && (a->ranks > 1 || a->gpus > 1 || comm_wanted()))
+        return err_set(err, ERR_USAGE,
+                       "--exposed measures one process: leave out --ranks, --gpus, "
+                       "mpirun and srun");
+    if (a->exposed && a->profile)
+        return err_set(err, ERR_USAGE,
+                       "--exposed needs kernels that overlap, and --profile runs them one by one");
     if (a->compute_threads > LOADER_MAX_THREADS)
         return err_set(err, ERR_USAGE, "at most %d threads", LOADER_MAX_THREADS);
     if (a->ranks > COMM_MAX_RANKS || a->gpus > COMM_MAX_RANKS)
@@ -480,13 +527,17 @@ static int run(int argc, const char **argv)
                  "--batch and --seed must be as before; begin if the file does not exist"),
         OPT_GROUP("Output"),
         OPT_STR(0, "report", &a.report, "FILE",
-                "write an HTML page with curves and times after each epoch"),
+                "write an HTML page with curves, times and a time line after each epoch"),
         OPT_STR(0, "record", &a.record, "FILE",
                 "write the run as JSON after each epoch; `hone serve` shows the files of the\n"
                 "folder training/ beside its store, such as hone-out/training/NAME.json"),
         OPT_STR(0, "trace", &a.trace, "FILE",
                 "write what each thread did, as JSON for Perfetto or chrome://tracing; rank R > 0\n"
                 "writes FILE.R"),
+        OPT_POS_UINT(0, "exposed", &a.exposed, "N",
+                     "after the last epoch, train with N batches with and without preparation and\n"
+                     "transfer, and say how much longer these stages make an epoch (default: do\n"
+                     "not). Keeps N batches in memory"),
         OPT_FLAG(0, "profile", &a.profile,
                  "--device cuda: print the time of each kernel, measured one by one; slower"),
         OPT_FLAG(0, "json", &a.json, "print JSON at the end, in place of a line for each epoch"),
@@ -510,7 +561,7 @@ static int run(int argc, const char **argv)
             "is about products. On the CPU the result depends on the data, the options and the\n"
             "seed; numbers of threads and interruptions do not change it. A GPU gives the same\n"
             "result apart from rounding.\n"
-            "In the table, \"exposed s\" is the time that computing waited for batches. With\n"
+            "In the table, \"waited s\" is the time that computing waited for batches. With\n"
             "--place split, \"cached %\" is the share of the input rows that were in the GPU's\n"
             "memory, and \"fetched MiB\" is the size of the others.\n\n"
             "Several processes train one model with --ranks N, or if mpirun or srun starts them.\n"

@@ -1,4 +1,4 @@
-/* train_report.c - draws the curves of a training run as SVG in an HTML page. */
+/* train_report.c - draws the curves and the time line of a training run as SVG in an HTML page. */
 #include "gnn/cmd/train_report.h"
 
 #include <math.h>
@@ -155,7 +155,8 @@ static void add_table(struct strbuf *out, const json_t *epochs)
         {"edges", "edges", "%.0f", 1},
         {"wall_s", "total s", "%.2f", 1},
         {"train_s", "train s", "%.2f", 1},
-        {"exposed_preparation_s", "exposed preparation s", "%.3f", 1},
+        {"exposed_preparation_s", "waited for batches s", "%.3f", 1},
+        {"exposed_transfer_s", "GPU waited for copies s", "%.3f", 1},
     };
     strbuf_adds(out, "<table><tr>");
     for (size_t k = 0; k < ARRAY_LEN(column); k++)
@@ -171,6 +172,157 @@ static void add_table(struct strbuf *out, const json_t *epochs)
         }
     }
     strbuf_adds(out, "</tr></table>\n");
+}
+
+/* ---- the time line --------------------------------------------------------------------------- */
+
+enum { LINE_BATCHES = 8, LANE = 20, MAX_LANES = 64 };
+
+struct span {
+    int thread, work;
+    double start_us, end_us;
+};
+
+/* The part of the time that the drawing shows. Each thread that works in it has a lane. */
+struct window {
+    double from_us, to_us;
+    int lanes;
+    int thread[MAX_LANES];
+};
+
+static const char *const work_colours[] = {"#2a78d6", "#c2410c", "#2f9e44", "#9c36b5",
+                                           "#b08900", "#0c8599", "#6b7280", "#d6336c"};
+
+static const char *work_colour(size_t work)
+{
+    return work_colours[work % ARRAY_LEN(work_colours)];
+}
+
+static struct span span_at(const json_t *spans, size_t i)
+{
+    const json_t *s = json_array_get(spans, i);
+    double start = json_number_value(json_array_get(s, 2));
+    return (struct span){.thread = (int)json_integer_value(json_array_get(s, 0)),
+                         .work = (int)json_integer_value(json_array_get(s, 1)),
+                         .start_us = start,
+                         .end_us = start + json_number_value(json_array_get(s, 3))};
+}
+
+/* Returns the time from the last update but LINE_BATCHES to the last update. The spans are in the
+ * order of their ends. */
+static struct window last_batches(const json_t *timeline)
+{
+    const json_t *spans = json_object_get(timeline, "spans"),
+                 *work = json_object_get(timeline, "work");
+    struct window w = {0};
+    int updates = 0;
+    for (size_t i = json_array_size(spans); i-- > 0 && updates <= LINE_BATCHES;) {
+        struct span s = span_at(spans, i);
+        const char *what = json_string_value(json_array_get(work, (size_t)s.work));
+        w.from_us = w.to_us > 0 ? MIN(w.from_us, s.start_us) : s.start_us;
+        if (!what || !str_eq(what, "update"))
+            continue;
+        w.to_us = updates == 0 ? s.end_us : w.to_us;
+        if (updates++ == LINE_BATCHES)
+            w.from_us = s.end_us;
+    }
+    return w;
+}
+
+static bool in_window(const struct span *s, const struct window *w)
+{
+    return s->end_us > w->from_us && s->start_us < w->to_us;
+}
+
+/* Returns the lane of the thread. If the thread has none, adds one, or returns -1 if there are too
+ * many. */
+static int lane_of(struct window *w, int thread)
+{
+    for (int i = 0; i < w->lanes; i++)
+        if (w->thread[i] == thread)
+            return i;
+    if (w->lanes == MAX_LANES)
+        return -1;
+    w->thread[w->lanes] = thread;
+    return w->lanes++;
+}
+
+/* Writes the thread's name in each lane, and below them how long the window is. */
+static void name_lanes(struct strbuf *out, const json_t *timeline, const struct window *w)
+{
+    const json_t *threads = json_object_get(timeline, "threads");
+    for (int i = 0; i < w->lanes; i++) {
+        const char *name = json_string_value(json_array_get(threads, (size_t)w->thread[i]));
+        strbuf_addf(out, "<text x=\"0\" y=\"%d\">", LANE * i + 14);
+        html_escape(name ? name : "a thread", out);
+        strbuf_adds(out, "</text>\n");
+    }
+    strbuf_addf(out,
+                "<text x=\"%d\" y=\"%d\">0</text>"
+                "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.3g ms</text>\n",
+                2 * LEFT, LANE * w->lanes + 14, WIDTH - RIGHT, LANE * w->lanes + 14,
+                (w->to_us - w->from_us) / 1e3);
+}
+
+static void draw_span(struct strbuf *out, const struct span *s, const struct window *w, int lane,
+                      const char *what)
+{
+    double scale = (WIDTH - RIGHT - 2 * LEFT) / (w->to_us - w->from_us),
+           from = MAX(s->start_us, w->from_us), to = MIN(s->end_us, w->to_us);
+    strbuf_addf(out, "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\"><title>",
+                2 * LEFT + scale * (from - w->from_us), LANE * lane + 3,
+                MAX(scale * (to - from), 0.2), LANE - 6, work_colour((size_t)s->work));
+    html_escape(what ? what : "", out);
+    strbuf_addf(out, ": %.3g ms</title></rect>\n", (s->end_us - s->start_us) / 1e3);
+}
+
+static void add_time_line(struct strbuf *out, const json_t *timeline)
+{
+    const json_t *spans = json_object_get(timeline, "spans"),
+                 *work = json_object_get(timeline, "work");
+    struct window w = last_batches(timeline);
+    struct strbuf drawn = STRBUF_INIT((size_t)4 << 20);
+    for (size_t i = 0; i < json_array_size(spans); i++) {
+        struct span s = span_at(spans, i);
+        int lane = in_window(&s, &w) ? lane_of(&w, s.thread) : -1;
+        if (lane >= 0)
+            draw_span(&drawn, &s, &w, lane,
+                      json_string_value(json_array_get(work, (size_t)s.work)));
+    }
+    if (w.lanes > 0) {
+        strbuf_adds(out, "<h2>Time line of the last batches</h2>\n<p class=\"key\">");
+        for (size_t i = 0; i < json_array_size(work); i++) {
+            strbuf_addf(out, "<span style=\"color:%s\">&#9632;</span> ", work_colour(i));
+            html_escape(json_string_value(json_array_get(work, i)), out);
+            strbuf_adds(out, " ");
+        }
+        strbuf_addf(out,
+                    "</p>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"time line\">\n",
+                    WIDTH, LANE * (w.lanes + 1));
+        strbuf_add(out, drawn.buf, drawn.len);
+        name_lanes(out, timeline, &w);
+        strbuf_adds(out, "</svg>\n");
+    }
+    strbuf_release(&drawn);
+}
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+/* Says what `--exposed` measured, if it did. */
+static void add_exposed(struct strbuf *out, const json_t *run)
+{
+    const json_t *e = json_object_get(run, "exposed");
+    if (!e)
+        return;
+    strbuf_addf(out,
+                "<p>An epoch of %lld batches takes %.3f s: train %.3f s, exposed preparation "
+                "%.3f s, exposed transfer %.3f s (measured with %lld batches).</p>\n",
+                (long long)json_integer_value(json_object_get(e, "epoch_batches")),
+                json_number_value(json_object_get(e, "epoch_s")),
+                json_number_value(json_object_get(e, "train_s")),
+                json_number_value(json_object_get(e, "preparation_s")),
+                json_number_value(json_object_get(e, "transfer_s")),
+                (long long)json_integer_value(json_object_get(e, "batches")));
 }
 
 static void add_head(struct strbuf *out, const json_t *run)
@@ -201,7 +353,7 @@ static void add_head(struct strbuf *out, const json_t *run)
     strbuf_adds(out, ".</p>\n");
 }
 
-int train_report_write(const char *path, const json_t *run, struct err *err)
+int train_report_write(const char *path, const json_t *run, const json_t *timeline, struct err *err)
 {
     static const struct series loss[] = {{"loss", "training loss", "#2a78d6"}},
                                accuracy[] = {{"accuracy", "training", "#2a78d6"},
@@ -216,6 +368,8 @@ int train_report_write(const char *path, const json_t *run, struct err *err)
     add_curves(&out, epochs, "Loss", loss, ARRAY_LEN(loss), "%.3g", 1);
     add_curves(&out, epochs, "Accuracy", accuracy, ARRAY_LEN(accuracy), "%.1f%%", 100);
     add_times(&out, epochs, times, ARRAY_LEN(times));
+    add_exposed(&out, run);
+    add_time_line(&out, timeline);
     add_table(&out, epochs);
     strbuf_adds(&out, "</body></html>\n");
     int rc = out.truncated ? err_set(err, ERR_LIMIT, "the report is longer than 16 MiB")

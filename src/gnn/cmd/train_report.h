@@ -1,6 +1,6 @@
 /*
  * train_report.h - writes a training run as one HTML page without scripts: curves of loss and
- * accuracy, and where the time of each epoch went.
+ * accuracy, where the time of each epoch went, and a time line of the last batches.
  */
 #ifndef GNN_CMD_TRAIN_REPORT_H
 #define GNN_CMD_TRAIN_REPORT_H
@@ -9,7 +9,9 @@
 
 #include "base/err.h"
 
-/* `run` is the JSON of `hone-gnn train --json`, with the epochs so far. */
-int train_report_write(const char *path, const json_t *run, struct err *err);
+/* `run` is the JSON of `hone-gnn train --json`, with the epochs so far, and `timeline` that of
+ * trace_newest(). */
+int train_report_write(const char *path, const json_t *run, const json_t *timeline,
+                       struct err *err);
 
 #endif

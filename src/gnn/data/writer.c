@@ -107,6 +107,8 @@ int writer_put_features(struct writer *w, const float *value, size_t n, struct e
         size_t take = MIN(n, ARRAY_LEN(half));
         for (size_t i = 0; i < take; i++) {
             half[i] = f16_from_f32(value[i]);
+            if (!isfinite(value[i]))
+                return err_set(err, ERR_INPUT, "a feature is not finite");
             if ((half[i] & 0x7c00) == 0x7c00)
                 return err_set(err, ERR_INPUT,
                                "the feature %g does not fit float16: choose --type float32",

@@ -21,10 +21,8 @@
 #include "gnn/gpu/vip.h"
 #include "sys/memory.h"
 
-enum {
-    MAX_PLACES = 536870911, /* limit of targets * fanout in a hop, from kernels/gnn/number_hop */
-    SLOTS = 3,              /* one batch in use, one sampled, one being sampled */
-};
+/* limit of targets * fanout in a hop, from kernels/gnn/number_hop */
+enum { MAX_PLACES = 536870911 };
 
 struct slot {
     struct gpu_room node, label, degree, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
@@ -50,8 +48,8 @@ struct gpu_store {
     bool degrees;
     struct gpu_mail sizes; /* how many edges and new nodes a hop has */
     size_t sizes_bytes;
-    struct slot slot[SLOTS];
-    struct slot *now; /* of the newest batch */
+    struct slot slot[GPU_STORE_SLOTS];
+    struct slot *now; /* the slot of the newest batch */
 };
 
 int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err)
@@ -222,7 +220,7 @@ static int open_store(struct gpu_store **out, const struct gpu_placement *where,
     s->local = gpu_alloc(d, ids);
     gpu_set(s->d, s->local, 0xff, ids);
     (void)gpu_mail_room(s->d, &s->sizes, &s->sizes_bytes, 2 * sizeof(int32_t));
-    for (int i = 0; i < SLOTS; i++) {
+    for (int i = 0; i < GPU_STORE_SLOTS; i++) {
         gpu_note(s->d, cu_event_create(s->d->cu, &s->slot[i].ready, &own), &own);
         gpu_note(s->d, cu_event_create(s->d->cu, &s->slot[i].used, &own), &own);
     }
@@ -331,7 +329,7 @@ void gpu_store_close(struct gpu_store *s)
     room_release(s, &s->numbers.room);
     gpu_cache_close(s->cache);
     gpu_mail_close(s->d, &s->sizes);
-    for (int i = 0; i < SLOTS; i++)
+    for (int i = 0; i < GPU_STORE_SLOTS; i++)
         slot_release(s, &s->slot[i]);
     free(s);
 }
@@ -578,7 +576,7 @@ static void next_slot(struct gpu_store *s)
     struct err err = ERR_INIT;
     if (!d->failed)
         gpu_note(d, cu_event_record(d->cu, s->now->used, d->compute.stream, &err), &err);
-    s->now = &s->slot[(s->now - s->slot + 1) % SLOTS];
+    s->now = &s->slot[(s->now - s->slot + 1) % GPU_STORE_SLOTS];
     if (!d->failed)
         gpu_note(d, cu_stream_wait_event(d->cu, d->sample.stream, s->now->used, &err), &err);
 }

@@ -52,7 +52,11 @@ struct gpu_place_sizes {
 
 struct gpu_store;
 
-/* NULL means auto. */
+/* A batch stays in the GPU's memory until so many further batches were sampled. One is in use, one
+ * is sampled already, one is being sampled. */
+enum { GPU_STORE_SLOTS = 3 };
+
+/* Reads the value of --place: host, gpu, split or auto. NULL means auto. */
 int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err);
 /* A share from 0 to 1, or a size. NULL means CACHE_FITS. */
 int gpu_cache_parse(const char *text, struct gpu_cache_size *out, struct err *err);

@@ -39,14 +39,16 @@ static int each_edge_halves(struct table *from, const char *name, edge_fn fn, vo
     return rc;
 }
 
-static int each_edge(const char *name, edge_fn fn, void *ctx, struct err *err)
+/* Calls fn for each edge of the file. */
+static int each_edge(const struct array_files *f, edge_fn fn, void *ctx, struct err *err)
 {
+    const char *name = f->edges;
     struct table t;
     int64_t edge[2];
     if (table_open(&t, name, 2, err) < 0)
         return -1;
     int rc = 1;
-    if (!t.is_csv && t.rows == 2 && t.columns != 2) {
+    if (!t.is_csv && t.rows == 2 && (t.columns != 2 || f->edges_in_columns)) {
         rc = each_edge_halves(&t, name, fn, ctx, err);
     } else if (t.columns != 2) {
         rc = err_set(err, ERR_INPUT,
@@ -226,7 +228,7 @@ int import_arrays(const struct make_options *o, const struct array_files *f, str
     int64_t rows = -1;
     full.dim = full.classes = 0;
     if (feature_dim(f->features, &full.dim, &rows, err) < 0 ||
-        each_edge(f->edges, count_edge, &count, err) < 0)
+        each_edge(f, count_edge, &count, err) < 0)
         return -1;
     if (!full.nodes)
         full.nodes = rows >= 0 ? rows : count.largest + 1;
@@ -235,7 +237,7 @@ int import_arrays(const struct make_options *o, const struct array_files *f, str
     if (writer_open(&w, &wo, err) < 0)
         return -1;
     struct edge_write e = {w, &full, 0, count.n};
-    int rc = each_edge(f->edges, write_edge, &e, err) < 0 || writer_edges_end(w, err) < 0 ||
+    int rc = each_edge(f, write_edge, &e, err) < 0 || writer_edges_end(w, err) < 0 ||
                      copy_features(w, &full, f->features, err) < 0 ||
                      copy_labels(w, f->labels, err) < 0
                  ? -1
@@ -268,6 +270,22 @@ static char *split_folder(const char *dir, struct err *err)
     return found;
 }
 
+/* Refuses datasets of OGB with several types of nodes or edges, such as ogbn-mag. */
+static int check_one_type(const char *dir, struct err *err)
+{
+    char *types = xasprintf("%s/raw/triplet-type-list.csv.gz", dir),
+         *relations = xasprintf("%s/raw/relations", dir);
+    int rc = file_exists(types) || file_exists(relations)
+                 ? err_set(err, ERR_UNSUPPORTED,
+                           "%s has several types of nodes or edges (a heterogeneous graph): "
+                           "hone-gnn reads graphs of one type",
+                           dir)
+                 : 0;
+    free(relations);
+    free(types);
+    return rc;
+}
+
 static int read_number(const char *name, int64_t *out, struct err *err)
 {
     struct table t;
@@ -287,7 +305,7 @@ int import_ogb(const struct make_options *o, const char *dir, struct made *out, 
     /* edges, features, labels, number of nodes, and the three splits */
     char *probe = xasprintf("%s/raw/data.npz", dir), *name[7] = {NULL};
     const char *const *form = file_exists(probe) ? npz : csv;
-    char *folder = split_folder(dir, err);
+    char *folder = check_one_type(dir, err) == 0 ? split_folder(dir, err) : NULL;
     struct make_options full = *o;
     int rc = folder ? 0 : -1;
     for (int i = 0; i < 4; i++)
@@ -298,7 +316,7 @@ int import_ogb(const struct make_options *o, const char *dir, struct made *out, 
     if (rc == 0)
         rc = read_number(name[3], &full.nodes, err);
     if (rc == 0) {
-        const struct array_files f = {name[0], name[1], name[2], {name[4], name[5], name[6]}};
+        const struct array_files f = {name[0], name[1], name[2], {name[4], name[5], name[6]}, true};
         rc = import_arrays(&full, &f, out, err);
     }
     for (int i = 0; i < 7; i++)

@@ -15,6 +15,8 @@ struct array_files {
     const char *features; /* [N][D]; optional */
     const char *labels;   /* [N] or [N][1]; optional */
     const char *split[3]; /* ids: train, valid, test; optional */
+    /* Says that an array of edges with the shape 2 x 2 is [2][E]. Else it is [E][2]. */
+    bool edges_in_columns;
 };
 
 /* If o->nodes is 0, the number of nodes is the number of rows of the features. Without features, or

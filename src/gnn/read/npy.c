@@ -198,6 +198,10 @@ int npy_doubles(const struct npy *n, struct stream *s, double *to, int64_t count
 
 int npy_ints(const struct npy *n, struct stream *s, int64_t *to, int64_t count, struct err *err)
 {
+    if (n->type == DT_BOOL)
+        return err_set(err, ERR_INPUT,
+                       "the array is a mask (type bool), but ids must be integers: give the "
+                       "numbers of the nodes, for example numpy.flatnonzero(mask)");
     if (dtype_is_float(n->type))
         return err_set(err, ERR_INPUT, "the array has type %s, but ids must be integers",
                        dtype_name(n->type));

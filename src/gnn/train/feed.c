@@ -34,6 +34,13 @@ void feed_prepare(const struct feed *f, const struct gnn_network *n, enum gnn_mo
         gpu_transfer_reduce(f->transfer, kind);
 }
 
+int feed_slots(const struct feed *f)
+{
+    if (f->store)
+        return GPU_STORE_SLOTS;
+    return f->transfer ? gpu_transfer_ahead(f->transfer) + 1 : 0;
+}
+
 double feed_exposed_s(const struct feed *f)
 {
     return f->transfer ? gpu_transfer_exposed_s(f->transfer) : 0;

@@ -38,6 +38,8 @@ void feed_close(struct feed *f);
 /* From now on, batches have all that the network reads in this mode. Features over the last hop may
  * be reduced (gnn_batch.reduced). */
 void feed_prepare(const struct feed *f, const struct gnn_network *n, enum gnn_mode mode);
+/* How many of the newest batches from feed_batch() stay in the GPU's memory. 0 without a GPU. */
+int feed_slots(const struct feed *f);
 /* The seconds that the GPU has waited for copies so far. */
 double feed_exposed_s(const struct feed *f);
 

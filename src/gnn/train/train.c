@@ -504,6 +504,39 @@ const struct feed *trainer_feed(const struct trainer *t)
     return &t->feed;
 }
 
+const struct train_options *trainer_options(const struct trainer *t)
+{
+    return &t->o;
+}
+
+const struct dataset *trainer_data(const struct trainer *t)
+{
+    return t->data;
+}
+
+struct gnn_device *trainer_device(const struct trainer *t)
+{
+    return t->device;
+}
+
+void trainer_measures(struct trainer *t)
+{
+    (void)catch_up(t, NULL); /* no copy reads the loader's memory any more */
+    loader_close(t->loader);
+    t->loader = NULL;
+    t->o.load.trace = NULL;
+}
+
+int trainer_step(struct trainer *t, const struct gnn_batch *b, struct err *err)
+{
+    return train_batch(t, b, err);
+}
+
+int trainer_settle(struct trainer *t, struct err *err)
+{
+    return catch_up(t, err);
+}
+
 int trainer_kernel_times(const struct trainer *t, const struct gnn_kernel_time **out)
 {
     return gnn_device_kernel_times(t->device, out);

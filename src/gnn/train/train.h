@@ -92,6 +92,19 @@ struct gnn_network *trainer_network(struct trainer *t);
 const struct gnn_program *trainer_program(const struct trainer *t);
 const char *trainer_products(const struct trainer *t);
 const struct feed *trainer_feed(const struct trainer *t);
+/* The options as the trainer uses them, after trainer_open set what it sets. */
+const struct train_options *trainer_options(const struct trainer *t);
+const struct dataset *trainer_data(const struct trainer *t);
+struct gnn_device *trainer_device(const struct trainer *t);
+
+/* ---- single steps, for measurements (exposed.h) ---- */
+/* Ends the trainer's loader, so that its slots are free memory again. From now on the trainer adds
+ * no spans to the trace, and trainer_epoch() must not be called. */
+void trainer_measures(struct trainer *t);
+/* Trains with a batch that feed_batch() delivered. The batch must stay until trainer_settle(). */
+int trainer_step(struct trainer *t, const struct gnn_batch *b, struct err *err);
+/* Waits until the device has done all steps. */
+int trainer_settle(struct trainer *t, struct err *err);
 
 int trainer_kernel_times(const struct trainer *t, const struct gnn_kernel_time **out);
 
