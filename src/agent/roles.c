@@ -56,7 +56,7 @@ static void say_idea(const struct agent *a, const struct idea *i, struct strbuf 
     strbuf_addc(out, '\n');
 }
 
-/* Later architectures have TMA, but not WGMMA. */
+/* Only sm_90 has WGMMA. */
 static bool has_wgmma(const struct agent *a)
 {
     return str_starts(a->cfg->arch, "sm_9");
@@ -214,7 +214,7 @@ static int make_marked(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* {{file}} must be made before {{changes}}, because this fills m->changes. */
+/* Makes {{file}}, and fills m->changes for {{changes}}. So prompts have {{file}} first. */
 static int make_shown(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *text = m->a->cfg->whole_files
@@ -231,7 +231,7 @@ static int make_changes(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Advice replaces counters: the adviser has read them. */
+/* If there is advice, the prompt has no counters: whoever gave the advice has read the counters. */
 static int make_feedback(struct making *m, struct strbuf *out, struct err *err)
 {
     const struct agent *a = m->a;
@@ -272,7 +272,8 @@ static int make_stage(struct making *m, struct strbuf *out, struct err *err)
     return add_file(file, out, err);
 }
 
-/* The planner's advice names the lines to change. A file with anchors marks them itself. */
+/* The planner's advice names the lines to change. If anchors mark these lines in the file, the
+ * prompt has the advice without them. */
 static int make_advice(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *text = m->s->advice ? m->s->advice : "";
@@ -477,7 +478,7 @@ static void read_move(struct agent *a, struct writing *w, const char *reply)
         excerpt_find(w->parent->source, w->anchors, &hidden);
     extract_partial(&x, reply, strlen(reply), w->parent ? w->parent->source : NULL, &hidden);
     vec_release(&hidden);
-    if (x.move[0]) /* else the name from the plan stays */
+    if (x.move[0]) /* else w->move stays as the planner named it */
         memcpy(w->move, x.move, sizeof w->move);
     if (!str_eq(x.kind, "other"))
         memcpy(w->kind, x.kind, sizeof w->kind);
@@ -497,13 +498,13 @@ static void read_move(struct agent *a, struct writing *w, const char *reply)
     extract_release(&x);
 }
 
-/* NULL also if the prompt did not ask for so many moves. */
+/* Returns move i of the reply. NULL if it has no such move, or if the prompt asked for fewer. */
 static char *move_text(const struct writing *w, size_t i)
 {
     return i < w->moves ? reply_move(w->ask.reply, i) : NULL;
 }
 
-/* Of several moves takes the first that can be used. */
+/* If the reply has several moves, takes the first that can be used. */
 static void read_reply(struct agent *a, struct writing *w)
 {
     char *text;
@@ -555,7 +556,7 @@ static int ask_again(struct agent *a, struct writing *w, struct ask *again, stru
     return 0;
 }
 
-/* Asks once more for a reply that cannot be used. */
+/* Asks for n replies. If a reply cannot be used, asks for it once more. */
 static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err *err)
 {
     struct ask *asks = xcalloc(n, sizeof *asks);
@@ -616,7 +617,7 @@ static int writing_choose(struct agent *a, struct writing *w, struct err *err)
         json_object_set_new(all[i].ask.facts, "proposal", json_integer(i));
         asks[i] = all[i].ask;
     }
-    /* First alone: if the author has nothing left to try, it replies STOP. */
+    /* Asks for the first proposal alone. If the author replies STOP, it has nothing left to try. */
     int rc = writings_ask(a, w, 1, err);
     all[0] = *w;
     if (rc == 0 && n > 1)

@@ -40,8 +40,8 @@ static const char *const names[KINDS][2] = {
     [K_ELEMENTWISE] = {"elementwise", "elementwise"},
 };
 
-/* True if v consists of windows of a tensor, with only views and paddings after them. Then a
- * reduction of v is a pooling. */
+/* True if v is made of windows of a tensor by views and paddings. Then a reduction of v is a
+ * pooling. */
 static bool takes_windows(const struct value *v)
 {
     while (v && v->nargs && op_row(v->op)->kind == OPK_VIEW && v->op != OP_CAT) {
@@ -73,9 +73,9 @@ static bool holds(const bool *fact, const struct value *v)
 }
 
 /* Sets the facts of v from those of its arguments, which have smaller ids. Views, casts and sums
- * keep a value `linear`, and so do factors that depend on no product or convolution. A sum of a
- * `linear` value can move into the product, unless something else needs the product's whole result,
- * as in a batch norm. Then `uses` is above 1. */
+ * keep a value `linear`, and so do factors that depend on no product or convolution. The sum of a
+ * `linear` value is a product of sums, so nobody needs the whole product. But if the product's
+ * result has further uses, as in a batch norm, it is needed: then its `uses` is above 1. */
 static void find_facts(const struct value *v, struct facts *f)
 {
     enum op_kind k = op_row(v->op)->kind;

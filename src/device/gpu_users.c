@@ -53,8 +53,8 @@ bool gpu_users_find(struct gpu_users *u, char *out, size_t size)
     for (unsigned i = 0; i < n; i++) {
         char name[64];
         process_name(pids[i], name);
-        /* Skip this process and the server of MPS. The server always has a context, even if nobody
-         * uses the GPU; each of its clients has a context of its own. */
+        /* Skip this process and the server of MPS. The server has a context even if nobody uses the
+         * GPU. If a client uses it, we find the client by its own context. */
         if (pids[i] == (unsigned)getpid() || str_starts(name, "nvidia-cuda-mps"))
             continue;
         snprintf(out, size, "process %u (%s)", pids[i], name);

@@ -34,7 +34,8 @@ static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct 
     return a;
 }
 
-/* In a sampled call (block_sample.h), first fills [addr, addr + n). */
+/* Returns the host's address of [addr, addr + n). In a sampled call (block_sample.h), fills these
+ * bytes with the buffer's data before, if no one has done so. */
 static uint8_t *bytes_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
 {
     struct alloc *a = buffer_at(e, addr, n, err);
@@ -159,8 +160,8 @@ static int op_fill_gen(struct device *d, uint64_t addr, const struct job_buffer 
     return 0;
 }
 
-/* In a sampled call, a launch may read workspace that no block wrote. It finds zeros: random bits
- * may be NaN, with which a kernel may take a slow path that it normally never takes. */
+/* In a sampled call, a launch may read parts of a workspace that no block wrote. There it finds
+ * zeros. Random bits may be NaN, and a kernel may take a slow path for NaN. */
 static int op_poison(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                      struct err *err)
 {
@@ -517,7 +518,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
 
 /* ---- memset and copy ------------------------------------------------------------------------ */
 
-/* After a launch that ran only some blocks, the written bytes cannot be verified. */
+/* If an earlier launch ran only some blocks, what we copy or set after it may hide elements that
+ * the launch wrote. stored_after says so. */
 static void note_transfer(struct emu *e, const char *name, uint64_t read, uint64_t written)
 {
     e->stored_after |= e->sampling && e->ran_in_part;

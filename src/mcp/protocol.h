@@ -16,11 +16,12 @@ struct revision {
 };
 
 /* `agreed` is the revision of the handshake, or NULL if there was none. If the request cannot be
- * served, returns NULL and fills `code`, `err` and `data` (owned by the caller; may be NULL). */
+ * served, returns NULL and sets *code, *data and *err. *data may become NULL; the caller owns it.
+ */
 const struct revision *protocol_choose(const struct message *m, const struct revision *agreed,
                                        enum rpc_code *code, json_t **data, struct err *err);
-/* Returns the revision with which the server answers `initialize`: `asked` if the server knows it
- * and it has a handshake, else the newest with one. */
+/* Returns the revision with which the server answers `initialize`. This is `asked`, if it is a
+ * revision in our table with a handshake. Else it is our newest revision with a handshake. */
 const struct revision *protocol_agree(const char *asked);
 /* All revisions, the newest first. The caller owns the reference. */
 json_t *protocol_versions(void);
@@ -28,8 +29,8 @@ json_t *protocol_versions(void);
 /* Borrowed; NULL if the token is neither a string nor an integer. */
 json_t *protocol_progress_token(const json_t *params);
 
-/* All three take ownership of `result`, `data` and `params`. protocol_error() accepts an `id` of
- * NULL, for a request whose id is unknown. */
+/* These functions make messages, and take ownership of their json_t arguments, `id` excepted.
+ * protocol_error() accepts an `id` of NULL, for a request whose id is unknown. */
 json_t *protocol_result(const struct revision *r, const json_t *id, json_t *result,
                         const char *version);
 json_t *protocol_error(const json_t *id, enum rpc_code code, const char *text, json_t *data);

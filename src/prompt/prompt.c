@@ -251,7 +251,7 @@ int prompt_render(struct prompt *p, const char *name, const struct prompt_slot *
         rc = err_set(err, ERR_INTERNAL, "prompt '%s' has no line '<!-- turn -->'", name);
     if (rc == 0 && (p->stable.truncated || p->turn.truncated))
         rc = err_set(err, ERR_LIMIT, "prompt '%s' is larger than %u bytes", name, PROMPT_MAX_BYTES);
-    /* A limit may have cut an author's text within a character. */
+    /* The texts of authors have limits of length, which may have cut a UTF-8 character in two. */
     utf8_clean(p->stable.buf, p->stable.len);
     utf8_clean(p->turn.buf, p->turn.len);
     vec_each (struct prompt_section, s, &p->sections)

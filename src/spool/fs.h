@@ -32,7 +32,7 @@ struct spool_fs;
 struct spool_fs_ops {
     /* Leaves out names that start with a dot. Any order. */
     int (*list)(struct spool_fs *fs, const char *dir, struct spool_names *out);
-    /* As rename(2): fails if `to` exists and is not empty. */
+    /* As rename(2): replaces a file, and fails if `to` is a folder that is not empty. */
     int (*move)(struct spool_fs *fs, const char *from, const char *to);
     bool (*exists)(struct spool_fs *fs, const char *path);
     /* Fails if the file exists. */

@@ -36,7 +36,7 @@ static bool skip(const char **p, const char *word)
     return true;
 }
 
-/* `key` has the separator and the '=': "?run=", "&role=". */
+/* Skips `key`, such as "&role=", and reads the name that follows. */
 static bool read_name(const char **p, const char *key, char *out, size_t size)
 {
     size_t n = 0;
@@ -51,7 +51,7 @@ static bool read_name(const char **p, const char *key, char *out, size_t size)
     return n > 0;
 }
 
-/* JavaScript holds 15 digits exactly. */
+/* The browser reads numbers as doubles, which hold every integer of 15 digits. */
 static bool read_number(const char **p, uint64_t *out)
 {
     size_t digits = strspn(*p, "0123456789");

@@ -197,7 +197,7 @@ static unsigned per_reg(enum tc_type t)
     return tc_bits(t) >= 32 ? 1 : 32 / tc_bits(t);
 }
 
-/* Leaves out the duplicate registers of wmma. */
+/* Counts registers. If wmma holds an element in two registers, only one of them counts. */
 static unsigned real_regs(const struct mma_op *op, enum mma_operand which)
 {
     if (op->quad4)
@@ -246,8 +246,9 @@ static void quad4_layout(const struct mma_op *op, enum mma_operand which, unsign
     }
 }
 
-/* Finds block r in the grid: register r of A, or a lane's pair r of accumulators. With 16 or 32
- * rows, blocks come in slabs of 16 rows. Each column of a slab has its upper block first. */
+/* Finds the row and the column of block r among the blocks. Block r is what register r of A holds,
+ * or pair r of accumulators. With 16 or 32 rows, each 16 rows are a slab. In a slab, even blocks
+ * are in the upper row of blocks, and odd blocks below them. */
 static void block_of(unsigned rows, unsigned colblocks, unsigned r, unsigned *rb, unsigned *cb)
 {
     if (rows == 8) {

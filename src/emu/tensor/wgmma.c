@@ -213,7 +213,7 @@ void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_
         negate(x, 16u * ld);
 }
 
-/* The lines of a K-major B run along k, one for each n, and must become columns. So we gather the
+/* In shared memory, a K-major B has a line for each n. *x has a line for each k. So we gather the
  * packed lines, decode them and transpose them. */
 static void load_b_kmajor(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                           const struct wgmma_desc *d, uint32_t *x)

@@ -42,8 +42,8 @@ struct dataset {
     struct id_list train, valid, test;
     enum dataset_memory memory; /* READ or MAP */
     int64_t bytes;              /* size of all files */
-    /* Not NULL if the data was not read from files (data/papers.h). Then graph.offset,
-     * graph.neighbour and feature may be NULL. */
+    /* Set if the program made the data itself (data/papers.h); NULL if it read files. If it is set,
+     * graph.offset, graph.neighbour and feature may be NULL. */
     struct papers *made;
 
     /* ---- private ---- */
@@ -51,7 +51,7 @@ struct dataset {
     void *map[DATA_FILES];
 };
 
-/* Values of a node's features. 0 = there are no features. */
+/* Returns how many features a node has; 0 if the dataset has none. */
 static inline int64_t dataset_feature_dim(const struct dataset *d)
 {
     return d->feature || d->made ? d->manifest.feature_dim : 0;

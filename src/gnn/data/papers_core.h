@@ -1,9 +1,13 @@
 /*
- * papers_core.h - a random graph of communities. A formula gives the neighbour at each place of the
- * list of neighbours. So CPU and GPU make the same graph without sorting edges.
+ * papers_core.h - a random graph of communities. The array of neighbours holds the neighbours of
+ * node 0, then those of node 1, and so on. A formula gives each element of this array. So CPU and
+ * GPU make the same graph without sorting edges.
  *
- * A community has `members` nodes. They are far apart in memory: member i of community g is node g
- * + i * communities. Member i has the same degree in every community: prefix[i + 1] - prefix[i], at
+ * A community has `members` nodes. They are far apart in memory:
+ *
+ *     node number of member i of community g = g + i * communities
+ *
+ * Member i has the same degree in every community: prefix[i + 1] - prefix[i], at
  * least 1.
  *
  * An edge has two ends. A node has as many ends as its degree. A permutation mixes the ends of each

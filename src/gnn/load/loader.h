@@ -35,12 +35,13 @@ struct loader_options {
     struct sample_options sample;
     int64_t batch_size; /* of all ranks; the last batch may be smaller */
     int threads, slots;
-    int rank, ranks; /* 0 counts as 1 */
+    int rank, ranks; /* 0 ranks are the same as 1 */
     bool shuffle;
     bool as_ready;   /* deliver batches in any order */
     bool no_slice;   /* leave out features and labels */
     bool seeds_only; /* only seeds and their labels */
-    /* If set, each batch with hops lies in one piece of this memory. Borrowed. */
+    /* If set, each batch lies in one allocation of this memory, except with seeds_only. Borrowed.
+     */
     const struct batch_memory *memory;
     /* If set, a thread calls it before each batch. -1 makes the epoch fail. */
     int (*before)(void *ctx, int64_t index, struct err *err);
@@ -54,8 +55,8 @@ struct loader;
 int loader_open(struct loader **out, const struct dataset *d, const struct loader_options *o,
                 struct err *err);
 
-/* Begins an epoch over these nodes, and cancels one that still runs. Batches that the consumer has
- * keep their slots. `ids` is borrowed until the epoch ends. */
+/* Begins an epoch over these nodes, and cancels one that still runs. The consumer may still hold
+ * batches of the old epoch; they stay valid. `ids` is borrowed until the epoch ends. */
 int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err *err);
 /* Like loader_start, without the first `skip` batches. */
 int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t skip,

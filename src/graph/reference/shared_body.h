@@ -35,17 +35,18 @@ struct phase_body {
     VEC(const char *) regions; /* names, in the order of the text */
     VEC(const char *) tensors; /* names, in the order of the text */
     VEC(int64_t) integers;     /* in the order of the text */
-    /* Only in the first phase: integers[i] becomes parameter numbers[i]; 0 = it stays. */
+    /* Only in the first phase. If numbers[i] is 0, the function's text keeps integers[i]. Else the
+     * integer is parameter numbers[i] of the function; parameters count from 1. */
     VEC(size_t) numbers;
     size_t nnumbers;
 };
 
 struct shared_bodies {
     const struct body_names *names;
-    const bool *sampled; /* per value: VAL and PART hold a number for each sample (drawn.h) */
+    const bool *sampled; /* for each value of the graph: scratch holds all its samples (drawn.h) */
     const struct graph *g;
     struct arena *arena;
-    /* Returns the C expression for the place in scratch of a region. */
+    /* Returns a C expression: where the region begins in scratch. */
     const char *(*place)(void *ctx, uint32_t id, const char *region);
     void *ctx;
     struct phase_body *bodies;
