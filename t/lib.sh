@@ -83,7 +83,7 @@ find_torch() {
 declare -A ended=()
 side_by_side() {
     export T ROOT HONE
-    exec 3< <(xargs -d '\n' -n 1 -P "${JOBS:-$1}" --process-slot-var=SLOT \
+    exec 3< <(xargs -r -d '\n' -n 1 -P "${JOBS:-$1}" --process-slot-var=SLOT \
         bash -c '"$0" $1 </dev/null >/dev/null; echo "${1%% *}"' "$2")
 }
 await() { # await NAME: returns when the call of this name has ended

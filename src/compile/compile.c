@@ -658,7 +658,43 @@ void compile_cancel(struct compile_ticket *t)
 
 /* ---- finishing -------------------------------------------------------------------------------*/
 
-/* Returns whether the result may be cached: it depends only on the request. */
+/* NVRTC gives no message if ptxas finds that a block cannot have so much static shared memory, or
+ * that the constants are too large. But its log says how much shared memory each kernel takes. */
+static void explain_silence(struct compile_ticket *t, const char *log, struct compiled *out)
+{
+    static const char entry[] = "Compiling entry function '", used[] = " bytes smem";
+    uint64_t most = 0;
+    char kernel[200] = "", worst[200] = "";
+    for (const char *l = log; l && *l; l = strchr(l, '\n') ? strchr(l, '\n') + 1 : NULL) {
+        size_t n = strcspn(l, "\n");
+        const char *name = memmem(l, n, entry, sizeof entry - 1), *end;
+        if (name)
+            snprintf(kernel, sizeof kernel, "%.*s", (int)strcspn(name + sizeof entry - 1, "'\n"),
+                     name + sizeof entry - 1);
+        if (!(end = memmem(l, n, used, sizeof used - 1)))
+            continue;
+        const char *digits = end;
+        while (digits > l && digits[-1] >= '0' && digits[-1] <= '9')
+            digits--;
+        uint64_t bytes = strtoull(digits, NULL, 10);
+        if (bytes > most) {
+            most = bytes;
+            snprintf(worst, sizeof worst, "%s", kernel);
+        }
+    }
+    if (most > 48 << 10)
+        code_fail(out, t->name, "",
+                  arena_printf(&out->arena,
+                               "the compiler failed without a message. Kernel '%s' declares %llu "
+                               "bytes of static shared memory, probably more than a block can have",
+                               worst, (unsigned long long)most));
+    else
+        code_fail(out, t->name, "",
+                  "the compiler failed without a message. A possible reason: all __constant__ "
+                  "variables together may take at most 65536 bytes");
+}
+
+/* Returns whether the result depends only on the request, so that it may be cached. */
 static bool take_reply(struct compile_ticket *t, const struct compile_job_reply *reply,
                        const struct compile_job_result *r, struct compiled *out)
 {
@@ -677,7 +713,7 @@ static bool take_reply(struct compile_ticket *t, const struct compile_job_reply 
         else
             diag_parse(r->log, t->name, &out->diags, &out->arena);
         if (!r->ok && out->diags.n == 0)
-            code_fail(out, t->name, "", "the compiler failed without a message");
+            explain_silence(t, r->log, out);
         return true;
     case COMPILE_JOB_TIMEOUT:
         code_fail(out, t->name, "time limit",

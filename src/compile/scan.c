@@ -358,6 +358,10 @@ static void check_bytes(struct scanner *s)
         else if ((c > 0 && c < ' ' && !strchr("\t\n\v\f\r", c)) || c == 0x7f)
             reject_at(s, i, "bad source",
                       "the source must not contain a control character (0x%02x)", (unsigned)c);
+        else if ((unsigned char)c == 0xff)
+            reject_at(s, i, "bad source",
+                      "the source must not contain the byte 0xff: compilers take it for the end of "
+                      "the file. Write UTF-8");
         else if (is_hostile(s, i))
             reject_at(s, i, "bad source",
                       "the source must not contain a character that controls a terminal or "

@@ -217,6 +217,7 @@ static void hostile_sources(void **state)
     expect_failure(big, NULL, "source too large");
     free(big);
     expect_failure("#include \"/etc/passwd\"\n", NULL, "forbidden include");
+    expect_failure("// M\xff\nextern \"C\" __global__ void k(int *p) {}\n", NULL, "bad source");
     expect_failure("#include <etc/passwd>\n", NULL, NULL);
     expect_failure("template <int N> struct X { static const int v = X<N + 1>::v; };\n"
                    "extern \"C\" __global__ void k(int *p) { *p = X<0>::v; }\n",
@@ -229,6 +230,30 @@ static void hostile_sources(void **state)
         NULL);
     expect_failure("", "k", NULL);
     expect_failure("extern \"C\" __global__ void k(int *p) { *p = undefined_name; }\n", NULL, "");
+}
+
+/* ptxas refuses these kernels, and NVRTC does not say why. */
+static void silent_failures(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *src, *says;
+    } cases[] = {
+        {"extern \"C\" __global__ void k(int *p) { __shared__ int s[90000]; s[p[0]] = p[1];\n"
+         "__syncthreads(); *p = s[p[2]]; }\n",
+         "Kernel 'k' declares 360000 bytes of static shared memory"},
+        {"__constant__ int c[20000];\n"
+         "extern \"C\" __global__ void k(int *p) { *p = c[*p]; }\n",
+         "65536 bytes"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct compiled out;
+        compile_named(cc, cases[i].src, "k", &out);
+        assert_false(out.ok);
+        assert_true(out.diags.n > 0);
+        assert_non_null(strstr(out.diags.items[0].message, cases[i].says));
+        compiled_release(&out);
+    }
 }
 
 static void limits(void **state)
@@ -658,6 +683,7 @@ int main(void)
         cmocka_unit_test(signatures),
         cmocka_unit_test(forged_trailers),
         cmocka_unit_test(hostile_sources),
+        cmocka_unit_test(silent_failures),
         cmocka_unit_test(limits),
         cmocka_unit_test(dead_service),
         cmocka_unit_test(damaged_entry),

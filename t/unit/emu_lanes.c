@@ -21,6 +21,15 @@
 #define UPPER_RETURNS "setp.ge.u32 %p0, %r1, 16;\n@%p0 ret;\n"
 #define UPPER_SKIPS "setp.ge.u32 %p0, %r1, 16;\n@%p0 bra SKIP;\n"
 #define MOV "mov.u32 %r3, %r2;\n"
+/* Lanes below 16 execute `low`, the others `high`. */
+#define BRANCHES(low, high) UPPER_SKIPS low "bra.uni JOIN;\nSKIP:\n" high "JOIN:\n"
+/* Traps if %r3 is not `lanes below 16 ? low : high`. */
+#define EXPECT(low, high)                                     \
+    "setp.lt.u32 %p0, %r1, 16;\nselp.b32 %r6, " low ", " high \
+    ", %p0;\nsetp.ne.u32 %p0, %r3, %r6;\n"                    \
+    "@%p0 trap;\n"
+#define BFLY(d, src) "shfl.sync.bfly.b32 " d ", " src ", 16, 31, -1;\n"
+#define UNDEFINED "ld.shared.u32 %r4, [%r9+512];\n"
 
 enum { CLEAN = FIND_COUNT };
 
@@ -56,6 +65,30 @@ static const struct lane_case shuffles[] = {
     {"a barrier of the warp after a return", 32, CLEAN,
      UPPER_RETURNS "bar.warp.sync -1;\n" MOV STORE},
 
+    {"a copy of the shuffle in each of two branches", 32, CLEAN,
+     "xor.b32 %r4, %r1, 16;\nadd.u32 %r7, %r4, 1;\nadd.u32 %r8, %r4, 101;\n" BRANCHES(
+         BFLY("%r3", "%r2"), "add.u32 %r5, %r2, 100;\n" BFLY("%r3|%p2", "%r5")) EXPECT("%r8", "%r7")
+         STORE},
+    {"a loop for lane 0 and another for the other lanes", 32, CLEAN,
+     "mov.u32 %r5, 0;\nsetp.eq.u32 %p0, %r1, 0;\n@%p0 bra ZERO;\n"
+     "REST:\nshfl.sync.idx.b32 %r5, %r4, 0, 31, -1;\nsetp.lt.u32 %p1, %r5, 3;\n@%p1 bra REST;\n"
+     "bra.uni JOIN;\nZERO:\nadd.u32 %r5, %r5, 1;\nshfl.sync.idx.b32 %r5, %r5, 0, 31, -1;\n"
+     "setp.lt.u32 %p1, %r5, 3;\n@%p1 bra ZERO;\nJOIN:\nmov.u32 %r3, %r5;\n" EXPECT("3", "3") STORE},
+    {"an undefined value from the other branch, dropped", 32, CLEAN,
+     BRANCHES(BFLY("%r3", "%r2"), UNDEFINED BFLY("%r3", "%r4")) "@%p0 st.global.u32 [%rd1], %r3;\n"
+                                                                "ret;\n"},
+    {"an undefined value from the other branch", 32, FIND_UNINIT,
+     BRANCHES(BFLY("%r3", "%r2"), UNDEFINED BFLY("%r3", "%r4")) STORE},
+    {"two branches with different masks", 32, FIND_BARRIER,
+     BRANCHES(BFLY("%r3", "%r2"), "shfl.sync.bfly.b32 %r3, %r2, 16, 31, 0x7fffffff;\n") STORE},
+    {"two branches with different shuffles", 32, FIND_BARRIER,
+     BRANCHES(BFLY("%r3", "%r2"), "shfl.sync.down.b32 %r3, %r2, 16, 31, -1;\n") STORE},
+    {"lanes go around a shuffle and wait at the next", 32, FIND_BARRIER,
+     UPPER_SKIPS BFLY("%r3", "%r2") "SKIP:\n" BFLY("%r3", "%r2") MOV STORE},
+    {"lanes wait at the second shuffle of a loop", 32, FIND_BARRIER,
+     "mov.u32 %r5, 0;\nLOOP:\n" UPPER_SKIPS BFLY("%r3", "%r2") "SKIP:\n" BFLY(
+         "%r3",
+         "%r2") "add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 3;\n@%p1 bra LOOP;\n" MOV STORE},
     {"a value of a returned lane", 32, FIND_BARRIER,
      UPPER_RETURNS "shfl.sync.bfly.b32 %r3, %r2, 16, 31, -1;\n" STORE},
     {"a lane past the end of the block", 48, FIND_BARRIER,
@@ -100,6 +133,32 @@ static const struct lane_case combiners[] = {
     {"an undefined value voted on and dropped", 32, CLEAN,
      UPPER_RETURNS "shfl.sync.bfly.b32 %r3, %r2, 16, 31, 0xffff;\nsetp.gt.u32 %p1, %r3, 5;\n"
                    "vote.sync.any.pred %p1, %p1, 0xffff;\n" MOV STORE},
+    {"a ballot in each of two branches", 32, CLEAN,
+     "setp.lt.u32 %p1, %r1, 20;\n" BRANCHES("vote.sync.ballot.b32 %r3, %p1, -1;\n",
+                                            "vote.sync.ballot.b32 %r3, !%p1, -1;\n")
+         EXPECT("0xfff0ffff", "0xfff0ffff") STORE},
+    {"a vote in each of two branches", 32, CLEAN,
+     "setp.lt.u32 %p1, %r1, 16;\n" BRANCHES(
+         "vote.sync.all.pred %p2, %p1, -1;\n",
+         "vote.sync.all.pred %p3, !%p1, -1;\n") "selp.b32 %r3, 1, 0, %p2;\nselp.b32 %r4, 1, 0, "
+                                                "%p3;\nsetp.lt.u32 %p0, %r1, 16;\n"
+                                                "selp.b32 %r3, %r3, %r4, %p0;\n" EXPECT("1", "1")
+                                                    STORE},
+    {"a match in each of two branches", 32, CLEAN,
+     "shr.u32 %r4, %r1, 3;\nand.b32 %r5, %r4, 1;\n" BRANCHES(
+         "match.any.sync.b32 %r3, %r5, -1;\n",
+         "sub.u32 %r7, %r4, 2;\nmatch.any.sync.b32 %r3, %r7, -1;\n") "setp.eq.u32 %p0, %r5, "
+                                                                     "0;\nselp.b32 %r8, "
+                                                                     "0x00ff00ff, 0xff00ff00, "
+                                                                     "%p0;\n" EXPECT("%r8", "%r8")
+                                                                         STORE},
+    {"a reduction in each of two branches", 32, CLEAN,
+     BRANCHES("redux.sync.add.u32 %r3, %r2, -1;\n", "redux.sync.add.u32 %r3, 100, -1;\n")
+         EXPECT("1736", "1736") STORE},
+    {"an election in each of two branches", 32, CLEAN,
+     BRANCHES("elect.sync %r3|%p2, -1;\n", "elect.sync %r3|%p3, -1;\n") EXPECT("0", "0") STORE},
+    {"a barrier of the warp in each of two branches", 32, CLEAN,
+     MOV BRANCHES("bar.warp.sync -1;\n", "bar.warp.sync -1;\n") STORE},
     {"lanes go around a ballot", 32, FIND_BARRIER,
      UPPER_SKIPS "vote.sync.ballot.b32 %r4, %p0, -1;\nSKIP:\n" MOV STORE},
     {"lanes go around a match", 32, FIND_BARRIER,

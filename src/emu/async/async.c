@@ -258,6 +258,8 @@ int async_settle(struct block *b, uint32_t mbar_off)
     if (!a)
         return 0;
     int done = 0;
+    struct mbar before, now;
+    mbar_unpack(&before, *mbar_word(b, mbar_off));
     for (struct async_op **link = &a->ops; *link;) {
         if ((*link)->mbar_off != mbar_off) {
             link = &(*link)->next;
@@ -265,6 +267,9 @@ int async_settle(struct block *b, uint32_t mbar_off)
         }
         finish(unlink_op(link, &a->tail));
         done++;
+        mbar_unpack(&now, *mbar_word(b, mbar_off));
+        if (now.phase != before.phase)
+            break;
     }
     return done;
 }

@@ -117,6 +117,8 @@ void async_free(struct async_op *op);
 /* A store joins its thread's open bulk group. Another operation joins the list of the mbarrier's
  * block, or completes at once (async_eager()). */
 void async_start(struct async_op *op);
+/* Completes operations in flight that complete on this mbarrier, oldest first, until its phase is
+ * over: a thread that waits for the phase does not wait for the others. Returns their number. */
 int async_settle(struct block *b, uint32_t mbar_off);
 /* Completes the committed bulk groups of the active lanes, except the newest `keep` of each lane.
  * If read_only, only reads their sources. */

@@ -19,7 +19,9 @@
 
 #define AT_START 0u
 #define IN_CALL UINT32_MAX
-#define NO_EXIT 0u /* as `exit`: not exited */
+/* As `exit` in a question that is not about a thread that exited: */
+#define NO_EXIT 0u                 /* exits_beyond() */
+#define TWO_BRANCHES (IN_CALL - 1) /* exits_in_two_branches() */
 /* A place is AT_START, IN_CALL, or 1 + the number of an instruction of the kernel. */
 
 static uint32_t place_of(const struct warp *w, const struct insn *pc)
@@ -38,10 +40,10 @@ void exits_start(struct warp *w)
     memset(w->met, 0, sizeof w->met);
 }
 
-void exits_met(struct warp *w, enum exits_kind kind, const struct insn *pc)
+void exits_met(struct warp *w, enum exits_kind kind, uint32_t lanes, const struct insn *pc)
 {
     if (w->launch->sanitize)
-        set_places(w->met[kind], w->active, place_of(w, pc));
+        set_places(w->met[kind], lanes, place_of(w, pc));
 }
 
 void exits_left(struct warp *w, uint32_t lanes, const struct insn *pc)
@@ -65,8 +67,10 @@ static bool analyse(struct launch *l, uint32_t since, uint32_t at, uint32_t exit
     bool past = false;
     if (flow_build(&g, f, &a, &err) == 0)
         past = exit == NO_EXIT ? flow_is_beyond(&g, since - 1, at - 1)
-                               : flow_went_past(&g, f, since == AT_START ? FLOW_START : since - 1,
-                                                at - 1, exit - 1);
+               : exit == TWO_BRANCHES
+                   ? flow_in_two_branches(&g, since - 1, at - 1)
+                   : flow_went_past(&g, f, since == AT_START ? FLOW_START : since - 1, at - 1,
+                                    exit - 1);
     arena_release(&a);
     return past;
 }
@@ -97,6 +101,11 @@ static bool went_past(struct launch *l, uint32_t since, uint32_t at, uint32_t ex
 bool exits_beyond(struct launch *l, uint32_t since, uint32_t at)
 {
     return went_past(l, since, at, NO_EXIT);
+}
+
+bool exits_in_two_branches(const struct warp *w, const struct insn *a, const struct insn *b)
+{
+    return went_past(w->launch, place_of(w, a), place_of(w, b), TWO_BRANCHES);
 }
 
 uint32_t exits_past(struct warp *w, uint32_t lanes, enum exits_kind kind, uint32_t place)

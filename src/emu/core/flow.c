@@ -352,6 +352,18 @@ bool flow_is_beyond(const struct flow *g, uint32_t since, uint32_t at)
     return beyond;
 }
 
+bool flow_in_two_branches(const struct flow *g, uint32_t a, uint32_t b)
+{
+    uint32_t from = g->block_of[a], here = g->block_of[b];
+    uint8_t *after_a = xcalloc(g->n, 1), *after_b = xcalloc(g->n, 1);
+    reach(g, from, true, NONE, after_a);
+    reach(g, here, true, NONE, after_b);
+    bool apart = !after_a[here] && !after_b[from];
+    free(after_a);
+    free(after_b);
+    return apart;
+}
+
 bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t since, uint32_t at,
                     uint32_t exit)
 {

@@ -38,5 +38,8 @@ bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t sin
                     uint32_t exit);
 /* True in the second case. */
 bool flow_is_beyond(const struct flow *g, uint32_t since, uint32_t at);
+/* Returns whether instructions a and b lie in two branches of a condition: neither comes after the
+ * other, except in a later round of a loop. */
+bool flow_in_two_branches(const struct flow *g, uint32_t a, uint32_t b);
 
 #endif

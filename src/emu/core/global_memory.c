@@ -37,9 +37,12 @@ int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err)
         m->rtick = (uint16_t *)(void *)reserve(m->size * 2);
     }
     if (!m->host || (shadow && (!m->init || !m->writer || !m->reader || !m->wtick || !m->rtick))) {
+        /* With the shadow: the four arrays, and a bit for each byte. */
+        uint64_t bytes = m->size + (shadow ? m->size * 12 + m->size / 8 : 0);
+        err_errno(err, "the emulator cannot reserve %llu bytes of address space (see ulimit -v)",
+                  (unsigned long long)bytes);
         mem_release(m);
-        return err_errno(err, "the emulator cannot reserve %llu bytes of address space",
-                         (unsigned long long)m->size);
+        return -1;
     }
     return 0;
 }

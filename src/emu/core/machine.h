@@ -463,8 +463,8 @@ void warp_exit_lanes(struct warp *w, uint32_t lanes);
 /* ---- lanes that have exited (exits.c) ------------------------------------------------------- */
 
 void exits_start(struct warp *w);
-/* Notes that the active lanes have executed pc, where threads meet. */
-void exits_met(struct warp *w, enum exits_kind kind, const struct insn *pc);
+/* Notes that these lanes have executed pc, at which threads meet. */
+void exits_met(struct warp *w, enum exits_kind kind, uint32_t lanes, const struct insn *pc);
 void exits_left(struct warp *w, uint32_t lanes, const struct insn *pc);
 /* Returns those of `lanes` that exited and went around the instruction at `place`: they executed
  * code after it, but not the instruction. */
@@ -472,6 +472,8 @@ uint32_t exits_past(struct warp *w, uint32_t lanes, enum exits_kind kind, uint32
 uint32_t exits_place(const struct warp *w, const struct insn *pc);
 /* Returns whether `since` comes after `at` in the code, and no loop leads back to `at`. */
 bool exits_beyond(struct launch *l, uint32_t since, uint32_t at);
+/* Returns whether two instructions of the running function lie in two branches of a condition. */
+bool exits_in_two_branches(const struct warp *w, const struct insn *a, const struct insn *b);
 /* Returns the lanes with which the warp started. */
 uint32_t warp_lanes(const struct warp *w);
 
@@ -481,11 +483,11 @@ uint32_t warp_lanes(const struct warp *w);
 
 /* Call it before each instruction while warp.undef is set. */
 void undef_step(struct warp *w, const struct insn *pc);
-/* Call it when all lanes of a shuffle, vote, match or reduction have arrived. Lane i gets values
- * from the lanes in from[i]. */
-void undef_exchange(struct warp *w, const struct insn *pc, const uint32_t from[WARP]);
-/* Call it if a shuffle's results are undefined in these lanes. If it returns false, the caller must
- * report `text` now. Otherwise undefined.c will, at their first use. */
+/* A shuffle, vote, match or reduction of such a warp, when all lanes have arrived. Lane i executes
+ * the instruction at[i], and gets values from the lanes in from[i]. */
+void undef_exchange(struct warp *w, const struct insn *const at[WARP], const uint32_t from[WARP]);
+/* The results of shuffle `pc` are undefined in these lanes. If it returns true, undefined.c will
+ * report `text` at their first use. If it returns false, the caller must report it. */
 bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const char *text);
 
 /* A matrix instruction accesses memory in segments of at most 64 bytes. These are their undefined

@@ -208,7 +208,7 @@ static int leave(struct warp *w, const struct insn *in, struct barrier *b, uint3
     else
         san_barrier_full(w, &b->key[phase & 1]);
     w->frags[w->cur].arrived = 0;
-    exits_met(w, EXITS_BARRIER, in);
+    exits_met(w, EXITS_BARRIER, w->active, in);
     if (in->sub[0] == BAR_POPC) {
         uint32_t *d = opnd(w, in->o[0]);
         FOR_LANES(i, w)

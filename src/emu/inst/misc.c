@@ -107,6 +107,39 @@ static int decode_hint(struct decoder *d, const struct ptx_insn *p, struct insn 
     return 0;
 }
 
+#define DISCARD_BYTES 128
+
+/* A discard is a write of undefined bytes: a GPU may drop the line from its L2 before the line
+ * reaches DRAM. */
+static int exec_discard(struct warp *w, const struct insn *in)
+{
+    struct emu_mem *m = &w->launch->emu->mem;
+    FOR_LANES(i, w)
+    {
+        uint64_t addr = addr_of(w, in->o[1], in->sub[0], i, in->imm);
+        void *p = mem_at(w, in, i, SP_GLOBAL, addr, DISCARD_BYTES, MEM_WRITE);
+        if (!p)
+            return EX_FAULT;
+        memset(p, w->launch->blank, DISCARD_BYTES);
+        if (w->launch->sanitize)
+            mem_mark_init(m, addr, DISCARD_BYTES, false);
+    }
+    return EX_NEXT;
+}
+
+static int decode_discard(struct decoder *d, const struct ptx_insn *p, struct insn *in)
+{
+    uint32_t bits;
+    if (p->nops != 2 || !ptx_has(p, "L2"))
+        return dec_unsupported(d, p);
+    in->kind = CK_OTHER;
+    in->exec = exec_discard;
+    if (dec_addr(d, p, &p->ops[0], SP_GLOBAL, &in->o[1], &bits, &in->imm) < 0)
+        return -1;
+    in->sub[0] = (uint8_t)bits;
+    return 0;
+}
+
 static int decode_nanosleep(struct decoder *d, const struct ptx_insn *p, struct insn *in)
 {
     in->kind = CK_OTHER;
@@ -137,7 +170,7 @@ const struct decode_entry decode_misc_ops[] = {{"cvta", decode_cvta},
                                                {"prefetch", decode_hint},
                                                {"prefetchu", decode_hint},
                                                {"applypriority", decode_hint},
-                                               {"discard", decode_hint},
+                                               {"discard", decode_discard},
                                                {"griddepcontrol", decode_hint},
                                                {"createpolicy", decode_policy},
                                                {"setmaxnreg", decode_setmaxnreg},

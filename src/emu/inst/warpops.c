@@ -6,6 +6,10 @@
  * them have reached it or exited. If live lanes cannot come, it executes without them and we report
  * them.
  *
+ * Lanes may meet at different copies of an instruction (struct meeting). A compiler makes such
+ * copies: if a loop contains `if (lane == 0)`, it may make one loop for lane 0 and another for the
+ * other lanes, each with its own shuffle.
+ *
  * A lane takes no part if it has exited, does not execute the instruction, or is not in the mask.
  * Votes, matches and reductions leave it out. A shuffle that reads it gets an undefined value,
  * which is a finding if the kernel uses it.
@@ -69,10 +73,76 @@ static void check_lanes(struct warp *w, const struct insn *in, const uint32_t *m
         check_exited(w, in, gone, in->flags & INSN_COMBINES);
 }
 
-/* Returns EX_WAIT if some lanes of the mask may still come, else 0. */
-static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
+/* The instructions at which lanes meet: usually one. If there are several, they have the same
+ * operation, and each lane executes its own. */
+struct meeting {
+    uint32_t n;
+    struct party {
+        const struct insn *in;
+        uint32_t lanes;
+    } at[WARP];
+};
+
+/* Returns whether the lanes that wait at `pc` can meet those of `mt`. In PTX all lanes of the mask
+ * must execute an instruction with the same qualifiers and the same mask. We also require that
+ * neither instruction comes after the other: else lanes went around one of them. */
+static bool can_meet(const struct warp *w, const struct meeting *mt, const struct insn *pc)
 {
-    const uint32_t *m = opnd(w, mask_code);
+    const struct insn *in = mt->at[0].in;
+    if (pc == in || pc->exec != in->exec || memcmp(pc->sub, in->sub, sizeof in->sub) != 0)
+        return false;
+    for (uint32_t k = 0; k < mt->n; k++)
+        if (!exits_in_two_branches(w, mt->at[k].in, pc))
+            return false;
+    return true;
+}
+
+/* If the missing lanes wait at other copies of the instruction, adds them to the meeting. They then
+ * go on behind their copies. `slot` is that of the operand with the mask, which must be `mask` for
+ * all of them. */
+static bool meet_at_copies(struct warp *w, struct meeting *mt, uint32_t slot, uint32_t mask,
+                           uint32_t missing)
+{
+    uint32_t found[WARP], n = 0;
+    for (uint32_t k = 0; k < w->nfrags && missing; k++) {
+        const struct fragment *f = &w->frags[k];
+        if (k == w->cur || !f->waiting || f->arrived || f->frame != w->frame ||
+            !can_meet(w, mt, f->pc))
+            continue;
+        uint32_t p = f->pc->flags & INSN_GUARD ? opnd_pred(w, f->pc->guard) : FULL;
+        uint32_t lanes = f->mask & (f->pc->flags & INSN_GUARD_NEG ? ~p : p);
+        const uint32_t *m = opnd(w, f->pc->o[slot]);
+        bool same = !(lanes & ~mask);
+        for (uint32_t i = 0; i < WARP; i++)
+            same &= !(lanes >> i & 1) || m[i] == mask;
+        if (!same)
+            continue;
+        mt->at[mt->n++] = (struct party){f->pc, lanes};
+        found[n++] = k;
+        missing &= ~lanes;
+    }
+    if (missing) {
+        mt->n = 1;
+        return false;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        struct fragment *f = &w->frags[found[k]];
+        const struct party *p = &mt->at[k + 1];
+        if (w->counts)
+            count_insn(w, p->in, p->lanes);
+        w->active |= p->lanes;
+        f->pc++;
+        f->waiting = 0;
+    }
+    return true;
+}
+
+/* Returns EX_WAIT if some lanes of the mask may still come, else 0. */
+static int gather(struct warp *w, const struct insn *in, uint32_t slot, struct meeting *mt)
+{
+    const uint32_t *m = opnd(w, in->o[slot]);
+    mt->n = 1;
+    mt->at[0] = (struct party){in, w->active};
     uint32_t need = 0, all = FULL;
     if (w->active == FULL)
         for (uint32_t i = 0; i < WARP; i++) {
@@ -85,22 +155,80 @@ static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
             need |= m[i];
             all &= m[i];
         }
-    uint32_t missing = need & w->live & ~w->active;
-    if (missing && !emu_stuck(w))
-        return EX_WAIT;
-    if (w->launch->sanitize && (need != all || need != w->active))
-        check_lanes(w, in, m, need, missing, need == all);
-    exits_met(w, EXITS_WARP, in);
+    uint32_t missing = need & w->live & ~w->active, gone = need & ~w->live & warp_lanes(w);
+    if (missing && need == all && !(w->active & ~need) &&
+        meet_at_copies(w, mt, slot, need, missing)) {
+        if (w->launch->sanitize && gone)
+            check_exited(w, in, gone, in->flags & INSN_COMBINES);
+    } else {
+        if (missing && !emu_stuck(w))
+            return EX_WAIT;
+        if (w->launch->sanitize && (need != all || need != w->active))
+            check_lanes(w, in, m, need, missing, need == all);
+    }
+    for (uint32_t k = 0; k < mt->n; k++)
+        exits_met(w, EXITS_WARP, mt->at[k].lanes, mt->at[k].in);
     san_warp_sync(w, need);
     return 0;
 }
 
-#define GATHER(code)                          \
+#define GATHER(slot)                          \
+    struct meeting mt;                        \
     do {                                      \
-        int rc_ = gather(w, in, in->o[code]); \
+        int rc_ = gather(w, in, (slot), &mt); \
         if (rc_)                              \
             return rc_;                       \
     } while (0)
+
+/* Returns the values of an operand, `bytes` for each lane. Uses `buf` if lanes meet at several
+ * instructions. */
+static const void *values(const struct warp *w, const struct meeting *mt, uint32_t slot,
+                          size_t bytes, void *buf)
+{
+    if (mt->n == 1)
+        return opnd(w, mt->at[0].in->o[slot]);
+    memset(buf, 0, WARP * bytes);
+    for (uint32_t k = 0; k < mt->n; k++) {
+        const char *from = opnd(w, mt->at[k].in->o[slot]);
+        for (uint32_t m = mt->at[k].lanes; m; m &= m - 1) {
+            size_t at = (size_t)__builtin_ctz(m) * bytes;
+            memcpy((char *)buf + at, from + at, bytes);
+        }
+    }
+    return buf;
+}
+
+/* Stores the results in the first operand. */
+static void put_values(const struct warp *w, const struct meeting *mt, const uint32_t *results)
+{
+    for (uint32_t k = 0; k < mt->n; k++) {
+        uint32_t *d = opnd(w, mt->at[k].in->o[0]), lanes = mt->at[k].lanes;
+        for (uint32_t i = 0; i < WARP; i++)
+            d[i] = lanes >> i & 1 ? results[i] : d[i];
+    }
+}
+
+static void put_bits(const struct warp *w, uint32_t code, uint32_t lanes, uint32_t bits)
+{
+    uint32_t *p = opnd(w, code);
+    *p = (*p & ~lanes) | (bits & lanes);
+}
+
+/* Stores the predicates of instructions that have one, as in `shfl.sync d|p`. */
+static void put_second(const struct warp *w, const struct meeting *mt, uint32_t bits)
+{
+    for (uint32_t k = 0; k < mt->n; k++)
+        if (mt->at[k].in->nv)
+            put_bits(w, mt->at[k].in->v[0], mt->at[k].lanes, bits);
+}
+
+/* Sets at[i] to the instruction that lane i executes. */
+static void instructions(const struct meeting *mt, const struct insn *at[WARP])
+{
+    for (uint32_t k = 0; k < mt->n; k++)
+        for (uint32_t m = mt->at[k].lanes; m; m &= m - 1)
+            at[__builtin_ctz(m)] = mt->at[k].in;
+}
 
 /* ---- shfl ----------------------------------------------------------------------------------- */
 
@@ -126,31 +254,35 @@ static void report_absent(struct warp *w, const struct insn *in, uint32_t lanes,
 
 /* Copies marks of undefined bits (undefined.c) from the lane that is read to the lane that
  * reads. */
-static void pass_marks(struct warp *w, const struct insn *in, const uint32_t *from)
+static void pass_marks(struct warp *w, const struct meeting *mt, const uint32_t *from)
 {
     uint32_t sets[WARP] = {0};
+    const struct insn *at[WARP] = {NULL};
+    instructions(mt, at);
     FOR_LANES(i, w)
     sets[i] = 1u << from[i];
-    undef_exchange(w, in, sets);
+    undef_exchange(w, at, sets);
 }
 
-/* Like pass_marks(), for instructions that combine all lanes of the mask. */
-static void combine_marks(struct warp *w, const struct insn *in, const uint32_t *m)
+/* Like pass_marks(), for instructions that combine the values of all lanes of the mask. */
+static void combine_marks(struct warp *w, const struct meeting *mt, const uint32_t *m)
 {
     uint32_t sets[WARP] = {0};
+    const struct insn *at[WARP] = {NULL};
     if (!w->undef)
         return;
+    instructions(mt, at);
     FOR_LANES(i, w)
     sets[i] = m[i] & w->active;
-    undef_exchange(w, in, sets);
+    undef_exchange(w, at, sets);
 }
 
 static int exec_shfl(struct warp *w, const struct insn *in)
 {
     GATHER(4);
-    uint32_t *d = opnd(w, in->o[0]), src[WARP], from[WARP], valid = 0, absent = 0;
-    const uint32_t *b = opnd(w, in->o[2]), *c = opnd(w, in->o[3]), *m = opnd(w, in->o[4]);
-    memcpy(src, opnd(w, in->o[1]), sizeof src);
+    uint32_t d[WARP], from[WARP], valid = 0, absent = 0, buf[4][WARP];
+    const uint32_t *src = values(w, &mt, 1, 4, buf[0]), *b = values(w, &mt, 2, 4, buf[1]);
+    const uint32_t *c = values(w, &mt, 3, 4, buf[2]), *m = values(w, &mt, 4, 4, buf[3]);
     FOR_LANES(i, w)
     {
         uint32_t seg = c[i] >> 8 & 31, cv = c[i] & 31, bv = b[i] & 31;
@@ -180,12 +312,13 @@ static int exec_shfl(struct warp *w, const struct insn *in)
         valid |= (uint32_t)ok << i;
         absent |= (uint32_t)!there << i;
     }
-    if (in->nv)
-        set_pred(w, in->v[0], valid);
     if (__builtin_expect(w->undef != NULL, 0))
-        pass_marks(w, in, from);
-    if (absent && w->launch->sanitize)
-        report_absent(w, in, absent, from, m);
+        pass_marks(w, &mt, from);
+    for (uint32_t k = 0; k < mt.n && w->launch->sanitize; k++)
+        if (absent & mt.at[k].lanes)
+            report_absent(w, mt.at[k].in, absent & mt.at[k].lanes, from, m);
+    put_values(w, &mt, d);
+    put_second(w, &mt, valid);
     return EX_NEXT;
 }
 
@@ -224,23 +357,27 @@ enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 static int exec_vote(struct warp *w, const struct insn *in)
 {
     GATHER(2);
-    const uint32_t *m = opnd(w, in->o[2]);
-    combine_marks(w, in, m);
-    uint32_t p = opnd_pred(w, in->o[1]) ^ (in->sub[1] ? FULL : 0), bits = 0;
-    uint32_t *d = in->sub[0] == VOTE_BALLOT ? opnd(w, in->o[0]) : NULL;
+    uint32_t buf[WARP], d[WARP], p = 0, bits = 0;
+    const uint32_t *m = values(w, &mt, 2, 4, buf);
+    combine_marks(w, &mt, m);
+    for (uint32_t k = 0; k < mt.n; k++) {
+        const struct party *at = &mt.at[k];
+        p |= (opnd_pred(w, at->in->o[1]) ^ (at->in->imm ? FULL : 0)) & at->lanes;
+    }
     FOR_LANES(i, w)
     {
         uint32_t mask = m[i] & w->active, v = p & mask;
-        if (d)
-            d[i] = v;
-        else
-            bits |= (uint32_t)(in->sub[0] == VOTE_ALL   ? v == mask
-                               : in->sub[0] == VOTE_ANY ? v != 0
-                                                        : v == mask || v == 0)
-                    << i;
+        d[i] = v;
+        bits |= (uint32_t)(in->sub[0] == VOTE_ALL   ? v == mask
+                           : in->sub[0] == VOTE_ANY ? v != 0
+                                                    : v == mask || v == 0)
+                << i;
     }
-    if (!d)
-        set_pred(w, in->o[0], bits);
+    if (in->sub[0] == VOTE_BALLOT)
+        put_values(w, &mt, d);
+    else
+        for (uint32_t k = 0; k < mt.n; k++)
+            put_bits(w, mt.at[k].in->o[0], mt.at[k].lanes, bits);
     return EX_NEXT;
 }
 
@@ -262,7 +399,7 @@ static int decode_vote(struct decoder *d, const struct ptx_insn *p, struct insn 
     if (dec_dst(d, p, &p->ops[0], in->sub[0] == VOTE_BALLOT ? 32 : 1, &in->o[0]) < 0 ||
         dec_pred(d, p, &p->ops[1], &in->o[1], &neg) < 0)
         return -1;
-    in->sub[1] = neg;
+    in->imm = neg;
     return dec_src(d, p, &p->ops[2], PT_B32, &in->o[2]);
 }
 
@@ -271,11 +408,14 @@ static int decode_vote(struct decoder *d, const struct ptx_insn *p, struct insn 
 static int exec_match(struct warp *w, const struct insn *in)
 {
     GATHER(2);
-    uint32_t *d = opnd(w, in->o[0]), out[WARP] = {0}, all = 0;
-    const uint32_t *m = opnd(w, in->o[2]), *a32 = opnd(w, in->o[1]);
-    const uint64_t *a64 = opnd(w, in->o[1]);
     bool wide = in->sub[1];
-    combine_marks(w, in, m);
+    uint32_t out[WARP] = {0}, all = 0, mask_buf[WARP];
+    uint64_t buf[WARP];
+    const uint32_t *m = values(w, &mt, 2, 4, mask_buf);
+    const void *a = values(w, &mt, 1, wide ? 8 : 4, buf);
+    const uint32_t *a32 = a;
+    const uint64_t *a64 = a;
+    combine_marks(w, &mt, m);
     FOR_LANES(i, w)
     {
         uint32_t mask = m[i] & w->active, same = 0;
@@ -289,10 +429,8 @@ static int exec_match(struct warp *w, const struct insn *in)
             out[i] = same;
         }
     }
-    FOR_LANES(i, w)
-    d[i] = out[i];
-    if (in->nv)
-        set_pred(w, in->v[0], all);
+    put_values(w, &mt, out);
+    put_second(w, &mt, all);
     return EX_NEXT;
 }
 
@@ -352,10 +490,9 @@ static uint32_t reduce_f32(const struct insn *in, uint32_t a, uint32_t b)
 static int exec_redux(struct warp *w, const struct insn *in)
 {
     GATHER(2);
-    uint32_t *d = opnd(w, in->o[0]), src[WARP];
-    const uint32_t *m = opnd(w, in->o[2]);
-    memcpy(src, opnd(w, in->o[1]), sizeof src);
-    combine_marks(w, in, m);
+    uint32_t d[WARP], buf[2][WARP];
+    const uint32_t *m = values(w, &mt, 2, 4, buf[0]), *src = values(w, &mt, 1, 4, buf[1]);
+    combine_marks(w, &mt, m);
     FOR_LANES(i, w)
     {
         uint32_t mask = m[i] & w->active, acc = 0;
@@ -370,6 +507,7 @@ static int exec_redux(struct warp *w, const struct insn *in)
         }
         d[i] = acc;
     }
+    put_values(w, &mt, d);
     return EX_NEXT;
 }
 
@@ -433,8 +571,8 @@ static int decode_activemask(struct decoder *d, const struct ptx_insn *p, struct
 static int exec_elect(struct warp *w, const struct insn *in)
 {
     GATHER(1);
-    const uint32_t *m = opnd(w, in->o[1]);
-    uint32_t *d = opnd(w, in->o[0]), bits = 0;
+    uint32_t d[WARP], buf[WARP], bits = 0;
+    const uint32_t *m = values(w, &mt, 1, 4, buf);
     FOR_LANES(i, w)
     {
         uint32_t mask = m[i] & w->active;
@@ -442,8 +580,8 @@ static int exec_elect(struct warp *w, const struct insn *in)
         d[i] = leader;
         bits |= (uint32_t)(leader == i) << i;
     }
-    if (in->nv)
-        set_pred(w, in->v[0], bits);
+    put_values(w, &mt, d);
+    put_second(w, &mt, bits);
     return EX_NEXT;
 }
 

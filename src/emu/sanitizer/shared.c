@@ -112,7 +112,7 @@ static void check_inflight(struct warp *w, const struct insn *pc, uint32_t lane,
             emu_finding(
                 w, pc, (int)lane, FIND_ASYNC, "shared", (int64_t)off - SMEM_BASE, other,
                 "byte %u of shared memory%s%.100s is %s too early: the %s that started at %s "
-                "may still write it, because a wait is missing",
+                "may still write it, because a wait is missing or ends before this copy",
                 at.byte, at.space, at.name, access & MEM_WRITE ? "written" : "read", f->what,
                 other);
         else

@@ -772,35 +772,48 @@ void undef_step(struct warp *w, const struct insn *in)
     tidy(w, u);
 }
 
-void undef_exchange(struct warp *w, const struct insn *in, const uint32_t from[WARP])
+static bool moves(const struct ptx_insn *p)
+{
+    return str_eq(p->op, "shfl");
+}
+
+void undef_exchange(struct warp *w, const struct insn *const at[WARP], const uint32_t from[WARP])
 {
     struct undef *u = w->undef;
-    const struct ptx_insn *p = insn_src(w, in);
-    const struct ptx_opnd *src = &p->ops[1], *dst = &p->ops[0];
-    bool moves = str_eq(p->op, "shfl");
+    const struct ptx_insn *p[WARP] = {NULL};
     uint64_t bits[WARP] = {0};
-    uint32_t origins[WARP] = {0}, marked = src->kind == PO_REG ? lanes_of(u, src->var) : 0;
-    if (w->frame != w->frame0) {
-        report_operand(u, src, w->active);
-        return;
+    uint32_t origins[WARP] = {0}, marked = 0;
+    FOR_LANES(i, w)
+    {
+        p[i] = insn_src(w, at[i]);
+        const struct ptx_opnd *src = &p[i]->ops[1];
+        if (w->frame != w->frame0)
+            report_operand(u, src, 1u << i);
+        else if (src->kind == PO_REG)
+            marked |= lanes_of(u, src->var) & 1u << i;
     }
+    if (w->frame != w->frame0)
+        return;
     FOR_LANES(i, w)
     {
         uint32_t sources = from[i] & marked;
         if (sources) {
             uint32_t k = (uint32_t)__builtin_ctz(sources);
-            bits[i] = moves ? bits_of(u, src->var, k) : UINT64_MAX;
-            for (uint32_t m = sources; m; m &= m - 1)
-                origins[i] |= origins_of(u, src, (uint32_t)__builtin_ctz(m));
+            bits[i] = moves(p[i]) ? bits_of(u, p[k]->ops[1].var, k) : UINT64_MAX;
+            for (uint32_t m = sources; m; m &= m - 1) {
+                uint32_t j = (uint32_t)__builtin_ctz(m);
+                origins[i] |= origins_of(u, &p[j]->ops[1], j);
+            }
         }
     }
-    unmark_operand(u, dst, w->active);
     FOR_LANES(i, w)
     {
+        const struct ptx_opnd *dst = &p[i]->ops[0];
+        unmark_operand(u, dst, 1u << i);
         if (!bits[i])
             continue;
         bool ok = dst->kind != PO_REG || mark(u, dst->var, i, bits[i], origins[i]);
-        if (!moves && dst->pair && dst->pair->kind == PO_REG)
+        if (!moves(p[i]) && dst->pair && dst->pair->kind == PO_REG)
             ok &= mark(u, dst->pair->var, i, UINT64_MAX, origins[i]);
         if (!ok)
             report(u, origins[i]);
