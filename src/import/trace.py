@@ -540,6 +540,14 @@ def noted_ranges(found: list[tuple[torch.Tensor, Any, Any]]) -> Iterator[None]:
         torch.randint = plain
 
 
+def range_of(t: torch.Tensor, drawn: list[tuple[torch.Tensor, Any, Any]]) -> tuple[Any, Any] | None:
+    """The bounds of the torch.randint that made t. None if it was made in another way."""
+    for made, low, high in drawn:
+        if made is t or (made.dtype == t.dtype and len(drawn) == 1 and made.shape == t.shape):
+            return low, high
+    return None
+
+
 class Target(NamedTuple):
     """What to trace: a module or a function, and how to make its arguments."""
 
@@ -809,12 +817,8 @@ def capture(
     names = [n for n, a in zip(target.names, given) if isinstance(a, torch.Tensor)]
     if len(names) < len(tensors):
         raise Refused("forward takes *args: give its arguments names")
-    ranges = {
-        n: (low, high)
-        for n, t in zip(names, tensors)
-        for made, low, high in drawn
-        if made is t or (made.dtype == t.dtype and len(drawn) == 1 and made.shape == t.shape)
-    }
+    bounds = [(n, range_of(t, drawn)) for n, t in zip(names, tensors)]
+    ranges = {n: found for n, found in bounds if found}
     held: dict[str, torch.Tensor] = {}
     if isinstance(model, torch.nn.Module):
         held.update(model.named_parameters())
@@ -2548,12 +2552,26 @@ def fill_parameters(source: Source, target: Target, sizes: dict[str, int]) -> di
 def fill_inputs(source: Source, target: Target, sizes: dict[str, int]) -> dict[str, Any]:
     torch.manual_seed(42)
     found: dict[str, Any] = {}
-    for name, a in zip(target.names, target.arguments(source.load(dict(sizes)))):
+    drawn: list[tuple[torch.Tensor, Any, Any]] = []
+    with noted_ranges(drawn):
+        given = target.arguments(source.load(dict(sizes)))
+    for name, a in zip(target.names, given):
         if isinstance(a, torch.Tensor):
             found[name] = describe(a)
-            if not a.is_contiguous():
-                found[name]["contiguous"] = False
+            drawn_from = range_of(a, drawn)
+            if drawn_from:
+                found[name].update(beyond(a, *drawn_from))
     return found
+
+
+def beyond(t: torch.Tensor, low: Any, high: Any) -> dict[str, Any]:
+    """The values of t that do not come from its torch.randint(low, high), such as the -100 of a
+    label to ignore, as the "special" values of a task (docs/data.md)."""
+    values, counts = t[(t < low) | (t >= high)].unique(return_counts=True)
+    pairs = list(zip(values.tolist(), counts.tolist()))
+    if not pairs or len(pairs) > 2:
+        return {}
+    return {"special": [{"value": v, "every": max(1, round(t.numel() / n))} for v, n in pairs]}
 
 
 # ---- the program -----------------------------------------------------------------------------
