@@ -1494,6 +1494,7 @@ class Translation:
         step = self.fixed(step, "the step of a slice")
         if self.dims([size]) == self.dims([t.shape[dim]]) and step == 1:
             return self.operand(input)
+        self.at_least(begin, 0)
         self.at_least(size, begin + (t.shape[dim] - 1) * step + 1)
         return self.part(self.operand(input), len(shape), dim, begin, t.shape[dim], step)
 
@@ -1502,6 +1503,8 @@ class Translation:
         at = self.value_of(index)
         if isinstance(at, int) and at < 0:
             at = shape[dim] + at
+        self.at_least(at, 0)
+        self.at_least(shape[dim], at + 1)
         made = self.part(self.operand(input), len(shape), dim, at, 1)
         return self.add("reshape", made, shape=self.dims(node.meta["val"].shape))
 
@@ -1553,9 +1556,11 @@ class Translation:
         return self.windows(self.operand(input), dimension % rank, size, step, 1)
 
     def at_least(self, size: Any, least: Any) -> None:
-        """Notes that `size` must be at least `least`, unless their difference is a number."""
+        """Notes that `size` must be at least `least`, unless that is true of all sizes from 1 on."""
         wanted = self.sizes.expression(size) - self.sizes.expression(least)
-        if wanted.free_symbols:
+        symbols = wanted.free_symbols
+        grows = all(wanted.coeff(s) > 0 for s in symbols) and wanted.is_polynomial(*symbols)
+        if symbols and not (grows and sympy.Poly(wanted, *symbols).is_linear and wanted.subs(dict.fromkeys(symbols, 1)) >= 0):
             self.conditions[f"{self.sizes.write(wanted)} >= 0"] = None
 
     def windows(self, x: Operand, dim: int, size: Any, step: Any, dilation: Any) -> str:
@@ -2242,16 +2247,42 @@ class Translation:
 
     # -- by index
 
-    def hold_below(self, index: Any, size: Any) -> None:
-        """Makes sure that the index stays below the size. If the index is an input whose bound is another
-        size, adds a condition. If its bound is a number, or is not known, fixes the size."""
+    @staticmethod
+    def origin_of(index: Any) -> Any:
+        """The input, constant or result of arithmetic that an index is a view or a copy of."""
         at = index
         while isinstance(at, torch.fx.Node) and at.op == "call_function" and at.args:
             name = str(at.target).split(".")[1] if "." in str(at.target) else ""
-            if name not in ("view", "reshape", "unsqueeze", "squeeze", "expand", "clone", "_to_copy"):
-                return
+            if name not in ("view", "reshape", "unsqueeze", "squeeze", "expand", "clone", "_to_copy",
+                            "lift_fresh_copy", "alias", "detach"):  # fmt: skip
+                break
             at = at.args[0]
-        if not isinstance(at, torch.fx.Node) or at.op != "placeholder":
+        return at if isinstance(at, torch.fx.Node) else None
+
+    def constant_of(self, node: Any) -> Any:
+        """The tensor of constants that a node stands for. None if it stands for something else."""
+        if node is None or node.op != "get_attr":
+            return None
+        made = getattr(self.captured.graph, str(node.target))
+        return made if isinstance(made, torch.Tensor) and not is_fake(made) else None
+
+    def may_be_negative(self, index: Any) -> bool:
+        """Could an index count from the end, as -1 does? Hone draws no such inputs."""
+        at = self.origin_of(index)
+        made = self.constant_of(at)
+        if made is not None:
+            return bool(made.numel()) and int(made.min()) < 0
+        return at is not None and at.op == "call_function" and self.name_of(at) in ("add", "sub", "mul", "neg", "where")
+
+    def hold_below(self, index: Any, size: Any) -> None:
+        """Makes sure that the index stays below the size. If the index is an input whose bound is another
+        size, or a constant of the file, adds a condition. If its bound is a number, or is not known, fixes the
+        size."""
+        at = self.origin_of(index)
+        made = self.constant_of(at)
+        if made is not None and made.numel():
+            self.at_least(size, max(int(made.max()) + 1, -int(made.min())))
+        if at is None or at.op != "placeholder":
             return
         high = self.captured.ranges.get(str(self.of[at]), (None, None))[1]
         if isinstance(high, torch.SymInt):
@@ -2301,7 +2332,7 @@ class Translation:
         used = [(d, i) for d, i in enumerate(indices) if i is not None]
         if any(self.value_of(i).dtype == torch.bool for _, i in used):
             raise self.refuse("indexing by a bool tensor: the size of the result depends on data")
-        if len(used) == 1:
+        if len(used) == 1 and not self.may_be_negative(used[0][1]):
             return self.rows(input, used[0][0], used[0][1], node)
         return self.by_several(node, input, used)
 
