@@ -1338,8 +1338,12 @@ class Translation:
     def op_div(self, node: Any, input: Any, other: Any, rounding_mode: Any = None) -> str:
         if rounding_mode == "floor":
             return self.binary("floor_divide", input, other)
-        made = self.binary("div", input, other)
-        return made if rounding_mode is None else self.add("trunc", made)
+        if rounding_mode is None or node.meta["val"].dtype.is_floating_point:
+            made = self.binary("div", input, other)
+            return made if rounding_mode is None else self.add("trunc", made)
+        a, b = self.operand(input), self.operand(other)
+        size = self.add("floor_divide", self.add("abs", a), self.add("abs", b))
+        return self.add("mul", self.add("mul", self.add("sign", a), self.add("sign", b)), size)
 
     def op_fmod(self, node: Any, input: Any, other: Any) -> str:
         a, b = self.operand(input), self.operand(other)
@@ -1609,30 +1613,33 @@ class Translation:
 
     # -- reductions
 
-    def reduce(self, op: str, input: Any, dim: Any, keepdim: Any = False, **more: Any) -> str:
+    def converted(self, input: Any, dtype: Any) -> Operand:
+        """The input of an operation that converts it first, if its argument `dtype` is given."""
+        x = self.operand(input)
+        if dtype is None or dtype == input.meta["val"].dtype:
+            return x
+        return self.add("cast", x, dtype=self.dtype(input.meta["val"].to(dtype)))
+
+    def reduce(self, op: str, input: Any, dim: Any, keepdim: Any = False, dtype: Any = None, **more: Any) -> str:
         rank = len(self.shape(input))
         if dim is None or (isinstance(dim, (list, tuple)) and not dim):
             axes = list(range(rank))
         else:
             axes = sorted(d % max(rank, 1) for d in (dim if isinstance(dim, (list, tuple)) else [dim]))
-        if rank == 0:
-            return self.operand(input)
-        return self.add(op, self.operand(input), dim=axes, keepdim=bool(keepdim), **more)
+        x = self.converted(input, dtype)
+        return x if rank == 0 else self.add(op, x, dim=axes, keepdim=bool(keepdim), **more)
 
     def op_sum(self, node: Any, input: Any, dim: Any = None, keepdim: bool = False,
                dtype: Any = None) -> str:  # fmt: skip
-        return self.typed(node, self.reduce("sum", input, dim, keepdim))
+        return self.reduce("sum", input, dim, keepdim, dtype)
 
     def op_mean(self, node: Any, input: Any, dim: Any = None, keepdim: bool = False,
                 dtype: Any = None) -> str:  # fmt: skip
-        return self.typed(node, self.reduce("mean", input, dim, keepdim))
-
-    def typed(self, node: Any, made: str) -> str:
-        return made
+        return self.reduce("mean", input, dim, keepdim, dtype)
 
     def op_prod(self, node: Any, input: Any, dim: Any = None, keepdim: bool = False,
                 dtype: Any = None) -> str:  # fmt: skip
-        return self.reduce("prod", input, dim, keepdim)
+        return self.reduce("prod", input, dim, keepdim, dtype)
 
     def op_amax(self, node: Any, input: Any, dim: Any = None, keepdim: bool = False) -> str:
         return self.reduce("amax", input, dim, keepdim)
@@ -1770,16 +1777,16 @@ class Translation:
                               keepdim: bool = False, dtype: Any = None) -> str:  # fmt: skip
         p = float(ord)
         if math.isinf(p):
-            size = self.add("abs", self.operand(input))
+            size = self.add("abs", self.converted(input, dtype))
             axes = list(range(len(self.shape(input)))) if dim is None else list(dim)
             return self.add("amax" if p > 0 else "amin", size, dim=axes, keepdim=bool(keepdim))
-        return self.reduce("norm", input, dim, keepdim, p=p)
+        return self.reduce("norm", input, dim, keepdim, dtype, p=p)
 
     def op_logsumexp(self, node: Any, input: Any, dim: Any, keepdim: bool = False) -> str:
         return self.reduce("logsumexp", input, dim, keepdim)
 
-    def along(self, op: str, input: Any, dim: int) -> str:
-        return self.add(op, self.operand(input), dim=[dim % len(self.shape(input))])
+    def along(self, op: str, input: Any, dim: int, dtype: Any = None) -> str:
+        return self.add(op, self.converted(input, dtype), dim=[dim % len(self.shape(input))])
 
     def op_softmax(self, node: Any, input: Any, dim: int, half_to_float: bool = False) -> str:
         return self.along("softmax", input, dim)
@@ -1788,10 +1795,10 @@ class Translation:
         return self.along("log_softmax", input, dim)
 
     def op_cumsum(self, node: Any, input: Any, dim: int, dtype: Any = None) -> str:
-        return self.along("cumsum", input, dim)
+        return self.along("cumsum", input, dim, dtype)
 
     def op_cumprod(self, node: Any, input: Any, dim: int, dtype: Any = None) -> str:
-        return self.along("cumprod", input, dim)
+        return self.along("cumprod", input, dim, dtype)
 
     def op_cummax(self, node: Any, input: Any, dim: int) -> list[Operand]:
         return [self.along("cummax", input, dim), None]
