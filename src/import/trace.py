@@ -267,7 +267,9 @@ class Source:
         return data.decode()
 
     def line_of_assignment(self, name: str) -> int:
-        """The line that assigns to self.NAME outside of a constructor; 0 if there is none."""
+        """The line that assigns to self.NAME outside of a constructor, else the first that calls a method of
+        it, such as self.NAME.append(); 0 if there is none."""
+        called = 0
         for function in ast.walk(self.tree):
             if not isinstance(function, ast.FunctionDef) or function.name == "__init__":
                 continue
@@ -275,12 +277,10 @@ class Source:
                 if isinstance(node, ast.Attribute) and node.attr == name and isinstance(
                         node.ctx, ast.Store):  # fmt: skip
                     return node.lineno
-        return 0
-
-    def line_of(self, tb: types.TracebackType | None) -> int:
-        """The last line of the user's file in a traceback."""
-        lines = [f.lineno or 0 for f in traceback.extract_tb(tb) if f.filename == self.path]
-        return lines[-1] if lines else 0
+                inner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+                if not called and isinstance(inner, ast.Attribute) and inner.attr == name:
+                    called = inner.lineno
+        return called
 
 
 # ---- tracing ---------------------------------------------------------------------------------
@@ -489,6 +489,23 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: Any = None) -> torch
     return made if bias is None else made + bias
 
 
+def refuse_numpy(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Replaces Tensor.numpy(): fake tensors have no data."""
+    raise Refused("forward turns a tensor into a NumPy array: Hone traces only operations of PyTorch")
+
+
+def refuse_autocast(context: Any, device_type: str, dtype: Any = None, enabled: bool = True, *rest: Any,
+                    **more: Any) -> None:  # fmt: skip
+    """Replaces autocast.__init__(). For a GPU it would have no effect on the tensors of a trace, and the
+    task would have other dtypes than the module."""
+    if device_type == "cuda" and enabled:
+        raise Refused("forward uses autocast for a GPU: Hone traces without a GPU; convert to the narrow dtype with .to()")
+    PLAIN_AUTOCAST(context, device_type, dtype, enabled, *rest, **more)
+
+
+PLAIN_AUTOCAST = torch.autocast.__init__
+
+
 def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
     """Replaces F.one_hot, which checks the data of its argument: fake tensors have no data."""
     if isinstance(num_classes, int) and num_classes < 0:
@@ -500,6 +517,7 @@ def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
 def replaced_layers(model: Any) -> Iterator[None]:
     """Replaces the layers that PyTorch's own code would unroll, or whose sizes it would fix."""
     plain_linear, plain_one_hot = torch.nn.functional.linear, torch.nn.functional.one_hot
+    plain_numpy, plain_array = torch.Tensor.numpy, torch.Tensor.__array__
     kinds = ("lstm", "gru", "rnn_tanh", "rnn_relu")
     saved = {k: getattr(torch._VF, k) for k in kinds}
     parts = model.modules() if isinstance(model, torch.nn.Module) else []
@@ -508,12 +526,16 @@ def replaced_layers(model: Any) -> Iterator[None]:
     try:
         torch.nn.functional.linear = linear
         torch.nn.functional.one_hot = one_hot
+        torch.Tensor.numpy = torch.Tensor.__array__ = refuse_numpy  # type: ignore[method-assign,assignment]
+        torch.autocast.__init__ = refuse_autocast  # type: ignore[method-assign]
         for k in kinds:
             setattr(torch._VF, k, recurrent(k))
         yield
     finally:
         torch.nn.functional.linear = plain_linear
         torch.nn.functional.one_hot = plain_one_hot
+        torch.Tensor.numpy, torch.Tensor.__array__ = plain_numpy, plain_array  # type: ignore[method-assign]
+        torch.autocast.__init__ = PLAIN_AUTOCAST  # type: ignore[method-assign]
         for k in kinds:
             setattr(torch._VF, k, saved[k])
         for hook in hooks:
@@ -565,7 +587,7 @@ def find_target(source: Source, name: str, declared: dict[str, str]) -> Target:
     own = [
         (n, v)
         for n, v in space.items()
-        if getattr(v, "__module__", None) == "hone_import"
+        if getattr(v, "__module__", None) == "hone_import" and n not in ("get_inputs", "get_init_inputs")
         and (inspect.isclass(v) and issubclass(v, torch.nn.Module) or inspect.isfunction(v))
     ]
     if name and name not in space:
@@ -1087,6 +1109,8 @@ IDENTITY = "alias clone detach contiguous lift_fresh lift".split()
 RANDOM = """rand rand_like randn randn_like randint randint_like randperm bernoulli multinomial
 normal normal_functional uniform native_dropout rrelu_with_noise exponential geometric
 dropout poisson""".split()
+# The sizes of their results depend on data.
+UNSIZED = "nonzero _unique _unique2 unique_dim unique_consecutive masked_select".split()
 
 
 LARGEST_CONSTANT = 32  # the most elements of a tensor of constants that constants() writes
@@ -1205,6 +1229,9 @@ class Translation:
         used = {a for v in self.values for a in v["args"] if isinstance(a, str)}
         used |= {o["value"] for o in result if isinstance(o["value"], str)}
         for name, (_, t) in zip(names, [*c.parameters, *c.inputs]):
+            if name in used and t.dtype not in DTYPES:
+                raise Refused(f"{name} is a {str(t.dtype).removeprefix('torch.')} tensor, which Hone cannot trace: "
+                              f"{self.instead_of(t.dtype)}")  # fmt: skip
             if name in used:
                 inputs.append({"name": name, "dtype": self.dtype(t), "shape": self.dims(t.shape)})
         own = [n for n, _ in c.inputs]
@@ -1222,8 +1249,15 @@ class Translation:
 
     def dtype(self, t: torch.Tensor) -> str:
         if t.dtype not in DTYPES:
-            raise Refused(f"Hone has no {str(t.dtype).removeprefix('torch.')} tensors")
+            name = str(t.dtype).removeprefix("torch.")
+            raise self.refuse(f"Hone cannot trace {name} tensors: {self.instead_of(t.dtype)}")
         return DTYPES[t.dtype]
+
+    @staticmethod
+    def instead_of(dtype: torch.dtype) -> str:
+        if dtype.is_complex:
+            return "compute with real and imaginary parts"
+        return f"give forward tensors of another dtype, and convert outside of it; known: {', '.join(NAMED_DTYPES)}"
 
     def output(self, name: str, node: Any) -> dict[str, Any]:
         if not isinstance(node, torch.fx.Node):
@@ -1269,6 +1303,9 @@ class Translation:
             return
         if name in RANDOM:
             raise self.refuse("forward draws random numbers: no two calls agree")
+        if name in UNSIZED:
+            raise self.refuse(f"the size of the result of {name.strip('_').rstrip('2')} depends on data: keep all "
+                              "elements, and choose with torch.where")  # fmt: skip
         name = name.removesuffix("_copy") or name
         if name in IDENTITY:
             self.of[node] = self.operand(node.args[0])
@@ -1283,7 +1320,10 @@ class Translation:
         elif str(node.target).startswith("hone."):
             self.of[node] = self.own(str(node.target).split(".")[1], list(node.args))
         else:
-            raise self.refuse(f"Hone does not know the operation {node.target}")
+            if isinstance(value, torch.Tensor):
+                self.dtype(value)  # refuses complex numbers
+            raise self.refuse(f"Hone does not know the operation {node.target}: write it with others, or make its "
+                              "result an argument of forward")  # fmt: skip
         if isinstance(value, torch.Tensor) and isinstance(self.of[node], str):
             self.check_dtype(node, value)
 
@@ -2890,25 +2930,31 @@ def main(argv: list[str]) -> int:
     try:
         answer = trace(request)
     except Refused as e:
-        answer = {"refused": {"why": e.why, "line": e.line}}
+        answer = {"refused": {"why": e.why, "line": e.line or last_line(e, source_path)}}
     except BaseException as e:
-        lines = [f.lineno or 0 for f in traceback.extract_tb(e.__traceback__)
-                 if f.filename == source_path]  # fmt: skip
         if isinstance(e, KeyboardInterrupt):
             raise
-        answer = {"refused": {"why": reason(e), "line": lines[-1] if lines else 0}}
+        answer = {"refused": {"why": reason(e), "line": last_line(e, source_path)}}
     json.dump(answer, out)
     out.write("\n")
     out.flush()
     return 0
 
 
+def last_line(e: BaseException, path: str) -> int:
+    """The last line of the user's file in the exception's traceback; 0 if there is none."""
+    lines = [f.lineno or 0 for f in traceback.extract_tb(e.__traceback__) if f.filename == path]
+    return lines[-1] if lines else 0
+
+
 def reason(e: BaseException) -> str:
-    name = type(e).__name__
     if "mutating a non-functional tensor" in str(e):
         return "forward changes a tensor that it keeps between calls, and that is no buffer"
     if looks_at_data(e) or "data-dependent" in str(e):
-        return "forward decides by the data of a tensor (an `if`, a loop or `.item()`)"
+        return ("forward decides by the data of a tensor (an `if`, a loop or `.item()`): compute all cases, and "
+                "choose with torch.where")  # fmt: skip
+    if not torch.cuda.is_available() and re.search("CUDA (error|driver)|NVIDIA driver|compiled with CUDA", str(e)):
+        return "it needs a GPU: leave out .cuda() and device=\"cuda\", because Hone traces without a GPU"
     if isinstance(e, ModuleNotFoundError) and e.name:
         return f"it needs the Python package '{e.name}', which {sys.executable} does not have"
     return f"PyTorch refuses it: {brief(e)}"
