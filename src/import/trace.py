@@ -499,7 +499,8 @@ def refuse_autocast(context: Any, device_type: str, dtype: Any = None, enabled: 
     """Replaces autocast.__init__(). For a GPU it would have no effect on the tensors of a trace, and the
     task would have other dtypes than the module."""
     if device_type == "cuda" and enabled:
-        raise Refused("forward uses autocast for a GPU: Hone traces without a GPU; convert to the narrow dtype with .to()")
+        raise Refused("forward uses autocast for a GPU: Hone traces without a GPU; "
+                      "convert to the narrow dtype with .to()")  # fmt: skip
     PLAIN_AUTOCAST(context, device_type, dtype, enabled, *rest, **more)
 
 
@@ -1604,7 +1605,8 @@ class Translation:
         wanted = self.sizes.expression(size) - self.sizes.expression(least)
         symbols = wanted.free_symbols
         grows = all(wanted.coeff(s) > 0 for s in symbols) and wanted.is_polynomial(*symbols)
-        if symbols and not (grows and sympy.Poly(wanted, *symbols).is_linear and wanted.subs(dict.fromkeys(symbols, 1)) >= 0):
+        at_ones = wanted.subs(dict.fromkeys(symbols, 1))
+        if symbols and not (grows and sympy.Poly(wanted, *symbols).is_linear and at_ones >= 0):
             self.conditions[f"{self.sizes.write(wanted)} >= 0"] = None
 
     def windows(self, x: Operand, dim: int, size: Any, step: Any, dilation: Any) -> str:
