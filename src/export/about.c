@@ -140,7 +140,8 @@ static void about_axes(struct export_model *m, const char *prefix, struct strbuf
                                plain(m, t->unchecked.items[i])));
 }
 
-/* "integers from 0 to C"; NULL if x is not an input of integers in a range. */
+/* Returns a text such as "integers from 0 to C, or -100", or NULL if x is not an input of integers
+ * in a range. */
 static const char *integer_range(struct export_model *m, const struct task_tensor *x)
 {
     if (!x->is_input || dtype_is_float(x->dtype) || x->init.dist != GEN_INT || x->pick_a.n ||
@@ -150,7 +151,11 @@ static const char *integer_range(struct export_model *m, const struct task_tenso
         x->init_a ? plain(m, expr_text(x->init_a)) : arena_printf(&m->arena, "%.0f", x->init.a);
     const char *hi =
         x->init_b ? plain(m, expr_text(x->init_b)) : arena_printf(&m->arena, "%.0f", x->init.b);
-    return arena_printf(&m->arena, "integers from %s to %s", lo, hi);
+    const char *more = "";
+    for (size_t i = 0; i < ARRAY_LEN(x->init.special); i++)
+        if (x->init.special[i] == GEN_SPECIAL_NUMBER)
+            more = arena_printf(&m->arena, "%s, or %.0f", more, x->init.number[i]);
+    return arena_printf(&m->arena, "integers from %s to %s%s", lo, hi, more);
 }
 
 void about_text(struct export_model *m, const char *prefix, struct strbuf *out)

@@ -245,15 +245,71 @@ const struct dim *graph_flops(struct graph *g)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
+/* Returns how many elements of operand k the operation v reads at most, if `read` elements of v are
+ * read. NULL means all. */
+static const struct dim *read_through(struct graph *g, const struct value *v, uint32_t k,
+                                      const struct dim *read)
+{
+    switch (v->op) {
+    case OP_INDEX_SELECT:
+    case OP_GATHER:
+        return k == 0 ? elements(g, v) : NULL;
+    case OP_EMBEDDING_BAG:
+        return k == 1 ? dim_mul(&g->dims, elements(g, v->args[0]), v->args[1]->shape[1]) : NULL;
+    case OP_SLICE:
+        return read ? read : elements(g, v);
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_FLIP:
+        return read;
+    default:
+        return NULL;
+    }
+}
+
+/* Returns for each value how many of its elements the graph reads at most. NULL means all. Few rows
+ * of a table may be read by an index, and part of a tensor by a slice. */
+static const struct dim **elements_read(struct graph *g, const uint32_t *uses, struct arena *a)
+{
+    const struct dim **read = arena_alloc(a, (g->values.n + 1) * sizeof *read);
+    bool *whole = arena_alloc(a, g->values.n + 1);
+    vec_each (const struct graph_output, o, &g->outputs)
+        whole[o->value->id] = true;
+    for (size_t i = g->values.n; i-- > 0;) {
+        const struct value *v = g->values.items[i];
+        for (uint32_t k = 0; uses[v->id] && k < v->nargs; k++) {
+            const struct value *arg = v->args[k];
+            if (!arg)
+                continue;
+            const struct dim *n = read_through(g, v, k, whole[v->id] ? NULL : read[v->id]);
+            const struct dim *sum = !n              ? NULL
+                                    : read[arg->id] ? dim_add(&g->dims, read[arg->id], n)
+                                                    : n;
+            read[arg->id] = sum && sum->text ? sum : NULL; /* no text: the sum is too long */
+            whole[arg->id] |= !read[arg->id];
+        }
+    }
+    for (size_t i = 0; i < g->values.n; i++)
+        if (whole[i])
+            read[i] = NULL;
+    return read;
+}
+
 const struct dim *graph_bytes(struct graph *g)
 {
     struct arena a = ARENA_INIT;
     const uint32_t *uses = graph_uses(g, &a);
+    const struct dim **read = elements_read(g, uses, &a);
     const struct dim *all = dim_number(&g->dims, 0);
     for (size_t i = 0; i < g->inputs.n; i++) {
         const struct value *v = g->inputs.items[i];
+        const struct dim *n = elements(g, v);
+        if (read[v->id] && !dim_same(read[v->id], n))
+            n = dim_min(&g->dims, n, read[v->id]);
+        if (!n->text)
+            n = elements(g, v);
         if (uses[v->id])
-            all = dim_add(&g->dims, all, times(g, elements(g, v), (int64_t)dtype_bytes(v->dtype)));
+            all = dim_add(&g->dims, all, times(g, n, (int64_t)dtype_bytes(v->dtype)));
     }
     vec_each (const struct graph_output, o, &g->outputs)
         all = dim_add(

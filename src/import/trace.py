@@ -267,7 +267,9 @@ class Source:
         return data.decode()
 
     def line_of_assignment(self, name: str) -> int:
-        """The line that assigns to self.NAME outside of a constructor; 0 if there is none."""
+        """The line that assigns to self.NAME outside of a constructor, else the first that calls a method of
+        it, such as self.NAME.append(); 0 if there is none."""
+        called = 0
         for function in ast.walk(self.tree):
             if not isinstance(function, ast.FunctionDef) or function.name == "__init__":
                 continue
@@ -275,12 +277,10 @@ class Source:
                 if isinstance(node, ast.Attribute) and node.attr == name and isinstance(
                         node.ctx, ast.Store):  # fmt: skip
                     return node.lineno
-        return 0
-
-    def line_of(self, tb: types.TracebackType | None) -> int:
-        """The last line of the user's file in a traceback."""
-        lines = [f.lineno or 0 for f in traceback.extract_tb(tb) if f.filename == self.path]
-        return lines[-1] if lines else 0
+                inner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+                if not called and isinstance(inner, ast.Attribute) and inner.attr == name:
+                    called = inner.lineno
+        return called
 
 
 # ---- tracing ---------------------------------------------------------------------------------
@@ -489,6 +489,24 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: Any = None) -> torch
     return made if bias is None else made + bias
 
 
+def refuse_numpy(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Replaces Tensor.numpy(): fake tensors have no data."""
+    raise Refused("forward turns a tensor into a NumPy array: Hone traces only operations of PyTorch")
+
+
+def refuse_autocast(context: Any, device_type: str, dtype: Any = None, enabled: bool = True, *rest: Any,
+                    **more: Any) -> None:  # fmt: skip
+    """Replaces autocast.__init__(). For a GPU it would have no effect on the tensors of a trace, and the
+    task would have other dtypes than the module."""
+    if device_type == "cuda" and enabled:
+        raise Refused("forward uses autocast for a GPU: Hone traces without a GPU; "
+                      "convert to the narrow dtype with .to()")  # fmt: skip
+    PLAIN_AUTOCAST(context, device_type, dtype, enabled, *rest, **more)
+
+
+PLAIN_AUTOCAST = torch.autocast.__init__
+
+
 def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
     """Replaces F.one_hot, which checks the data of its argument: fake tensors have no data."""
     if isinstance(num_classes, int) and num_classes < 0:
@@ -500,6 +518,7 @@ def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
 def replaced_layers(model: Any) -> Iterator[None]:
     """Replaces the layers that PyTorch's own code would unroll, or whose sizes it would fix."""
     plain_linear, plain_one_hot = torch.nn.functional.linear, torch.nn.functional.one_hot
+    plain_numpy, plain_array = torch.Tensor.numpy, torch.Tensor.__array__
     kinds = ("lstm", "gru", "rnn_tanh", "rnn_relu")
     saved = {k: getattr(torch._VF, k) for k in kinds}
     parts = model.modules() if isinstance(model, torch.nn.Module) else []
@@ -508,12 +527,16 @@ def replaced_layers(model: Any) -> Iterator[None]:
     try:
         torch.nn.functional.linear = linear
         torch.nn.functional.one_hot = one_hot
+        torch.Tensor.numpy = torch.Tensor.__array__ = refuse_numpy  # type: ignore[method-assign,assignment]
+        torch.autocast.__init__ = refuse_autocast  # type: ignore[method-assign]
         for k in kinds:
             setattr(torch._VF, k, recurrent(k))
         yield
     finally:
         torch.nn.functional.linear = plain_linear
         torch.nn.functional.one_hot = plain_one_hot
+        torch.Tensor.numpy, torch.Tensor.__array__ = plain_numpy, plain_array  # type: ignore[method-assign]
+        torch.autocast.__init__ = PLAIN_AUTOCAST  # type: ignore[method-assign]
         for k in kinds:
             setattr(torch._VF, k, saved[k])
         for hook in hooks:
@@ -540,6 +563,14 @@ def noted_ranges(found: list[tuple[torch.Tensor, Any, Any]]) -> Iterator[None]:
         torch.randint = plain
 
 
+def range_of(t: torch.Tensor, drawn: list[tuple[torch.Tensor, Any, Any]]) -> tuple[Any, Any] | None:
+    """The bounds of the torch.randint that made t. None if it was made in another way."""
+    for made, low, high in drawn:
+        if made is t or (made.dtype == t.dtype and len(drawn) == 1 and made.shape == t.shape):
+            return low, high
+    return None
+
+
 class Target(NamedTuple):
     """What to trace: a module or a function, and how to make its arguments."""
 
@@ -557,7 +588,7 @@ def find_target(source: Source, name: str, declared: dict[str, str]) -> Target:
     own = [
         (n, v)
         for n, v in space.items()
-        if getattr(v, "__module__", None) == "hone_import"
+        if getattr(v, "__module__", None) == "hone_import" and n not in ("get_inputs", "get_init_inputs")
         and (inspect.isclass(v) and issubclass(v, torch.nn.Module) or inspect.isfunction(v))
     ]
     if name and name not in space:
@@ -809,12 +840,8 @@ def capture(
     names = [n for n, a in zip(target.names, given) if isinstance(a, torch.Tensor)]
     if len(names) < len(tensors):
         raise Refused("forward takes *args: give its arguments names")
-    ranges = {
-        n: (low, high)
-        for n, t in zip(names, tensors)
-        for made, low, high in drawn
-        if made is t or (made.dtype == t.dtype and len(drawn) == 1 and made.shape == t.shape)
-    }
+    bounds = [(n, range_of(t, drawn)) for n, t in zip(names, tensors)]
+    ranges = {n: found for n, found in bounds if found}
     held: dict[str, torch.Tensor] = {}
     if isinstance(model, torch.nn.Module):
         held.update(model.named_parameters())
@@ -1083,6 +1110,8 @@ IDENTITY = "alias clone detach contiguous lift_fresh lift".split()
 RANDOM = """rand rand_like randn randn_like randint randint_like randperm bernoulli multinomial
 normal normal_functional uniform native_dropout rrelu_with_noise exponential geometric
 dropout poisson""".split()
+# The sizes of their results depend on data.
+UNSIZED = "nonzero _unique _unique2 unique_dim unique_consecutive masked_select".split()
 
 
 LARGEST_CONSTANT = 32  # the most elements of a tensor of constants that constants() writes
@@ -1201,6 +1230,9 @@ class Translation:
         used = {a for v in self.values for a in v["args"] if isinstance(a, str)}
         used |= {o["value"] for o in result if isinstance(o["value"], str)}
         for name, (_, t) in zip(names, [*c.parameters, *c.inputs]):
+            if name in used and t.dtype not in DTYPES:
+                raise Refused(f"{name} is a {str(t.dtype).removeprefix('torch.')} tensor, which Hone cannot trace: "
+                              f"{self.instead_of(t.dtype)}")  # fmt: skip
             if name in used:
                 inputs.append({"name": name, "dtype": self.dtype(t), "shape": self.dims(t.shape)})
         own = [n for n, _ in c.inputs]
@@ -1218,8 +1250,15 @@ class Translation:
 
     def dtype(self, t: torch.Tensor) -> str:
         if t.dtype not in DTYPES:
-            raise Refused(f"Hone has no {str(t.dtype).removeprefix('torch.')} tensors")
+            name = str(t.dtype).removeprefix("torch.")
+            raise self.refuse(f"Hone cannot trace {name} tensors: {self.instead_of(t.dtype)}")
         return DTYPES[t.dtype]
+
+    @staticmethod
+    def instead_of(dtype: torch.dtype) -> str:
+        if dtype.is_complex:
+            return "compute with real and imaginary parts"
+        return f"give forward tensors of another dtype, and convert outside of it; known: {', '.join(NAMED_DTYPES)}"
 
     def output(self, name: str, node: Any) -> dict[str, Any]:
         if not isinstance(node, torch.fx.Node):
@@ -1265,6 +1304,9 @@ class Translation:
             return
         if name in RANDOM:
             raise self.refuse("forward draws random numbers: no two calls agree")
+        if name in UNSIZED:
+            raise self.refuse(f"the size of the result of {name.strip('_').rstrip('2')} depends on data: keep all "
+                              "elements, and choose with torch.where")  # fmt: skip
         name = name.removesuffix("_copy") or name
         if name in IDENTITY:
             self.of[node] = self.operand(node.args[0])
@@ -1279,7 +1321,10 @@ class Translation:
         elif str(node.target).startswith("hone."):
             self.of[node] = self.own(str(node.target).split(".")[1], list(node.args))
         else:
-            raise self.refuse(f"Hone does not know the operation {node.target}")
+            if isinstance(value, torch.Tensor):
+                self.dtype(value)  # refuses complex numbers
+            raise self.refuse(f"Hone does not know the operation {node.target}: write it with others, or make its "
+                              "result an argument of forward")  # fmt: skip
         if isinstance(value, torch.Tensor) and isinstance(self.of[node], str):
             self.check_dtype(node, value)
 
@@ -1334,8 +1379,12 @@ class Translation:
     def op_div(self, node: Any, input: Any, other: Any, rounding_mode: Any = None) -> str:
         if rounding_mode == "floor":
             return self.binary("floor_divide", input, other)
-        made = self.binary("div", input, other)
-        return made if rounding_mode is None else self.add("trunc", made)
+        if rounding_mode is None or node.meta["val"].dtype.is_floating_point:
+            made = self.binary("div", input, other)
+            return made if rounding_mode is None else self.add("trunc", made)
+        a, b = self.operand(input), self.operand(other)
+        size = self.add("floor_divide", self.add("abs", a), self.add("abs", b))
+        return self.add("mul", self.add("mul", self.add("sign", a), self.add("sign", b)), size)
 
     def op_fmod(self, node: Any, input: Any, other: Any) -> str:
         a, b = self.operand(input), self.operand(other)
@@ -1490,6 +1539,7 @@ class Translation:
         step = self.fixed(step, "the step of a slice")
         if self.dims([size]) == self.dims([t.shape[dim]]) and step == 1:
             return self.operand(input)
+        self.at_least(begin, 0)
         self.at_least(size, begin + (t.shape[dim] - 1) * step + 1)
         return self.part(self.operand(input), len(shape), dim, begin, t.shape[dim], step)
 
@@ -1498,6 +1548,8 @@ class Translation:
         at = self.value_of(index)
         if isinstance(at, int) and at < 0:
             at = shape[dim] + at
+        self.at_least(at, 0)
+        self.at_least(shape[dim], at + 1)
         made = self.part(self.operand(input), len(shape), dim, at, 1)
         return self.add("reshape", made, shape=self.dims(node.meta["val"].shape))
 
@@ -1549,9 +1601,12 @@ class Translation:
         return self.windows(self.operand(input), dimension % rank, size, step, 1)
 
     def at_least(self, size: Any, least: Any) -> None:
-        """Notes that `size` must be at least `least`, unless their difference is a number."""
+        """Notes that `size` must be at least `least`, unless that is true of all sizes from 1 on."""
         wanted = self.sizes.expression(size) - self.sizes.expression(least)
-        if wanted.free_symbols:
+        symbols = wanted.free_symbols
+        grows = all(wanted.coeff(s) > 0 for s in symbols) and wanted.is_polynomial(*symbols)
+        at_ones = wanted.subs(dict.fromkeys(symbols, 1))
+        if symbols and not (grows and sympy.Poly(wanted, *symbols).is_linear and at_ones >= 0):
             self.conditions[f"{self.sizes.write(wanted)} >= 0"] = None
 
     def windows(self, x: Operand, dim: int, size: Any, step: Any, dilation: Any) -> str:
@@ -1600,30 +1655,33 @@ class Translation:
 
     # -- reductions
 
-    def reduce(self, op: str, input: Any, dim: Any, keepdim: Any = False, **more: Any) -> str:
+    def converted(self, input: Any, dtype: Any) -> Operand:
+        """The input of an operation that converts it first, if its argument `dtype` is given."""
+        x = self.operand(input)
+        if dtype is None or dtype == input.meta["val"].dtype:
+            return x
+        return self.add("cast", x, dtype=self.dtype(input.meta["val"].to(dtype)))
+
+    def reduce(self, op: str, input: Any, dim: Any, keepdim: Any = False, dtype: Any = None, **more: Any) -> str:
         rank = len(self.shape(input))
         if dim is None or (isinstance(dim, (list, tuple)) and not dim):
             axes = list(range(rank))
         else:
             axes = sorted(d % max(rank, 1) for d in (dim if isinstance(dim, (list, tuple)) else [dim]))
-        if rank == 0:
-            return self.operand(input)
-        return self.add(op, self.operand(input), dim=axes, keepdim=bool(keepdim), **more)
+        x = self.converted(input, dtype)
+        return x if rank == 0 else self.add(op, x, dim=axes, keepdim=bool(keepdim), **more)
 
     def op_sum(self, node: Any, input: Any, dim: Any = None, keepdim: bool = False,
                dtype: Any = None) -> str:  # fmt: skip
-        return self.typed(node, self.reduce("sum", input, dim, keepdim))
+        return self.reduce("sum", input, dim, keepdim, dtype)
 
     def op_mean(self, node: Any, input: Any, dim: Any = None, keepdim: bool = False,
                 dtype: Any = None) -> str:  # fmt: skip
-        return self.typed(node, self.reduce("mean", input, dim, keepdim))
-
-    def typed(self, node: Any, made: str) -> str:
-        return made
+        return self.reduce("mean", input, dim, keepdim, dtype)
 
     def op_prod(self, node: Any, input: Any, dim: Any = None, keepdim: bool = False,
                 dtype: Any = None) -> str:  # fmt: skip
-        return self.reduce("prod", input, dim, keepdim)
+        return self.reduce("prod", input, dim, keepdim, dtype)
 
     def op_amax(self, node: Any, input: Any, dim: Any = None, keepdim: bool = False) -> str:
         return self.reduce("amax", input, dim, keepdim)
@@ -1761,16 +1819,16 @@ class Translation:
                               keepdim: bool = False, dtype: Any = None) -> str:  # fmt: skip
         p = float(ord)
         if math.isinf(p):
-            size = self.add("abs", self.operand(input))
+            size = self.add("abs", self.converted(input, dtype))
             axes = list(range(len(self.shape(input)))) if dim is None else list(dim)
             return self.add("amax" if p > 0 else "amin", size, dim=axes, keepdim=bool(keepdim))
-        return self.reduce("norm", input, dim, keepdim, p=p)
+        return self.reduce("norm", input, dim, keepdim, dtype, p=p)
 
     def op_logsumexp(self, node: Any, input: Any, dim: Any, keepdim: bool = False) -> str:
         return self.reduce("logsumexp", input, dim, keepdim)
 
-    def along(self, op: str, input: Any, dim: int) -> str:
-        return self.add(op, self.operand(input), dim=[dim % len(self.shape(input))])
+    def along(self, op: str, input: Any, dim: int, dtype: Any = None) -> str:
+        return self.add(op, self.converted(input, dtype), dim=[dim % len(self.shape(input))])
 
     def op_softmax(self, node: Any, input: Any, dim: int, half_to_float: bool = False) -> str:
         return self.along("softmax", input, dim)
@@ -1779,10 +1837,10 @@ class Translation:
         return self.along("log_softmax", input, dim)
 
     def op_cumsum(self, node: Any, input: Any, dim: int, dtype: Any = None) -> str:
-        return self.along("cumsum", input, dim)
+        return self.along("cumsum", input, dim, dtype)
 
     def op_cumprod(self, node: Any, input: Any, dim: int, dtype: Any = None) -> str:
-        return self.along("cumprod", input, dim)
+        return self.along("cumprod", input, dim, dtype)
 
     def op_cummax(self, node: Any, input: Any, dim: int) -> list[Operand]:
         return [self.along("cummax", input, dim), None]
@@ -2238,16 +2296,42 @@ class Translation:
 
     # -- by index
 
-    def hold_below(self, index: Any, size: Any) -> None:
-        """Makes sure that the index stays below the size. If the index is an input whose bound is another
-        size, adds a condition. If its bound is a number, or is not known, fixes the size."""
+    @staticmethod
+    def origin_of(index: Any) -> Any:
+        """The input, constant or result of arithmetic that an index is a view or a copy of."""
         at = index
         while isinstance(at, torch.fx.Node) and at.op == "call_function" and at.args:
             name = str(at.target).split(".")[1] if "." in str(at.target) else ""
-            if name not in ("view", "reshape", "unsqueeze", "squeeze", "expand", "clone", "_to_copy"):
-                return
+            if name not in ("view", "reshape", "unsqueeze", "squeeze", "expand", "clone", "_to_copy",
+                            "lift_fresh_copy", "alias", "detach"):  # fmt: skip
+                break
             at = at.args[0]
-        if not isinstance(at, torch.fx.Node) or at.op != "placeholder":
+        return at if isinstance(at, torch.fx.Node) else None
+
+    def constant_of(self, node: Any) -> Any:
+        """The tensor of constants that a node stands for. None if it stands for something else."""
+        if node is None or node.op != "get_attr":
+            return None
+        made = getattr(self.captured.graph, str(node.target))
+        return made if isinstance(made, torch.Tensor) and not is_fake(made) else None
+
+    def may_be_negative(self, index: Any) -> bool:
+        """Could an index count from the end, as -1 does? Hone draws no such inputs."""
+        at = self.origin_of(index)
+        made = self.constant_of(at)
+        if made is not None:
+            return bool(made.numel()) and int(made.min()) < 0
+        return at is not None and at.op == "call_function" and self.name_of(at) in ("add", "sub", "mul", "neg", "where")
+
+    def hold_below(self, index: Any, size: Any) -> None:
+        """Makes sure that the index stays below the size. If the index is an input whose bound is another
+        size, or a constant of the file, adds a condition. If its bound is a number, or is not known, fixes the
+        size."""
+        at = self.origin_of(index)
+        made = self.constant_of(at)
+        if made is not None and made.numel():
+            self.at_least(size, max(int(made.max()) + 1, -int(made.min())))
+        if at is None or at.op != "placeholder":
             return
         high = self.captured.ranges.get(str(self.of[at]), (None, None))[1]
         if isinstance(high, torch.SymInt):
@@ -2297,7 +2381,7 @@ class Translation:
         used = [(d, i) for d, i in enumerate(indices) if i is not None]
         if any(self.value_of(i).dtype == torch.bool for _, i in used):
             raise self.refuse("indexing by a bool tensor: the size of the result depends on data")
-        if len(used) == 1:
+        if len(used) == 1 and not self.may_be_negative(used[0][1]):
             return self.rows(input, used[0][0], used[0][1], node)
         return self.by_several(node, input, used)
 
@@ -2548,12 +2632,26 @@ def fill_parameters(source: Source, target: Target, sizes: dict[str, int]) -> di
 def fill_inputs(source: Source, target: Target, sizes: dict[str, int]) -> dict[str, Any]:
     torch.manual_seed(42)
     found: dict[str, Any] = {}
-    for name, a in zip(target.names, target.arguments(source.load(dict(sizes)))):
+    drawn: list[tuple[torch.Tensor, Any, Any]] = []
+    with noted_ranges(drawn):
+        given = target.arguments(source.load(dict(sizes)))
+    for name, a in zip(target.names, given):
         if isinstance(a, torch.Tensor):
             found[name] = describe(a)
-            if not a.is_contiguous():
-                found[name]["contiguous"] = False
+            drawn_from = range_of(a, drawn)
+            if drawn_from:
+                found[name].update(beyond(a, *drawn_from))
     return found
+
+
+def beyond(t: torch.Tensor, low: Any, high: Any) -> dict[str, Any]:
+    """The values of t that do not come from its torch.randint(low, high), such as the -100 of a
+    label to ignore, as the "special" values of a task (docs/data.md)."""
+    values, counts = t[(t < low) | (t >= high)].unique(return_counts=True)
+    pairs = list(zip(values.tolist(), counts.tolist()))
+    if not pairs or len(pairs) > 2:
+        return {}
+    return {"special": [{"value": v, "every": max(1, round(t.numel() / n))} for v, n in pairs]}
 
 
 # ---- the program -----------------------------------------------------------------------------
@@ -2834,25 +2932,31 @@ def main(argv: list[str]) -> int:
     try:
         answer = trace(request)
     except Refused as e:
-        answer = {"refused": {"why": e.why, "line": e.line}}
+        answer = {"refused": {"why": e.why, "line": e.line or last_line(e, source_path)}}
     except BaseException as e:
-        lines = [f.lineno or 0 for f in traceback.extract_tb(e.__traceback__)
-                 if f.filename == source_path]  # fmt: skip
         if isinstance(e, KeyboardInterrupt):
             raise
-        answer = {"refused": {"why": reason(e), "line": lines[-1] if lines else 0}}
+        answer = {"refused": {"why": reason(e), "line": last_line(e, source_path)}}
     json.dump(answer, out)
     out.write("\n")
     out.flush()
     return 0
 
 
+def last_line(e: BaseException, path: str) -> int:
+    """The last line of the user's file in the exception's traceback; 0 if there is none."""
+    lines = [f.lineno or 0 for f in traceback.extract_tb(e.__traceback__) if f.filename == path]
+    return lines[-1] if lines else 0
+
+
 def reason(e: BaseException) -> str:
-    name = type(e).__name__
     if "mutating a non-functional tensor" in str(e):
         return "forward changes a tensor that it keeps between calls, and that is no buffer"
     if looks_at_data(e) or "data-dependent" in str(e):
-        return "forward decides by the data of a tensor (an `if`, a loop or `.item()`)"
+        return ("forward decides by the data of a tensor (an `if`, a loop or `.item()`): compute all cases, and "
+                "choose with torch.where")  # fmt: skip
+    if not torch.cuda.is_available() and re.search("CUDA (error|driver)|NVIDIA driver|compiled with CUDA", str(e)):
+        return "it needs a GPU: leave out .cuda() and device=\"cuda\", because Hone traces without a GPU"
     if isinstance(e, ModuleNotFoundError) and e.name:
         return f"it needs the Python package '{e.name}', which {sys.executable} does not have"
     return f"PyTorch refuses it: {brief(e)}"

@@ -111,8 +111,8 @@ static inline __attribute__((always_inline)) void chunk_store(const struct gen_p
     }
     for (unsigned j = from; (p->spec.every[0] || p->spec.every[1]) && j < to; j++) {
         int special = gen_special_of(&p->spec, w[j]);
-        if (special)
-            store_bits(dst + (j - from) * bytes, bytes, gen_special_bits(p->type, special, w[j]));
+        if (special >= 0)
+            store_bits(dst + (j - from) * bytes, bytes, gen_entry_bits(p, special, w[j]));
     }
     for (unsigned j = from; p->spec.thin[0].places && j < to; j++)
         if (!gen_keeps(p, base + j))

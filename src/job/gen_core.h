@@ -47,7 +47,8 @@ enum gen_special {
     GEN_NAN,
     GEN_SPECIAL_ZERO,
     GEN_SPECIAL_DENORMAL,
-    GEN_SPECIAL_MAX, /* the largest finite value, of either sign */
+    GEN_SPECIAL_MAX,    /* the largest finite value, of either sign */
+    GEN_SPECIAL_NUMBER, /* gen_spec.number[i] */
     GEN_SPECIAL_COUNT
 };
 
@@ -63,10 +64,11 @@ struct gen_spec {
     /* About one element in every[i] is special[i] (enum gen_special). 0: none is. */
     uint8_t special[2];
     uint32_t every[2];
-    double a, b;
-    uint64_t n; /* elements of the tensor; for GEN_CSR and GEN_PERM */
-    /* A thin tensor is zero except at GEN_FEW random places. With two ranges, a place is a pair. A
-     * range of 0 places is absent; thin[0] is absent in a tensor that is not thin. */
+    double number[2]; /* for GEN_SPECIAL_NUMBER */
+    double a, b;      /* see enum gen_dist */
+    uint64_t n;       /* elements of the tensor; only for GEN_CSR and GEN_PERM */
+    /* A thin tensor is zero except at GEN_FEW random places. With two ranges, a place is a pair.
+     * A range of 0 places is absent. If thin[0] is absent, the tensor is not thin. */
     struct gen_range thin[GEN_THIN_RANGES];
     uint8_t mask;
     uint64_t rows, cols; /* the last two dimensions; for masks and GEN_SORTED to GEN_LENGTHS */
@@ -271,14 +273,23 @@ GEN_FN uint64_t gen_special_bits(int t, int special, uint32_t x)
     }
 }
 
+/* Returns which entry of gen_spec.special the element has whose random word is x, -1 for none. */
 GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
 {
     for (int k = 0; k < 2; k++) {
         uint32_t y = gen_mix32(x + 0x51ed2701u * (uint32_t)(k + 1));
-        if (s->every[k] && (uint64_t)y * s->every[k] >> 32 == 0)
-            return s->special[k];
+        if (s->special[k] && s->every[k] && (uint64_t)y * s->every[k] >> 32 == 0)
+            return k;
     }
-    return GEN_SPECIAL_NONE;
+    return -1;
+}
+
+/* Returns the bits of the special value in entry k. x is the element's random word. */
+GEN_FN uint64_t gen_entry_bits(const struct gen_plan *p, int k, uint32_t x)
+{
+    if (p->spec.special[k] == GEN_SPECIAL_NUMBER)
+        return gen_encode(p->type, p->spec.number[k]);
+    return gen_special_bits(p->type, p->spec.special[k], x);
 }
 
 /* x is the random word of element i. */
@@ -318,7 +329,7 @@ GEN_FN uint64_t gen_bits(const struct gen_plan *p, uint32_t x, uint64_t i)
         return gen_mask_bits(p);
     if (p->spec.thin[0].places && !gen_keeps(p, i))
         return 0;
-    return special ? gen_special_bits(p->type, special, x) : gen_value(p, x, i);
+    return special >= 0 ? gen_entry_bits(p, special, x) : gen_value(p, x, i);
 }
 
 GEN_FN uint64_t gen_element(const struct gen_plan *p, uint64_t i)

@@ -15,7 +15,7 @@
 enum {
     MIN_MODULE = 5 * 4 + 1,
     MIN_CASE = 88,
-    MIN_BUFFER = 100,
+    MIN_BUFFER = 116,
     MIN_PROGRAM = 12,
     MIN_LAUNCH = 1 + 4 + 9 * 4 + 8 + 4 + 4 + 1 + 1 + 4,
     MIN_ARG = 1 + 4 + 8 + 4,
@@ -32,6 +32,7 @@ static void put_gen(struct strbuf *o, const struct gen_spec *g)
     for (int i = 0; i < 2; i++) {
         wire_put_u8(o, g->special[i]);
         wire_put_u32(o, g->every[i]);
+        wire_put_f64(o, g->number[i]);
     }
     wire_put_f64(o, g->a);
     wire_put_f64(o, g->b);
@@ -266,8 +267,9 @@ static void get_gen(struct wire_reader *r, struct gen_spec *g)
 {
     g->dist = wire_get_enum(r, GEN_DIST_COUNT, "distribution");
     for (int i = 0; i < 2; i++) {
-        g->special[i] = wire_get_enum(r, GEN_SPECIAL_MAX + 1, "special value");
+        g->special[i] = wire_get_enum(r, GEN_SPECIAL_COUNT, "special value");
         g->every[i] = wire_get_u32(r, "special value");
+        g->number[i] = wire_get_f64(r, "special value");
     }
     g->a = wire_get_f64(r, "distribution");
     g->b = wire_get_f64(r, "distribution");

@@ -36,7 +36,7 @@
 #include "job/gen.h"
 
 #define JOB_MAGIC 0x424f4a48u /* "HJOB" */
-#define JOB_VERSION 10
+#define JOB_VERSION 11
 #define JOB_MAX_BYTES (64u << 20)
 #define JOB_MAX_CASES 512
 #define JOB_MAX_BUFFERS 2048

@@ -24,8 +24,13 @@ static void say_special(const struct task_tensor *x, struct strbuf *out)
     };
     bool any = false;
     for (size_t i = 0; i < ARRAY_LEN(x->init.special); i++)
-        if (x->init.every[i] && names[x->init.special[i]]) {
-            strbuf_addf(out, "%s%s", any ? " and " : "; holds ", names[x->init.special[i]]);
+        if (x->init.every[i] && x->init.special[i]) {
+            const char *name = names[x->init.special[i]];
+            strbuf_adds(out, any ? " and " : "; holds ");
+            if (name)
+                strbuf_adds(out, name);
+            else
+                strbuf_addf(out, "%.17g", x->init.number[i]);
             any = true;
         }
     strbuf_adds(out, any ? " in some places" : "");

@@ -24,9 +24,10 @@ static const struct {
 };
 
 static const char *const special_names[GEN_SPECIAL_COUNT] = {
-    [GEN_SPECIAL_NONE] = "none", [GEN_POS_INF] = "inf",       [GEN_NEG_INF] = "-inf",
-    [GEN_NAN] = "nan",           [GEN_SPECIAL_ZERO] = "zero", [GEN_SPECIAL_DENORMAL] = "denormal",
-    [GEN_SPECIAL_MAX] = "max",
+    [GEN_SPECIAL_NONE] = "none", [GEN_POS_INF] = "inf",
+    [GEN_NEG_INF] = "-inf",      [GEN_NAN] = "nan",
+    [GEN_SPECIAL_ZERO] = "zero", [GEN_SPECIAL_DENORMAL] = "denormal",
+    [GEN_SPECIAL_MAX] = "max",   [GEN_SPECIAL_NUMBER] = "a number",
 };
 
 static void load_choice(const struct json_node *n, struct task_choice *pick)
@@ -57,23 +58,34 @@ static void load_param(struct loader *l, const struct json_node *obj, const char
         json_node_real(&n, -1e300, 1e300, value);
 }
 
+/* Reads the name of a special value, or a number. */
+static void load_special_value(const struct json_node *c, struct task_tensor *t, int slot)
+{
+    bool is_float = dtype_is_float(t->dtype);
+    double *number = &t->init.number[slot];
+    size_t which;
+    if (json_is_number(c->j)) {
+        t->init.special[slot] = GEN_SPECIAL_NUMBER;
+        if (json_node_real(c, -1e300, 1e300, number) && !is_float && *number != rint(*number))
+            json_node_bad(c, "%g is not an integer", *number);
+    } else if (json_node_word(c, special_names + 1, GEN_SPECIAL_NUMBER - 1, &which)) {
+        t->init.special[slot] = (uint8_t)(which + 1);
+        if (!is_float && which + 1 != GEN_SPECIAL_ZERO && which + 1 != GEN_SPECIAL_MAX)
+            json_node_bad(c, "a tensor of %s has no %s", dtype_name(t->dtype),
+                          special_names[which + 1]);
+    }
+}
+
 static void load_special(const struct json_node *n, struct task_tensor *t, int slot)
 {
     static const char *const keys[] = {"value", "every"};
     struct json_node c;
-    size_t which;
     int64_t every;
     if (!json_node_object(n, 4))
         return;
     json_node_only(n, keys, ARRAY_LEN(keys));
-    if (json_node_need(n, "value", &c) &&
-        json_node_word(&c, special_names + 1, GEN_SPECIAL_COUNT - 1, &which)) {
-        t->init.special[slot] = (uint8_t)(which + 1);
-        if (!dtype_is_float(t->dtype) && which + 1 != GEN_SPECIAL_ZERO &&
-            which + 1 != GEN_SPECIAL_MAX)
-            json_node_bad(&c, "a tensor of %s has no %s", dtype_name(t->dtype),
-                          special_names[which + 1]);
-    }
+    if (json_node_need(n, "value", &c))
+        load_special_value(&c, t, slot);
     if (json_node_need(n, "every", &c) && json_node_int(&c, 1, INT32_MAX, &every))
         t->init.every[slot] = (uint32_t)every;
 }

@@ -48,6 +48,11 @@ static const struct gen_spec specs[] = {
      .every = {7, 3}},
     {.dist = GEN_UNIFORM, .a = 1, .b = 2, .thin = {{13, 7}}},
     {.dist = GEN_NORMAL, .b = 1, .special = {GEN_NAN}, .every = {9}, .thin = {{5, 100}, {9, 3}}},
+    {.dist = GEN_INT,
+     .b = 100,
+     .special = {GEN_SPECIAL_NONE, GEN_SPECIAL_NUMBER},
+     .number = {0, -7},
+     .every = {0, 6}},
 };
 
 /* A [6, 40, 3, 10] tensor that is thin along dimensions 1 and 3 has at most GEN_FEW values that are
@@ -230,6 +235,20 @@ static void specials_come_as_often_as_asked(void **state)
     assert_true(abs(inf - N / 50) < 300);
     assert_true(abs(nan - N / 100) < 250);
     free(x);
+    int32_t labels[2000];
+    int ignored = 0;
+    s = (struct gen_spec){.dist = GEN_INT,
+                          .a = 0,
+                          .b = 9,
+                          .special = {GEN_SPECIAL_NUMBER},
+                          .number = {-100},
+                          .every = {5}};
+    gen_fill(&s, DT_I32, 1, 0, 0, 2000, labels);
+    for (int i = 0; i < 2000; i++) {
+        ignored += labels[i] == -100;
+        assert_true(labels[i] == -100 || (labels[i] >= 0 && labels[i] <= 9));
+    }
+    assert_true(abs(ignored - 400) < 80);
     for (int t = DT_F64; t <= DT_F8E5M2; t++) {
         bool has_inf = t != DT_F8E4M3;
         uint64_t b = gen_special_bits(t, GEN_NEG_INF, 0);
@@ -343,7 +362,7 @@ static void data_of_a_seed_is_fixed(void **state)
         0xf2f8b04357b7cb05, 0xba11ab60c5a6457e, 0x7e42e2179406b674, 0xcb16a9618b9aa155,
         0x1644c3e9757a4144, 0x83caa3c5767f6b5e, 0xb4123f7f7b62c812, 0xd19a1a3c48fa638e,
         0x4a70619b6f4eed97, 0xf37877e465a954e0, 0x8a442d0bb52c671a, 0xf27cafcf5bc7c74c,
-        0x87be9e15b1a573c1};
+        0x87be9e15b1a573c1, 0x49ea5561dc3dfedb};
     for (size_t s = 0; s < ARRAY_LEN(specs); s++) {
         uint64_t h = 0;
         for (int t = DT_NONE + 1; t < DT_COUNT; t++) {

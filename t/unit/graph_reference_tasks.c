@@ -150,7 +150,7 @@ static void compare_cost(struct pair *p)
         if (!(flops <= 2 * own + 64 && own <= 2 * flops + 64))
             fail_msg("%s: %s = %g flops, the task's own %g", t->name, graph_flops(&p->graph)->text,
                      flops, own);
-        if (bytes < low)
+        if (bytes < low || bytes > 1.25 * low + 64)
             fail_msg("%s: %s = %g bytes, the task's own %g", t->name, graph_bytes(&p->graph)->text,
                      bytes, low);
     }

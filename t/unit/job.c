@@ -53,32 +53,36 @@ static struct job_tensormap map = {.buffer = 0,
                                    .fill_nan = 1};
 static struct job_program program = {
     .module = 1, .nlaunches = 3, .launches = launches, .ntensormaps = 1, .tensormaps = &map};
-static struct job_buffer buffers[] = {
-    {.name = "x",
-     .role = JOB_INPUT,
-     .dtype = DT_F16,
-     .elems = 2048,
-     .bytes = 4096,
-     .align = 256,
-     .rank = 2,
-     .dims = {32, 64},
-     .gen =
-         {.dist = GEN_NORMAL, .special = {GEN_NEG_INF}, .every = {9}, .a = 0.5, .b = 2, .n = 2048},
-     .stream = 7,
-     .file = "x.bin"},
-    {.name = "y",
-     .role = JOB_OUTPUT,
-     .dtype = DT_F32,
-     .elems = 32,
-     .bytes = 128,
-     .align = 4,
-     .offset = 4,
-     .rank = 1,
-     .dims = {32},
-     .rtol = 1e-5,
-     .atol = 1e-7,
-     .budget = 8,
-     .acc_eps = 0x1p-24}};
+static struct job_buffer buffers[] = {{.name = "x",
+                                       .role = JOB_INPUT,
+                                       .dtype = DT_F16,
+                                       .elems = 2048,
+                                       .bytes = 4096,
+                                       .align = 256,
+                                       .rank = 2,
+                                       .dims = {32, 64},
+                                       .gen = {.dist = GEN_NORMAL,
+                                               .special = {GEN_NEG_INF, GEN_SPECIAL_NUMBER},
+                                               .every = {9, 8},
+                                               .number = {0, -100},
+                                               .a = 0.5,
+                                               .b = 2,
+                                               .n = 2048},
+                                       .stream = 7,
+                                       .file = "x.bin"},
+                                      {.name = "y",
+                                       .role = JOB_OUTPUT,
+                                       .dtype = DT_F32,
+                                       .elems = 32,
+                                       .bytes = 128,
+                                       .align = 4,
+                                       .offset = 4,
+                                       .rank = 1,
+                                       .dims = {32},
+                                       .rtol = 1e-5,
+                                       .atol = 1e-7,
+                                       .budget = 8,
+                                       .acc_eps = 0x1p-24}};
 static struct job_call calls[] = {{0, JOB_CALL_VERIFY, 11, 12, 0, 5},
                                   {0, JOB_CALL_REPEAT, 11, 13, -1, 0}};
 static struct job_phase phases[] = {{"rowsum", 32, 7}, {"reference", 2048, 1}};
@@ -143,6 +147,8 @@ static void round_trip(void **state)
     assert_true(c->timing.warm_l2);
     assert_string_equal(c->buffers[1].name, "y");
     assert_true(c->buffers[0].gen.b == 2 && c->buffers[0].gen.special[0] == GEN_NEG_INF);
+    assert_int_equal(c->buffers[0].gen.special[1], GEN_SPECIAL_NUMBER);
+    assert_true(c->buffers[0].gen.number[1] == -100);
     assert_int_equal(c->buffers[0].dims[1], 64);
     assert_string_equal(c->buffers[0].file, "x.bin");
     assert_int_equal(c->programs[0].launches[0].args[2].bytes[3], 4);

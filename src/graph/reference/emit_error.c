@@ -334,7 +334,10 @@ static void add_propagated(struct emit *e, const struct value *v, const char *f,
             strbuf_adds(out, t[0].m);
     } else if (e->notes[v->id] & LOWERED_SHIFT) {
         strbuf_adds(out, t[0].m);
-    } else if (e->notes[v->id] & LOWERED_SHARE) {
+    } else if ((e->notes[v->id] & LOWERED_SHARE) && !is_zero(t[1].m)) {
+        /* In a sum of shares the divisor is a shared error (shared_error.c), and has no variance
+         * here. Then the numerator counts in full: with (1 - 2 f) va, the errors of shares near
+         * 1/2 would be missing from the sum. */
         strbuf_addf(out, "hone_share(%s, %s, %s, %s)", f, t[1].v, t[0].m, t[1].m);
     } else if (add_centred(e, v, t, out) || add_scaled(e, v, f, t, out)) {
         return;
