@@ -65,14 +65,15 @@ enum exec_rc {
 typedef int (*exec_fn)(struct warp *w, const struct insn *in);
 
 enum insn_flags {
-    INSN_GUARD = 1,     /* @p */
-    INSN_GUARD_NEG = 2, /* @!p */
-    INSN_ALIGNED = 4,   /* needs all live lanes in one fragment */
-    INSN_PIN = 8,       /* a wgmma: no other register may take the place of its registers */
-    INSN_BRANCH = 16,   /* ends a basic block */
-    INSN_SYNCWARP = 32, /* waits for the lanes in its mask (shfl, vote, bar.warp) */
-    INSN_LEADER = 64,   /* starts a basic block */
-    INSN_COMBINES = 128 /* combines values of the lanes in its mask (vote, redux) */
+    INSN_GUARD = 1,      /* @p */
+    INSN_GUARD_NEG = 2,  /* @!p */
+    INSN_ALIGNED = 4,    /* needs all live lanes in one fragment */
+    INSN_PIN = 8,        /* a wgmma: no other register may take the place of its registers */
+    INSN_BRANCH = 16,    /* ends a basic block */
+    INSN_SYNCWARP = 32,  /* waits for the lanes in its mask (shfl, vote, bar.warp) */
+    INSN_LEADER = 64,    /* starts a basic block */
+    INSN_COMBINES = 128, /* combines values of the lanes in its mask (vote, redux) */
+    INSN_CTA = 256       /* a strong access of scope .cta: orders only threads of its block */
 };
 
 enum count_kind {
@@ -115,7 +116,7 @@ struct insn {
     uint32_t o[5];  /* operand codes, the destination first */
     uint32_t guard; /* operand code of the predicate */
     uint16_t nv;
-    uint8_t flags;
+    uint16_t flags;
     uint8_t kind;
     uint8_t sub[4];    /* for exec, such as type and rounding */
     uint32_t rank;     /* of its basic block (flow.h) */

@@ -287,6 +287,7 @@ static int decode_atom(struct decoder *d, const struct ptx_insn *p, struct insn 
     in->sub[2] = (uint8_t)sp;
     in->sub[3] = (uint8_t)abits;
     in->o[2] = OPND_NUMBER(n | (red ? 0u : 1u << 8) | order << 16);
+    in->flags |= ptx_has(p, "cta") ? INSN_CTA : 0;
     in->kind = CK_ATOMIC;
     in->exec = t == PT_B128 ? exec_atom128 : exec_atom;
     return 0;

@@ -609,6 +609,7 @@ static int decode_ldst(struct decoder *d, const struct ptx_insn *p, struct insn 
     in->sub[3] = (uint8_t)abits;
     if (access & MEM_STRONG)
         in->exec = is_store ? strong_st : strong_ld;
+    in->flags |= ptx_has(p, "cta") ? INSN_CTA : 0;
     return 0;
 }
 

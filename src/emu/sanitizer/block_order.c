@@ -3,10 +3,11 @@
  * access of this block.
  *
  * Suppose that block b writes data, executes a fence and sets a flag. It sets the flag with a
- * strong access: volatile, relaxed, acquire, release or atomic. So the flag's address becomes an
- * object with an entry (b, c), where c is b's clock before the fence. A block's clock starts at 1
- * and counts its fences of cluster or device scope. The shadow (global.c) stamps each write with
- * this clock. So writes of b with stamps up to c come before the flag. Reads count as stamp 0.
+ * strong access: volatile, relaxed, acquire, release or atomic, and not of scope .cta. So the
+ * flag's address becomes an object with an entry (b, c), where c is b's clock before the fence. A
+ * block's clock starts at 1 and counts its fences of cluster or device scope. The shadow (global.c)
+ * stamps each write with this clock. So writes of b with stamps up to c come before the flag. Reads
+ * count as stamp 0.
  *
  * Another block makes a strong read of the flag. It depends on the object at once if the read is an
  * acquire, else from its next fence on. Then accesses of b with stamps up to c are ordered before

@@ -216,12 +216,14 @@ static void order_shared(struct warp *w, uint32_t addr, uint32_t access, bool re
         order_warps(w, b->smem + off, access, release);
 }
 
-static void order_global(struct warp *w, uint64_t addr, uint32_t access, bool release)
+static void order_global(struct warp *w, const struct insn *pc, uint64_t addr, uint32_t access,
+                         bool release)
 {
     struct block_san *s = w->block->san;
-    if (release)
+    bool others = !(pc->flags & INSN_CTA);
+    if (others && release)
         block_publish(w, addr);
-    else
+    else if (others)
         block_observe(w, addr, access & ACCESS_ACQUIRE);
     if (w->block->nwarps > 1 && !s->g_many)
         order_warps(w, mem_host(&w->launch->emu->mem, addr), access, release);
@@ -233,11 +235,10 @@ void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const u
 {
     uint64_t last = 0;
     bool first = true;
-    (void)pc;
     if (!w->launch->sanitize)
         return;
     if (release && (access & ACCESS_RELEASE))
-        san_fence(w, 2);
+        san_fence(w, pc->flags & INSN_CTA ? 0 : 2);
     FOR_LANES(i, w)
     {
         uint64_t a = addr[i];
@@ -254,7 +255,7 @@ void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const u
         if (s == SP_SHARED || s == SP_SHARED_CLUSTER)
             order_shared(w, (uint32_t)a, access, release);
         else if (s == SP_GLOBAL && a - GLOBAL_BASE < w->launch->emu->mem.size)
-            order_global(w, a, access, release); /* an access to any other address faults */
+            order_global(w, pc, a, access, release); /* an access to any other address faults */
     }
 }
 
