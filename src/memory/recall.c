@@ -151,7 +151,7 @@ static void score_points(struct recall *r, const struct lesson_rec_vec *all)
     vec_each (struct summary, s, &r->points)
         s->score = untried;
     vec_each (struct lesson_rec, l, all) {
-        if (!str_eq(l->kind, LESSON_POINT) || is_own_task(r, l))
+        if (!str_eq(l->kind, LESSON_POINT))
             continue;
         struct past_run *p = run_of(r, l);
         struct summary *s = summary_of(r, l, true);
@@ -339,6 +339,17 @@ json_t *memory_checked(const json_t *j)
     return NULL;
 }
 
+/* Leaves out lessons of the run's own task, and those that break a rule: the store may come from
+ * someone else. */
+static void keep_useful(const struct recall *r, struct lesson_rec_vec *all)
+{
+    size_t n = 0;
+    vec_each (struct lesson_rec, l, all)
+        if (!lesson_bad_field(l) && !is_own_task(r, l))
+            all->items[n++] = *l;
+    all->n = n;
+}
+
 char *memory_recall(struct store *s, const struct task *t, const char *gpu, bool measured,
                     const char *books, struct err *err)
 {
@@ -352,9 +363,9 @@ char *memory_recall(struct store *s, const struct task *t, const char *gpu, bool
     lesson_make_name(gpu, r.gpu);
     if (store_lesson_list(s, r.traits.class, RECALL_MAX, &all, &mem, err) == 0 &&
         playbooks_open(&shelf, books, err) == 0) {
+        keep_useful(&r, &all);
         vec_each (struct lesson_rec, l, &all)
-            if (!is_own_task(&r, l))
-                add_lesson(&r, l);
+            add_lesson(&r, l);
         score_points(&r, &all);
         json_t *found =
             json_pack("{s:o, s:o}", "points", points_json(&r), "lines", lines_json(&r, shelf));
