@@ -451,7 +451,10 @@ static json_t *init_like(const struct definition *d, const struct input_facts *f
     if (span == 0) /* a kernel that ignores its input could pass with constant data */
         return json_pack("{s:s, s:f, s:f}", "dist", "uniform", "min", f->least - 0.25, "max",
                          f->least + 0.25);
-    if (f->n < 16 || fabs(std * sqrt(12) / span - 1) < 0.12)
+    /* A normal distribution would draw values of the other sign, for which the task may be
+     * undefined: probabilities, variances. */
+    bool one_sign = (f->least >= 0 || f->most <= 0) && fabs(mean) < 4 * std;
+    if (f->n < 16 || fabs(std * sqrt(12) / span - 1) < 0.12 || one_sign)
         return json_pack("{s:s, s:f, s:f}", "dist", "uniform", "min", f->least, "max", f->most);
     return json_pack("{s:s, s:f, s:f}", "dist", "normal", "mean",
                      fabs(mean) < std * 0.05 ? 0.0 : mean, "std", std);

@@ -2608,6 +2608,10 @@ def describe(t: torch.Tensor) -> dict[str, Any]:
         if x.numel() >= 16:
             low, high = snap(low, high)
         return {"dist": "uniform", "min": low, "max": high}
+    if (low >= 0 or high <= 0) and abs(mean) < 4 * std:
+        # Probabilities, variances: the module may be undefined for the other sign, which a normal
+        # distribution would draw too.
+        return {"dist": "uniform", "min": low, "max": high}
     return {"dist": "normal", "mean": 0.0 if abs(mean) < std * 0.05 else mean, "std": std}
 
 
