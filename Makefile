@@ -122,7 +122,7 @@ ORACLES := $(patsubst tasks/%/reference.c,$(B)/oracles/%.so,$(wildcard tasks/*/r
 ASSETS := $(sort $(shell find tasks suites prompts playbooks schema gpus kernels web -type f \
              ! -name '.*' ! -path 'kernels/gnn/*' 2>/dev/null) \
             $(wildcard src/task/hone_ref*.h src/base/device_int.h src/base/number_core.h src/job/gen_core.h \
-              src/job/poison.h src/job/compare_core.h src/worker/*.py src/import/*.py src/worker/*.cu src/device/*.cu \
+              src/job/poison.h src/job/compare_core.h src/worker/*.py src/import/*.py src/device/*.cu \
               src/export/templates/* \
               $(filter-out %.md,$(wildcard src/compile/headers/*)))) $(ORACLES)
 $(B)/assets.S: FORCE
