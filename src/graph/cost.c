@@ -255,7 +255,9 @@ static const struct dim *read_through(struct graph *g, const struct value *v, ui
     case OP_GATHER:
         return k == 0 ? elements(g, v) : NULL;
     case OP_EMBEDDING_BAG:
-        return k == 1 ? dim_mul(&g->dims, elements(g, v->args[0]), v->args[1]->shape[1]) : NULL;
+        return k == 1 && v->args[0]
+                   ? dim_mul(&g->dims, elements(g, v->args[0]), v->args[1]->shape[1])
+                   : NULL;
     case OP_SLICE:
         return read ? read : elements(g, v);
     case OP_RESHAPE:

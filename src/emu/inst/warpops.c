@@ -280,7 +280,7 @@ static void combine_marks(struct warp *w, const struct meeting *mt, const uint32
 static int exec_shfl(struct warp *w, const struct insn *in)
 {
     GATHER(4);
-    uint32_t d[WARP], from[WARP], valid = 0, absent = 0, buf[4][WARP];
+    uint32_t d[WARP] = {0}, from[WARP], valid = 0, absent = 0, buf[4][WARP];
     const uint32_t *src = values(w, &mt, 1, 4, buf[0]), *b = values(w, &mt, 2, 4, buf[1]);
     const uint32_t *c = values(w, &mt, 3, 4, buf[2]), *m = values(w, &mt, 4, 4, buf[3]);
     FOR_LANES(i, w)
@@ -357,7 +357,7 @@ enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 static int exec_vote(struct warp *w, const struct insn *in)
 {
     GATHER(2);
-    uint32_t buf[WARP], d[WARP], p = 0, bits = 0;
+    uint32_t buf[WARP], d[WARP] = {0}, p = 0, bits = 0;
     const uint32_t *m = values(w, &mt, 2, 4, buf);
     combine_marks(w, &mt, m);
     for (uint32_t k = 0; k < mt.n; k++) {
@@ -490,7 +490,7 @@ static uint32_t reduce_f32(const struct insn *in, uint32_t a, uint32_t b)
 static int exec_redux(struct warp *w, const struct insn *in)
 {
     GATHER(2);
-    uint32_t d[WARP], buf[2][WARP];
+    uint32_t d[WARP] = {0}, buf[2][WARP];
     const uint32_t *m = values(w, &mt, 2, 4, buf[0]), *src = values(w, &mt, 1, 4, buf[1]);
     combine_marks(w, &mt, m);
     FOR_LANES(i, w)
@@ -571,7 +571,7 @@ static int decode_activemask(struct decoder *d, const struct ptx_insn *p, struct
 static int exec_elect(struct warp *w, const struct insn *in)
 {
     GATHER(1);
-    uint32_t d[WARP], buf[WARP], bits = 0;
+    uint32_t d[WARP] = {0}, buf[WARP], bits = 0;
     const uint32_t *m = values(w, &mt, 1, 4, buf);
     FOR_LANES(i, w)
     {

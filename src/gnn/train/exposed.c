@@ -170,7 +170,7 @@ static double median(double v[ROUNDS])
 
 int exposed_measure(struct trainer *t, int64_t batches, struct exposed *out, struct err *err)
 {
-    double whole[ROUNDS], prepared[ROUNDS], resident[ROUNDS];
+    double whole[ROUNDS] = {0}, prepared[ROUNDS] = {0}, resident[ROUNDS] = {0};
     struct setup s = {.t = t, .o = trainer_options(t), .data = trainer_data(t)};
     bool cpu = str_eq(trainer_device(t)->ops->name, "cpu"), store = trainer_feed(t)->store;
     int64_t all = (s.data->train.n + s.o->load.batch_size - 1) / s.o->load.batch_size;
