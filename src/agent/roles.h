@@ -12,7 +12,7 @@
 enum move_stage { STAGE_STRUCTURE, STAGE_MOVEMENT, STAGE_PIPELINING, STAGE_TUNING };
 extern const char *const move_stage_names[4];
 
-/* What changes in a prompt from call to call. Each pointer may be NULL. */
+/* The parts of a prompt that change from call to call. Each pointer may be NULL. */
 struct situation {
     const struct node *node;   /* the prompt's subject */
     const struct node *parent; /* to compare `node` with */

@@ -101,7 +101,8 @@ int author_start(struct author *a, const struct author_request *rq, struct autho
                  struct err *err);
 /* With this text a later process can continue the call: "0007" in a mailbox, or "". */
 const char *author_call_handle(const struct author_call *c);
-/* What the call waits for, such as "the file box/0007.reply.md"; "" for the author's reply. */
+/* Names the thing that the call waits for, such as "the file box/0007.reply.md"; "" for the
+ * author's reply. */
 const char *author_call_waits_for(const struct author_call *c);
 /* Never waits. Returns true when the call has ended. */
 bool author_poll(struct author_call *c);

@@ -75,7 +75,7 @@ void remote_end(struct author_call *c);
 
 /* Replaces bytes of `text` that are not UTF-8. */
 void remote_add_message(json_t *messages, const char *role, const char *text);
-/* What the call asks for, or the model's cap if that is lower. */
+/* Returns the limit that the call asks for, or the model's limit if that is lower. */
 uint32_t remote_max_tokens(const struct author_call *c, const struct remote_quirks *q);
 /* The object may be NULL. */
 const char *remote_str(const json_t *obj, const char *key); /* "" if absent or not a string */

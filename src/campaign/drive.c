@@ -170,7 +170,8 @@ static int committed(struct drive *d, struct amounts *out, struct err *err)
     return rc;
 }
 
-/* What a run may spend in all: `own`, which it has spent, and an equal share of the rest. */
+/* Returns how much a run may spend: `own`, which it has spent already, and an equal share of what
+ * is left of the campaign's limit. */
 static double share_of(double limit, double used, double own, size_t tasks)
 {
     double left = limit - used;

@@ -80,7 +80,7 @@ struct device_place {
 };
 VEC_DECL(place_vec, struct device_place);
 
-/* What a sampled call wrote to one buffer. */
+/* The elements of one buffer that a sampled call wrote. */
 struct device_written {
     struct piece_vec pieces; /* some of the written ones, in the order of the buffer */
     struct place_vec places; /* elements in the pieces, from as many blocks as possible */
@@ -159,10 +159,10 @@ struct device_ops {
 
     /* ---- optional functions: NULL if the device does not have them ---- */
 
-    /* What a sampled call wrote to the buffer, in at most `max` pieces that `seed` chooses. In a
-     * JOB_CALL_VERIFY call, every block that ran has a place in them, as far as `max` allows. There
-     * are no pieces if other blocks could have changed the results. The caller releases the
-     * vectors. */
+    /* Finds the elements of a buffer that a sampled call wrote, in at most `max` pieces that `seed`
+     * chooses. In a JOB_CALL_VERIFY call, every block that ran has a place in them, as far as `max`
+     * allows. There are no pieces if other blocks could have changed the results. The caller
+     * releases the vectors. */
     int (*written)(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
                    struct device_written *out, struct err *err);
     /* The blocks of a sampled call, and those that ran. */

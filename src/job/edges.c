@@ -7,8 +7,9 @@
 
 #define EDGES_MAX_BYTES (16u << 20) /* larger buffers stay as they are */
 
-/* Of more rows than this, only about one in ONE_IN is rearranged. Else the last of a few columns
- * would have all the largest values, and exp(cumsum(x)) along it could overflow float32. */
+/* If a buffer has more than ALL_ROWS rows, we rearrange only about one row in ONE_IN. Else the last
+ * of a few columns would have all the largest values, and exp(cumsum(x)) along it could overflow
+ * float32. */
 enum { ALL_ROWS = 16, ONE_IN = 4 };
 
 bool edges_wanted(const struct job_buffer *b, const struct job_call *call)

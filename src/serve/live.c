@@ -25,7 +25,7 @@ struct listener {
     bool suspended;
 };
 
-/* What the listeners know of a run. */
+/* A run, as the listeners know it. */
 struct watched {
     int64_t id, updated_ms;
     uint64_t nodes, calls, changed; /* `changed`: live.version at the run's last change */

@@ -60,7 +60,8 @@ struct child_process {
     int code; /* exit status, or number of the signal */
     struct strbuf out, err;
     uint64_t wall_ns, cpu_ns;
-    /* Of all descendants together if limit_bytes is set, else of the largest one. */
+    /* The peak memory of all descendants together if limit_bytes is set, else of the largest one.
+     */
     uint64_t peak_bytes;
     pid_t pid;
 

@@ -91,8 +91,8 @@ void oracle_trial_release(struct oracle_trial *x)
 
 struct report {
     char text[1800];
-    /* What runs now. -1 means, in this order: no phase; several units; a phase that is not
-     * repeated. */
+    /* The numbers of the phase, unit and step that run now. phase is -1 between phases, unit is -1
+     * while several units run, step is -1 in a phase that is not repeated. */
     volatile int64_t phase, unit, step;
 };
 

@@ -209,7 +209,7 @@ void task_free(struct task *t);
 bool task_needs_python(const struct task *t);
 const char *task_class_name(enum task_class c);
 const char *workload_role_name(enum workload_role r);
-/* What the task promises about its inputs, such as an order; "" if nothing. */
+/* Says what the task promises about its inputs, such as an order; "" if it promises nothing. */
 const char *task_preconditions(const struct task *t, struct arena *a);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
 /* The task's own workloads first, then its regimes. 0 for any other workload. */

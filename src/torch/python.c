@@ -100,7 +100,7 @@ static int send_line(struct python *p, const char *text, struct err *err)
     return n == (ssize_t)len ? 0 : no_answer(p, err);
 }
 
-/* Of all threads of the program; 0 if it has ended. */
+/* Returns the CPU time of all threads of the program; 0 if it has ended. */
 static uint64_t cpu_ns(const struct python *p)
 {
     struct timespec t;

@@ -83,7 +83,7 @@ struct verdict_time {
     double ratio, ratio_lo, ratio_hi;
     /* Percent of the highest rate that the GPU can reach. 0 if unknown. */
     double roofline_pct;
-    /* What bounds it: "DRAM" or "arithmetic"; in old verdicts also "L2" or "". */
+    /* The rate that bounds the kernel: "DRAM" or "arithmetic"; in old verdicts also "L2" or "". */
     const char *limit;
 };
 

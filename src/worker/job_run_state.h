@@ -34,7 +34,7 @@ struct kept_call {
     void **out;
     /* Outputs that stay on the device, else NULL. */
     struct device_hidden **hidden;
-    /* What a sampled call wrote, in place of `out`. NULL if all blocks ran. */
+    /* The elements that a sampled call wrote, in place of `out`. NULL if all blocks ran. */
     struct device_written *written;
     /* Upper bound for the share of a tensor that all blocks can change. Only in sampled calls, for
      * tensors that are updated in place or that a memset or copy fills. */

@@ -609,7 +609,7 @@ void hot_free(struct launch *l);
 void count_to_counters(struct launch *l);
 void count_transfer(struct emu *e, const char *name, uint64_t read_bytes, uint64_t written_bytes);
 
-/* What the cost model knows of a launch, scaled to the whole grid. */
+/* The counts of a launch that the cost model uses, scaled to the whole grid. */
 struct work {
     double warps[CK_COUNT], threads[CK_COUNT];
     double all_warps, all_threads;

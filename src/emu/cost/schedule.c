@@ -27,8 +27,8 @@ struct pass {
         float ready;     /* clocks from the region's start until the value is ready */
     } * regs;
     uint32_t region;
-    /* Of the operands of the instruction being scheduled: the highest level, and when they are
-     * ready. */
+    /* The highest level of the operands of the instruction being scheduled, and when all operands
+     * are ready. */
     uint8_t level;
     float start;
 };

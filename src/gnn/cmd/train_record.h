@@ -8,7 +8,8 @@
  *     "device", "begun_ms", "planned_epochs", "epochs_done"
  *     "timeline"                    the newest spans of rank 0 (trace_newest in gnn/trace.h)
  *
- * Of many epochs, the file holds about 5000 and the last one. src/view/training.c reads the file.
+ * If there are many epochs, the file holds about 5000 of them and the last one. src/view/training.c
+ * reads the file.
  */
 #ifndef GNN_CMD_TRAIN_RECORD_H
 #define GNN_CMD_TRAIN_RECORD_H

@@ -8,8 +8,7 @@
 
 enum { ROUNDS = 3 };
 
-/* What all three ways share. The measured batches are those with the numbers first, ...,
- * first + n - 1 of the epoch. */
+/* The three ways to train use the same batches: numbers first to first + n - 1 of the epoch. */
 struct setup {
     struct trainer *t;
     const struct train_options *o;

@@ -30,7 +30,8 @@ struct value_match {
     /* May the variable stand for v? If accept is NULL, v must be a number or a scalar. */
     bool (*accept)(void *ctx, const struct value *variable, const struct value *v);
     void *ctx;
-    /* What each variable stands for. The caller may fix entries before the match. */
+    /* bound[i] is the value that variable i stands for. The caller may set entries before the
+     * match. */
     const struct value *bound[MATCH_MAX_VARIABLES];
     /* The other members are for the matcher. */
     size_t order[MATCH_MAX_VARIABLES]; /* variables in the order in which they were bound */

@@ -26,7 +26,7 @@
 #define TERM_NO_ERROR "0.0" /* `m` of a term without error, in SIGMA and NOISY references */
 #define EMIT_CHUNK 4096     /* elements of a partial result */
 
-/* What scratch, or the workspaces of a kernel, hold of one value. */
+/* Which numbers of one value are in scratch, or in the workspaces of a kernel. */
 struct store {
     bool is_stored;                 /* VAL */
     bool in_parts;                  /* PART: a reduction in two steps */

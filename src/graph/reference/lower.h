@@ -22,7 +22,7 @@ int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes,
 int graph_lower_for_kernel(const struct graph *g, struct graph *low, const uint8_t **notes,
                            struct err *err);
 
-/* What the model of rounding errors must know about a lowered value. */
+/* Facts about a lowered value that the model of rounding errors needs. */
 enum lowered_note {
     /* The value is the final result of an operation of g. If that result is a view, the value that
      * the view reads has this note too. Other values are intermediate results. */

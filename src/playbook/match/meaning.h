@@ -24,7 +24,8 @@ struct meaning {
     struct graph g;
     struct arena mem;  /* holds the names that the graph borrows */
     struct strbuf why; /* why there is no graph */
-    /* Of v0, v1, ...: first `inputs` inputs, `n` values in all. */
+    /* The names and types of v0, v1, ...: n values in all; the first `inputs` of them are inputs.
+     */
     const char *names[2 * PB_MAX_TENSORS];
     enum dtype types[2 * PB_MAX_TENSORS];
     size_t inputs, n;
