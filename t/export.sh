@@ -140,6 +140,11 @@ runs 0 "hone export --as torch exits with 0" export_it --as torch --out rowmix_o
 runs 0 "hone export --as kernelbench exits with 0" export_it --as kernelbench --out model_new.py
 ok "the file for KernelBench has no word that KernelBench's static check bans" \
     bash -c '! grep -nwE "try:|except|pass" model_new.py'
+sed "s,^    float sum = 0;,    float sum = 1'0 - 10; /* pass */," "$cases/rowmix.cu" >digits.cu
+runs 0 "hone export --as kernelbench accepts a number with a digit separator" \
+    "$HONE" export rowmix digits.cu --unverified --as kernelbench --out digits.py
+ok "a comment with a banned word is left out after a number with a digit separator" \
+    bash -c '! grep -nwE "try:|except|pass" digits.py'
 ok "the file for KernelBench has a __global__ function" grep -q "__global__.*" model_new.py
 runs 0 "hone export --as kernelbench --cubin-form exits with 0" export_it --as kernelbench --cubin-form --out model_cubin.py
 runs 0 "hone export --as flashinfer-bench exits with 0" export_it --as flashinfer-bench --out bench

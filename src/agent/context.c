@@ -83,7 +83,7 @@ static void leaderboard(const struct agent *a, const struct node *n, struct strb
     for (size_t i = 0; i < k && i < a->cfg->leaders; i++) {
         strbuf_addf(out, "%s%s", i ? ", " : "The fastest so far: ", sorted[i]->move);
         strbuf_adds(out, sorted[i] == n ? " (this file, " : " (");
-        say_time(sorted[i]->verdict.time_ns, out);
+        strbuf_add_time(out, sorted[i]->verdict.time_ns);
         strbuf_adds(out, ")");
     }
     strbuf_adds(out, k ? "\n" : "");

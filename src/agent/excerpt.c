@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "source/token.h"
 
 /* Bodies with fewer lines than this are always shown. */
 enum { LEAST_BODY = 6 };
@@ -19,36 +20,13 @@ static void blank(char *from, const char *to)
             *from = ' ';
 }
 
-/* Returns the end of the comment or literal at p, or p itself. */
-static char *end_of_text(char *p)
-{
-    char *end = NULL;
-    if (p[0] == '/' && p[1] == '/')
-        return p + strcspn(p, "\n");
-    if (p[0] == '/' && p[1] == '*') {
-        end = strstr(p + 2, "*/");
-        return end ? end + 2 : p + strlen(p);
-    }
-    if (p[0] == 'R' && p[1] == '"') {
-        end = strstr(p, ")\"");
-        return end ? end + 2 : p + strlen(p);
-    }
-    if (*p != '"' && *p != '\'')
-        return p;
-    for (end = p + 1; *end && *end != *p && *end != '\n'; end++)
-        end += *end == '\\' && end[1];
-    return end + (*end == *p);
-}
-
 static char *code_of(const char *source)
 {
     char *code = xstrdup(source);
-    for (char *p = code; *p;) {
-        /* 1'000 is a number, not the beginning of a literal */
-        char *end = *p == '\'' && p > code && isalnum((unsigned char)p[-1]) ? p : end_of_text(p);
-        blank(p, end);
-        p = end > p ? end : p + 1;
-    }
+    struct token_reader r = {.src = source, .len = strlen(source)};
+    for (struct token t; (t = token_next_part(&r)).kind != TOK_END;)
+        if (t.kind == TOK_COMMENT || t.kind == TOK_STRING || t.kind == TOK_CHAR)
+            blank(code + t.start, code + r.pos);
     return code;
 }
 

@@ -47,9 +47,9 @@ static void say_idea(const struct agent *a, const struct idea *i, struct strbuf 
     if (str_eq(i->outcome, "failed") || i->gain <= 0) {
         say_verdict_short(&n->verdict, out);
     } else {
-        say_time(n->verdict.time_ns, out);
+        strbuf_add_time(out, n->verdict.time_ns);
         strbuf_adds(out, "; its parent took ");
-        say_time(i->gain * n->verdict.time_ns, out);
+        strbuf_add_time(out, i->gain * n->verdict.time_ns);
         if (i->gain < 0.99)
             strbuf_adds(out, " (slower: not kept)");
     }

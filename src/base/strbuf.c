@@ -103,3 +103,13 @@ void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
     strbuf_vaddf(sb, fmt, ap);
     va_end(ap);
 }
+
+void strbuf_add_time(struct strbuf *sb, double ns)
+{
+    if (ns < 1e3)
+        strbuf_addf(sb, "%.0f ns", ns);
+    else if (ns < 1e6)
+        strbuf_addf(sb, "%.*f us", ns < 1e4 ? 2 : 1, ns / 1e3);
+    else
+        strbuf_addf(sb, "%.3g ms", ns / 1e6);
+}

@@ -43,5 +43,7 @@ void strbuf_addc(struct strbuf *sb, char c);
 void strbuf_addf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
+/* Appends a time for people: "870 ns", "1.25 us", "12.3 us" or "1.8 ms". */
+void strbuf_add_time(struct strbuf *sb, double ns);
 
 #endif

@@ -229,7 +229,8 @@ static bool built_in_task(const char *name)
     return found;
 }
 
-void suite_list(struct strbuf *out)
+/* Appends a line for each built-in suite, such as " cutegen19 the nineteen tasks ...". */
+static void list_suites(struct strbuf *out)
 {
     for (const struct asset *s = asset_first("suites/"); s && s->path; s++) {
         if (!str_starts(s->path, "suites/"))
@@ -308,7 +309,7 @@ static int add_file(const char *path, struct suite_item_vec *out, struct arena *
 static int unknown(const char *operand, struct err *err)
 {
     struct strbuf list = STRBUF_INIT(16 << 10);
-    suite_list(&list);
+    list_suites(&list);
     err_set(err, ERR_INPUT,
             "'%s' is not a task, suite, folder or file. `hone task list` lists the built-in tasks; "
             "the built-in suites are:\n%s",

@@ -49,8 +49,6 @@ bool suite_is_python(const char *operand);
 /* Finds the problem's name in a path, such as "1_Square" in "level1/1_Square.py". Returns where it
  * begins and sets *len. */
 const char *suite_problem_name(const char *operand, size_t *len);
-/* Appends a line for each built-in suite, such as " cutegen19 the nineteen tasks ...". */
-void suite_list(struct strbuf *out);
 
 /* The import options of an item as JSON. */
 json_t *suite_options(const struct suite_item *i);

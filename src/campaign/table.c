@@ -131,7 +131,8 @@ static void print_means(const struct score *s, const char *what, bool is_model, 
     strbuf_addc(out, '\n');
 }
 
-void campaign_print_score(const struct campaign_table *t, const char *indent, struct strbuf *out)
+/* Appends the means and counts in words, one in each line. Each line begins with `indent`. */
+static void print_score(const struct campaign_table *t, const char *indent, struct strbuf *out)
 {
     struct campaign_score s;
     campaign_score(t, &s);
@@ -168,7 +169,7 @@ void campaign_print(const struct campaign_table *t, struct strbuf *out)
     vec_each (struct campaign_row, r, &t->rows)
         campaign_print_row(r, out);
     strbuf_addf(out, "%s\n", t->campaign.name);
-    campaign_print_score(t, "  ", out);
+    print_score(t, "  ", out);
 }
 
 /* ---- Markdown -------------------------------------------------------------------------------- */
@@ -283,7 +284,7 @@ void campaign_markdown(const struct campaign_table *t, struct strbuf *out)
     strbuf_adds(out, "# ");
     add_plain(t->campaign.name, out);
     strbuf_adds(out, "\n\n");
-    campaign_print_score(t, "- ", out);
+    print_score(t, "- ", out);
     strbuf_adds(
         out,
         "\nA ratio is a baseline's time divided by the kernel's, with its 95% interval; both "

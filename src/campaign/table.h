@@ -13,8 +13,6 @@
 /* These functions append the heading of the text table, or one row of it, with a newline. */
 void campaign_print_heading(struct strbuf *out);
 void campaign_print_row(const struct campaign_row *r, struct strbuf *out);
-/* Appends the means and counts in words, one in each line. Each line begins with `indent`. */
-void campaign_print_score(const struct campaign_table *t, const char *indent, struct strbuf *out);
 /* Appends the whole table: heading, rows, score. */
 void campaign_print(const struct campaign_table *t, struct strbuf *out);
 void campaign_markdown(const struct campaign_table *t, struct strbuf *out);

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "compile/scan.h"
 #include "job/wire.h"
+#include "source/token.h"
 
 enum { MAX_INCLUDES = 256, MAX_NAME = 256 };
 
@@ -47,40 +48,23 @@ bool family_covers(const struct family_record *r, const char *const *includes, s
     return true;
 }
 
-/*
- * State of a pass over the source, which scan.h has accepted. So the pass only has to tell
- * comments, strings, directives and words apart.
- */
+/* State of a pass over the source, which scan.h has accepted. */
 struct walk {
-    const char *p, *end;
+    struct token_reader r;
     struct strbuf *out;
     struct strbuf undefs;
 };
 
-static bool is_word(char c)
+static const char *skip_spaces(const char *p, const char *end)
 {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-static const char *skip_quoted(const char *p, const char *end)
-{
-    char quote = *p++;
-    while (p < end && *p != quote && *p != '\n')
-        p += *p == '\\' && p + 1 < end ? 2 : 1;
-    return p < end ? p + 1 : end;
-}
-
-static const char *skip_comment(const char *p, const char *end)
-{
-    const char *q = p[1] == '*' ? memmem(p + 2, (size_t)(end - p - 2), "*/", 2)
-                                : memchr(p, '\n', (size_t)(end - p));
-    return !q ? end : p[1] == '*' ? q + 2 : q;
+    while (p < end && isspace((unsigned char)*p))
+        p++;
+    return p;
 }
 
 static const char *skip_args(const char *p, const char *end)
 {
-    while (p < end && isspace((unsigned char)*p))
-        p++;
+    p = skip_spaces(p, end);
     if (p == end || *p != '(')
         return p;
     for (int depth = 0; p < end; p++) {
@@ -98,11 +82,11 @@ static const char *line_end(const char *p, const char *end)
     return p < end ? p : end;
 }
 
-/* Leaves out #include: the header has all includes before the namespace. Records each macro for the
- * #undef lines at the end. */
+/* Reads on after a `#`. Leaves out #include: the header has all includes before the namespace.
+ * Records each macro for the #undef lines at the end. */
 static void on_directive(struct walk *w)
 {
-    const char *q = w->p + 1, *end = line_end(w->p, w->end);
+    const char *from = w->r.src + w->r.pos, *q = from, *end = line_end(q, w->r.src + w->r.len);
     while (q < end && (*q == ' ' || *q == '\t'))
         q++;
     bool define = (size_t)(end - q) > 6 && strncmp(q, "define", 6) == 0;
@@ -111,92 +95,76 @@ static void on_directive(struct walk *w)
         while (q < end && (*q == ' ' || *q == '\t'))
             q++;
         const char *name = q;
-        while (q < end && is_word(*q))
+        while (q < end && token_is_word_char(*q))
             q++;
         strbuf_addf(&w->undefs, "#undef %.*s\n", (int)(q - name), name);
     }
-    if ((size_t)(end - q) > 7 && strncmp(q, "include", 7) == 0)
+    if ((size_t)(end - q) > 7 && strncmp(q, "include", 7) == 0) {
         strbuf_addc(w->out, '\n');
-    else
-        strbuf_add(w->out, w->p, (size_t)(end - w->p));
-    w->p = end;
+    } else {
+        strbuf_addc(w->out, '#');
+        strbuf_add(w->out, from, (size_t)(end - from));
+    }
+    w->r.pos = (size_t)(end - w->r.src);
 }
 
 /* Turns kernels into device functions, and leaves out attributes that only kernels have. Returns -1
  * if this pass does not understand the source. */
-static int on_word(struct walk *w)
+static int on_word(struct walk *w, const struct token *t)
 {
     static const char *const dropped[] = {"__launch_bounds__", "__cluster_dims__", "__block_size__",
                                           "__maxnreg__"};
-    const char *s = w->p, *q = s;
-    while (q < w->end && is_word(*q))
-        q++;
-    size_t n = (size_t)(q - s);
-    w->p = q;
-    if (n == 6 && memcmp(s, "extern", 6) == 0) {
-        while (q < w->end && isspace((unsigned char)*q))
-            q++;
-        if (q + 3 <= w->end && memcmp(q, "\"C\"", 3) == 0) {
-            w->p = q + 3;
-            q = w->p;
-            while (q < w->end && isspace((unsigned char)*q))
-                q++;
-            return q < w->end && *q == '{' ? -1 : 0;
+    const char *after = w->r.src + w->r.pos, *end = w->r.src + w->r.len;
+    if (str_eq(t->text, "extern")) {
+        const char *q = skip_spaces(after, end);
+        if (q + 3 <= end && memcmp(q, "\"C\"", 3) == 0) {
+            w->r.pos = (size_t)(q + 3 - w->r.src);
+            q = skip_spaces(q + 3, end);
+            return q < end && *q == '{' ? -1 : 0;
         }
     }
-    if (n == 10 && memcmp(s, "__global__", 10) == 0) {
+    if (str_eq(t->text, "__global__")) {
         strbuf_adds(w->out, "static __device__");
         return 0;
     }
-    if (n == 17 && memcmp(s, "__grid_constant__", 17) == 0)
+    if (str_eq(t->text, "__grid_constant__"))
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(dropped); i++)
-        if (n == strlen(dropped[i]) && memcmp(s, dropped[i], n) == 0) {
-            w->p = skip_args(q, w->end);
+        if (str_eq(t->text, dropped[i])) {
+            w->r.pos = (size_t)(skip_args(after, end) - w->r.src);
             return 0;
         }
-    if (*q == '"' && (n == 1 || n == 2 || n == 3) && s[n - 1] == 'R')
-        return -1; /* a raw string */
-    strbuf_add(w->out, s, n);
+    strbuf_add(w->out, w->r.src + t->start, w->r.pos - t->start);
     return 0;
 }
 
 int family_prelude(const struct family_record *r, struct strbuf *out)
 {
-    struct walk w = {.p = r->source, .end = r->source + r->len, .out = out};
+    struct walk w = {.r = {.src = r->source, .len = r->len}, .out = out};
     strbuf_init(&w.undefs, 64 << 10);
     int rc = 0;
     for (size_t i = 0; i < r->nincludes; i++)
         strbuf_addf(out, "#include <%s>\n", r->includes[i]);
     strbuf_adds(out, "namespace hone_family {\n");
     bool line_start = true;
-    while (w.p < w.end && rc == 0) {
-        char c = *w.p;
-        const char *next = NULL;
-        if (c == '/' && w.p + 1 < w.end && (w.p[1] == '/' || w.p[1] == '*')) {
-            w.p = skip_comment(w.p, w.end);
+    for (size_t from = 0; from < r->len && rc == 0; from = w.r.pos) {
+        struct token t = token_next_part(&w.r);
+        strbuf_add(out, r->source + from, t.start - from);
+        if (t.kind == TOK_COMMENT) {
             strbuf_addc(out, ' ');
             continue;
         }
-        if (c == '#' && line_start) {
+        if (line_start && t.kind == TOK_PUNCT && t.text[0] == '#') {
             on_directive(&w);
             continue;
         }
-        if (c == '"' || c == '\'')
-            next = skip_quoted(w.p, w.end);
-        else if (isdigit((unsigned char)c))
-            for (next = w.p; next < w.end && (is_word(*next) || *next == '\'' || *next == '.');)
-                next++;
-        if (next) {
-            strbuf_add(out, w.p, (size_t)(next - w.p));
-            w.p = next;
-        } else if (is_word(c)) {
-            rc = on_word(&w);
-        } else {
-            strbuf_addc(out, c);
-            w.p++;
-        }
-        line_start = c == '\n' || (line_start && isspace((unsigned char)c));
+        if (t.kind == TOK_STRING && r->source[t.start] != '"')
+            rc = -1; /* a raw string */
+        else if (t.kind == TOK_WORD)
+            rc = on_word(&w, &t);
+        else
+            strbuf_add(out, r->source + t.start, w.r.pos - t.start);
+        line_start = t.kind == TOK_NEWLINE || (line_start && t.kind == TOK_BLANK);
     }
     strbuf_adds(out, "\n}\n");
     strbuf_adds(out, w.undefs.buf);

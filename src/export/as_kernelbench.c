@@ -51,34 +51,17 @@ static bool has_banned_word(const char *text)
     return false;
 }
 
-/* Returns the end of the comment, string or character literal at p; p if there is none. */
-static const char *skip_part(const char *p, bool *is_comment)
-{
-    *is_comment = p[0] == '/' && (p[1] == '/' || p[1] == '*');
-    if (*is_comment && p[1] == '/')
-        return p + strcspn(p, "\n");
-    if (*is_comment) {
-        const char *end = strstr(p + 2, "*/");
-        return end ? end + 2 : p + strlen(p);
-    }
-    if (*p != '"' && *p != '\'')
-        return p;
-    char quote = *p++;
-    while (*p && *p != quote && *p != '\n')
-        p += *p == '\\' && p[1] ? 2 : 1;
-    return *p == quote ? p + 1 : p;
-}
-
 static void add_candidate(struct export_model *m, struct strbuf *out)
 {
-    bool strip = has_banned_word(m->in.text), is_comment;
-    for (const char *p = m->in.text; *p;) {
-        const char *end = skip_part(p, &is_comment);
-        if (strip && is_comment)
+    const char *text = m->in.text;
+    bool strip = has_banned_word(text);
+    struct token_reader r = {.src = text, .len = strlen(text)};
+    for (size_t from = 0; from < r.len; from = r.pos) {
+        struct token t = token_next_part(&r);
+        if (strip && t.kind == TOK_COMMENT)
             strbuf_addc(out, ' ');
         else
-            strbuf_add(out, p, MAX((size_t)(end - p), 1));
-        p = MAX(end, p + 1);
+            strbuf_add(out, text + from, r.pos - from);
     }
 }
 

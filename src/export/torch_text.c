@@ -52,7 +52,8 @@ void torch_text_params(struct export_model *m, bool types, struct strbuf *out)
     strbuf_release(&sb);
 }
 
-size_t torch_text_new_outputs(const struct export_model *m)
+/* Returns the number of outputs that are not inputs. */
+static size_t new_outputs(const struct export_model *m)
 {
     size_t n = 0;
     vec_each (const struct task_tensor, x, &m->in.task->tensors)
@@ -70,7 +71,7 @@ bool torch_text_in_place(const struct export_model *m)
 
 void torch_text_returns(struct export_model *m, struct strbuf *out)
 {
-    size_t n = torch_text_new_outputs(m);
+    size_t n = new_outputs(m);
     strbuf_adds(out, n == 1 ? " -> " : " -> (");
     for (size_t i = 0; i < n; i++)
         strbuf_adds(out, i ? ", Tensor" : "Tensor");

@@ -37,8 +37,7 @@ void torch_text_values(struct export_model *m, struct strbuf *out);
 void torch_text_outputs(struct export_model *m, struct strbuf *lines, struct strbuf *names);
 /* Appends for example "-> (Tensor, Tensor)", for the outputs that are not inputs. */
 void torch_text_returns(struct export_model *m, struct strbuf *out);
-size_t torch_text_new_outputs(const struct export_model *m); /* outputs that are not inputs */
-bool torch_text_in_place(const struct export_model *m);      /* a tensor is updated in place */
+bool torch_text_in_place(const struct export_model *m); /* a tensor is updated in place */
 /* Returns the operator's name: the task's name, '_', and 8 digits of a hash of the source, the
  * task, the architecture and the source of `backward`, which may be NULL. */
 const char *torch_text_op(struct export_model *m, const struct export_model *backward);

@@ -98,7 +98,7 @@ void unit_sample_draw(uint64_t rows, uint64_t columns, uint64_t max, uint64_t se
     draw_rows(rows, &c, seed, out);
 }
 
-void unit_sample_shape(const struct job_case *c, uint64_t *rows, uint64_t *columns)
+static void shape_of(const struct job_case *c, uint64_t *rows, uint64_t *columns)
 {
     uint64_t units = c->nphases ? c->phases[c->nphases - 1].units : 0;
     const struct job_buffer *largest = NULL;
@@ -123,7 +123,7 @@ void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t see
     uint64_t rows = c->phases[phase].units, columns = 1;
     bool sampled = phase + 1 == c->nphases && c->phases[phase].repeat == 1;
     if (sampled)
-        unit_sample_shape(c, &rows, &columns);
+        shape_of(c, &rows, &columns);
     unit_sample_draw(rows, columns, sampled ? c->max_units : 0, seed, out);
 }
 
@@ -172,7 +172,7 @@ double unit_sample_finds(const struct job_case *c, uint64_t seed, double share)
     if (!unit_sample_is_partial(c))
         return 1;
     struct unit_sample *s = xmalloc(sizeof *s);
-    unit_sample_shape(c, &rows, &columns);
+    shape_of(c, &rows, &columns);
     unit_sample_draw(rows, columns, c->max_units, seed, s);
     double found = finds_cells(s, rows, columns, 1, columns, share);
     if (columns > 1) {

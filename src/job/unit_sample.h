@@ -41,7 +41,6 @@ void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t see
                           struct unit_sample *out);
 bool unit_sample_is_partial(const struct job_case *c);
 
-void unit_sample_shape(const struct job_case *c, uint64_t *rows, uint64_t *columns);
 /* Considers three errors: in `share` of the rows, in `share` of the blocks of UNIT_SAMPLE_TILE
  * columns, and in `share` of the square tiles. Returns the least probability that the sample finds
  * one. */

@@ -9,7 +9,8 @@
 #include "base/utf8.h"
 #include "base/util.h"
 
-void random_word(char out[33])
+/* Writes 32 random hexadecimal digits. */
+static void random_word(char out[33])
 {
     unsigned char b[16];
     if (getrandom(b, sizeof b, 0) != (ssize_t)sizeof b)

@@ -62,7 +62,4 @@ const char *shelf_put(struct shelf *s, const char *mime, const char *text, size_
 const struct shelf_text *shelf_find(const struct shelf *s, const char *id);
 void shelf_release(struct shelf *s);
 
-/* Writes 32 random hexadecimal digits. */
-void random_word(char out[33]);
-
 #endif

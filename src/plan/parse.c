@@ -9,44 +9,18 @@
 #include "base/util.h"
 #include "plan/model.h"
 #include "source/settings.h"
+#include "source/token.h"
 
 /* ---- finding the comment --------------------------------------------------------------------- */
-
-static size_t skip_quoted(const char *s, size_t n, size_t i)
-{
-    char quote = s[i];
-    /* A raw string R"delim( ... )delim" has no escapes. */
-    if (quote == '"' && i && s[i - 1] == 'R') {
-        const char *open = memchr(s + i, '(', MIN(n - i, 18));
-        if (open) {
-            size_t dlen = (size_t)(open - (s + i + 1));
-            for (size_t k = (size_t)(open - s); k + dlen + 1 < n; k++)
-                if (s[k] == ')' && memcmp(s + k + 1, s + i + 1, dlen) == 0 &&
-                    s[k + 1 + dlen] == '"')
-                    return k + dlen + 2;
-            return n;
-        }
-    }
-    for (i++; i < n && s[i] != quote && s[i] != '\n'; i++)
-        if (s[i] == '\\')
-            i++;
-    return MIN(i + 1, n);
-}
 
 /* Returns n if there is no comment. */
 static size_t first_comment(const char *s, size_t n)
 {
-    for (size_t i = 0; i + 1 < n;) {
-        if (s[i] == '/' && (s[i + 1] == '*' || s[i + 1] == '/'))
-            return i;
-        /* A quote after a digit separates digits, as in 1'000'000. */
-        bool digit_before = i && s[i - 1] >= '0' && s[i - 1] <= '9';
-        if (s[i] == '"' || (s[i] == '\'' && !digit_before))
-            i = skip_quoted(s, n, i);
-        else
-            i++;
-    }
-    return n;
+    struct token_reader r = {.src = s, .len = n};
+    struct token t = token_next_part(&r);
+    while (t.kind != TOK_COMMENT && t.kind != TOK_END)
+        t = token_next_part(&r);
+    return t.start;
 }
 
 static void bad_source(struct problem_vec *out, const char *s, size_t at, const char *what)

@@ -34,7 +34,6 @@ struct say_verdict {
 void say_verdict(const struct verdict *v, const struct say_verdict *o, struct strbuf *out);
 /* Appends "pass, 12.3 us, 1.42x naive, 71% of the roofline" or "mismatch: ...". */
 void say_verdict_short(const struct verdict *v, struct strbuf *out);
-void say_time(double ns, struct strbuf *out);
 json_t *say_verdict_json(const struct verdict *v, const struct say_verdict *o);
 
 /* The percentage of the roofline, the highest speed that the GPU allows: the geometric mean over

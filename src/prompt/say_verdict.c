@@ -8,16 +8,6 @@
 #include "sys/json.h"
 #include "verdict/counters.h"
 
-void say_time(double ns, struct strbuf *out)
-{
-    if (ns < 1e3)
-        strbuf_addf(out, "%.0f ns", ns);
-    else if (ns < 1e6)
-        strbuf_addf(out, "%.*f us", ns < 1e4 ? 2 : 1, ns / 1e3);
-    else
-        strbuf_addf(out, "%.3g ms", ns / 1e6);
-}
-
 static bool is_candidate(const struct verdict_time *t)
 {
     return str_eq(t->who, "candidate");
@@ -87,7 +77,7 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out)
     if (v->time_ns <= 0)
         return;
     strbuf_adds(out, ", ");
-    say_time(v->time_ns, out);
+    strbuf_add_time(out, v->time_ns);
     if (v->time_is_model)
         strbuf_adds(out, " (modelled)");
     if (verdict_timed_shapes(v) > 1)
@@ -312,7 +302,7 @@ static void say_torch_time(const struct verdict *v, const struct say_verdict *o,
         if (!baseline_is_torch(b->who) || !str_eq(b->workload, workload) || was_timed_with(v, b))
             continue;
         strbuf_addf(out, "; %s took ", b->who);
-        say_time(b->median_ns, out);
+        strbuf_add_time(out, b->median_ns);
         strbuf_addf(out, " when timed with candidate %llu",
                     (unsigned long long)o->with_torch_index);
     }
@@ -324,7 +314,7 @@ static void say_times(const struct verdict *v, const struct say_verdict *o, stru
         if (!is_candidate(t))
             continue;
         strbuf_addf(out, "- %s: ", *t->shape ? t->shape : t->workload);
-        say_time(t->median_ns, out);
+        strbuf_add_time(out, t->median_ns);
         if (t->roofline_pct > 0)
             strbuf_addf(out, ", %.0f%% of the roofline", t->roofline_pct);
         vec_each (struct verdict_time, b, &v->times)
@@ -344,8 +334,8 @@ static void say_against(const struct verdict *v, const struct verdict *o, const 
     if (!o || o == v || o->kind != V_PASS || o->time_ns <= 0 || v->time_ns <= 0)
         return;
     struct strbuf mine = STRBUF_INIT(64), other = STRBUF_INIT(64);
-    say_time(v->time_ns, &mine);
-    say_time(o->time_ns, &other);
+    strbuf_add_time(&mine, v->time_ns);
+    strbuf_add_time(&other, o->time_ns);
     if (str_eq(mine.buf, other.buf))
         strbuf_addf(out, "Against %s: as fast, %s", name, mine.buf);
     else

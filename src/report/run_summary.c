@@ -298,12 +298,8 @@ void print_time(double ns, bool is_model, struct strbuf *out)
 {
     if (ns <= 0)
         strbuf_addc(out, '-');
-    else if (ns < 1e3)
-        strbuf_addf(out, "%.0f ns", ns);
-    else if (ns < 1e6)
-        strbuf_addf(out, "%.*f us", ns < 1e4 ? 2 : 1, ns / 1e3);
     else
-        strbuf_addf(out, "%.3g ms", ns / 1e6);
+        strbuf_add_time(out, ns);
     if (ns > 0 && is_model)
         strbuf_adds(out, " (model)");
 }

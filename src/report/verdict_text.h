@@ -10,7 +10,7 @@
 /* Appends the verdict as text. The verdict's detail describes only the first few wrong workloads;
  * if `all` is true, the text lists every wrong workload. */
 void verdict_text(struct strbuf *sb, const struct verdict *v, bool all);
-/* Appends the time: "12.30 us", "1.800 ms". */
+/* Appends the time, with more digits than strbuf_add_time(): "12.30 us", "1.800 ms". */
 void time_text(struct strbuf *sb, double ns);
 
 #endif

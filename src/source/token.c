@@ -74,20 +74,30 @@ static void skip_block_comment(struct token_reader *r)
     fault(r, start, "unterminated comment", "this comment never ends");
 }
 
+static bool skip_comment(struct token_reader *r)
+{
+    char next = token_peek(r) == '/' ? peek2(r) : '\0';
+    if (next == '*')
+        skip_block_comment(r);
+    else if (next == '/')
+        while (!token_at_end(r) && token_peek(r) != '\n')
+            token_take(r);
+    return next == '*' || next == '/';
+}
+
+static bool skip_blank(struct token_reader *r)
+{
+    char c = token_peek(r);
+    if (c == '\n' || !isspace((unsigned char)c))
+        return false;
+    token_take(r);
+    return true;
+}
+
 void token_skip_blanks(struct token_reader *r)
 {
-    while (!token_at_end(r)) {
-        char c = token_peek(r);
-        if (c == '/' && peek2(r) == '*')
-            skip_block_comment(r);
-        else if (c == '/' && peek2(r) == '/')
-            while (!token_at_end(r) && token_peek(r) != '\n')
-                token_take(r);
-        else if (c != '\n' && isspace((unsigned char)c))
-            token_take(r);
-        else
-            return;
-    }
+    while (skip_comment(r) || skip_blank(r))
+        ;
 }
 
 static void token_put(struct token *t, char c)
@@ -170,9 +180,9 @@ static void lex_number(struct token_reader *r, struct token *t)
     }
 }
 
-struct token token_next(struct token_reader *r)
+/* The next character is no blank and begins no comment. */
+static struct token read_token(struct token_reader *r)
 {
-    token_skip_blanks(r);
     struct token t = {.kind = TOK_END, .start = r->pos};
     if (token_at_end(r))
         return t;
@@ -202,4 +212,23 @@ struct token token_next(struct token_reader *r)
         token_put(&t, token_take(r));
     }
     return t;
+}
+
+struct token token_next(struct token_reader *r)
+{
+    token_skip_blanks(r);
+    return read_token(r);
+}
+
+struct token token_next_part(struct token_reader *r)
+{
+    token_peek(r); /* skips line splices */
+    struct token t = {.start = r->pos};
+    if (skip_comment(r)) {
+        t.kind = TOK_COMMENT;
+        return t;
+    }
+    while (skip_blank(r))
+        t.kind = TOK_BLANK;
+    return t.kind == TOK_BLANK ? t : read_token(r);
 }

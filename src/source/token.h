@@ -11,13 +11,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum token_kind { TOK_END, TOK_NEWLINE, TOK_WORD, TOK_NUMBER, TOK_STRING, TOK_CHAR, TOK_PUNCT };
+enum token_kind {
+    TOK_END,
+    TOK_NEWLINE,
+    TOK_WORD,
+    TOK_NUMBER,
+    TOK_STRING,
+    TOK_CHAR,
+    TOK_PUNCT,
+    TOK_COMMENT, /* only from token_next_part() */
+    TOK_BLANK    /* one or more blanks; only from token_next_part() */
+};
 
 struct token {
     enum token_kind kind;
     size_t start;
     /* A word, a number, a string without quotes, or one character of punctuation; "" for a raw
-     * string. Cut if it does not fit. */
+     * string and for a token of another kind. Cut if it does not fit. */
     char text[256];
     size_t len; /* before the text was cut */
 };
@@ -34,6 +44,10 @@ struct token_reader {
 };
 
 struct token token_next(struct token_reader *r);
+/* For callers that copy the source: comments and blanks are tokens too. The token is the bytes from
+ * t.start to r->pos, which may include line splices. Between two tokens there are only line
+ * splices. A // comment ends before its newline. A raw string begins with its prefix, such as R. */
+struct token token_next_part(struct token_reader *r);
 
 /* For callers that read parts of a line themselves. These functions skip line splices (a backslash
  * and a newline). */

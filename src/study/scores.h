@@ -21,9 +21,6 @@ struct study_interval {
 
 int study_scores_load(struct study_scores *x, const struct study *s, struct err *err);
 void study_scores_release(struct study_scores *x);
-/* NULL if the study does not have it yet. */
-const struct study_row *study_find_row(const struct study_scores *x, const char *arm,
-                                       const char *task, uint32_t seed);
 /* The mean over all tasks of the scores after `after` candidates, or -1 if a row is missing. A run
  * in which no kernel passed scores 0. A task on which no kernel of any run passed does not
  * count. */

@@ -121,8 +121,9 @@ void study_scores_release(struct study_scores *x)
     arena_release(&x->mem);
 }
 
-const struct study_row *study_find_row(const struct study_scores *x, const char *arm,
-                                       const char *task, uint32_t seed)
+/* NULL if the study does not have it yet. */
+static const struct study_row *find_row(const struct study_scores *x, const char *arm,
+                                        const char *task, uint32_t seed)
 {
     ptrdiff_t at = place_of(x, arm, task, seed);
     return at < 0 ? NULL : x->index[at];
@@ -133,7 +134,7 @@ double study_score(const struct study_scores *x, const char *arm, uint32_t seed,
     double sum = 0;
     unsigned n = 0;
     for (size_t t = 0; t < x->s->tasks.n; t++) {
-        const struct study_row *r = study_find_row(x, arm, x->s->tasks.items[t].name, seed);
+        const struct study_row *r = find_row(x, arm, x->s->tasks.items[t].name, seed);
         if (!r)
             return -1;
         if (x->best_ns[t] <= 0)
@@ -229,7 +230,7 @@ static uint64_t count_runs(const struct study_scores *x, uint64_t *wanted)
     for (const struct study_arm *arm = study_arms; arm->name; arm++)
         for (uint32_t seed = 1; seed <= study_seeds(x->s, arm); seed++)
             vec_each (const struct study_task, t, &x->s->tasks) {
-                n += study_find_row(x, arm->name, t->name, seed) != NULL;
+                n += find_row(x, arm->name, t->name, seed) != NULL;
                 (*wanted)++;
             }
     return n;
@@ -291,14 +292,14 @@ struct memory_row {
 /* Returns false if the study has no runs for the task yet. */
 static bool memory_row(const struct study_scores *x, const char *task, struct memory_row *out)
 {
-    const struct study_row *base = study_find_row(x, "playbook", task, 1);
+    const struct study_row *base = find_row(x, "playbook", task, 1);
     *out = (struct memory_row){.without = 0};
     if (!base || base->best_ns[base->n - 1] <= 0)
         return false;
     double goal = base->best_ns[base->n - 1], *share = xcalloc(x->s->seeds + 1, sizeof *share);
     out->without = candidates_to(base, goal);
     for (uint32_t seed = 1; seed <= x->s->seeds; seed++) {
-        const struct study_row *r = study_find_row(x, "playbook, with memory", task, seed);
+        const struct study_row *r = find_row(x, "playbook, with memory", task, seed);
         if (!r)
             continue;
         uint32_t c = candidates_to(r, goal);

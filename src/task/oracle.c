@@ -356,7 +356,7 @@ int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *in
     return 0;
 }
 
-void oracle_ctx_release(struct oracle_ctx *x)
+static void ctx_release(struct oracle_ctx *x)
 {
     free(x->ref.scratch);
     free(x->scalars);
@@ -378,6 +378,6 @@ int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
         rc = ref_fault_check(&x.ref, x.fault, x.names, err);
     if (so)
         dlclose(so);
-    oracle_ctx_release(&x);
+    ctx_release(&x);
     return rc == 0 ? 0 : err_prefix(err, "oracle of task '%s'", t->name);
 }

@@ -46,10 +46,10 @@ struct oracle_ctx {
     uint64_t fault;
 };
 
-/* The caller releases x, also after an error. Does not set the scratch. */
+/* Does not set the scratch. Takes memory that a trial does not free: its process ends after the
+ * run. */
 int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
                     double *const *out_value, double *const *out_mag, struct err *err);
-void oracle_ctx_release(struct oracle_ctx *x);
 /* A lower bound, from the task's flops, scratch, tensors and phases. */
 double oracle_operations(const struct shape *s);
 

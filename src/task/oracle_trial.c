@@ -34,7 +34,7 @@ static const double ONE_THREAD_OPS = 2e7;
 static const double LONG_OPS = 1e8;
 #define MEMORY_BYTES (UINT64_C(16) << 30)
 
-double oracle_unwritten(void)
+static double unwritten(void)
 {
     return compare_from_bits(0x7ff8dead0000beefu);
 }
@@ -316,7 +316,7 @@ static int run_in_child(struct oracle_trial *x, const char *so, enum oracle_mode
                         struct err *err)
 {
     for (size_t i = 0; i < x->shared_bytes / sizeof *x->shared; i++)
-        x->shared[i] = oracle_unwritten();
+        x->shared[i] = unwritten();
     struct report *r =
         mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (r == MAP_FAILED)

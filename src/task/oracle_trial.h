@@ -39,14 +39,13 @@ struct oracle_trial {
 int oracle_trial_init(struct oracle_trial *x, const struct shape *s, uint64_t seed,
                       struct err *err);
 void oracle_trial_release(struct oracle_trial *x);
-/* Runs all phases. Elements that no unit writes hold oracle_unwritten(). For an imported task, Hone
- * wrote reference.c from a graph. If its run in ORACLE_IN_ORDER mode takes long, a file beside `so`
- * keeps the results for later runs with the same shape and seed. */
+/* Runs all phases. For elements that no unit writes, oracle_is_unwritten() is true. For an imported
+ * task, Hone wrote reference.c from a graph. If its run in ORACLE_IN_ORDER mode takes long, a file
+ * beside `so` keeps the results for later runs with the same shape and seed. */
 int oracle_trial_run(struct oracle_trial *x, const char *so, enum oracle_mode mode,
                      struct err *err);
 
-/* A NaN that no arithmetic produces. */
-double oracle_unwritten(void);
+/* Is v the NaN of an element that no unit wrote? No arithmetic produces it. */
 bool oracle_is_unwritten(double v);
 
 #endif

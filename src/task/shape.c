@@ -123,7 +123,8 @@ static int try_draw(struct shape *s, struct rng *r, struct err *err)
     return check_constraints(s, err) < 0 || resolve_elems(s, err) < 0 ? -1 : 0;
 }
 
-size_t workload_number(const struct task *t, const struct task_workload *w)
+/* The task's own workloads first, then its regimes. 0 for any other workload. */
+static size_t workload_number(const struct task *t, const struct task_workload *w)
 {
     for (size_t i = 0; i < t->workloads.n; i++)
         if (w == &t->workloads.items[i])

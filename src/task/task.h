@@ -181,7 +181,7 @@ struct shape {
     const struct task_workload *workload;
     int64_t *axes; /* the values of task->names */
     uint64_t *elems;
-    uint64_t turn; /* selects from pick_a and pick_b; usually workload_number() */
+    uint64_t turn; /* selects from pick_a and pick_b; usually the number of the workload */
 };
 
 /* Functions that make a task return NULL if they reported a problem. */
@@ -212,8 +212,6 @@ const char *workload_role_name(enum workload_role r);
 /* Says what the task promises about its inputs, such as an order; "" if it promises nothing. */
 const char *task_preconditions(const struct task *t, struct arena *a);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
-/* The task's own workloads first, then its regimes. 0 for any other workload. */
-size_t workload_number(const struct task *t, const struct task_workload *w);
 
 /* Draws from ranges until the constraints hold; fails after 500 draws. Half of the values are
  * edges: the least, the largest, an odd one, or one next to a multiple of 32. */

@@ -53,16 +53,6 @@ int torch_read_values(struct graph *g, const char *text, const struct torch_name
     return n;
 }
 
-const struct value *torch_read_value(struct graph *g, const char *text,
-                                     const struct torch_names *names, struct err *err)
-{
-    const struct value *v;
-    int n = torch_read_values(g, text, names, &v, 1, err);
-    if (n == 0)
-        err_set(err, ERR_INPUT, "the expression gives an empty tuple");
-    return n == 1 ? v : NULL;
-}
-
 /* ---- a whole task ---------------------------------------------------------------------------- */
 
 static int shape_of(struct graph *g, const struct torch_tensor *t, const struct dim **out,

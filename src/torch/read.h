@@ -54,8 +54,5 @@ int torch_read(struct graph *g, const char *text, const struct torch_task *t, st
  * tensor. Returns the number of values, or -1 with err set; more than `max` are an error. */
 int torch_read_values(struct graph *g, const char *text, const struct torch_names *names,
                       const struct value **out, size_t max, struct err *err);
-/* Returns NULL with err set on an error. */
-const struct value *torch_read_value(struct graph *g, const char *text,
-                                     const struct torch_names *names, struct err *err);
 
 #endif

@@ -70,6 +70,21 @@ static void test_strbuf_formats_long_text(void **state)
     free(text);
 }
 
+static void test_strbuf_time(void **state)
+{
+    static const struct {
+        double ns;
+        const char *want;
+    } cases[] = {{0, "0 ns"},        {869.6, "870 ns"},   {1254, "1.25 us"},
+                 {12340, "12.3 us"}, {1800000, "1.8 ms"}, {12345678, "12.3 ms"}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf sb = STRBUF_INIT(100);
+        strbuf_add_time(&sb, cases[i].ns);
+        assert_string_equal(sb.buf, cases[i].want);
+        strbuf_release(&sb);
+    }
+}
+
 static void test_vec(void **state)
 {
     VEC(int) v = VEC_INIT;
@@ -436,6 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strbuf_grows_and_caps),
         cmocka_unit_test(test_strbuf_formats_long_text),
+        cmocka_unit_test(test_strbuf_time),
         cmocka_unit_test(test_vec),
         cmocka_unit_test(test_arena),
         cmocka_unit_test(test_err),

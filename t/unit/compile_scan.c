@@ -1,4 +1,5 @@
-/* The source scan: which sources it accepts, which it rejects, and at which line. */
+/* The source scan: which sources it accepts, which it rejects, and at which line. Also how the
+ * token reader divides a source for callers that copy it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 #include "base/util.h"
 #include "compile/scan.h"
+#include "source/token.h"
 
 static void expect(const char *src, const char *failure, unsigned line)
 {
@@ -179,6 +181,42 @@ static void too_large(void **state)
     free(src);
 }
 
+static void parts_cover_the_source(void **state)
+{
+    (void)state;
+    static const struct {
+        enum token_kind kind;
+        const char *text;
+    } parts[] = {
+        {TOK_WORD, "in"},           {TOK_BLANK, " \t"},     {TOK_COMMENT, "/* \" \n' */"},
+        {TOK_NUMBER, "1'0e+1"},     {TOK_BLANK, " "},       {TOK_COMMENT, "// a \\\n b"},
+        {TOK_NEWLINE, "\n"},        {TOK_STRING, "\"/*\""}, {TOK_STRING, "R\"x()\" //)x\""},
+        {TOK_CHAR, "'\\''"},        {TOK_PUNCT, "/"},       {TOK_PUNCT, ";"},
+        {TOK_COMMENT, "/\\\n* */"}, {TOK_STRING, "\"open"}, {TOK_NEWLINE, "\n"},
+        {TOK_COMMENT, "/* open"},
+    };
+    struct strbuf source = STRBUF_INIT(1000);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        strbuf_adds(&source, parts[i].text);
+    struct token_reader r = {.src = source.buf, .len = source.len};
+    for (size_t i = 0, at = 0; i < ARRAY_LEN(parts); i++) {
+        struct token t = token_next_part(&r);
+        if (t.kind != parts[i].kind || t.start != at || r.pos != at + strlen(parts[i].text))
+            fail_msg("part %zu has kind %d and is '%.*s'", i, (int)t.kind, (int)(r.pos - t.start),
+                     source.buf + t.start);
+        at = r.pos;
+    }
+    assert_int_equal(token_next_part(&r).kind, TOK_END);
+    strbuf_release(&source);
+
+    /* a line splice between two parts belongs to neither */
+    r = (struct token_reader){.src = ";\\\n\\\r\n// a", .len = 10};
+    assert_int_equal(token_next_part(&r).kind, TOK_PUNCT);
+    assert_int_equal(r.pos, 1);
+    struct token t = token_next_part(&r);
+    assert_true(t.kind == TOK_COMMENT && t.start == 6 && r.pos == 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +227,7 @@ int main(void)
         cmocka_unit_test(kernels_and_headers),
         cmocka_unit_test(many_kernels),
         cmocka_unit_test(too_large),
+        cmocka_unit_test(parts_cover_the_source),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,6 +189,11 @@ static void test_excerpt(void **state)
     extract_release(&x);
     free(twice);
 
+    hidden.n = 0; /* braces in literals and comments do not count */
+    excerpt_find("const char *s = R\"x(}\n)\"}\" )x\"; int i = 1'0 + '}'; // \\\n}\n"
+                 "void f()\n{\n" BODY "}\n",
+                 &anchors, &hidden);
+    assert_int_equal(hidden.n, 1);
     hidden.n = 0; /* braces that do not match: all is shown */
     excerpt_find("void f()\n{\n{\n" BODY "}\n", &anchors, &hidden);
     excerpt_find("}\n" BODY, &anchors, &hidden);

@@ -90,7 +90,7 @@ static void close_graph(struct torch_rig *r, struct graph *g)
 static const struct value *value_of(struct graph *g, const char *text)
 {
     struct err err = ERR_INIT;
-    const struct value *v = torch_read_value(g, text, NULL, &err);
+    const struct value *v = rig_value(g, text, NULL, &err);
     if (!v)
         fail_msg("%s: %s", text, err.msg);
     return v;
@@ -278,8 +278,8 @@ static void test_spellings(void **state)
     unsigned bad = 0;
     for (size_t i = 0; i < ARRAY_LEN(same); i++) {
         struct err err = ERR_INIT;
-        const struct value *a = torch_read_value(&g, same[i][0], NULL, &err),
-                           *b = torch_read_value(&g, same[i][1], NULL, &err);
+        const struct value *a = rig_value(&g, same[i][0], NULL, &err),
+                           *b = rig_value(&g, same[i][1], NULL, &err);
         if (a && a == b)
             continue;
         print_error("'%s' and '%s': %s\n", same[i][0], same[i][1], a && b ? "differ" : err.msg);
@@ -388,7 +388,7 @@ static void test_types(void **state)
     }
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct err err = ERR_INIT;
-        if (torch_read_value(&g, bad[i], NULL, &err))
+        if (rig_value(&g, bad[i], NULL, &err))
             fail_msg("'%s' was read", bad[i]);
         assert_true(strstr(err.msg, "column ") != NULL);
     }
@@ -491,7 +491,7 @@ static void test_refusals(void **state)
     open_graph(&r, &g, some_tensors);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct err err = ERR_INIT;
-        if (torch_read_value(&g, bad[i][0], NULL, &err))
+        if (rig_value(&g, bad[i][0], NULL, &err))
             fail_msg("'%s' was read", bad[i][0]);
         if (!strstr(err.msg, bad[i][1]))
             fail_msg("'%s': %s", bad[i][0], err.msg);
@@ -523,7 +523,7 @@ static void test_limits(void **state)
         strbuf_adds(&sb, "x");
         for (int i = 0; i < 300; i++)
             strbuf_addf(&sb, " * (x + %d)", 1000 * rounds + i);
-        if (!torch_read_value(&g, sb.buf, NULL, &err))
+        if (!rig_value(&g, sb.buf, NULL, &err))
             break;
     }
     assert_true(rounds > 3 && rounds < 30);
@@ -636,7 +636,7 @@ static void test_forms(void **state)
         {"abs(x)", "q.abs()"},
     };
     for (size_t i = 0; i < ARRAY_LEN(same); i++) {
-        const struct value *v = torch_read_value(&g, same[i][0], &names, &err);
+        const struct value *v = rig_value(&g, same[i][0], &names, &err);
         if (!v)
             fail_msg("%s: %s", same[i][0], err.msg);
         if (v != value_of(&g, same[i][1]))

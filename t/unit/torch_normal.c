@@ -41,7 +41,7 @@ static void close_graph(struct torch_rig *r, struct graph *g)
 static const struct value *normal_of(struct graph *g, const char *text)
 {
     struct err err = ERR_INIT;
-    const struct value *v = torch_read_value(g, text, NULL, &err);
+    const struct value *v = rig_value(g, text, NULL, &err);
     if (!v)
         fail_msg("%s: %s", text, err.msg);
     v = graph_normal(g, v);
@@ -205,7 +205,7 @@ static void test_unchanged(void **state)
     struct err err = ERR_INIT;
     open_graph(&r, &g);
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        const struct value *v = torch_read_value(&g, texts[i], NULL, &err);
+        const struct value *v = rig_value(&g, texts[i], NULL, &err);
         if (!v)
             fail_msg("%s: %s", texts[i], err.msg);
         if (graph_normal(&g, v) != v)
@@ -248,7 +248,7 @@ static void test_refused(void **state)
     open_graph(&r, &g);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct err err = ERR_INIT;
-        if (torch_read_value(&g, bad[i], NULL, &err))
+        if (rig_value(&g, bad[i], NULL, &err))
             fail_msg("'%s' was read", bad[i]);
         assert_true(err.kind != ERR_NONE && *err.msg);
     }

@@ -1,4 +1,5 @@
-/* torch_rig.h - what tests of torch/ share: a signature from a line of text, or from a task. */
+/* torch_rig.h - what tests of torch/ share: a signature from a line of text or from a task, and
+ * the value of an expression. */
 #ifndef T_UNIT_TORCH_RIG_H
 #define T_UNIT_TORCH_RIG_H
 
@@ -99,6 +100,14 @@ static inline void rig_task(struct torch_rig *r, const struct task *t)
         for (uint32_t d = 0; d < x->rank; d++)
             to->shape[d] = expr_text(x->shape[d]);
     }
+}
+
+/* Reads an expression of one value. Returns NULL with err set on an error. */
+static inline const struct value *rig_value(struct graph *g, const char *text,
+                                            const struct torch_names *names, struct err *err)
+{
+    const struct value *v;
+    return torch_read_values(g, text, names, &v, 1, err) == 1 ? v : NULL;
 }
 
 #endif

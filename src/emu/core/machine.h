@@ -667,9 +667,8 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
 /* Models a memset or copy of this many bytes. */
 void model_transfer(const struct job_gpu *g, double bytes, struct model *out);
 
-/* record.c: the inputs of model_time() as a line of text without a newline. */
-void record_put(FILE *f, const struct launch *l, const struct work *w, const struct occupancy *o);
-/* Returns -1 if the line has an unknown field. */
+/* record.c: reads the inputs of model_time() from a line of text. Returns -1 if the line has an
+ * unknown field. */
 int record_get(const char *line, struct launch *l, struct work *w, struct occupancy *o);
 /* Appends the launch to the file that HONE_MODEL_INPUTS names, if set. */
 void record_launch(const struct launch *l, const struct work *w, const struct occupancy *o,

@@ -66,7 +66,9 @@ static double *field_at(struct work *w, size_t i, uint32_t k)
     return (double *)(void *)((char *)w + fields[i].off) + k;
 }
 
-void record_put(FILE *f, const struct launch *l, const struct work *work, const struct occupancy *o)
+/* Writes no newline. */
+static void record_put(FILE *f, const struct launch *l, const struct work *work,
+                       const struct occupancy *o)
 {
     struct work w = *work;
     fprintf(f, "nblocks=%u nwarps=%u smem=%u spills=%u per_sm=%u", l->nblocks, l->nwarps,

@@ -87,11 +87,6 @@ void parallel_free(struct parallel *p)
     free(p);
 }
 
-int parallel_threads(const struct parallel *p)
-{
-    return p->threads;
-}
-
 void parallel_rows(struct parallel *p, int64_t rows, int64_t block, parallel_fn fn, void *ctx)
 {
     int64_t blocks = parallel_blocks(rows, block);

@@ -20,7 +20,6 @@ typedef void (*parallel_fn)(void *ctx, int64_t block, int64_t lo, int64_t hi);
 /* If the system refuses a thread, the others do its work. */
 struct parallel *parallel_new(int threads);
 void parallel_free(struct parallel *p);
-int parallel_threads(const struct parallel *p);
 
 /* Calls fn once for each block and waits for all calls. Call it from one thread at a time, and not
  * from fn. */

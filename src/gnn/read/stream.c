@@ -116,9 +116,9 @@ int bytes_read(const struct bytes *b, void *to, int64_t n, int64_t at, struct er
 
 struct stream {
     const struct bytes *bytes;
-    int64_t begin, at, end; /* offsets in the file: first byte, next byte to read, end */
-    int window;             /* zlib's windowBits; 0 = the bytes are not compressed */
-    bool ended;             /* the compressed data has ended */
+    int64_t at, end; /* offsets in the file: next byte to read, end */
+    int window;      /* zlib's windowBits; 0 = the bytes are not compressed */
+    bool ended;      /* the compressed data has ended */
     struct z_stream z;
     unsigned char *input;
 };
@@ -137,7 +137,7 @@ int stream_open(struct stream **out, const struct bytes *b, enum stream_kind kin
         return err_set(err, ERR_INPUT, "%s ends too early: it has %" PRId64 " bytes", b->name,
                        b->size);
     struct stream *s = xcalloc(1, sizeof *s);
-    *s = (struct stream){.bytes = b, .begin = at, .at = at, .end = at + size};
+    *s = (struct stream){.bytes = b, .at = at, .end = at + size};
     if (kind == STREAM_DEFLATE)
         s->window = RAW_DEFLATE;
     else if (kind == STREAM_AUTO && is_gzip(b, at, size))
@@ -249,9 +249,4 @@ int stream_skip(struct stream *s, int64_t n, struct err *err)
         n -= take;
     }
     return 0;
-}
-
-double stream_progress(const struct stream *s)
-{
-    return s->end > s->begin ? (double)(s->at - s->begin) / (double)(s->end - s->begin) : 1;
 }

@@ -50,7 +50,5 @@ int64_t stream_read(struct stream *s, void *to, int64_t n, struct err *err);
 /* Reads exactly n bytes; an early end is an error. */
 int stream_need(struct stream *s, void *to, int64_t n, struct err *err);
 int stream_skip(struct stream *s, int64_t n, struct err *err);
-/* The share of the stream's bytes that has been read from the file, from 0 to 1. */
-double stream_progress(const struct stream *s);
 
 #endif

@@ -197,7 +197,7 @@ void shared_bodies_find(struct shared_bodies *s)
     vec_release(&forms);
 }
 
-bool shared_body_is(const struct shared_bodies *s, size_t i)
+static bool is_shared(const struct shared_bodies *s, size_t i)
 {
     return s->bodies[s->bodies[i].first].like > 1;
 }
@@ -286,10 +286,10 @@ static void write_call(const struct shared_bodies *s, size_t i, struct strbuf *o
 void shared_bodies_write(const struct shared_bodies *s, size_t i, struct strbuf *out)
 {
     const struct phase_body *b = &s->bodies[i];
-    if (shared_body_is(s, i) && b->first == i)
+    if (is_shared(s, i) && b->first == i)
         write_shared(s, i, out);
     strbuf_addf(out, "\n%sPHASE(%s)\n{\n", b->about, b->fn);
-    if (shared_body_is(s, i))
+    if (is_shared(s, i))
         write_call(s, i, out);
     else {
         for (size_t k = 0; k < b->regions.n; k++)

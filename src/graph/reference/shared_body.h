@@ -55,7 +55,6 @@ struct shared_bodies {
 };
 
 void shared_bodies_find(struct shared_bodies *s);
-bool shared_body_is(const struct shared_bodies *s, size_t i);
 /* Writes phase i. Before the first phase of a kind, writes the shared function. */
 void shared_bodies_write(const struct shared_bodies *s, size_t i, struct strbuf *out);
 void shared_bodies_release(struct shared_bodies *s);

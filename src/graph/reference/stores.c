@@ -376,7 +376,9 @@ static void add_sink(struct planner *p, enum sink_kind kind, const struct value 
     *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units, repeat, drawn};
 }
 
-const struct value *stores_centre(struct emit *e, const struct value *v)
+/* If v is the sum of the squares of x - centre, and the centre is the mean of x along the same
+ * axes, returns the centre: a sum divided by a size. Else returns NULL. */
+static const struct value *centre_of(struct emit *e, const struct value *v)
 {
     if (v->op != OP_SUM || v->args[0]->op != OP_SQUARE || v->args[0]->args[0]->op != OP_SUB)
         return NULL;
@@ -395,7 +397,7 @@ const struct value *stores_centre(struct emit *e, const struct value *v)
 
 static void join_parts(struct planner *p, const struct value *v)
 {
-    const struct value *centre = p->reads[v->id] ? stores_centre(p->e, v) : NULL;
+    const struct value *centre = p->reads[v->id] ? centre_of(p->e, v) : NULL;
     struct store *s = p->s->store;
     if (!centre || !s[v->id].in_parts || !s[centre->args[0]->id].in_parts ||
         !s[centre->args[0]->id].is_stored)

@@ -37,9 +37,6 @@ void stores_plan(struct stores *s, struct emit *e);
 /* Is v a convolution, or a product of float32 matrices? A kernel may compute an anchor with a
  * hand-written template, together with the elementwise work that follows. */
 bool stores_is_anchor(const struct value *v);
-/* If v is the sum of the squares of x - centre, and the centre is the mean of x along the same
- * axes, returns the centre: a sum divided by a size. Else returns NULL. */
-const struct value *stores_centre(struct emit *e, const struct value *v);
 void stores_release(struct stores *s);
 
 #endif

@@ -10,6 +10,7 @@
 #include "graph/json.h"
 #include "graph/print.h"
 #include "plan/plan.h"
+#include "source/token.h"
 
 /* ---- the values of a part -------------------------------------------------------------------- */
 
@@ -352,51 +353,41 @@ static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots,
     }
 }
 
-/* May a comment be open at `end`? Takes comment marks in strings and after // for real ones, so it
- * may be true too often. */
-static bool comment_is_open(bool open, const char *p, const char *end)
+/* Reads a line, and the lines that a comment, a raw string or a backslash joins to it. Returns
+ * their length. Is it one line with only a // comment? */
+static size_t read_line(struct token_reader *r, bool *is_comment)
 {
-    for (; p + 1 < end; p++) {
-        if (!open && p[0] == '/' && p[1] == '*') {
-            open = true;
-            p++; /* the star of this mark cannot close the comment */
-        } else if (p[0] == '*' && p[1] == '/') {
-            open = false;
-        }
-    }
-    return open;
-}
-
-static bool is_continued(const char *line, size_t n)
-{
-    while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
-        n--;
-    return n && line[n - 1] == '\\';
+    size_t from = r->pos;
+    struct token t = token_next_part(r);
+    if (t.kind == TOK_BLANK)
+        t = token_next_part(r);
+    *is_comment = t.kind == TOK_COMMENT && r->src[t.start + 1] == '/' &&
+                  !memchr(r->src + from, '\n', r->pos - from);
+    while (t.kind != TOK_NEWLINE && t.kind != TOK_END)
+        t = token_next_part(r);
+    return r->pos - from;
 }
 
 /* Removes extern "C", because C names clash even in different namespaces. Leaves out lines that are
- * comments, unless they may be more: in a raw string, in another comment, or at a backslash. */
+ * comments. */
 static void add_code(const char *code, struct strbuf *includes, struct strbuf *out)
 {
-    bool raw = strstr(code, "R\"") != NULL, open = false, joined = false;
-    for (const char *line = code; *line;) {
+    struct token_reader r = {.src = code, .len = strlen(code)};
+    while (r.pos < r.len) {
         static const char c_name[] = "extern \"C\" __global__";
-        size_t n = strcspn(line, "\n");
-        n += line[n] == '\n';
+        const char *line = code + r.pos;
+        bool is_comment;
+        size_t n = read_line(&r, &is_comment);
         char text[256];
-        bool continued = is_continued(line, n), keep = raw || open || joined || continued;
         if (n < sizeof text && str_starts(line, "#include")) {
             memcpy(text, line, n);
             text[n] = 0;
             if (!strstr(includes->buf, text))
                 strbuf_adds(includes, text);
-        } else if (keep || !str_starts(line + strspn(line, " "), "//")) {
+        } else if (!is_comment) {
             size_t skip = str_starts(line, c_name) ? strlen("extern \"C\" ") : 0;
             strbuf_add(out, line + skip, n - skip);
-            open = comment_is_open(open, line, line + n);
         }
-        joined = continued;
-        line += n;
     }
 }
 
