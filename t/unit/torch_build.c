@@ -700,6 +700,44 @@ static void test_signatures(void **state)
     }
 }
 
+/* A constraint can say that a size is a multiple of a number, or of a constant axis. */
+static void test_multiples(void **state)
+{
+    static const struct {
+        const char *torch, *constraint;
+        bool good;
+    } cases[] = {
+        {"F.group_norm(x, 8)", "C % 8 == 0", true},
+        {"F.group_norm(x, G)", "C % G == 0", true},
+        {"torch.cat((x.chunk(2, 1)[1], x.chunk(2, 1)[0]), 1)", "C % 8 == 0", true},
+        {"torch.stack((x[:, 1::2], x[:, ::2]), -1).flatten(-2)", "C % 2 == 0", true},
+        {"torch.cat(torch.split(x, C // 4, 1), 1)", "C % 8 == 0", true},
+        {"torch.cat(x.chunk(8, 1), 1)", "C == 21", true},
+        {"F.group_norm(x, 8)", "C % 4 == 0", false},
+        {"F.group_norm(x, 8)", "C % 8 == 0 || R == 1", false},
+        {"F.group_norm(x, 8)", "C >= 8", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct torch_rig r;
+        struct graph g;
+        struct err err = ERR_INIT;
+        rig_spec(&r, "x float32 R,C; y float32 R,C out; z float32 G");
+        r.fixed[2] = 8;
+        r.task.constraints = &cases[i].constraint;
+        r.task.nconstraints = 1;
+        int rc = read_one(&r, cases[i].torch, &g, &err);
+        if ((rc == 0) != cases[i].good)
+            fail_msg("'%s' with '%s': %s", cases[i].torch, cases[i].constraint, err.msg);
+        if (rc == 0) {
+            assert_int_equal(g.nguards, strchr(cases[i].constraint, '%') ? 1 : 0);
+            if (g.nguards)
+                assert_string_equal(g.guards[0], cases[i].constraint);
+            graph_release(&g);
+        }
+        arena_release(&r.mem);
+    }
+}
+
 /* Forms of playbooks use names for existing values, and PyTorch's functions without a module. */
 static void test_forms(void **state)
 {
@@ -739,7 +777,7 @@ int main(void)
         cmocka_unit_test(test_differences), cmocka_unit_test(test_types),
         cmocka_unit_test(test_refusals),    cmocka_unit_test(test_limits),
         cmocka_unit_test(test_signatures),  cmocka_unit_test(test_forms),
-
+        cmocka_unit_test(test_multiples),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
