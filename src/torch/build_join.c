@@ -267,7 +267,10 @@ static const struct dim *exact_part(struct build *b, const char *of, const struc
     const struct dim *part = dim_div(pool(b), size, by);
     if (dim_same(dim_mul(pool(b), part, by), size))
         return part;
-    lacks(b, "%s: '%s' is not known to be a multiple of %s", of, size->text, by->text);
+    lacks(b,
+          "%s: '%s' is not known to be a multiple of %s; a constraint such as \"C %% 8 == 0\" can "
+          "say so",
+          of, size->text, by->text);
     return NULL;
 }
 

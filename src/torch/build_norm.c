@@ -122,7 +122,9 @@ static const struct value *by_group(struct build *b, const char *of, const struc
         return refuse_value(b, "num_groups must be at least 1");
     const struct dim *each = dim_div(p, channels, groups);
     if (!dim_same(dim_mul(p, each, groups), channels))
-        return lacks_value(b, "the number of channels '%s' is not known to be a multiple of '%s'",
+        return lacks_value(b,
+                           "the number of channels '%s' is not known to be a multiple of '%s'; a "
+                           "constraint such as \"C %% 8 == 0\" can say so",
                            channels->text, groups->text);
     d[0] = x->shape[0];
     d[1] = groups;

@@ -470,9 +470,10 @@ OBJECT_BUILDER(build_chunk)
     if (dim_same(dim_mul(pool(b), each, count), size))
         return equal_pieces(b, a, (uint32_t)axis, each, out);
     if (!known->is_number)
-        return lacks(
-            b, "'%s' is not known to be a multiple of %lld, so the chunks have no certain sizes",
-            size->text, (long long)n);
+        return lacks(b,
+                     "'%s' is not known to be a multiple of %lld, so the chunks have no certain "
+                     "sizes; a constraint such as \"C %% 8 == 0\" can say so",
+                     size->text, (long long)n);
     each = number(b, known->value / n + 1);
     return equal_pieces(b, a, (uint32_t)axis, each, out);
 }
