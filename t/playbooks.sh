@@ -104,6 +104,11 @@ rest pool window_max wide=2 high=2 groups=4 cols=32
 rest elementwise bucket_ids
 rest broadcast add_in_place
 rest reduce_over count_rows
+quick generate rotary_halves
+rest generate rotary_pairs
+rest generate label_loss
+rest generate pixel_loss
+rest rowwise group_norm_silu
 rest attention_sm80 causal_attention
 rest attention_sm80 causal_attention rows=16 warps=8 keys=128 stages=4 tall=64
 rest attention_sm80 causal_attention keys=32 stages=3 slots=2

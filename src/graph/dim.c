@@ -511,23 +511,25 @@ static const struct atom *name_and_number(const struct dim *d, int64_t *rest)
 bool dim_divide_by(struct dim_pool *p, const char *constraint)
 {
     const char *equals = strstr(constraint, "==");
-    if (!equals || equals[2 + strspn(equals + 2, " ")] != '0')
+    const char *zero = equals ? equals + 2 + strspn(equals + 2, " ") : "";
+    if (*zero != '0' || zero[1 + strspn(zero + 1, " ")])
         return false;
     const char *left = arena_printf(p->arena, "%.*s", (int)(equals - constraint), constraint);
     const struct dim *d = dim_parse(p, left, NULL);
     if (!d || d->n != 1 || d->terms[0].factor != 1 || d->terms[0].n != 1)
         return false;
     const struct atom *mod = d->terms[0].atoms[0];
-    if (mod->kind != ATOM_APPLY || !str_eq(mod->op, "%") || !mod->b->is_number || mod->b->value < 2)
+    const struct dim *by = mod->kind == ATOM_APPLY && str_eq(mod->op, "%") ? mod->b->fixed : NULL;
+    if (!by || !by->is_number || by->value < 2)
         return false;
     int64_t rest;
     const struct atom *name = name_and_number(mod->a, &rest);
     if (!name || p->values[name->name])
         return false;
     struct atom *exact = arena_alloc(p->arena, sizeof *exact);
-    *exact = (struct atom){.kind = ATOM_EXACT, .op = "/", .a = mod->a, .b = mod->b};
-    exact->key = apply_key(p, "/", mod->a, mod->b);
-    const struct dim *whole = dim_mul(p, of_atom(p, exact), mod->b);
+    *exact = (struct atom){.kind = ATOM_EXACT, .op = "/", .a = mod->a, .b = by};
+    exact->key = apply_key(p, "/", mod->a, by);
+    const struct dim *whole = dim_mul(p, of_atom(p, exact), by);
     set_value(p, name->name, dim_sub(p, whole, dim_number(p, rest)));
     return true;
 }

@@ -52,8 +52,8 @@ bool dim_define(struct dim_pool *p, size_t i, const struct dim *d);
 bool dim_define_by(struct dim_pool *p, const char *constraint);
 
 /* Uses a constraint "SIZE % NUMBER == 0": SIZE is a name, or a name plus a number, and NUMBER is at
- * least 2. From "C % 8 == 0" on, dim_same() knows that 8*(C/8) is C. False for other constraints,
- * or if the name is defined already. */
+ * least 2, or a name that is defined as such a number. From "C % 8 == 0" on, dim_same() knows that
+ * 8*(C/8) is C. False for other constraints, or if the name is defined already. */
 bool dim_divide_by(struct dim_pool *p, const char *constraint);
 /* Both pools must have the same names. */
 void dim_take_values(struct dim_pool *to, const struct dim_pool *from);

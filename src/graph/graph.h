@@ -51,7 +51,7 @@ struct graph {
     VEC(const struct value *) inputs;
     VEC(const struct value *) scalars;
     VEC(struct graph_output) outputs;
-    const char *const *guards; /* conditions on the sizes, from JSON */
+    const char *const *guards; /* conditions on the sizes */
     size_t nguards;
 };
 

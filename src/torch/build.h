@@ -56,12 +56,17 @@ OBJECT_BUILDER(build_min);
 OBJECT_BUILDER(build_cummax);
 OBJECT_BUILDER(build_cummin);
 
-/* build_norm.c: normalisations and losses */
+/* build_norm.c: normalisations */
 VALUE_BUILDER(build_layer_norm);
 VALUE_BUILDER(build_rms_norm);
 VALUE_BUILDER(build_batch_norm);
+VALUE_BUILDER(build_group_norm);
+VALUE_BUILDER(build_instance_norm);
 VALUE_BUILDER(build_normalize);
+
+/* build_loss.c: losses over rows */
 VALUE_BUILDER(build_cross_entropy);
+VALUE_BUILDER(build_nll_loss);
 VALUE_BUILDER(build_triplet);
 
 /* build_product.c: products, convolutions, attention, indices */
@@ -79,6 +84,7 @@ VALUE_BUILDER(build_attention);
 VALUE_BUILDER(build_embedding);
 VALUE_BUILDER(build_embedding_bag);
 VALUE_BUILDER(build_index_select);
+VALUE_BUILDER(build_gather);
 VALUE_BUILDER(build_index_add);
 /* The string of einsum says how many operands it takes. */
 const struct value *build_einsum(struct build *b, const char *spec, const struct object *operands,
@@ -103,6 +109,7 @@ VALUE_BUILDER(build_select);
 VALUE_BUILDER(build_flip);
 VALUE_BUILDER(build_pad);
 OBJECT_BUILDER(build_chunk);
+OBJECT_BUILDER(build_unbind);
 OBJECT_BUILDER(build_split);
 OBJECT_BUILDER(build_size);
 OBJECT_BUILDER(build_dim);
@@ -110,6 +117,32 @@ OBJECT_BUILDER(build_numel);
 /* x[index]: slices, integers, None, "..." and one tensor of integers. */
 const struct value *build_index(struct build *b, const struct value *x, const struct object *index);
 
+/* build_join.c: joins, repeats, pixels */
+VALUE_BUILDER(build_cat);
+VALUE_BUILDER(build_stack);
+VALUE_BUILDER(build_roll);
+VALUE_BUILDER(build_repeat);
+VALUE_BUILDER(build_repeat_interleave);
+VALUE_BUILDER(build_interpolate);
+VALUE_BUILDER(build_pixel_shuffle);
+VALUE_BUILDER(build_pixel_unshuffle);
+VALUE_BUILDER(build_outer);
+
+/* build_new.c: tensors from sizes and numbers */
+VALUE_BUILDER(build_arange);
+VALUE_BUILDER(build_zeros_like);
+VALUE_BUILDER(build_ones_like);
+VALUE_BUILDER(build_full_like);
+VALUE_BUILDER(build_one_hot);
+
+/* Is low <= high for all values of their names from 1 on? Tries many values, so "yes" is not
+ * proven. */
+bool size_at_most(struct build *b, const struct dim *low, const struct dim *high);
+/* Returns `a` itself if it has the shape d. */
+const struct value *expand_to(struct build *b, const struct value *a, const struct dim *const *d,
+                              size_t n);
+/* Removes an axis of size 1. Returns NULL if `a` is NULL. */
+const struct value *without_axis(struct build *b, const struct value *a, uint32_t axis);
 /* Returns v without its outermost casts from integers to integers that are at least as wide. As an
  * index, the result picks the same rows. */
 const struct value *index_source(const struct value *v);

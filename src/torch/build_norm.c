@@ -1,4 +1,4 @@
-/* build_norm.c - builds normalisations over the last axes or by channel, and losses over rows. */
+/* build_norm.c - builds normalisations over the last axes, by channel or by group of channels. */
 #include "base/util.h"
 #include "torch/build.h"
 
@@ -63,18 +63,29 @@ VALUE_BUILDER(build_rms_norm)
 
 /* Reshapes a vector with a value for each channel to `rank` axes, of which the second is the
  * channel. */
-static const struct value *by_channel(struct build *b, const struct object *o, const char *name,
-                                      uint32_t rank)
+static const struct value *by_channel(struct build *b, const struct object *o, const char *of,
+                                      const char *name, uint32_t rank)
 {
     const struct value *v = need_tensor(b, o, name);
     const struct dim *d[GRAPH_MAX_RANK];
     if (!v)
         return NULL;
     if (v->rank != 1)
-        return refuse_value(b, "batch_norm's %s has %u axes, not 1", name, v->rank);
+        return refuse_value(b, "%s's %s has %u axes, not 1", of, name, v->rank);
     for (uint32_t i = 0; i < rank; i++)
         d[i] = i == 1 ? v->shape[0] : dim_number(&b->g->dims, 1);
     return reshape_to(b, v, d, rank);
+}
+
+/* Multiplies y by the weight and adds the bias of each channel, unless they are None. */
+static const struct value *affine(struct build *b, const char *of, const struct value *y,
+                                  const struct object *weight, const struct object *bias)
+{
+    if (y && !obj_is_none(weight))
+        y = op2(b, OP_MUL, y, by_channel(b, weight, of, "weight", y->rank));
+    if (y && !obj_is_none(bias))
+        y = op2(b, OP_ADD, y, by_channel(b, bias, of, "bias", y->rank));
+    return y;
 }
 
 /* Parameters: input running_mean running_var weight bias training momentum eps. */
@@ -89,15 +100,73 @@ VALUE_BUILDER(build_batch_norm)
             b, "batch_norm is supported only with running statistics, not while training");
     if (x->rank < 2)
         return refuse_value(b, "batch_norm needs at least 2 axes");
-    const struct value *mean = by_channel(b, &arg[1], "running_mean", x->rank),
-                       *var = by_channel(b, &arg[2], "running_var", x->rank);
+    const struct value *mean = by_channel(b, &arg[1], "batch_norm", "running_mean", x->rank),
+                       *var = by_channel(b, &arg[2], "batch_norm", "running_var", x->rank);
     const struct value *y =
         op2(b, OP_MUL, op2(b, OP_SUB, x, mean), op1(b, OP_RSQRT, op2(b, OP_ADD, var, eps)));
-    if (y && !obj_is_none(&arg[3]))
-        y = op2(b, OP_MUL, y, by_channel(b, &arg[3], "weight", x->rank));
-    if (y && !obj_is_none(&arg[4]))
-        y = op2(b, OP_ADD, y, by_channel(b, &arg[4], "bias", x->rank));
-    return y;
+    return affine(b, "batch_norm", y, &arg[3], &arg[4]);
+}
+
+/* The channels of x [N, C, ...] form `groups` groups of neighbours. Each group of each of the N
+ * becomes (x - mean) / sqrt(variance + eps). */
+static const struct value *by_group(struct build *b, const char *of, const struct value *x,
+                                    const struct dim *groups, const struct value *eps)
+{
+    struct dim_pool *p = &b->g->dims;
+    const struct dim *d[GRAPH_MAX_RANK] = {NULL}, *channels;
+    if (x->rank < 2 || x->rank >= GRAPH_MAX_RANK)
+        return refuse_value(b, "%s takes tensors of 2 to %d axes, not %u", of, GRAPH_MAX_RANK - 1,
+                            x->rank);
+    channels = x->shape[1];
+    if (groups->fixed->is_number && groups->fixed->value < 1)
+        return refuse_value(b, "num_groups must be at least 1");
+    const struct dim *each = dim_div(p, channels, groups);
+    if (!dim_same(dim_mul(p, each, groups), channels))
+        return lacks_value(b,
+                           "the number of channels '%s' is not known to be a multiple of '%s'; a "
+                           "constraint such as \"C %% 8 == 0\" can say so",
+                           channels->text, groups->text);
+    d[0] = x->shape[0];
+    d[1] = groups;
+    d[2] = each;
+    for (uint32_t i = 2; i < x->rank; i++)
+        d[i + 1] = x->shape[i];
+    const struct value *split = reshape_to(b, x, d, x->rank + 1);
+    struct attr axes = split ? attr_last_axes(split, (int64_t)split->rank - 2) : attr_none(),
+                keep = attr_bool(true), none = attr_int(0);
+    const struct value *mean =
+        split ? make_op(b, OP_MEAN, &split, "dim", &axes, "keepdim", &keep, NO_MORE) : NULL;
+    const struct value *var = mean ? make_op(b, OP_VAR, &split, "dim", &axes, "keepdim", &keep,
+                                             "correction", &none, NO_MORE)
+                                   : NULL;
+    const struct value *y =
+        op2(b, OP_MUL, op2(b, OP_SUB, split, mean), op1(b, OP_RSQRT, op2(b, OP_ADD, var, eps)));
+    return y ? reshape_to(b, y, x->shape, x->rank) : NULL;
+}
+
+/* Parameters: input num_groups weight bias eps. */
+VALUE_BUILDER(build_group_norm)
+{
+    const struct value *x = need_tensor(b, &arg[0], "input"), *eps = need_value(b, &arg[4], "eps");
+    const struct dim *groups = x && eps ? need_dim(b, &arg[1], "num_groups") : NULL;
+    return groups ? affine(b, "group_norm", by_group(b, "group_norm", x, groups, eps), &arg[2],
+                           &arg[3])
+                  : NULL;
+}
+
+/* Parameters: input running_mean running_var weight bias use_input_stats momentum eps. */
+VALUE_BUILDER(build_instance_norm)
+{
+    const struct value *x = need_tensor(b, &arg[0], "input"), *eps = need_value(b, &arg[7], "eps");
+    bool own;
+    if (!x || !eps || !need_bool(b, &arg[5], "use_input_stats", &own))
+        return NULL;
+    if (!own || !obj_is_none(&arg[1]) || !obj_is_none(&arg[2]))
+        return lacks_value(b, "instance_norm is supported only without running statistics");
+    if (x->rank < 3)
+        return refuse_value(b, "instance_norm needs at least 3 axes: [N, C, ...]");
+    const struct value *y = by_group(b, "instance_norm", x, x->shape[1], eps);
+    return affine(b, "instance_norm", y, &arg[3], &arg[4]);
 }
 
 /* Parameters: input p dim eps. */
@@ -112,47 +181,4 @@ VALUE_BUILDER(build_normalize)
         return refuse_value(b, "normalize's p must be a number");
     struct attr order = attr_real(p), dim = attr_axis(axis);
     return make_op(b, OP_NORMALIZE, args, "p", &order, "dim", &dim, NO_MORE);
-}
-
-/* ---- losses ---------------------------------------------------------------------------------- */
-
-static bool reduction_of(struct build *b, const struct object *o, struct attr *out)
-{
-    if (o->kind != OBJ_TEXT)
-        return refuse(b, "reduction must be 'none', 'mean' or 'sum'");
-    *out = attr_text(o->text);
-    return true;
-}
-
-/* Parameters: input target weight ignore_index reduction label_smoothing. */
-VALUE_BUILDER(build_cross_entropy)
-{
-    const struct value *args[2] = {need_tensor(b, &arg[0], "input"),
-                                   need_tensor(b, &arg[1], "target")};
-    struct attr how;
-    if (!args[0] || !args[1] || !reduction_of(b, &arg[4], &how))
-        return NULL;
-    if (!obj_is_none(&arg[2]) || !obj_is(&arg[3], -100) || !obj_is(&arg[5], 0))
-        return lacks_value(b, "cross_entropy with weight, ignore_index or label_smoothing is not "
-                              "supported");
-    args[1] = index_source(args[1]);
-    return make_op(b, OP_CROSS_ENTROPY, args, "reduction", &how, NO_MORE);
-}
-
-/* Parameters: anchor positive negative margin p eps swap size_average reduce reduction. */
-VALUE_BUILDER(build_triplet)
-{
-    static const char *const names[] = {"anchor", "positive", "negative"};
-    const struct value *args[5] = {NULL};
-    struct attr how;
-    for (size_t i = 0; i < 3; i++)
-        if (!(args[i] = need_tensor(b, &arg[i], names[i])))
-            return NULL;
-    if (!(args[3] = need_value(b, &arg[3], "margin")) ||
-        !(args[4] = need_value(b, &arg[5], "eps")) || !reduction_of(b, &arg[9], &how))
-        return NULL;
-    if (!obj_is(&arg[4], 2) || !obj_is(&arg[6], 0) || !obj_is_none(&arg[7]) ||
-        !obj_is_none(&arg[8]))
-        return lacks_value(b, "triplet_margin_loss is supported only with p=2 and without swap");
-    return make_op(b, OP_TRIPLET_MARGIN_LOSS, args, "reduction", &how, NO_MORE);
 }

@@ -364,20 +364,42 @@ VALUE_BUILDER(build_conv3d)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
+/* Repeats each head of key and value for its group of heads of the query. */
+static bool repeat_heads(struct build *b, const struct value **args)
+{
+    for (size_t i = 1; i < 3; i++) {
+        const struct value *v = args[i];
+        if (args[0]->rank < 3 || v->rank < 3)
+            return refuse(b, "enable_gqa needs tensors of at least 3 axes");
+        const struct dim *heads = args[0]->shape[args[0]->rank - 3], *own = v->shape[v->rank - 3],
+                         *times = dim_div(&b->g->dims, heads, own);
+        if (!dim_same(dim_mul(&b->g->dims, times, own), heads))
+            return lacks(b, "enable_gqa: '%s' heads are not known to be a multiple of '%s'",
+                         heads->text, own->text);
+        const struct object repeat[] = {
+            {.kind = OBJ_VALUE, .value = v}, obj_int(times), obj_number(b, -3)};
+        if (!(args[i] = build_repeat_interleave(b, OP_EXPAND, repeat)))
+            return false;
+    }
+    return true;
+}
+
 /* Parameters: query key value attn_mask dropout_p is_causal scale enable_gqa. */
 VALUE_BUILDER(build_attention)
 {
     const struct value *args[5] = {need_tensor(b, &arg[0], "query"), need_tensor(b, &arg[1], "key"),
                                    need_tensor(b, &arg[2], "value"), NULL, NULL};
-    bool is_causal;
+    bool is_causal, grouped;
     if (!args[0] || !args[1] || !args[2] || !need_bool(b, &arg[5], "is_causal", &is_causal))
         return NULL;
     if (!obj_is_none(&arg[3]) && !(args[3] = need_tensor(b, &arg[3], "attn_mask")))
         return NULL;
     if (!obj_is_none(&arg[6]) && !(args[4] = need_value(b, &arg[6], "scale")))
         return NULL;
-    if (!obj_is(&arg[4], 0) || !obj_is(&arg[7], 0))
-        return lacks_value(b, "attention with dropout or enable_gqa is not supported");
+    if (!obj_is(&arg[4], 0))
+        return lacks_value(b, "attention with dropout is not supported");
+    if (!need_bool(b, &arg[7], "enable_gqa", &grouped) || (grouped && !repeat_heads(b, args)))
+        return NULL;
     struct attr causal = attr_bool(is_causal);
     return make_op(b, OP_ATTENTION, args, "causal", &causal, NO_MORE);
 }
@@ -416,6 +438,26 @@ VALUE_BUILDER(build_index_select)
         return refuse_value(
             b, "index_select takes a tensor of at least one axis, and a vector of indices");
     return rows(b, a, index, axis);
+}
+
+/* Parameters: input dim index sparse_grad. */
+VALUE_BUILDER(build_gather)
+{
+    const struct value *a = need_tensor(b, &arg[0], "input"),
+                       *index = need_tensor(b, &arg[2], "index");
+    int64_t axis;
+    if (!a || !index || !need_axis(b, &arg[1], a->rank, &axis))
+        return NULL;
+    if (!a->rank || index->rank != a->rank)
+        return refuse_value(b, "gather takes an input and an index of as many axes, not %u and %u",
+                            a->rank, index->rank);
+    for (uint32_t i = 0; i < a->rank; i++)
+        if ((int64_t)i != axis && !size_at_most(b, index->shape[i], a->shape[i]))
+            return refuse_value(b, "gather: the index has the size '%s' where the input has '%s'",
+                                index->shape[i]->text, a->shape[i]->text);
+    struct attr dim = attr_axis(axis);
+    const struct value *args[] = {a, index_source(index)};
+    return make_op(b, OP_GATHER, args, "dim", &dim, NO_MORE);
 }
 
 VALUE_BUILDER(build_index_add)

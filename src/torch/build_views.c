@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "torch/build.h"
 
-/* at_most() tries SAMPLES sets of small values and LARGE_SAMPLES sets of large ones. */
+/* size_at_most() tries SAMPLES sets of small values and LARGE_SAMPLES sets of large ones. */
 enum { MAX_PIECES = 32, SAMPLES = 48, LARGE_SAMPLES = 31 };
 
 static struct dim_pool *pool(struct build *b)
@@ -136,8 +136,8 @@ VALUE_BUILDER(build_unsqueeze)
     return reshape_to(b, a, d, a->rank + 1);
 }
 
-static const struct value *expanded(struct build *b, const struct value *a,
-                                    const struct dim *const *d, size_t n)
+const struct value *expand_to(struct build *b, const struct value *a, const struct dim *const *d,
+                              size_t n)
 {
     struct attr shape = attr_dims(d, n);
     if (n == a->rank && memcmp(d, a->shape, n * sizeof *d) == 0)
@@ -160,14 +160,14 @@ VALUE_BUILDER(build_expand)
                 return refuse_value(b, "expand's new axes need a size");
             d[i] = a->shape[i + a->rank - n];
         }
-    return expanded(b, a, d, n);
+    return expand_to(b, a, d, n);
 }
 
 VALUE_BUILDER(build_expand_as)
 {
     const struct value *a = need_tensor(b, &arg[0], "input"),
                        *like = need_tensor(b, &arg[1], "other");
-    return a && like ? expanded(b, a, like->shape, like->rank) : NULL;
+    return a && like ? expand_to(b, a, like->shape, like->rank) : NULL;
 }
 
 /* ---- axes in another order ------------------------------------------------------------------- */
@@ -260,12 +260,8 @@ VALUE_BUILDER(build_flip)
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
 
-/* Is low <= high for all values of their names from 1 on? Tries many values, so "yes" is not
- * proven. */
-static bool at_most(struct build *b, const struct dim *low, const struct dim *high)
+static bool seems_at_most(struct build *b, const struct dim *low, const struct dim *high)
 {
-    low = low->fixed ? low->fixed : low;
-    high = high->fixed ? high->fixed : high;
     if (low == high)
         return true;
     if (low->is_number && high->is_number)
@@ -289,6 +285,13 @@ static bool at_most(struct build *b, const struct dim *low, const struct dim *hi
     return true;
 }
 
+/* Constraints such as "D % 2 == 0" turn D into 2*(D/2), which is 0 for the value 1. So we also try
+ * the sizes without them. */
+bool size_at_most(struct build *b, const struct dim *low, const struct dim *high)
+{
+    return seems_at_most(b, low, high) || seems_at_most(b, low->fixed, high->fixed);
+}
+
 /* A bound of a slice as in Python, or `otherwise` for None. A bound that is always negative counts
  * from the end, clamped to 0. Any other bound is clamped to `size`. */
 static const struct dim *bound(struct build *b, const struct object *o, const struct dim *size,
@@ -299,11 +302,11 @@ static const struct dim *bound(struct build *b, const struct object *o, const st
     const struct dim *d = need_dim(b, o, "slice"), *zero = number(b, 0);
     if (!d)
         return NULL;
-    if (at_most(b, d, number(b, -1))) {
+    if (size_at_most(b, d, number(b, -1))) {
         d = dim_add(pool(b), size, d);
-        return at_most(b, zero, d) ? d : dim_max(pool(b), zero, d);
+        return size_at_most(b, zero, d) ? d : dim_max(pool(b), zero, d);
     }
-    return at_most(b, d, size) ? d : dim_min(pool(b), d, size);
+    return size_at_most(b, d, size) ? d : dim_min(pool(b), d, size);
 }
 
 static const struct value *sliced(struct build *b, const struct value *a, uint32_t axis,
@@ -320,7 +323,7 @@ static const struct value *sliced(struct build *b, const struct value *a, uint32
     if (step < 1 || step > INT32_MAX)
         return refuse_value(b, "the step of a slice must be positive");
     const struct dim *n = dim_sub(pool(b), to, from);
-    n = at_most(b, zero, n) ? n : dim_max(pool(b), zero, n);
+    n = size_at_most(b, zero, n) ? n : dim_max(pool(b), zero, n);
     if (step > 1)
         n = dim_div(pool(b), dim_add(pool(b), n, number(b, step - 1)), number(b, step));
     return slice_of(b, a, axis, from, n, step);
@@ -331,9 +334,10 @@ static const struct value *one_of(struct build *b, const struct value *a, uint32
                                   const struct dim *at)
 {
     const struct dim *size = a->shape[axis];
-    if (at_most(b, at, number(b, -1)))
+    if (size_at_most(b, at, number(b, -1)))
         at = dim_add(pool(b), size, at);
-    if (!at_most(b, number(b, 0), at) || !at_most(b, dim_add(pool(b), at, number(b, 1)), size))
+    if (!size_at_most(b, number(b, 0), at) ||
+        !size_at_most(b, dim_add(pool(b), at, number(b, 1)), size))
         return lacks_value(b, "the index may be out of range: this axis has the size %s",
                            size->text);
     return slice_of(b, a, axis, at, number(b, 1), 1);
@@ -349,16 +353,16 @@ VALUE_BUILDER(build_narrow)
         return NULL;
     if (!a->rank)
         return refuse_value(b, "narrow needs a tensor with axes");
-    if (at_most(b, start, number(b, -1)))
+    if (size_at_most(b, start, number(b, -1)))
         start = dim_add(pool(b), a->shape[axis], start);
-    if (!at_most(b, number(b, 0), start) || !at_most(b, number(b, 0), length) ||
-        !at_most(b, dim_add(pool(b), start, length), a->shape[axis]))
+    if (!size_at_most(b, number(b, 0), start) || !size_at_most(b, number(b, 0), length) ||
+        !size_at_most(b, dim_add(pool(b), start, length), a->shape[axis]))
         return lacks_value(b, "narrow may reach beyond the axis, whose size is %s",
                            a->shape[axis]->text);
     return slice_of(b, a, (uint32_t)axis, start, length, 1);
 }
 
-static const struct value *without_axis(struct build *b, const struct value *a, uint32_t axis)
+const struct value *without_axis(struct build *b, const struct value *a, uint32_t axis)
 {
     const struct dim *d[GRAPH_MAX_RANK];
     size_t n = 0;
@@ -397,29 +401,6 @@ static bool pieces(struct build *b, const struct value *a, uint32_t axis,
     return true;
 }
 
-/* The last piece may be smaller. */
-static bool equal_pieces(struct build *b, const struct value *a, uint32_t axis,
-                         const struct dim *each, struct object *out)
-{
-    const struct dim *sizes[MAX_PIECES], *size = a->shape[axis];
-    if (each->is_number && each->value < 1)
-        return refuse(b, "a piece must have at least one element");
-    const struct dim *count = dim_div(pool(b), size, each);
-    bool exact = dim_same(dim_mul(pool(b), count, each), size);
-    if (!count->is_number || (!exact && !(size->is_number && each->is_number)))
-        return lacks(
-            b, "'%s' is not known to be a multiple of '%s', so the pieces have no certain sizes",
-            size->text, each->text);
-    size_t n = (size_t)count->value + !exact;
-    if (n < 1 || n > MAX_PIECES)
-        return refuse(b, "a tensor splits into at least 1 and at most %d pieces", MAX_PIECES);
-    for (size_t i = 0; i < n; i++)
-        sizes[i] = each;
-    if (!exact)
-        sizes[n - 1] = dim_mod(pool(b), size, each);
-    return pieces(b, a, axis, sizes, n, out);
-}
-
 static const struct value *to_split(struct build *b, const struct object *input,
                                     const struct object *dim, int64_t *axis)
 {
@@ -427,6 +408,51 @@ static const struct value *to_split(struct build *b, const struct object *input,
     if (a && !a->rank)
         return refuse_value(b, "a value without axes cannot be split");
     return a && need_axis(b, dim, a->rank, axis) ? a : NULL;
+}
+
+OBJECT_BUILDER(build_unbind)
+{
+    struct object all[MAX_PIECES];
+    int64_t axis;
+    const struct value *a = to_split(b, &arg[0], &arg[1], &axis);
+    if (!a)
+        return false;
+    const struct dim *size = a->shape[axis]->fixed;
+    if (!size->is_number)
+        return lacks(b, "unbind of an axis of size '%s' gives an unknown number of pieces",
+                     a->shape[axis]->text);
+    if (size->value < 1 || size->value > MAX_PIECES)
+        return refuse(b, "a tensor splits into at least 1 and at most %d pieces", MAX_PIECES);
+    for (int64_t i = 0; i < size->value; i++) {
+        const struct value *one = slice_of(b, a, (uint32_t)axis, number(b, i), number(b, 1), 1);
+        if (!obj_set(b, without_axis(b, one, (uint32_t)axis), &all[i]))
+            return false;
+    }
+    *out = obj_tuple(b, all, (size_t)size->value);
+    return true;
+}
+
+/* The last piece may be smaller. */
+static bool equal_pieces(struct build *b, const struct value *a, uint32_t axis,
+                         const struct dim *each, struct object *out)
+{
+    const struct dim *sizes[MAX_PIECES], *size = a->shape[axis]->fixed, *one = each->fixed;
+    if (one->is_number && one->value < 1)
+        return refuse(b, "a piece must have at least one element");
+    const struct dim *count = dim_div(pool(b), size, one);
+    bool exact = dim_same(dim_mul(pool(b), count, one), size);
+    if (!count->is_number || (!exact && !(size->is_number && one->is_number)))
+        return lacks(
+            b, "'%s' is not known to be a multiple of '%s', so the pieces have no certain sizes",
+            a->shape[axis]->text, each->text);
+    size_t n = (size_t)count->value + !exact;
+    if (n < 1 || n > MAX_PIECES)
+        return refuse(b, "a tensor splits into at least 1 and at most %d pieces", MAX_PIECES);
+    for (size_t i = 0; i < n; i++)
+        sizes[i] = each;
+    if (!exact)
+        sizes[n - 1] = dim_mod(pool(b), size, one);
+    return pieces(b, a, axis, sizes, n, out);
 }
 
 OBJECT_BUILDER(build_chunk)
@@ -437,15 +463,18 @@ OBJECT_BUILDER(build_chunk)
         return false;
     if (n < 1 || n > MAX_PIECES)
         return refuse(b, "a tensor splits into at least 1 and at most %d chunks", MAX_PIECES);
-    const struct dim *size = a->shape[axis], *count = number(b, n);
-    const struct dim *each = size->is_number ? number(b, size->value / n + (size->value % n > 0))
-                                             : dim_div(pool(b), size, count);
-    if (dim_is(size, 0))
+    const struct dim *size = a->shape[axis], *known = size->fixed, *count = number(b, n);
+    const struct dim *each = dim_div(pool(b), size, count);
+    if (dim_is(known, 0))
         return refuse(b, "an axis of size 0 cannot be split");
-    if (!size->is_number && !dim_same(dim_mul(pool(b), each, count), size))
-        return lacks(
-            b, "'%s' is not known to be a multiple of %lld, so the chunks have no certain sizes",
-            size->text, (long long)n);
+    if (dim_same(dim_mul(pool(b), each, count), size))
+        return equal_pieces(b, a, (uint32_t)axis, each, out);
+    if (!known->is_number)
+        return lacks(b,
+                     "'%s' is not known to be a multiple of %lld, so the chunks have no certain "
+                     "sizes; a constraint such as \"C %% 8 == 0\" can say so",
+                     size->text, (long long)n);
+    each = number(b, known->value / n + 1);
     return equal_pieces(b, a, (uint32_t)axis, each, out);
 }
 

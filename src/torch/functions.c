@@ -18,6 +18,7 @@ enum { BOTH = IN_TORCH | IN_METHODS };
  *    VIEW_OF                     a view that also accepts separate integers: x.permute(0, 2, 1)
  *    PIECES                      a view that returns a tuple
  *    METHOD, QUESTION            only methods; a QUESTION does not return a tensor
+ *    TORCH                       returns a tensor; not a method
  *    LINALG                      in torch.linalg */
 #define ELEMENTWISE(names, takes, op)                                 \
     {                                                                 \
@@ -52,6 +53,10 @@ enum { BOTH = IN_TORCH | IN_METHODS };
 #define QUESTION(names, takes, build)                                 \
     {                                                                 \
         names, takes, OP_INPUT, NULL, build, IN_METHODS, false, false \
+    }
+#define TORCH(names, takes, op, build)                        \
+    {                                                         \
+        names, takes, op, build, NULL, IN_TORCH, false, false \
     }
 #define LINALG(names, takes, build)                                 \
     {                                                               \
@@ -205,14 +210,25 @@ static const struct function functions[] = {
           "input running_mean running_var weight=None bias=None training=False momentum=0.1 "
           "eps=1e-05",
           OP_MUL, build_batch_norm),
+    TORCH("group_norm", "input num_groups weight=None bias=None eps=1e-05", OP_MUL,
+          build_group_norm),
+    TORCH("instance_norm",
+          "input running_mean=None running_var=None weight=None bias=None use_input_stats=True "
+          "momentum=0.1 eps=1e-05",
+          OP_MUL, build_instance_norm),
     VALUE("normalize", "input p=2 dim=1 eps=1e-12", OP_NORMALIZE, build_normalize),
     VALUE("mse_loss", "input target size_average=None reduce=None reduction='mean'", OP_SQUARE,
           build_mse_loss),
     VALUE("l1_loss", "input target size_average=None reduce=None reduction='mean'", OP_ABS,
           build_l1_loss),
     VALUE("cross_entropy",
-          "input target weight=None ignore_index=-100 reduction='mean' label_smoothing=0",
+          "input target weight=None size_average=None ignore_index=-100 reduce=None "
+          "reduction='mean' label_smoothing=0",
           OP_CROSS_ENTROPY, build_cross_entropy),
+    TORCH("nll_loss",
+          "input target weight=None size_average=None ignore_index=-100 reduce=None "
+          "reduction='mean'",
+          OP_GATHER, build_nll_loss),
     VALUE("triplet_margin_loss",
           "anchor positive negative margin=1 p=2 eps=1e-06 swap=False size_average=None "
           "reduce=None reduction='mean'",
@@ -224,6 +240,7 @@ static const struct function functions[] = {
     VALUE("bmm", "input mat2", OP_MATMUL, build_bmm),
     VALUE("mv", "input vec", OP_MATMUL, build_mv),
     VALUE("dot", "input tensor", OP_MATMUL, build_dot),
+    VALUE("outer ger", "input vec2", OP_MUL, build_outer),
     VALUE("addmm", "input mat1 mat2 beta=1 alpha=1", OP_MATMUL, build_addmm),
     VALUE("baddbmm", "input batch1 batch2 beta=1 alpha=1", OP_MATMUL, build_addmm),
     VALUE("linear", "input weight bias=None", OP_MATMUL, build_linear),
@@ -248,6 +265,8 @@ static const struct function functions[] = {
           "padding_idx=None",
           OP_EMBEDDING_BAG, build_embedding_bag),
     VALUE("index_select", "input dim index", OP_INDEX_SELECT, build_index_select),
+    VALUE("gather", "input dim index sparse_grad=False", OP_GATHER, build_gather),
+    TORCH("one_hot", "tensor num_classes=-1", OP_EQ, build_one_hot),
     VALUE("index_add", "input dim index source alpha=1", OP_INDEX_ADD, build_index_add),
 
     /* views */
@@ -270,6 +289,27 @@ static const struct function functions[] = {
     VALUE("pad", "input pad mode='constant' value=None", OP_PAD, build_pad),
     PIECES("chunk", "input chunks dim=0", build_chunk),
     PIECES("split", "input split_size_or_sections dim=0", build_split),
+
+    PIECES("unbind", "input dim=0", build_unbind),
+
+    /* joins and repeats */
+    TORCH("cat concat concatenate", "tensors dim=0", OP_CAT, build_cat),
+    TORCH("stack", "tensors dim=0", OP_CAT, build_stack),
+    VALUE("roll", "input shifts dims=None", OP_CAT, build_roll),
+    {"repeat", "input repeats", OP_EXPAND, build_repeat, NULL, IN_METHODS, true, false},
+    VALUE("repeat_interleave", "input repeats dim=None", OP_EXPAND, build_repeat_interleave),
+    TORCH("interpolate",
+          "input size=None scale_factor=None mode='nearest' align_corners=None "
+          "recompute_scale_factor=None antialias=False",
+          OP_EXPAND, build_interpolate),
+    TORCH("pixel_shuffle", "input upscale_factor", OP_PERMUTE, build_pixel_shuffle),
+    TORCH("pixel_unshuffle", "input downscale_factor", OP_PERMUTE, build_pixel_unshuffle),
+
+    /* tensors from sizes and numbers */
+    TORCH("arange", "start end=None step=1 dtype=None device=None", OP_IOTA, build_arange),
+    TORCH("zeros_like", "input dtype=None device=None", OP_EXPAND, build_zeros_like),
+    TORCH("ones_like", "input dtype=None device=None", OP_EXPAND, build_ones_like),
+    TORCH("full_like", "input fill_value dtype=None device=None", OP_EXPAND, build_full_like),
 
     /* methods that only a tensor has */
     METHOD("contiguous", "input memory_format=None", build_nothing),

@@ -73,8 +73,12 @@ static int add_leaves(struct graph *g, const struct torch_task *t, struct err *e
     for (size_t i = 0; t->fixed && i < t->naxes; i++)
         if (t->fixed[i] > 0)
             dim_define(&g->dims, i, dim_number(&g->dims, t->fixed[i]));
+    const char **guards = arena_alloc(&g->arena, (t->nconstraints + 1) * sizeof *guards);
+    g->guards = guards;
     for (size_t i = 0; i < t->nconstraints; i++)
-        dim_define_by(&g->dims, t->constraints[i]);
+        if (!dim_define_by(&g->dims, t->constraints[i]) &&
+            dim_divide_by(&g->dims, t->constraints[i]))
+            guards[g->nguards++] = arena_strdup(&g->arena, t->constraints[i]);
     for (size_t i = 0; i < t->ntensors; i++) {
         const struct torch_tensor *one = &t->tensors[i];
         /* Only inputs need their shapes here. But the graph prints a size with the first text that

@@ -40,7 +40,8 @@ struct torch_task {
     size_t ntensors;
     const struct torch_scalar *scalars;
     size_t nscalars;
-    /* "OH == (H + 1)/2" says that two sizes are equal. Other forms are ignored. */
+    /* "OH == (H + 1)/2" says that two sizes are equal, and "C % 32 == 0" that C/32 has no rest.
+     * Other forms are ignored. */
     const char *const *constraints;
     size_t nconstraints;
 };

@@ -504,7 +504,8 @@ static void defined_axes(void **state)
 static void divided_axes(void **state)
 {
     (void)state;
-    static const char *const guards[] = {"C % 16 == 0", "(C%16) == 0", "C % 8 == 0", "C > 16"};
+    static const char *const guards[] = {"C % 16 == 0", "(C%16) == 0", "C % 8 == 0", "C > 16",
+                                         "C % 16 == 0 || N == 1"};
     for (size_t i = 0; i < ARRAY_LEN(guards); i++) {
         struct strbuf text = STRBUF_INIT(2000);
         strbuf_addf(&text,

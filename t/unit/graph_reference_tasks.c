@@ -192,14 +192,18 @@ static void builtin_tasks(void **state)
 
 static void playbook_tasks(void **state)
 {
-    static const char *const names[] = {
-        "add_in_place", "batch_product",    "biased_attention", "blur_down",     "bucket_ids",
-        "bucket_rows",  "causal_attention", "causal_conv",      "channel_norm",  "channels_last",
-        "column_probs", "column_stats",     "count_rows",       "dequantize",    "heads_first",
-        "linear_f32",   "linear_silu",      "log_probs",        "masked_scores", "pack_nibbles",
-        "peak",         "row_argmax",       "row_scale",        "row_sum",       "running_total",
-        "spread",       "squared_error",    "suffix_sum",       "sum_before",    "tap_bias",
-        "token_rows"};
+    static const char *const names[] = {"add_in_place",     "batch_product", "biased_attention",
+                                        "blur_down",        "bucket_ids",    "bucket_rows",
+                                        "causal_attention", "causal_conv",   "channel_norm",
+                                        "channels_last",    "column_probs",  "column_stats",
+                                        "count_rows",       "dequantize",    "group_norm_silu",
+                                        "heads_first",      "label_loss",    "linear_f32",
+                                        "linear_silu",      "log_probs",     "masked_scores",
+                                        "pack_nibbles",     "peak",          "pixel_loss",
+                                        "rotary_halves",    "rotary_pairs",  "row_argmax",
+                                        "row_scale",        "row_sum",       "running_total",
+                                        "spread",           "squared_error", "suffix_sum",
+                                        "sum_before",       "tap_bias",      "token_rows"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         char *path = xasprintf("t/cases/playbooks/%s", names[i]);
         struct problem_vec problems = VEC_INIT;

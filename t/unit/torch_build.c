@@ -248,6 +248,30 @@ static void test_spellings(void **state)
         {"torch.einsum('abc,abc->', q, y)", "(q * y).sum()"},
         {"torch.einsum('abm,bm->a', [q, x])",
          "(q.reshape(1, A, R * C).view(A, R * C) @ x.view(R * C, 1)).view(A)"},
+        /* joins and repeats */
+        {"torch.concat([x, x], axis=-1)", "torch.cat((x, x), 1)"},
+        {"torch.cat((x,))", "x"},
+        {"torch.stack([w, w])", "torch.cat((w[None], w[None]))"},
+        {"l.unbind(1)[2]", "l[:, 2]"},
+        {"x.roll(1, 0)", "torch.cat((x[-1:], x[:-1]))"},
+        {"torch.roll(x, (0, -1), (0, 1))", "torch.cat((x[:, 1:], x[:, :1]), 1)"},
+        {"x.repeat(1, 1)", "x"},
+        {"w.outer(b)", "w[:, None] * b"},
+        {"torch.arange(C)", "torch.arange(0, C, 1, device=x.device)"},
+        {"x + torch.zeros_like(x)", "x + torch.full_like(x, 0)"},
+        {"F.one_hot(tensor=i, num_classes=3)", "(i[:, None] == torch.arange(3)).long()"},
+        {"F.instance_norm(q)", "F.group_norm(q, q.shape[1])"},
+        {"F.cross_entropy(rows, i, ignore_index=-100, label_smoothing=0.0)",
+         "F.cross_entropy(rows, i)"},
+        {"F.cross_entropy(rows, i, None, None, 3, None, 'none', 0.1)",
+         "F.cross_entropy(rows, i, ignore_index=3, reduction='none', label_smoothing=0.1)"},
+        {"F.nll_loss(rows, i, d, None, 3, None, 'sum')",
+         "F.nll_loss(rows, i, weight=d, ignore_index=3, reduction='sum')"},
+        {"F.nll_loss(rows, i, reduction='sum')",
+         "torch.where(i != -100, "
+         "-rows.gather(1, torch.where(i != -100, i, 0)[:, None])[:, 0], 0).sum()"},
+        {"F.scaled_dot_product_attention(u2, u2, u2, enable_gqa=True)",
+         "F.scaled_dot_product_attention(u2, u2, u2)"},
         /* rows by index */
         {"table[i]", "F.embedding(i, table)"},
         {"table[s.long()]", "torch.index_select(table, 0, s)"},
@@ -425,7 +449,7 @@ static void test_refusals(void **state)
         {"x.permute(0)", "1 of 2 axes"},
         {"x.view(3)", "reshape"},
         {"x.view(-1, -1)", "only one size"},
-        {"x.chunk(2, 1)[0]", "no certain sizes"},
+        {"x.chunk(2, 1)[0]", "no certain sizes; a constraint such as"},
         {"x.chunk(0, 1)[0]", "chunks"},
         {"x[0, 0, 0]", "more axes than there are"},
         {"x[..., ...]", "once"},
@@ -478,6 +502,66 @@ static void test_refusals(void **state)
         {"(x + 1)(2)", "not a function"},
         {"None + x", "None"},
         {"x + (1, 2)", "a tuple"},
+        /* joins and repeats */
+        {"torch.cat(x, 0)", "cat takes a list of at least one tensor, not a tensor"},
+        {"torch.cat(())", "not an empty one"},
+        {"torch.cat((x, 1))", "'tensors' must be a tensor"},
+        {"torch.cat((x, w))", "same number of axes"},
+        {"torch.cat((x, table))", "cat: "},
+        {"torch.cat((x.sum(), x.sum()))", "use stack"},
+        {"torch.cat((x, x), out=x)", "no parameter 'out'"},
+        {"x.cat(x)", "the method 'cat' is not known"},
+        {"torch.stack((x, w))", "one shape"},
+        {"torch.stack((x, h))", "cat: "},
+        {"x.unbind(0)[0]", "unknown number of pieces"},
+        {"x.roll(1, (0, 1))", "1 shifts for 2 axes"},
+        {"x.roll((1, 1))", "takes one shift"},
+        {"x.roll(e, 0)", "'shifts' must be"},
+        {"x.roll(R - C, 0)", "is positive"},
+        {"x.repeat(2)", "names 1 axes, but the tensor has 2"},
+        {"x.repeat(2, -1)", "-1 times"},
+        {"x.repeat_interleave(s)", "not with a tensor"},
+        {"F.interpolate(p, scale_factor=1.5)", "whole factors"},
+        {"F.interpolate(p, scale_factor=41)", "rounds the factor 41"},
+        {"F.interpolate(p, scale_factor=2, mode='bilinear')", "mode='nearest'"},
+        {"F.interpolate(p, scale_factor=2, align_corners=True)", "align_corners"},
+        {"F.interpolate(p)", "either 'size' or"},
+        {"F.interpolate(p, 7)", "not known to be a fixed multiple of 'H'"},
+        {"F.interpolate(p, scale_factor=(2, 2, 2))", "3 numbers for 2 axes"},
+        {"F.interpolate(x, scale_factor=2)", "3 to 5 axes"},
+        {"F.pixel_shuffle(p, 2)", "'P' is not known to be a multiple of 4"},
+        {"F.pixel_unshuffle(p, 2)", "'H' is not known to be a multiple of 2"},
+        {"F.pixel_shuffle(p, 0)", "at least 1"},
+        {"torch.outer(x, w)", "vectors"},
+        {"torch.arange(0, 1, 0.1)", "only with integers"},
+        {"torch.arange(4, 2)", "before the start"},
+        {"torch.arange(4, 0, -1)", "use flip"},
+        {"torch.arange(4, device=3)", "'device' must be"},
+        {"torch.full_like(i, 0.5)", "int64 cannot hold a float"},
+        {"torch.full_like(x, w)", "takes a number"},
+        {"F.one_hot(i)", "depends on data"},
+        {"F.one_hot(s, 3)", "takes int64, not int32"},
+        {"torch.gather(x, 1, i)", "as many axes"},
+        {"torch.gather(l, 1, i[:, None])", "size 'N' where the input has 'R'"},
+        {"torch.gather(l, 1, l)", "gather"},
+        {"F.scaled_dot_product_attention(u1, u1[:, :2], u1[:, :2], enable_gqa=True)",
+         "'3' heads are not known to be a multiple of '2'"},
+        /* groups and classes */
+        {"F.group_norm(q, 3)", "'R' is not known to be a multiple of '3'; a constraint such as"},
+        {"F.group_norm(p, 0)", "at least 1"},
+        {"F.group_norm(w, 1)", "2 to 7 axes"},
+        {"F.group_norm(p, 1, x)", "group_norm's weight has 2 axes"},
+        {"F.group_norm(p, 1, w)", "do not broadcast"},
+        {"F.instance_norm(p, g, g)", "without running statistics"},
+        {"F.instance_norm(x)", "at least 3 axes"},
+        {"F.cross_entropy(x, x)", "classes as integers, not with a target of float16"},
+        {"F.cross_entropy(x, i)", "takes an input [N, C, ...] and a target [N, ...]"},
+        {"F.cross_entropy(rows, i, reduction='avg')", "'none', 'mean' or 'sum'"},
+        {"F.cross_entropy(rows, i, label_smoothing=2)", "from 0 to 1"},
+        {"F.cross_entropy(rows, i, d, label_smoothing=0.1)", "both weight and label_smoothing"},
+        {"F.cross_entropy(rows, i, reduce=False)", "use reduction="},
+        {"F.cross_entropy(rows, i, w)", "a number for each class"},
+        {"F.nll_loss(rows, i, label_smoothing=0.1)", "no parameter 'label_smoothing'"},
         /* changes in place */
         {"x.add_(1) + x", "in place"},
         {"F.relu(x, inplace=True) + x", "in place"},
@@ -616,6 +700,44 @@ static void test_signatures(void **state)
     }
 }
 
+/* A constraint can say that a size is a multiple of a number, or of a constant axis. */
+static void test_multiples(void **state)
+{
+    static const struct {
+        const char *torch, *constraint;
+        bool good;
+    } cases[] = {
+        {"F.group_norm(x, 8)", "C % 8 == 0", true},
+        {"F.group_norm(x, G)", "C % G == 0", true},
+        {"torch.cat((x.chunk(2, 1)[1], x.chunk(2, 1)[0]), 1)", "C % 8 == 0", true},
+        {"torch.stack((x[:, 1::2], x[:, ::2]), -1).flatten(-2)", "C % 2 == 0", true},
+        {"torch.cat(torch.split(x, C // 4, 1), 1)", "C % 8 == 0", true},
+        {"torch.cat(x.chunk(8, 1), 1)", "C == 21", true},
+        {"F.group_norm(x, 8)", "C % 4 == 0", false},
+        {"F.group_norm(x, 8)", "C % 8 == 0 || R == 1", false},
+        {"F.group_norm(x, 8)", "C >= 8", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct torch_rig r;
+        struct graph g;
+        struct err err = ERR_INIT;
+        rig_spec(&r, "x float32 R,C; y float32 R,C out; z float32 G");
+        r.fixed[2] = 8;
+        r.task.constraints = &cases[i].constraint;
+        r.task.nconstraints = 1;
+        int rc = read_one(&r, cases[i].torch, &g, &err);
+        if ((rc == 0) != cases[i].good)
+            fail_msg("'%s' with '%s': %s", cases[i].torch, cases[i].constraint, err.msg);
+        if (rc == 0) {
+            assert_int_equal(g.nguards, strchr(cases[i].constraint, '%') ? 1 : 0);
+            if (g.nguards)
+                assert_string_equal(g.guards[0], cases[i].constraint);
+            graph_release(&g);
+        }
+        arena_release(&r.mem);
+    }
+}
+
 /* Forms of playbooks use names for existing values, and PyTorch's functions without a module. */
 static void test_forms(void **state)
 {
@@ -655,6 +777,7 @@ int main(void)
         cmocka_unit_test(test_differences), cmocka_unit_test(test_types),
         cmocka_unit_test(test_refusals),    cmocka_unit_test(test_limits),
         cmocka_unit_test(test_signatures),  cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_multiples),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

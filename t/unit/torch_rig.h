@@ -82,9 +82,12 @@ static inline void rig_spec(struct torch_rig *r, const char *spec)
     }
 }
 
+/* Borrows texts from the task. */
 static inline void rig_task(struct torch_rig *r, const struct task *t)
 {
     rig_init(r);
+    r->task.constraints = t->constraints.items;
+    r->task.nconstraints = t->constraints.n;
     for (size_t i = 0; i < t->names.n; i++)
         rig_axis(r, t->names.items[i],
                  i < t->axes.n && t->axes.items[i].is_const ? t->axes.items[i].value : 0);
