@@ -211,7 +211,7 @@ static bool check_source(const struct task *t, const char *dir, struct task_chec
     size_t before = r->problems.n;
     check_macros(t, r);
     if (oracle_source(t, &text, &err) < 0 || file_write(path, text.buf, text.len, &err) < 0) {
-        check_say(&r->problems, t, nowhere, "%s", err.msg);
+        check_fail(r, t, &err);
     } else {
         /* -O2 also finds variables that are read before they are set. For a long text that Hone
          * wrote, it takes too long. */
@@ -257,7 +257,7 @@ void task_check(const struct task *t, struct task_check_result *r)
         return;
     }
     if (temp_dir_make(&dir, &err) < 0) {
-        check_say(&r->problems, t, nowhere, "%s", err.msg);
+        check_fail(r, t, &err);
         return;
     }
     if ((r->oracle_so && file_exists(r->oracle_so)) || check_source(t, dir.path, r))
