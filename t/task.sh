@@ -210,6 +210,9 @@ bad few 's/"bytes": "[^"]*"/"bytes": "4*R*C"/' task.json
 runs 0 "a task that declares half of its bytes is good" "$HONE" task check few
 err_has "a note says that the graph has twice the bytes" \
     'note: few/task.json:26:12: at R=4096 C=4096 "bytes" is 67108864, but the graph has 134234112 (8*C*R+4*C)'
+bad zero 's/"budget": [0-9]*/"budget": 0/' task.json
+runs 0 "a task with an error budget of 0 is good" "$HONE" task check zero
+err_has "a note says that an error budget of 0 is none" "'y' has no error budget"
 bad large 's/"bytes": "[^"]*"/"bytes": "400*R*C"/' task.json
 runs 1 "a task that declares too many bytes is refused" "$HONE" task check large
 is "bytes that are too many at every workload are reported once" "$(grep -c '"bytes" is' "$T/err")" 1
