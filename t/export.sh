@@ -49,6 +49,9 @@ runs 1 "a verdict of an evaluation with --smoke is refused" \
 err_has "the message says that no check workload was checked" "no check workload was checked"
 runs 1 "a failed verdict is refused" "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --as c --out x
 err_has "the message names the failed verdict" "its verdict is mismatch"
+runs 3 "an export fails with the status of the environment if Hone cannot judge the kernel" \
+    env CC=/none/cc "$HONE" export rowmix "$cases/rowmix.cu" --device emu --as c --out x
+err_has "the message says that the verdict is unjudged" "its verdict is unjudged: compiling the oracle"
 ok "a refused export writes no file" test ! -e x
 runs 0 "hone export --unverified --arch sm_80 exits with 0" \
     "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --unverified --arch sm_80 --as cubin --out x80.cubin

@@ -68,6 +68,12 @@ runs 1 "a file with a wrong plan stops the run" optimize vector_add --from plan.
 err_has "the message names the wrong plan and its line" \
     "your file plan.cu has a wrong launch plan (line 2: unknown function 'div'"
 
+# The built-in author says of each playbook why it does not fit, and at last what to do.
+printf 'echo "STOP: no playbook fits (%s). Do this"\n' "$(printf 'reason%.0s ' {1..200})" >stop.sh
+runs 1 "a run whose author stops with a long reason ends" \
+    optimize vector_add --author "exec:sh $PWD/stop.sh" --tries 1
+out_has "the reason is printed to its end" "reason ). Do this"
+
 # ---- Hone judges a kernel with a plan and tunes its settings; a kernel in another dialect is not rejected
 in_tier rest || done_testing
 runs 0 "a run from a kernel of the user succeeds" \

@@ -45,6 +45,19 @@ runs 0 "a task with the written reference is good" "$HONE" task check ./written
 printf '#!/bin/sh\nkill -9 $$\n' >killed && chmod +x killed
 runs 1 "hone task check fails if something kills the compiler" env CC="$PWD/killed" "$HONE" task check ./written
 err_has "the message says how the compiler ended" "reference.c could not be checked as C17: $PWD/killed: killed by signal 9"
+runs 3 "hone task check blames the machine if there is no compiler" \
+    env CC=/none/cc CXX=/none/c++ "$HONE" task check ./written
+out_has "it says that the task could not be checked" "softmax: could not be checked on this machine"
+err_has "the message names the variables that give a compiler" "set CC and CXX"
+mkdir full
+if unshare -rm mount -t tmpfs -o size=4k tmpfs full 2>/dev/null; then
+    runs 3 "hone task check blames the machine if the folder of temporary files is full" unshare -rm sh -c \
+        'mount -t tmpfs -o size=64k tmpfs full && { cat /dev/zero >full/zeros; TMPDIR=$PWD/full "$@"; }' sh \
+        "$HONE" task check ./written
+    err_has "the message says that the disk is full" "No space left on device"
+else
+    skip "hone task check blames the machine if the folder of temporary files is full" "no mounts here"
+fi
 # A PyTorch module of a deep network names a thousand tensors.
 mkdir long && cp written/reference.c long && for n in 3000 60000; do
     python3 - $n <<'PY'
@@ -197,6 +210,9 @@ bad few 's/"bytes": "[^"]*"/"bytes": "4*R*C"/' task.json
 runs 0 "a task that declares half of its bytes is good" "$HONE" task check few
 err_has "a note says that the graph has twice the bytes" \
     'note: few/task.json:26:12: at R=4096 C=4096 "bytes" is 67108864, but the graph has 134234112 (8*C*R+4*C)'
+bad zero 's/"budget": [0-9]*/"budget": 0/' task.json
+runs 0 "a task with an error budget of 0 is good" "$HONE" task check zero
+err_has "a note says that an error budget of 0 is none" "'y' has no error budget"
 bad large 's/"bytes": "[^"]*"/"bytes": "400*R*C"/' task.json
 runs 1 "a task that declares too many bytes is refused" "$HONE" task check large
 is "bytes that are too many at every workload are reported once" "$(grep -c '"bytes" is' "$T/err")" 1

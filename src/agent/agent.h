@@ -93,6 +93,9 @@ struct agent_setup {
     uint64_t prior_wall_ns;
 };
 
+/* The built-in author says of every playbook why it does not fit, and then what to do. */
+#define AGENT_STOP_MAX 8192
+
 struct agent {
     struct agent_setup in;
     const struct run_config *cfg;
@@ -112,7 +115,7 @@ struct agent {
     })
     roles;
     uint64_t next_verdict;
-    struct strbuf stop;        /* why the run stopped, or "" */
+    struct strbuf stop;        /* why the run stopped, at most AGENT_STOP_MAX bytes, or "" */
     bool failed;               /* the author or the judge failed */
     struct strbuf unconfirmed; /* why the best kernel has no confirmation, or "" */
     uint64_t recorded;         /* replies and verdicts from the store */

@@ -577,7 +577,7 @@ static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err
                        "STOP: ")) {
             const char *why = w[i].ask.reply + 6;
             rc = agent_stop(a, "the author has nothing left to try: %.*s",
-                            (int)MIN(strcspn(why, "\n"), 400), why);
+                            (int)MIN(strcspn(why, "\n"), AGENT_STOP_MAX), why);
             break;
         }
         rc = agent_note(a, "refused", err, "%s %llu: %s", w[i].ask.role,

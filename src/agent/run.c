@@ -41,7 +41,7 @@ int agent_open(struct agent **out, const struct agent_setup *in, struct err *err
     a->task = in->task;
     a->rng = rng_seeded(in->config->seed, RNG_STREAM_AGENT);
     a->started_ns = a->saved_ns = now_ns();
-    strbuf_init(&a->stop, 1024);
+    strbuf_init(&a->stop, AGENT_STOP_MAX);
     strbuf_init(&a->unconfirmed, 1024);
     a->memory = *a->cfg->memory ? json_loads(a->cfg->memory, 0, NULL) : NULL;
     *out = a;

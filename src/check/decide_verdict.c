@@ -654,8 +654,7 @@ static void check_printf(struct verdict *v, const struct check_input *in)
     size_t n = in->result->printf_text ? strlen(in->result->printf_text) : 0;
     if (n && n >= in->job->limits.printf_bytes)
         check_blame(v, in, V_REJECTED, "run", "printf",
-                    "the kernel prints without end (the first %zu bytes were kept): remove printf",
-                    n);
+                    "the kernel prints too much (Hone kept the first %zu bytes): remove printf", n);
     else if (n)
         *vec_push(&v->warnings) =
             arena_strdup(&v->arena, "the kernel prints; its times include the printing");

@@ -124,8 +124,9 @@ static int judge_evidence(struct evidence *e, const struct request *r, struct er
         err_set(&why, ERR_INPUT, "its verdict is for %s, not for %s", e->verdict.arch, r->arch);
     else if (evidence_check(e, &e->verdict, &why) == 0)
         return 0;
+    bool unjudged = e->has_verdict && e->verdict.kind == V_UNJUDGED;
     if (!r->unverified)
-        return err_set(err, ERR_INPUT,
+        return err_set(err, unjudged ? ERR_ENV : ERR_INPUT,
                        "%s is not exported: %s. (--unverified exports it all the same, and writes "
                        "that into the file.)",
                        e->from, why.msg);

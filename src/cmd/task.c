@@ -441,18 +441,23 @@ static json_t *texts_json(const struct problem_vec *v)
 struct check_job {
     const char **names;
     bool json;
-    /* Task number I prints to I.err and I.out. It also leaves I.good if the check found no problem,
-     * else I.bad. */
+    /* Task number I prints to I.err and I.out. It also leaves one of the files I.good, I.bad and
+     * I.machine: see enum check_end. */
     struct temp_dir dir;
     bool *done;
     size_t n, shown; /* tasks, and how many were printed */
     size_t good;
-    json_t *all; /* with --json: the results so far */
-    /* Why PyTorch could not be used, from I.good or I.bad; else NULL. */
+    json_t *all;  /* with --json: the results so far */
+    bool machine; /* this machine could not check a task */
+    /* Why PyTorch could not be used, from the last of these files; else NULL. */
     char *why_not;
 };
 
-static bool check_one(const char *what, struct evaluator **e, struct torch_check *torch, bool json)
+enum check_end { CHECK_GOOD, CHECK_BAD, CHECK_MACHINE }; /* MACHINE: it could not check the task */
+static const char *const check_ends[] = {"good", "bad", "machine"};
+
+static enum check_end check_one(const char *what, struct evaluator **e, struct torch_check *torch,
+                                bool json)
 {
     struct task_check_result r = TASK_CHECK_RESULT_INIT;
     struct task *t = task_find(what, &r.problems);
@@ -480,15 +485,18 @@ static bool check_one(const char *what, struct evaluator **e, struct torch_check
         if (ok && t)
             printf("%s: good, %zu workloads and %zu added by rule\n", t->name, t->workloads.n,
                    t->regimes.n);
+        else if (r.machine)
+            printf("%s: could not be checked on this machine\n", t ? t->name : what);
         else
             printf("%s: %zu problem%s\n", t ? t->name : what, r.problems.n,
                    r.problems.n == 1 ? "" : "s");
         for (size_t i = 0; t && ok && i < t->uncovered.n; i++)
             printf("  regime not covered: %s\n", t->uncovered.items[i]);
     }
+    enum check_end end = ok ? CHECK_GOOD : r.machine ? CHECK_MACHINE : CHECK_BAD;
     task_free(t);
     task_check_result_release(&r);
-    return ok;
+    return end;
 }
 
 /* From now on this process prints to I.err and I.out. */
@@ -508,24 +516,31 @@ static int check_some(struct pool_turn *turn, void *ctx)
     const struct check_job *job = ctx;
     struct evaluator *e = NULL;
     struct torch_check torch = TORCH_CHECK_INIT;
-    for (uint32_t i; pool_next(turn, &i);) {
+    struct err err = ERR_INIT;
+    int rc = 0, user = dup(STDERR_FILENO);
+    for (uint32_t i; rc == 0 && pool_next(turn, &i);) {
         print_to_files(job, i);
-        char *name = xasprintf("%s/%u.%s", job->dir.path, i,
-                               check_one(job->names[i], &e, &torch, job->json) ? "good" : "bad");
-        file_write(name, torch.why_not, torch.why_not ? strlen(torch.why_not) : 0, NULL);
+        enum check_end end = check_one(job->names[i], &e, &torch, job->json);
+        char *name = xasprintf("%s/%u.%s", job->dir.path, i, check_ends[end]);
+        if (fflush(stderr) == EOF || fflush(stdout) == EOF)
+            rc = err_errno(&err, "cannot write into '%s'", job->dir.path);
+        else
+            rc = file_write(name, torch.why_not, torch.why_not ? strlen(torch.why_not) : 0, &err);
         free(name);
-        fflush(NULL);
-        if (!interrupted())
+        if (rc < 0)
+            dprintf(user, "hone: the result for '%s' is lost: %s\n", job->names[i], err.msg);
+        else if (!interrupted())
             pool_done(turn, i);
     }
+    close(user);
     evaluator_close(e);
     torch_check_release(&torch);
-    return 0;
+    return rc < 0 ? HONE_ENV : 0;
 }
 
 static void show_result(struct check_job *job, size_t i)
 {
-    static const char *const ends[] = {"err", "out", "good", "bad"};
+    static const char *const ends[] = {"err", "out", "good", "bad", "machine"};
     for (size_t k = 0; k < ARRAY_LEN(ends); k++) {
         struct strbuf text = STRBUF_INIT(16u << 20);
         char *path = xasprintf("%s/%zu.%s", job->dir.path, i, ends[k]);
@@ -537,6 +552,7 @@ static void show_result(struct check_job *job, size_t i)
         else if (k < 2 && found)
             fputs(text.buf, k == 0 ? stderr : stdout);
         job->good += k == 2 && found;
+        job->machine = job->machine || (k == 4 && found);
         free(path);
         strbuf_release(&text);
     }
@@ -596,7 +612,7 @@ static int run_check(int argc, const char **argv)
     if (rc < 0 && !interrupted())
         rc = cmd_fail(&err);
     else if (interrupted() || job.good < job.n)
-        rc = HONE_NEGATIVE;
+        rc = job.machine ? HONE_ENV : HONE_NEGATIVE;
     if (!interrupted() && json)
         json_print(stdout, job.all);
     else if (!interrupted() && job.why_not)

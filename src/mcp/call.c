@@ -65,12 +65,24 @@ out:
     return rc;
 }
 
-int call_check_run(const char *run, struct err *err)
+bool call_has_store(const struct call *c, struct err *err)
+{
+    enum workdir_kind kind;
+    return workdir_kind(&c->desk->host.dir, "hone-out/hone.db", &kind, err) == 0 &&
+           kind == WORKDIR_FILE;
+}
+
+int call_check_run(const struct call *c, const char *run, struct err *err)
 {
     size_t n = strspn(run, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
     if (!*run || run[n] || *run == '-')
         return err_set(err, ERR_INPUT, "'%.100s' must be the name of a run; list_runs names them",
                        run);
+    if (!call_has_store(c, err))
+        return *err->msg ? -1
+                         : err_set(err, ERR_INPUT,
+                                   "there are no runs yet: start_optimization "
+                                   "begins one");
     return 0;
 }
 

@@ -90,7 +90,10 @@ void call_option(struct call *c, const char *name, const char *value);
 int call_task(struct call *c, const char **out, struct err *err);
 /* Writes the kernel of the arguments to a private file. Sets *out to its path, and c->text. */
 int call_kernel(struct call *c, const char **out, struct err *err);
-int call_check_run(const char *run, struct err *err);
+/* Whether the directory has a store of runs. */
+bool call_has_store(const struct call *c, struct err *err);
+/* Fails unless `run` can be the name of a run and there is a store. */
+int call_check_run(const struct call *c, const char *run, struct err *err);
 /* Fails unless `candidate` is a number or "best". */
 int call_check_candidate(const char *candidate, struct err *err);
 

@@ -64,7 +64,8 @@ static enum call_step start(struct call *c, struct err *err)
         return CALL_CHILD;
     }
     if (!str_starts(uri, "hone://run/") || !read_run(uri + strlen("hone://run/"), &p) ||
-        call_check_run(p.name, err) < 0 || (*p.part && call_check_candidate(p.candidate, err) < 0))
+        call_check_run(c, p.name, err) < 0 ||
+        (*p.part && call_check_candidate(p.candidate, err) < 0))
         goto none;
     call_word(c, "show");
     call_word(c, "--json");

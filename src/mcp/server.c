@@ -397,9 +397,12 @@ static void on_call_tool(const struct request *r)
     struct reply reply = REPLY_INIT;
     struct err err = ERR_INIT;
     const struct tool *tool = json_is_string(name) ? tool_find(json_string_value(name)) : NULL;
+    if (!json_is_string(name)) {
+        fault_of(r, RPC_INVALID_PARAMS, "\"name\" must be a string: the name of a tool");
+        return;
+    }
     if (!tool) {
-        err_set(&err, ERR_INPUT, "Unknown tool: %.100s",
-                json_is_string(name) ? json_string_value(name) : "\"name\" must be a string");
+        err_set(&err, ERR_INPUT, "Unknown tool: %.100s", json_string_value(name));
         fault_of(r, RPC_INVALID_PARAMS, err.msg);
         return;
     }

@@ -145,7 +145,7 @@ static enum call_step poll_start(struct call *c, struct err *err)
 {
     const char *run = call_str(c, "run");
     json_int_t wait_s = call_int(c, "wait_s", 0);
-    if (call_check_run(run, err) < 0)
+    if (call_check_run(c, run, err) < 0)
         return CALL_FAILED;
     c->run = optimization_find(c->desk, run);
     if (!c->waited && c->run && !c->run->ended && wait_s > 0) {
@@ -189,7 +189,7 @@ const struct tool tool_poll_optimization = {"poll_optimization", poll_start, pol
 static enum call_step stop_start(struct call *c, struct err *err)
 {
     const char *run = call_str(c, "run");
-    if (call_check_run(run, err) < 0)
+    if (call_check_run(c, run, err) < 0)
         return CALL_FAILED;
     c->run = optimization_find(c->desk, run);
     if (!c->run) {

@@ -9,16 +9,9 @@
 
 /* ---- list_runs ------------------------------------------------------------------------------- */
 
-static bool has_store(const struct call *c, struct err *err)
-{
-    enum workdir_kind kind;
-    return workdir_kind(&c->desk->host.dir, "hone-out/hone.db", &kind, err) == 0 &&
-           kind == WORKDIR_FILE;
-}
-
 static enum call_step list_start(struct call *c, struct err *err)
 {
-    if (!has_store(c, err)) {
+    if (!call_has_store(c, err)) {
         reply_text(&c->reply, "There are no runs yet: start_optimization begins one.");
         reply_structured(&c->reply, json_pack("{s:[]}", "runs"));
         return *err->msg ? CALL_FAILED : CALL_DONE;
@@ -64,7 +57,7 @@ enum { MAX_NODES = 200 };
 static enum call_step show_start(struct call *c, struct err *err)
 {
     const char *run = call_str(c, "run");
-    if (call_check_run(run, err) < 0)
+    if (call_check_run(c, run, err) < 0)
         return CALL_FAILED;
     call_word(c, "show");
     call_word(c, "--json");
@@ -100,7 +93,7 @@ static enum call_step candidate_start(struct call *c, struct err *err)
 {
     const char *run = call_str(c, "run"), *candidate = call_str(c, "candidate");
     candidate = candidate ? candidate : "best";
-    if (call_check_run(run, err) < 0 || call_check_candidate(candidate, err) < 0)
+    if (call_check_run(c, run, err) < 0 || call_check_candidate(candidate, err) < 0)
         return CALL_FAILED;
     call_word(c, "show");
     call_word(c, "--json");
@@ -152,7 +145,8 @@ static int add_operands(struct call *c, struct err *err)
         return err_set(err, ERR_INPUT,
                        "give `run` (and perhaps `candidate`), or `task` and `file`");
     if (run) {
-        if (call_check_run(run, err) < 0 || (candidate && call_check_candidate(candidate, err) < 0))
+        if (call_check_run(c, run, err) < 0 ||
+            (candidate && call_check_candidate(candidate, err) < 0))
             return -1;
         bool best = !candidate || str_eq(candidate, "best");
         call_word(c, best ? run : arena_printf(&c->mem, "%s:%s", run, candidate));

@@ -80,15 +80,28 @@ static double ratio_at(const struct verdict_time *a, const struct verdict_time *
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-enum { FIRST = 24, COLUMN = 34 }; /* widths of the first and of the other columns */
+enum { FIRST = 24, COLUMN = 34 }; /* least widths of the first and of the other columns */
 
-static void row(struct strbuf *out, const char *what, const char *a, const char *b,
+static int first_width(const struct compare_side *a, const struct compare_side *b)
+{
+    size_t width = FIRST;
+    for (int i = 0; i < 2; i++) {
+        const struct compare_side *s = i ? b : a;
+        vec_each (struct verdict_time, t, &s->verdict->times)
+            if (str_eq(t->who, s->who))
+                width = MAX(width, strlen(t->workload) + 1 + strlen(t->shape));
+    }
+    return (int)width;
+}
+
+/* Cuts nothing off, because a part of a shape or of a device's name reads like another one. */
+static void row(struct strbuf *out, int width, const char *what, const char *a, const char *b,
                 const char *more)
 {
     if (!*a && !*b)
         return;
-    strbuf_addf(out, "%-*.*s  %-*.*s  %-*.*s%s%s\n", FIRST, FIRST, what, COLUMN, COLUMN, a,
-                *more ? COLUMN : 0, COLUMN, b, *more ? "  " : "", more);
+    strbuf_addf(out, "%-*s  %-*s  %-*s%s%s\n", width, what, COLUMN, a, *more ? COLUMN : 0, b,
+                *more ? "  " : "", more);
 }
 
 static void add_time(const struct verdict_time *t, struct strbuf *out)
@@ -114,7 +127,7 @@ static void add_factor(double r, double lo, double hi, struct strbuf *out)
         strbuf_addf(out, " [%.2f, %.2f]", faster ? lo : 1 / hi, faster ? hi : 1 / lo);
 }
 
-static void shape_row(const struct compare_side *a, const struct compare_side *b,
+static void shape_row(const struct compare_side *a, const struct compare_side *b, int width,
                       const struct verdict_time *t, struct strbuf *out)
 {
     struct strbuf what = STRBUF_INIT(400), x = STRBUF_INIT(200), y = STRBUF_INIT(200),
@@ -125,14 +138,15 @@ static void shape_row(const struct compare_side *a, const struct compare_side *b
     add_time(tb, &y);
     if (in_one_job(a, b) && ta && tb && ratio_at(ta, tb) > 0)
         add_factor(ratio_at(ta, tb), tb->ratio_lo, tb->is_model ? 0 : tb->ratio_hi, &more);
-    row(out, what.buf, x.buf, y.buf, more.buf);
+    row(out, width, what.buf, x.buf, y.buf, more.buf);
     strbuf_release(&what);
     strbuf_release(&x);
     strbuf_release(&y);
     strbuf_release(&more);
 }
 
-static void mean_row(const struct compare_side *a, const struct compare_side *b, struct strbuf *out)
+static void mean_row(const struct compare_side *a, const struct compare_side *b, int width,
+                     struct strbuf *out)
 {
     struct strbuf x = STRBUF_INIT(200), y = STRBUF_INIT(200), more = STRBUF_INIT(200);
     double ta = mean_time(a, b), tb = mean_time(b, a);
@@ -142,7 +156,7 @@ static void mean_row(const struct compare_side *a, const struct compare_side *b,
         if (in_one_job(a, b))
             add_factor(tb / ta, 0, 0, &more);
     }
-    row(out, "geometric mean", x.buf, y.buf, more.buf);
+    row(out, width, "geometric mean", x.buf, y.buf, more.buf);
     strbuf_release(&x);
     strbuf_release(&y);
     strbuf_release(&more);
@@ -174,19 +188,20 @@ static void add_notes(const struct compare_side *a, const struct compare_side *b
 
 void compare_text(const struct compare_side *a, const struct compare_side *b, struct strbuf *out)
 {
+    int width = first_width(a, b);
     strbuf_addf(out, "A is %s\nB is %s\n\n", a->name, b->name);
-    row(out, "", "A", "B", "");
-    row(out, "verdict", kind_of(a), kind_of(b), "");
+    row(out, width, "", "A", "B", "");
+    row(out, width, "verdict", kind_of(a), kind_of(b), "");
     vec_each (struct verdict_time, t, &a->verdict->times)
         if (str_eq(t->who, a->who))
-            shape_row(a, b, t, out);
+            shape_row(a, b, width, t, out);
     vec_each (struct verdict_time, t, &b->verdict->times)
         if (str_eq(t->who, b->who) && !time_at(a, t))
-            shape_row(a, b, t, out);
-    mean_row(a, b, out);
+            shape_row(a, b, width, t, out);
+    mean_row(a, b, width, out);
     if (!in_one_job(a, b)) {
-        row(out, "device", a->verdict->device, b->verdict->device, "");
-        row(out, "compiler", a->verdict->compiler, b->verdict->compiler, "");
+        row(out, width, "device", a->verdict->device, b->verdict->device, "");
+        row(out, width, "compiler", a->verdict->compiler, b->verdict->compiler, "");
     }
     add_notes(a, b, out);
 }

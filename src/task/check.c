@@ -211,7 +211,7 @@ static bool check_source(const struct task *t, const char *dir, struct task_chec
     size_t before = r->problems.n;
     check_macros(t, r);
     if (oracle_source(t, &text, &err) < 0 || file_write(path, text.buf, text.len, &err) < 0) {
-        check_say(&r->problems, t, nowhere, "%s", err.msg);
+        check_fail(r, t, &err);
     } else {
         /* -O2 also finds variables that are read before they are set. For a long text that Hone
          * wrote, it takes too long. */
@@ -236,6 +236,17 @@ static bool check_source(const struct task *t, const char *dir, struct task_chec
     return r->problems.n == before;
 }
 
+/* Someone who writes 0 may want no error at all, but 0 switches the check off. */
+static void check_budgets(const struct task *t, struct task_check_result *r)
+{
+    vec_each (const struct task_tensor, x, &t->tensors)
+        if (x->is_output && dtype_is_float(x->dtype) && !(x->budget > 0) && !t->is_definition)
+            check_say(&r->notes, t, x->place,
+                      "'%s' has no error budget, so a kernel may compute it in a lower precision "
+                      "wherever rtol and atol allow that: give it a \"budget\" above 0",
+                      x->name);
+}
+
 void task_check(const struct task *t, struct task_check_result *r)
 {
     struct temp_dir dir = TEMP_DIR_INIT;
@@ -250,6 +261,7 @@ void task_check(const struct task *t, struct task_check_result *r)
         if (!sc->has_value)
             check_say(&r->notes, t, nowhere, "scalar '%s' has no value here; 1 is assumed",
                       sc->name);
+    check_budgets(t, r);
     check_workloads(t, r);
     if (!t->reference_c || !t->phases.n) {
         check_say(&r->notes, t, nowhere,
@@ -257,7 +269,7 @@ void task_check(const struct task *t, struct task_check_result *r)
         return;
     }
     if (temp_dir_make(&dir, &err) < 0) {
-        check_say(&r->problems, t, nowhere, "%s", err.msg);
+        check_fail(r, t, &err);
         return;
     }
     if ((r->oracle_so && file_exists(r->oracle_so)) || check_source(t, dir.path, r))

@@ -305,7 +305,7 @@ void check_oracle(const struct task *t, const char *dir, struct task_check_resul
                                                      : xasprintf("%s/oracle.so", dir),
                                .checked = xasprintf("%s/checked.so", dir)};
     if (build(c, &err) < 0)
-        check_say(&r->problems, t, (struct task_place){0, 0}, "%s", err.msg);
+        check_fail(r, t, &err);
     for (size_t w = 0; w < t->workloads.n && r->problems.n == before && !interrupted(); w++)
         if (t->workloads.items[w].role != ROLE_TIME)
             check_workload(c, &t->workloads.items[w]);

@@ -24,6 +24,12 @@ void check_say(struct problem_vec *v, const struct task *t, struct task_place at
     strbuf_release(&sb);
 }
 
+void check_fail(struct task_check_result *r, const struct task *t, const struct err *err)
+{
+    r->machine = r->machine || err->kind == ERR_ENV || err->kind == ERR_SYSTEM;
+    check_say(&r->problems, t, (struct task_place){0, 0}, "%s", err->msg);
+}
+
 double check_ratio(const struct task_tensor *t, double got, double want, double mag)
 {
     struct compare_type type = compare_type_of((uint32_t)t->dtype);

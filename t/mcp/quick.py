@@ -124,6 +124,9 @@ def cancelled(s):
 # ---- optimisations
 def optimisations():
     s = Server("--dir", ".", "--author", "replay:refine.jsonl")
+    r = s.tool("show_run", run="softmax-refine-3f2a")
+    check("before the first run, an agent reads which tool begins one",
+          r["isError"] and "start_optimization begins one" in words(r), words(r))
     r = s.tool("start_optimization", task="softmax", author="replay:refine.jsonl")
     run = r["structuredContent"]["run"]
     r = s.tool("poll_optimization", run=run, wait_s=60, token="t")["structuredContent"]

@@ -419,6 +419,22 @@ static void an_early_end_hides_no_error(void **state)
     verdict_release(&fault);
 }
 
+static void printing_is_limited(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    f.result.printf_text = "hello";
+    f.job.limits.printf_bytes = 6;
+    expect_pass(&f);
+    f.job.limits.printf_bytes = 5;
+    expect(&f, V_REJECTED, "printf");
+    struct verdict v = judge(&f, NULL);
+    assert_string_equal(v.summary,
+                        "the kernel prints too much (Hone kept the first 5 bytes): remove printf");
+    verdict_release(&v);
+}
+
 static void lowest_kind_wins(void **state)
 {
     (void)state;
@@ -711,6 +727,7 @@ int main(void)
         cmocka_unit_test(a_race_leads_over_its_wrong_result),
         cmocka_unit_test(machine_failures_are_not_the_candidates),
         cmocka_unit_test(an_early_end_hides_no_error),
+        cmocka_unit_test(printing_is_limited),
         cmocka_unit_test(lowest_kind_wins),
         cmocka_unit_test(a_race_leads_over_wrong_timed_results),
         cmocka_unit_test(the_smallest_plain_shape_is_named),

@@ -1,5 +1,6 @@
 /* report.c - the summary and the report, also of odd runs: no candidate judged, one, a deep tree, a
- * tree with a gap, times that are no numbers, words with markup and broken characters. */
+ * tree with a gap, times that are no numbers, words with markup and broken characters. Two kernels
+ * side by side. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 
 #include "agent/record.h"
 #include "base/util.h"
+#include "report/compare_text.h"
 #include "report/page.h"
 #include "report/run_summary.h"
 #include "store/sql.h"
@@ -384,16 +386,37 @@ static void test_given(void **state)
     summary_has("your file mine.cu (candidate 0): pass, 5.00 us; it is the best kernel", 0);
 }
 
+/* A shape that is cut off reads like another shape. */
+static void test_long_shapes(void **state)
+{
+    struct verdict one = {.kind = V_PASS, .device = "", .compiler = ""}, two = one;
+    struct verdict_time t = {.workload = "time:0", .who = "candidate", .median_ns = 1000};
+    t.shape = "B=512 D=1024";
+    *vec_push(&one.times) = t;
+    t.shape = "B=512 V=100000 D=256 H=128";
+    *vec_push(&two.times) = t;
+    one.summary = two.summary = one.task_sha = two.task_sha = "";
+    struct strbuf sb = STRBUF_INIT(1 << 16);
+    compare_text(&(struct compare_side){"a:0", &one, "candidate"},
+                 &(struct compare_side){"b:0", &two, "candidate"}, &sb);
+    must_have(sb.buf, "\ntime:0 B=512 V=100000 D=256 H=128  ");
+    must_have(sb.buf, "\ntime:0 B=512 D=1024                1.00 us");
+    strbuf_release(&sb);
+    vec_release(&one.times);
+    vec_release(&two.times);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_plots),     TEST(test_given),
-        TEST(test_markup),    TEST(test_price),
-        TEST(test_deep_tree), TEST(test_gains),
-        TEST(test_gap),       TEST(test_impossible_tree),
-        TEST(test_export),    TEST(test_unreadable_verdict),
+        TEST(test_plots),       TEST(test_given),
+        TEST(test_markup),      TEST(test_price),
+        TEST(test_deep_tree),   TEST(test_gains),
+        TEST(test_gap),         TEST(test_impossible_tree),
+        TEST(test_export),      TEST(test_unreadable_verdict),
+        TEST(test_long_shapes),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
