@@ -306,7 +306,7 @@ static void functions_give_the_values_of_plain_loops(void **state)
     const struct value *made[ARRAY_LEN(cases)];
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct err err = ERR_INIT;
-        made[i] = torch_read_value(&g, cases[i].text, NULL, &err);
+        made[i] = rig_value(&g, cases[i].text, NULL, &err);
         if (!made[i])
             fail_msg("%s: %s", cases[i].text, err.msg);
     }
