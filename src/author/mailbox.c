@@ -129,6 +129,8 @@ static long post(const char *dir, const struct author_call *c, struct err *err)
     long n = -1;
     if (sb.truncated)
         err_set(err, ERR_LIMIT, "the prompt is larger than 16 MiB");
+    else if (dir_make(dir, err) < 0) /* another run that ended may have removed the empty mailbox */
+        n = -1;
     else if (file_write(tmp, sb.buf, sb.len, err) == 0)
         n = link_into_place(dir, tmp, scan(dir, NULL) + 1, err);
     unlink(tmp);
