@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# Runs in which models write the kernels here, and a GPU on another machine judges them. The two machines share no
-# folder: bundles and results travel as tar files.
-#   t/gpu/models.sh start DIR           start, or go on with, the runs that DIR/runs lists
-#   t/gpu/models.sh state DIR           what each run waits for: a reply, or the GPU
-#   t/gpu/models.sh pack DIR IN.tar     pack the bundles that wait for the GPU
-#   hone-worker --tar IN.tar OUT.tar    on the machine with the GPU
-#   t/gpu/models.sh deliver DIR OUT.tar put the results back
-#   t/gpu/models.sh stop DIR            stop the runs; `start` goes on with them
+# Runs in which models write kernels and a GPU judges them. The machine with the GPU needs no network: a model answers
+# the prompts elsewhere, and the folder DIR travels between the two machines.
+#   t/gpu/models.sh run DIR [SECONDS]   on the machine with the GPU: starts, or goes on with, the runs that DIR/runs lists;
+#                                       stops them when each waits for a reply or has ended, at the latest after SECONDS
+#   t/gpu/models.sh prompts DIR         lists the prompts without a reply: DIR/box/NNNN.prompt.md
+#   t/gpu/models.sh state DIR           says how far each run is
 # A line of DIR/runs is NAME TASK START STRATEGY [OPTION...]: a name, a task, the kernel to start from, a strategy, and
-# further options of `hone optimize`. Prompts appear as DIR/box/NNNN.prompt.md; a reply is DIR/box/NNNN.reply.md.
-# DEVICE=emu lets an emulator play the GPU.
+# further options of `hone optimize`. Paths are relative to DIR. The reply to a prompt is DIR/box/NNNN.reply.md.
+# DEVICE=emu lets the emulator judge. SPOOL=DIR, an empty folder, goes on with recorded runs on a machine without a GPU,
+# up to the next evaluation: so the prompts of calls that follow each other are written there.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=$(realpath "${HONE:-$root/bin/hone}")
@@ -17,55 +16,50 @@ if [ $# -lt 2 ] || [ ! -f "$2/runs" ]; then
     sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
     exit 2
 fi
-what=$1 dir=$(realpath "$2") spool=$(realpath "$2")/spool
-export HONE_SPOOL_LEASE_S=1000000 # nobody but this script takes bundles from the spool
+what=$1
+cd "$2"
 
-start() {
-    mkdir -p "$dir/box"
-    [ -d "$spool" ] || mkdir -m 700 "$spool"
-    while read -r name task from strategy options; do
-        case $name in '' | '#'*) continue ;; esac
-        local run=(optimize "$task" --from "$from" --strategy "$strategy" --author "mailbox:$dir/box"
-            --device "${DEVICE:-cuda}" --on "spool:$spool" --out "$dir/$name")
-        # shellcheck disable=SC2206 # options are words
-        run+=($options)
-        [ ! -e "$dir/$name.db" ] || run=(resume last --on "spool:$spool")
-        setsid nohup "$HONE" "${run[@]}" --store "$dir/$name.db" >>"$dir/$name.log" 2>&1 </dev/null &
-        echo $! >"$dir/$name.pid"
-    done <"$dir/runs"
+prompts() { # the first line of a prompt names its run
+    for prompt in box/*.prompt.md; do
+        [ ! -e "$prompt" ] || [ -e "${prompt%.prompt.md}.reply.md" ] || echo "$prompt: $(head -n 1 "$prompt")"
+    done
 }
 state() {
-    for log in "$dir"/*.log; do
-        printf '%-24s %s\n' "$(basename "$log" .log)" "$(tail -n 1 "$log" | cut -c 1-120)"
+    for log in *.log; do
+        printf '%-24s %s\n' "$(basename "$log" .log)" "$(tail -n 1 "$log" | cut -c 1-150)"
     done
 }
-stop() {
-    for pid in "$dir"/*.pid; do
-        kill -TERM "$(cat "$pid")" 2>/dev/null || true
-        rm -f "$pid"
+run() { # run SECONDS
+    local end=$((SECONDS + $1)) quiet=0 pids=() on=() pid
+    [ -z "${SPOOL-}" ] || on=(--on "spool:$SPOOL")
+    mkdir -p box
+    touch box/.keep # a run that ends removes an empty mailbox
+    while read -r name task from strategy options; do
+        case $name in '' | '#'*) continue ;; esac
+        local command=(optimize "$task" --from "$from" --strategy "$strategy" --author mailbox:box
+            --device "${DEVICE:-cuda}" --out "$name")
+        # shellcheck disable=SC2206 # options are words
+        command+=($options)
+        [ ! -e "$name.db" ] || command=(resume last --author mailbox:box "${on[@]}")
+        [ ! -e "$name.ended" ] || continue
+        { "$HONE" "${command[@]}" --store "$name.db" >>"$name.log" 2>&1 </dev/null && touch "$name.ended"; } &
+        pids+=($!)
+    done <runs
+    while [ $quiet -lt 3 ] && [ $SECONDS -lt "$end" ]; do
+        sleep 1
+        local alive=0 waiting
+        for pid in "${pids[@]}"; do
+            ! kill -0 "$pid" 2>/dev/null || alive=$((alive + 1))
+        done
+        waiting=$(prompts | sed 's/.*: run \([^,]*\),.*/\1/' | sort -u | wc -l)
+        quiet=$((waiting >= alive ? quiet + 1 : 0))
     done
-}
-pack() { # pack IN.tar
-    tar -cf "$1" -C "$spool" todo
-    tar -tf "$1" | grep -c '/job.bin$' | sed 's/$/ bundles/'
-}
-deliver() { # deliver OUT.tar: a bundle with its result moves from todo/ to done/, as if a worker had run it
-    local at n=0
-    at=$(mktemp -d)
-    tar -xf "$1" -C "$at"
-    for result in "$at"/done/*/result.bin; do
-        id=$(basename "$(dirname "$result")")
-        bundle=$(echo "$spool/todo/$id".g*)
-        [ -d "$bundle" ] || { echo "$id: no such bundle" >&2; continue; }
-        cp "$result" "$bundle/result.bin"
-        mv "$bundle" "$spool/done/$id"
-        n=$((n + 1))
-    done
-    rm -r "$at"
-    echo "$n results"
+    pkill -TERM -f -- "$HONE .*--store .*[.]db" || true
+    wait
+    state
 }
 case $what in
-start | state | stop) "$what" ;;
-pack | deliver) [ $# -eq 3 ] && "$what" "$3" ;;
+run) run "${3:-500}" ;;
+prompts | state) "$what" ;;
 *) echo "$what: unknown; $0 without arguments lists the commands" >&2; exit 2 ;;
 esac
