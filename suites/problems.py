@@ -136,3 +136,24 @@ def conv3d(x, weight):
 
 def conv_transpose3d(x, weight):
     return F.conv_transpose3d(x, weight)
+
+
+# ---- blocks of language and image models
+
+def rotary(x, cos, sin):
+    half = x.shape[-1] // 2
+    turned = torch.cat((-x[..., half:], x[..., :half]), dim=-1)
+    return (x * cos + turned * sin).to(x.dtype)
+
+
+def rotary_interleaved(x, cos, sin):
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2).to(x.dtype)
+
+
+def cross_entropy(logits, target):
+    return F.cross_entropy(logits, target)
+
+
+def group_norm_silu(x, weight, bias):
+    return F.silu(F.group_norm(x, 32, weight, bias))
