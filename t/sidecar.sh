@@ -39,15 +39,16 @@ elif in_tier rest; then
     must cc -std=gnu17 -D_GNU_SOURCE -shared -fPIC -iquote "$ROOT/src" -o libcuda.so.1 "$ROOT/t/fake/libcuda.c"
     must cc -std=gnu17 -shared -fPIC -o libnvidia-ml.so.1 "$ROOT/t/fake/libnvidia-ml.c"
     time_variants conv3x3_bn_relu
-    forth="eager compile max-autotune high channels-last channels-last-timed"
-    back="channels-last-timed channels-last high max-autotune compile eager"
+    forth="eager compile eager-default compile-default max-autotune high channels-last channels-last-timed"
+    back="channels-last-timed channels-last high max-autotune compile-default eager-default compile eager"
     is "variants are timed in rounds, in alternating order" \
-        "$(grep -v untimed calls | head -18 | tr '\n' ' ')" "$forth $back $forth "
+        "$(grep -v untimed calls | head -24 | tr '\n' ' ')" "$forth $back $forth "
     is "each variant makes a verified call and another one before it is timed, but high is not verified" \
         "$(grep untimed calls | sort | uniq -c | awk '{print $1, $3}' | sort | tr '\n' ' ')" \
-        "1 high 2 channels-last 2 channels-last-timed 2 compile 2 eager 2 max-autotune "
+        "1 high 2 channels-last 2 channels-last-timed 2 compile 2 compile-default 2 eager 2 eager-default 2 max-autotune "
     time_variants softmax
     is "without inputs of 4 or 5 dimensions, channels-last is left out" "$(grep -c channels calls)" 0
+    is "without a convolution, PyTorch with its default settings is not timed again" "$(grep -c default calls)" 0
     out_has "a note says why channels-last is left out" \
         "variant 'torch.channels-last' left out: the task has no float input with 4 or 5 dimensions"
 fi
@@ -90,6 +91,8 @@ while read -r mode expression module; do
 done <<END
 eager                2 1
 compile              2 1
+eager-default        2 1
+compile-default      2 1
 max-autotune         2 1
 high                 2 3
 channels-last        2 5
@@ -98,7 +101,7 @@ END
 is "an unknown mode is an error" "$(ask turbo x 2>/dev/null | head -1)" \
     "error ValueError: this sidecar has no mode 'turbo'"
 
-# Checks which layout the inputs of a timed call have, whether the call converts them, and how the sidecar calls
+# Checks whether cudnn.benchmark searches, which layout the inputs of a timed call have, whether the call converts them, and how the sidecar calls
 # torch.compile.
 cat >inside.py <<'PY'
 import sys
@@ -121,7 +124,8 @@ for name in space["MODES"]:
     given = side.prepared({"x": torch.zeros(shape)})
     side.call_fn(given)
     how = calls[0] if calls else {"mode": "not compiled"}
-    print(name, how["mode"], *(t.is_contiguous(memory_format=torch.channels_last) for t in (given["x"], seen[0])))
+    search = "search" if torch.backends.cudnn.benchmark else "default"
+    print(name, how["mode"], search, *(t.is_contiguous(memory_format=torch.channels_last) for t in (given["x"], seen[0])))
     # A call on the GPU, without one: the first call must not change the inputs of the second.
     torch.cuda.synchronize = torch.cuda.empty_cache = lambda: None
     side.source, side.given = "x.add_(1)", {}
@@ -141,12 +145,14 @@ PY
 # A PyTorch with CUDA warns if there is a driver but no GPU.
 is "a variant converts its inputs before the timed call or in it" \
     "$("$HONE_PYTHON" -W ignore::UserWarning inside.py "$SIDECAR" 2>&1)" \
-    "eager not compiled False False
-compile None False False
-max-autotune max-autotune-no-cudagraphs False False
-high None False False
-channels-last None True True
-channels-last-timed None False True
+    "eager not compiled search False False
+compile None search False False
+eager-default not compiled default False False
+compile-default None default False False
+max-autotune max-autotune-no-cudagraphs search False False
+high None search False False
+channels-last None search True True
+channels-last-timed None search False True
 True (12, 4, 2, 1) (2, 1)"
 
 done_testing

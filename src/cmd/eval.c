@@ -13,9 +13,10 @@
 #include "report/verdict_text.h"
 #include "sys/file.h"
 
-/* A job has at most JOB_MAX_PROGRAMS kernels and baselines. Nine may not come from --against: the
- * candidate, the simple kernel, cuBLASLt and the variants of PyTorch. */
-enum { MAX_AGAINST = JOB_MAX_PROGRAMS - 3 - TORCH_VARIANTS };
+/* Besides the files of --against, a job has the candidate, the simple kernel, cuBLASLt and the
+ * variants of PyTorch. */
+enum { MAX_AGAINST = 7 };
+_Static_assert(MAX_AGAINST + 3 + TORCH_VARIANTS <= JOB_MAX_PROGRAMS, "a job has too few programs");
 
 static void print(const struct verdict *v, const char *source, const void *ctx)
 {

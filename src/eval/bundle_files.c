@@ -10,6 +10,7 @@
 #include "sys/asset.h"
 #include "sys/file.h"
 #include "task/oracle.h"
+#include "torch/task.h"
 
 enum { MAX_SOURCE = 4 << 20 };
 
@@ -183,12 +184,27 @@ static void add_torch(struct bundle_files *p, const struct bundle_files_request 
         add(p, v->name, JOB_MODULE_TORCH)->spec = library_torch_spec(rq->task, v);
 }
 
-/* The variants that the user asked for come last, so the first baseline of an evaluation stays the
+/* If cudnn.benchmark may change the time of the task's PyTorch baselines, adds each of them with
+ * PyTorch's default settings too. */
+static void add_defaults(struct bundle_files *p, const struct bundle_files_request *rq)
+{
+    const struct task *t = rq->task;
+    if (!t->torch_src || !torch_may_convolve(t))
+        return;
+    for (size_t i = 0; i < t->baselines.n; i++) {
+        const struct torch_variant *v = torch_variant_default(t->baselines.items[i]);
+        if (v && !is_broken(p, rq, v->name))
+            add_torch(p, rq, v);
+    }
+}
+
+/* Variants come after the task's own baselines, so the first baseline of an evaluation stays the
  * same. */
 static void add_variants(struct bundle_files *p, const struct bundle_files_request *rq)
 {
     if (rq->emu || rq->cfg->baselines != BASELINES_ALL)
         return;
+    add_defaults(p, rq);
     for (size_t i = 0; i < TORCH_VARIANTS; i++)
         if ((rq->cfg->torch_variants & 1u << i) && !is_broken(p, rq, torch_variants[i].name))
             add_torch(p, rq, &torch_variants[i]);

@@ -34,6 +34,7 @@ import typing
 class Mode(typing.NamedTuple):
     """How the program runs. src/job/torch_variants.c has a contender for each mode."""
     compiled: bool = False
+    benchmark: bool = True  # cudnn.benchmark, which PyTorch's default setting switches off
     tuning: typing.Optional[str] = None  # the mode of torch.compile
     tf32: bool = False  # products and convolutions in TF32, whatever the task allows
     layout: str = ""  # convert inputs to channels-last "before" the timed call, or in it ("timed")
@@ -42,6 +43,8 @@ class Mode(typing.NamedTuple):
 MODES = {
     "eager": Mode(),
     "compile": Mode(compiled=True),
+    "eager-default": Mode(benchmark=False),
+    "compile-default": Mode(compiled=True, benchmark=False),
     "max-autotune": Mode(compiled=True, tuning="max-autotune-no-cudagraphs"),
     "high": Mode(compiled=True, tf32=True),
     "channels-last": Mode(compiled=True, layout="before"),
@@ -141,7 +144,6 @@ class Sidecar:
         torch.cuda.set_device(rq["gpu"])
         torch.backends.cuda.matmul.allow_tf32 = rq["tf32"] is True
         torch.backends.cudnn.allow_tf32 = bool(rq["tf32"])
-        torch.backends.cudnn.benchmark = True
         torch.set_grad_enabled(False)
         props = torch.cuda.get_device_properties(rq["gpu"])
         l2 = getattr(props, "L2_cache_size", 64 << 20)
@@ -154,6 +156,7 @@ class Sidecar:
 
     def set_up_mode(self):
         global torch
+        torch.backends.cudnn.benchmark = self.mode.benchmark
         if self.mode.tf32:
             torch.set_float32_matmul_precision("high")
             torch.backends.cudnn.allow_tf32 = True

@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "eval/bundle_files.h"
 #include "eval/library.h"
+#include "torch/task.h"
 
 static struct task *find(const char *name)
 {
@@ -137,7 +138,8 @@ static void variants_are_asked_for(void **state)
     gathers_variants(t, BASELINES_ALL, false, "all", 2,
                      "torch torch.compile cublaslt torch.max-autotune torch.high ");
     gathers_variants(conv, BASELINES_ALL, false, "channels-last,channels-last-timed", 0,
-                     "torch torch.compile torch.channels-last torch.channels-last-timed ");
+                     "torch torch.compile torch.eager-default torch.compile-default "
+                     "torch.channels-last torch.channels-last-timed ");
     gathers_variants(t, BASELINES_HERE, false, "all", 0, "cublaslt ");
     gathers_variants(t, BASELINES_ALL, true, "all", 0, "");
     char *spec = library_torch_spec(t, torch_variant_find("torch.max-autotune"));
@@ -145,6 +147,34 @@ static void variants_are_asked_for(void **state)
     free(spec);
     task_free(t);
     task_free(conv);
+}
+
+/* Where cudnn.benchmark may matter, PyTorch with its default settings is a baseline too. Without a
+ * graph, the text of the program decides. */
+static void default_settings_are_timed_for_convolutions(void **state)
+{
+    (void)state;
+    struct task *conv = find("conv3x3_bn_relu"), *t = find("softmax");
+    conv->baselines.n = 3; /* naive, torch, torch.compile */
+    assert_true(torch_may_convolve(conv));
+    assert_false(torch_may_convolve(t));
+    gathers(conv, BASELINES_ALL, false,
+            "torch torch.compile torch.eager-default torch.compile-default ");
+    gathers(conv, BASELINES_HERE, false, "");
+    gathers(conv, BASELINES_ALL, true, "");
+    gathers(t, BASELINES_ALL, false, "torch torch.compile ");
+    conv->baselines.n = 2; /* naive and torch */
+    gathers(conv, BASELINES_ALL, false, "torch torch.eager-default ");
+    const char *own = t->torch_src;
+    t->torch_src = "def run(x):\n    return MyConvNet(x)\n";
+    assert_true(torch_may_convolve(t));
+    t->torch_src = "def run(x):\n    return helper(x)\n";
+    assert_false(torch_may_convolve(t));
+    t->torch_src = own;
+    assert_string_equal(torch_variant_default("torch")->mode, "eager-default");
+    assert_null(torch_variant_default("naive"));
+    task_free(conv);
+    task_free(t);
 }
 
 static void lists_of_variants(void **state)
@@ -161,7 +191,8 @@ static void lists_of_variants(void **state)
     assert_int_equal(torch_variants_parse(text.buf, &again, &err), 0);
     assert_int_equal(again, some);
     strbuf_release(&text);
-    static const char *const bad[] = {"", ",", "high,", "torch", "compile", "High", "high,,all"};
+    static const char *const bad[] = {"",        ",",    "high,",         "torch",
+                                      "compile", "High", "eager-default", "high,,all"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         if (torch_variants_parse(bad[i], &some, &err) == 0)
             fail_msg("'%s' is accepted", bad[i]);
@@ -169,6 +200,7 @@ static void lists_of_variants(void **state)
     /* The task's own baselines are no variants that a user asks for, and count. */
     assert_true(baseline_is_torch("torch") && baseline_is_torch("torch.compile"));
     assert_true(baseline_is_torch("torch.max-autotune") && !baseline_is_torch("torch.high"));
+    assert_true(baseline_is_torch("torch.eager-default"));
     assert_true(contender_is_beside("torch.channels-last") && !contender_is_beside("torch.c"));
     assert_false(baseline_is_torch("torch.cu"));
 }
@@ -181,6 +213,7 @@ int main(void)
         cmocka_unit_test(a_product_at_a_shape),
         cmocka_unit_test(processes_of_their_own_are_asked_for),
         cmocka_unit_test(variants_are_asked_for),
+        cmocka_unit_test(default_settings_are_timed_for_convolutions),
         cmocka_unit_test(lists_of_variants),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
