@@ -52,8 +52,19 @@ static void add_baselines(struct campaign_row *r, const struct verdict *v, struc
     }
 }
 
+static struct row_baseline with_defaults(const struct campaign_row *r, const char *who)
+{
+    const char *own = torch_variant_default(who)->name;
+    vec_each (const struct row_baseline, b, &r->baselines)
+        if (str_eq(b->who, r->kind.may_convolve ? own : who))
+            return *b;
+    return (struct row_baseline){.who = NULL};
+}
+
 void campaign_row_compare(struct campaign_row *r)
 {
+    r->default_eager = with_defaults(r, "torch");
+    r->default_compile = with_defaults(r, "torch.compile");
     r->ratio = (struct verdict_ratio){.who = NULL};
     r->standing = ROW_NONE;
     vec_each (struct row_baseline, b, &r->baselines) {
