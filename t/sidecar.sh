@@ -24,12 +24,12 @@ while read -r line; do
 done
 END
 sed -i "s|>>calls|>>'$PWD/calls'|" python && chmod +x python
-# time_variants TASK: times a kernel of the task with all variants. The kernels of the fake driver do nothing, so there
+# time_variants TASK [OPTION]...: times a kernel of the task with all variants. The kernels of the fake driver do nothing, so there
 # is no verdict.
 time_variants() {
     : >users && : >calls
     LD_LIBRARY_PATH=$PWD HONE_GPU_LOCK_DIR=$PWD FAKE_NVML_USERS=$PWD/users FAKE_CUDA_GPUS=1 HONE_PYTHON=$PWD/python \
-        timeout 200 "$HONE" eval "$1" "$ROOT/kernels/$1.cu" --torch-variants all --workload time:0 >"$T/out" 2>"$T/err"
+        timeout 200 "$HONE" eval "$1" "$ROOT/kernels/$1.cu" --torch-variants all --workload time:0 "${@:2}" >"$T/out" 2>"$T/err"
 }
 share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1
@@ -46,9 +46,12 @@ elif in_tier rest; then
     is "each variant makes a verified call and another one before it is timed, but high is not verified" \
         "$(grep untimed calls | sort | uniq -c | awk '{print $1, $3}' | sort | tr '\n' ' ')" \
         "1 high 2 channels-last 2 channels-last-timed 2 compile 2 compile-default 2 eager 2 eager-default 2 max-autotune "
-    time_variants softmax
+    printf 'def run(x):\n    return x.softmax(-1)\n' >own.py
+    time_variants softmax --against own.py
     is "without inputs of 4 or 5 dimensions, channels-last is left out" "$(grep -c channels calls)" 0
     is "without a convolution, PyTorch with its default settings is not timed again" "$(grep -c default calls)" 0
+    is "a PyTorch program of --against is verified and timed beside PyTorch eager" \
+        "$(grep -c '^eager' calls) $(grep -c 'untimed eager' calls)" "$((2 * $(grep -c '^compile' calls))) 4"
     out_has "a note says why channels-last is left out" \
         "variant 'torch.channels-last' left out: the task has no float input with 4 or 5 dimensions"
 fi
@@ -100,6 +103,31 @@ channels-last-timed  2 5
 END
 is "an unknown mode is an error" "$(ask turbo x 2>/dev/null | head -1)" \
     "error ValueError: this sidecar has no mode 'turbo'"
+
+# ---- programs of users
+softmax='    e = torch.exp(x - x.amax(-1, keepdim=True))
+    return e / e.sum(-1, keepdim=True)'
+printf 'import inspect\nimport torch\n\n\ndef run(x):\n    assert "amax" in inspect.getsource(run)\n%s\n' "$softmax" >own.py
+runs 0 "hone task check runs a PyTorch program as a baseline" "$HONE" task check softmax --against own.py
+printf 'def run(x):\n    return x\n' >wrong.py
+runs 1 "a PyTorch program with a wrong result is refused" "$HONE" task check softmax --against wrong.py
+err_has "the message names the program and the element" "reference.c and wrong.py disagree: element 0 of 'y'"
+# fails SOURCE MESSAGE DESCRIPTION
+fails() { is "$3" "$(ask eager "$1" 2>/dev/null | grep -m1 ^error)" "error $2"; }
+fails 'run = 3' "NameError: the program has no function run(...)" "a program without a function run is an error"
+fails 'def run(x, gamma):
+    return x' "TypeError: run() needs 'gamma', which the task does not have; it has x, N, s" \
+    "a program that wants an unknown tensor is an error"
+fails 'def run(x):
+    return x[:, 1:]' "RuntimeError: 'y' has shape [2, 2, 2, 2], [2, 3, 2, 2] was expected" \
+    "a program that returns another shape is an error"
+fails 'def run(x):
+    return 3' "TypeError: 'y' has type int; a tensor was expected" "a program that returns no tensor is an error"
+fails 'def run(x):
+    return {"z": x}' "KeyError: \"the dictionary that run() returned has no 'y'\"" \
+    "a program that returns other names is an error"
+fails 'def run(x):
+    raise ValueError("boom")' "ValueError: boom" "the exception of a program is its error"
 
 # Checks whether cudnn.benchmark searches, which layout the inputs of a timed call have, whether the call converts them, and how the sidecar calls
 # torch.compile.

@@ -210,6 +210,22 @@ static void add_variants(struct bundle_files *p, const struct bundle_files_reque
             add_torch(p, rq, &torch_variants[i]);
 }
 
+static void add_programs(struct bundle_files *p, const struct bundle_files_request *rq)
+{
+    for (size_t i = 0; !rq->emu && i < rq->cfg->programs.n; i++) {
+        const struct torch_program *x = &rq->cfg->programs.items[i];
+        if (is_broken(p, rq, x->name))
+            continue;
+        char *spec = library_program_spec(rq->task, x->source);
+        if (strlen(spec) < JOB_MAX_SPEC) {
+            add(p, x->name, JOB_MODULE_TORCH)->spec = spec;
+        } else {
+            reject(p, x->name, true, xasprintf("it is over %d bytes", TORCH_PROGRAM_MAX));
+            free(spec);
+        }
+    }
+}
+
 static void add_library(struct bundle_files *p, const struct bundle_files_request *rq,
                         const char *name)
 {
@@ -272,6 +288,7 @@ int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_req
             add_library(p, rq, name);
     }
     add_variants(p, rq);
+    add_programs(p, rq);
     return 0;
 }
 

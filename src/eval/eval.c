@@ -262,14 +262,16 @@ static uint64_t default_measure_ns(const struct bundle_files *p)
     return 2000000000u + more * UINT64_C(500000000);
 }
 
-/* PyTorch variants compile during a job. Returns how much longer it may run for that. */
+/* PyTorch variants and programs of users compile during a job. Returns how much longer it may run
+ * for that. */
 static uint64_t variants_ns(const struct job *j)
 {
     uint64_t sum_s = 0;
     for (uint32_t c = 0; c < j->ncases; c++)
         for (uint32_t p = 1; p < j->cases[c].nprograms; p++) {
             const struct torch_variant *v = torch_variant_find(j->modules[p].name);
-            sum_s += v && !v->by_task ? v->first_call_s : 0;
+            bool program = contender_is_program(j->modules[p].name);
+            sum_s += program ? 300 : v && !v->by_task ? v->first_call_s : 0;
         }
     return sum_s * 1000000000u;
 }

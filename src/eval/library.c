@@ -118,6 +118,11 @@ char *library_torch_spec(const struct task *t, const struct torch_variant *v)
     return spec_of(t, t->torch_src, v->mode);
 }
 
+char *library_program_spec(const struct task *t, const char *source)
+{
+    return spec_of(t, source, "eager");
+}
+
 char *library_reference_spec(const struct task *t)
 {
     return spec_of(t, t->reference_py, "eager");

@@ -60,10 +60,15 @@ bool torch_variant_is_choice(const struct torch_variant *v)
     return !v->by_task && !v->default_of;
 }
 
+bool contender_is_program(const char *name)
+{
+    return strlen(name) > 3 && str_ends(name, ".py");
+}
+
 bool baseline_is_torch(const char *name)
 {
     const struct torch_variant *v = torch_variant_find(name);
-    return v && !v->beside;
+    return v ? !v->beside : contender_is_program(name);
 }
 
 bool contender_is_beside(const char *name)

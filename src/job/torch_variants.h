@@ -43,6 +43,8 @@ const struct torch_variant *torch_variant_of_mode(const char *mode);
 const struct torch_variant *torch_variant_default(const char *name);
 /* Whether users ask for it, by mode. */
 bool torch_variant_is_choice(const struct torch_variant *v);
+/* Whether it is a user's own PyTorch program, named after its file, FILE.py. */
+bool contender_is_program(const char *name);
 /* Whether kernels are compared with this PyTorch contender. */
 bool baseline_is_torch(const char *name);
 bool contender_is_beside(const char *name);

@@ -23,6 +23,7 @@ import contextlib
 import ctypes
 import inspect
 import json
+import linecache
 import math
 import os
 import sys
@@ -196,13 +197,28 @@ class Sidecar:
         module = sys.modules["baseline"] = types.ModuleType("baseline")
         module.__dict__.update(space)
         space = module.__dict__
+        # Triton and CuTe DSL read the source of their kernels again.
+        linecache.cache["<baseline>"] = (len(text), None, text.splitlines(True), "<baseline>")
         with torch.device("cpu" if self.on_cpu else "cuda"):
             exec(compile(text, "<baseline>", "exec"), space)
-        fn = space["run"]
-        wanted = [p for p in inspect.signature(fn).parameters if p in names]
+        fn = space.get("run")
+        if not callable(fn):
+            raise NameError("the program has no function run(...)")
+        wanted = self.parameters(fn, names)
         if self.mode.compiled:
             fn = torch.compile(fn, dynamic=False, mode=self.mode.tuning)
         return lambda **kw: fn(**{k: kw[k] for k in wanted})
+
+    @staticmethod
+    def parameters(fn, names):
+        """The parameters of run() that the task has."""
+        parameters = inspect.signature(fn).parameters.values()
+        needed = [p.name for p in parameters if p.name not in names and p.default is p.empty
+                  and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        if needed:
+            raise TypeError("run() needs '%s', which the task does not have; it has %s" %
+                            (needed[0], ", ".join(names)))
+        return [p.name for p in parameters if p.name in names]
 
     def begin_case(self, rq):
         self.case = rq
@@ -316,10 +332,17 @@ class Sidecar:
     def outputs(pairs, out):
         outputs = [p for p in pairs if p[1]["role"] != "input"]
         if isinstance(out, dict):
+            missing = [buf["name"] for _, buf in outputs if buf["name"] not in out]
+            if missing:
+                raise KeyError("the dictionary that run() returned has no '%s'" % missing[0])
             out = [out[buf["name"]] for _, buf in outputs]
         values = list(out) if isinstance(out, (tuple, list)) else [out]
         if len(values) != len(outputs):
             raise RuntimeError("%d outputs, %d were expected" % (len(values), len(outputs)))
+        for (_, buf), value in zip(outputs, values):
+            if not isinstance(value, torch.Tensor):
+                raise TypeError("'%s' has type %s; a tensor was expected" %
+                                (buf["name"], type(value).__name__))
         return zip(outputs, values)
 
     def call(self, rq):

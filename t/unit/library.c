@@ -177,6 +177,64 @@ static void default_settings_are_timed_for_convolutions(void **state)
     task_free(t);
 }
 
+/* A user's own program comes last, and is timed only on a GPU. */
+static void programs_of_users_are_baselines(void **state)
+{
+    (void)state;
+    struct task *t = find("softmax");
+    struct eval_config cfg = EVAL_CONFIG_INIT;
+    struct torch_program x = {"own.py", "def run(x): return x\n"};
+    struct bundle_files p = {.items = NULL};
+    struct err err = ERR_INIT;
+    cfg.programs = (struct torch_programs){&x, 1};
+    cfg.baselines = BASELINES_NONE;
+    struct bundle_files_request rq = {.task = t, .cfg = &cfg, .source = ""};
+    assert_int_equal(bundle_files_baselines(&p, &rq, &err), 0);
+    assert_int_equal(p.n, 1);
+    assert_string_equal(p.items[0].name, "own.py");
+    assert_string_equal(p.items[0].spec,
+                        "axes R C\nscalars\nmode eager\ntf32 0\n\ndef run(x): return x\n");
+    bundle_files_release(&p);
+    p = (struct bundle_files){.items = NULL};
+    rq.emu = true;
+    assert_int_equal(bundle_files_baselines(&p, &rq, &err), 0);
+    assert_int_equal(p.n, 0);
+    bundle_files_release(&p);
+    /* with axes and scalars, the text must fit into a job */
+    char *large = xmalloc(JOB_MAX_SPEC + 1);
+    memset(large, 'x', JOB_MAX_SPEC);
+    large[JOB_MAX_SPEC] = '\0';
+    x.source = large;
+    rq.emu = false;
+    p = (struct bundle_files){.items = NULL};
+    assert_int_equal(bundle_files_baselines(&p, &rq, &err), 0);
+    assert_int_equal(p.n, 0);
+    assert_true(p.rejected.n == 1 && p.rejected.items[0].failed);
+    bundle_files_release(&p);
+    free(large);
+    task_free(t);
+}
+
+static void programs_survive_the_store(void **state)
+{
+    (void)state;
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    const struct torch_program x[] = {{"a.py", "def run(x): return x\n"}, {"b.py", "run = 1"}};
+    struct torch_programs again;
+    json_t *j = torch_programs_to_json((struct torch_programs){x, 2});
+    assert_int_equal(torch_programs_from_json(j, &again, &a, &err), 0);
+    assert_int_equal(again.n, 2);
+    assert_string_equal(again.items[1].name, "b.py");
+    assert_string_equal(again.items[0].source, x[0].source);
+    json_object_set_new(json_array_get(j, 0), "name", json_string("a.cu"));
+    assert_int_equal(torch_programs_from_json(j, &again, &a, &err), -1);
+    assert_int_equal(torch_programs_from_json(NULL, &again, &a, &err), 0);
+    assert_int_equal(again.n, 0);
+    json_decref(j);
+    arena_release(&a);
+}
+
 static void lists_of_variants(void **state)
 {
     (void)state;
@@ -203,6 +261,8 @@ static void lists_of_variants(void **state)
     assert_true(baseline_is_torch("torch.eager-default"));
     assert_true(contender_is_beside("torch.channels-last") && !contender_is_beside("torch.c"));
     assert_false(baseline_is_torch("torch.cu"));
+    assert_true(baseline_is_torch("own.py") && contender_is_program("own.py"));
+    assert_false(contender_is_program("torch") || contender_is_program(".py"));
 }
 
 int main(void)
@@ -214,6 +274,8 @@ int main(void)
         cmocka_unit_test(processes_of_their_own_are_asked_for),
         cmocka_unit_test(variants_are_asked_for),
         cmocka_unit_test(default_settings_are_timed_for_convolutions),
+        cmocka_unit_test(programs_of_users_are_baselines),
+        cmocka_unit_test(programs_survive_the_store),
         cmocka_unit_test(lists_of_variants),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
