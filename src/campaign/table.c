@@ -53,6 +53,9 @@ static void add_marks(const struct campaign_row *r, struct strbuf *out)
     if (!r->ratio.who && !r->is_model && r->ours_ns > 0 && r->known_ns > 0)
         strbuf_addf(out, "%s%.2fx as fast as PyTorch's known time", out->len > from ? ", " : "",
                     r->known_ns / r->ours_ns);
+    if (r->program_note && *r->program_note)
+        strbuf_addf(out, "%s%.*s", out->len > from ? ", " : "", (int)strcspn(r->program_note, "\n"),
+                    r->program_note);
     if (r->state != ROW_PASS && *r->reason)
         strbuf_addf(out, "%s%.*s", out->len > from ? ", " : "", (int)strcspn(r->reason, "\n"),
                     r->reason);
@@ -203,6 +206,15 @@ static const struct row_baseline *find_baseline(const struct campaign_row *r, co
 {
     vec_each (struct row_baseline, b, &r->baselines)
         if (str_eq(b->who, who))
+            return b;
+    return NULL;
+}
+
+/* The user's own PyTorch program; NULL if there is none. */
+static const struct row_baseline *find_program(const struct campaign_row *r)
+{
+    vec_each (struct row_baseline, b, &r->baselines)
+        if (contender_is_program(b->who))
             return b;
     return NULL;
 }
@@ -411,7 +423,8 @@ static void csv_torch_names(struct strbuf *out)
             csv_baseline_names(torch_variants[i].name, out);
     csv_baseline_names("default_eager", out);
     csv_baseline_names("default_compile", out);
-    strbuf_adds(out, ",default_run");
+    strbuf_adds(out, ",default_run,program");
+    csv_baseline_names("program", out);
 }
 
 static void csv_torch(const struct campaign_row *r, struct strbuf *out)
@@ -422,7 +435,10 @@ static void csv_torch(const struct campaign_row *r, struct strbuf *out)
     csv_baseline(&r->default_eager, out);
     csv_baseline(&r->default_compile, out);
     bool any = r->default_eager.who || r->default_compile.who;
-    strbuf_addf(out, ",%s", !any ? "" : r->kind.may_convolve ? "own" : "same");
+    strbuf_addf(out, ",%s,", !any ? "" : r->kind.may_convolve ? "own" : "same");
+    const struct row_baseline *program = find_program(r);
+    add_field(program ? program->who : "", out);
+    csv_baseline(program, out);
 }
 
 static void csv_row(const struct campaign_row *r, struct strbuf *out)

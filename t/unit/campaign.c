@@ -36,7 +36,8 @@ static void reads_a_suite(void **state)
                        "softmax\r\n"
                        "\n"
                        "  own/task   # another\n"
-                       "p.py:f x=float32[M,2*K] M=4096 K=7 label=named precision=fp32\n"
+                       "p.py:f x=float32[M,2*K] M=4096 K=7 label=named precision=fp32 "
+                       "against=own/triton.py\n"
                        "q.py";
     struct arena a = ARENA_INIT;
     struct suite_item_vec v = VEC_INIT;
@@ -52,13 +53,19 @@ static void reads_a_suite(void **state)
     assert_string_equal(v.items[2].inputs.items[0], "x=float32[M,2*K]");
     assert_int_equal(v.items[2].sizes.n, 2);
     assert_string_equal(v.items[3].label, "q");
+    assert_string_equal(v.items[2].against, "dir/own/triton.py");
+    assert_string_equal(v.items[0].against, "");
     /* options survive the store */
+    struct torch_program own = {"triton.py", "def run(x): return x\n"};
+    v.items[2].programs = (struct torch_programs){&own, 1};
     json_t *j = suite_options(&v.items[2]);
     char *json = json_dumps(j, 0);
     struct suite_item again = {.label = ""};
     OK(suite_read_options(json, &again, &a, &err));
     assert_string_equal(again.precision, "fp32");
     assert_string_equal(again.sizes.items[1], "K=7");
+    assert_int_equal(again.programs.n, 1);
+    assert_string_equal(again.programs.items[0].source, own.source);
     vec_release(&again.inputs);
     vec_release(&again.sizes);
     free(json);
@@ -73,6 +80,8 @@ static void refuses_bad_suites(void **state)
         const char *text, *want;
     } cases[] = {
         {"softmax\nx=3\n", "s:2"},
+        {"softmax against=../own.py\n", "in the suite's folder"},
+        {"softmax against=own.cu\n", "needs a PyTorch program"},
         {"/etc/x.py:f", "leads out"},
         {"a/../../x.py", "leads out"},
         {"..", "leads out"},
@@ -456,6 +465,28 @@ static void default_settings_have_columns(void **state)
     campaign_table_release(&t);
 }
 
+/* A user's PyTorch program is compared like PyTorch's own baselines. */
+static void a_program_has_columns(void **state)
+{
+    struct campaign_table t = {.campaign = {.name = "c"}};
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    char cell[64];
+    for (int i = 0; i < 2; i++)
+        add_row(&t, ROW_PASS, 1.5, 0.1)->label = "t";
+    add_baseline(&t.rows.items[0], "own.py", 0.5);
+    t.rows.items[1].program_note = "own.py is wrong: why";
+    assert_string_equal(t.rows.items[0].ratio.who, "own.py");
+    assert_int_equal(t.rows.items[0].standing, ROW_LOSS);
+    assert_string_equal(t.rows.items[1].ratio.who, "torch.compile");
+    campaign_csv(&t, &text);
+    assert_string_equal(csv_value(text.buf, "program_ratio", 1, cell), "0.5");
+    assert_string_equal(csv_value(text.buf, "program,", 1, cell), "own.py");
+    assert_string_equal(csv_value(text.buf, "program_ns", 2, cell), "");
+    assert_non_null(strstr(text.buf, "own.py is wrong: why"));
+    strbuf_release(&text);
+    campaign_table_release(&t);
+}
+
 /* ---- the store ------------------------------------------------------------------------------- */
 
 static struct temp_dir tmp;
@@ -599,6 +630,7 @@ int main(void)
         cmocka_unit_test(variants_beside_count_nowhere),
         cmocka_unit_test(variants_have_columns),
         cmocka_unit_test(default_settings_have_columns),
+        cmocka_unit_test(a_program_has_columns),
         cmocka_unit_test_setup_teardown(keeps_entries, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_one_process_works, set_up, tear_down),
         cmocka_unit_test_setup_teardown(opens_a_store_without_campaigns, set_up, tear_down),
