@@ -64,6 +64,9 @@ if in_tier quick; then
     runs 2 "--against is for a single task" "$HONE" bench softmax gelu_tanh --against own.py
     err_has "the message names the word of a suite" "against=FILE.py"
     runs 2 "--against takes no kernel" "$HONE" bench softmax --against k.cu
+    runs 0 "a campaign takes a PyTorch program" \
+        "$HONE" bench softmax --against own.py --import-only --store own.db --out own
+    is "a campaign keeps the text of its PyTorch program" "$(grep -ac '"name":"own.py","source":"def run(x)' own.db)" 1
     printf 'softmax against=own.py\n' >p.suite
     runs 2 "a PyTorch program of a suite needs a GPU" "$HONE" bench p.suite --device emu
     err_has "the message says that it needs a GPU" "needs a GPU"
