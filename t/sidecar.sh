@@ -100,7 +100,26 @@ max-autotune         2 1
 high                 2 3
 channels-last        2 5
 channels-last-timed  2 5
+frozen-weights       2 1
 END
+# The weights of the first call are constants: a second call with other weights gives the same result.
+python3 - <<'PY' >requests
+import json, struct
+case = [{"name": n, "role": r, "dtype": "float32", "shape": [4]}
+        for n, r in (("x", "input"), ("w", "input"), ("y", "output"))]
+open("four", "wb").write(struct.pack("4f", 1, 2, 3, 4))
+open("w1", "wb").write(struct.pack("4f", 1, 10, 100, 1000))
+open("w2", "wb").write(struct.pack("4f", 0, 0, 0, 0))
+print(json.dumps({"op": "open", "source": "x * (w + 1)", "mode": "frozen-weights", "weights": "w", "gpu": None}))
+print(json.dumps({"op": "case", "axes": {}, "scalars": {}, "buffers": case}))
+for w, y in (("w1", "y1"), ("w2", "y2")):
+    files = [{"file": n} for n in ("four", w, y)]
+    print(json.dumps({"op": "call", "timed": False, "wide": False, "buffers": files}))
+PY
+"$HONE_PYTHON" -u "$SIDECAR" <requests 3>replies >log 2>&1
+is "frozen weights are those of the first call" \
+    "$(python3 -c 'import struct; print(*(struct.unpack("4d", open(y, "rb").read()) for y in ("y1", "y2")))')" \
+    "(2.0, 22.0, 303.0, 4004.0) (2.0, 22.0, 303.0, 4004.0)"
 is "an unknown mode is an error" "$(ask turbo x 2>/dev/null | head -1)" \
     "error ValueError: this sidecar has no mode 'turbo'"
 
@@ -181,6 +200,7 @@ max-autotune max-autotune-no-cudagraphs search False False
 high None search False False
 channels-last None search True True
 channels-last-timed None search False True
+frozen-weights None search False False
 True (12, 4, 2, 1) (2, 1)"
 
 done_testing

@@ -173,6 +173,14 @@ static bool has_layouts(const struct task *t)
     return false;
 }
 
+static bool has_weights(const struct task *t)
+{
+    vec_each (const struct task_tensor, x, &t->tensors)
+        if (x->is_weight)
+            return true;
+    return false;
+}
+
 static void add_torch(struct bundle_files *p, const struct bundle_files_request *rq,
                       const struct torch_variant *v)
 {
@@ -180,6 +188,8 @@ static void add_torch(struct bundle_files *p, const struct bundle_files_request 
         note(p, v->name, "the task has no PyTorch form");
     else if (v->by_layout && !has_layouts(rq->task))
         note(p, v->name, "the task has no float input with 4 or 5 dimensions");
+    else if (v->by_weights && !has_weights(rq->task))
+        note(p, v->name, "the task has no inputs that are weights");
     else
         add(p, v->name, JOB_MODULE_TORCH)->spec = library_torch_spec(rq->task, v);
 }

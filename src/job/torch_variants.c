@@ -29,6 +29,11 @@ const struct torch_variant torch_variants[TORCH_VARIANTS] = {
      .beside = true,
      .by_layout = true,
      .first_call_s = 300},
+    {.name = "torch.frozen-weights",
+     .mode = "frozen-weights",
+     .beside = true,
+     .by_weights = true,
+     .first_call_s = 300},
 };
 
 const struct torch_variant *torch_variant_find(const char *name)

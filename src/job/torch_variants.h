@@ -30,10 +30,11 @@ struct torch_variant {
     bool beside;           /* no kernel is compared with it */
     bool unjudged;         /* its result is not compared with the truth */
     bool by_layout;        /* it needs an input with 4 or 5 dimensions, and changes its layout */
+    bool by_weights;       /* it needs inputs that are weights, and prepares them beforehand */
     unsigned first_call_s; /* limit for its first call at a shape, which compiles */
 };
 
-enum { TORCH_VARIANTS = 8 };
+enum { TORCH_VARIANTS = 9 };
 extern const struct torch_variant torch_variants[TORCH_VARIANTS];
 
 /* NULL if there is no such variant. */

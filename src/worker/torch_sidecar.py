@@ -2,12 +2,12 @@
 
 Requests are JSON objects, one per line, on stdin:
     {"op": "load", "mode": MODE}
-    {"op": "open", "source": TEXT, "mode": MODE, "tf32": BOOL|"convs", "gpu": N}
+    {"op": "open", "source": TEXT, "mode": MODE, "weights": "NAME NAME..", "tf32": BOOL|"convs", "gpu": N}
     {"op": "case", "axes": {..}, "scalars": {..}, "buffers": [{"name","role","dtype","shape"}, ..]}
     {"op": "call", "timed": BOOL, "buffers": [{"handle": HEX, "offset": N}, ..]}
     {"op": "syntax", "source": TEXT}
 Replies, on file descriptor 3: "ok", "ok NANOSECONDS", "ok TEXT", or "error TEXT".
-MODE is a key of MODES, below.
+MODE is a key of MODES, below. "weights" is for the mode frozen-weights only.
 
 TEXT is a PyTorch expression over the input tensors, scalars and axes by name, or a module that
 defines run(...). The program returns the output, or the outputs in order or by name. Buffers are the
@@ -38,6 +38,7 @@ class Mode(typing.NamedTuple):
     benchmark: bool = True  # cudnn.benchmark, which PyTorch's default setting switches off
     tuning: typing.Optional[str] = None  # the mode of torch.compile
     tf32: bool = False  # products and convolutions in TF32, whatever the task allows
+    frozen: bool = False  # the weights are constants for the compiler, as in the first call
     layout: str = ""  # convert inputs to channels-last "before" the timed call, or in it ("timed")
 
 
@@ -50,6 +51,7 @@ MODES = {
     "high": Mode(compiled=True, tf32=True),
     "channels-last": Mode(compiled=True, layout="before"),
     "channels-last-timed": Mode(compiled=True, layout="timed"),
+    "frozen-weights": Mode(compiled=True, frozen=True),
 }
 
 
@@ -137,6 +139,7 @@ class Sidecar:
         import torch
         self.on_cpu = rq["gpu"] is None
         self.source, self.mode = rq["source"], mode_of(rq)
+        self.weights = rq.get("weights", "").split()
         if self.on_cpu:
             torch.set_num_threads(1)
             torch.set_grad_enabled(False)
@@ -167,6 +170,9 @@ class Sidecar:
                           "accumulated_cache_size_limit"):
                 if hasattr(torch._dynamo.config, limit):
                     setattr(torch._dynamo.config, limit, 1 << 20)
+        if self.mode.frozen:
+            import torch._inductor.config
+            torch._inductor.config.freezing = True
         if self.mode.tuning:  # otherwise PyTorch prints a table of times for each product
             with contextlib.suppress(ImportError, AttributeError):
                 import torch._inductor.select_algorithm
@@ -205,9 +211,38 @@ class Sidecar:
         if not callable(fn):
             raise NameError("the program has no function run(...)")
         wanted = self.parameters(fn, names)
-        if self.mode.compiled:
+        if self.mode.frozen:
+            fn = self.freezing(fn, [n for n in self.weights if n in wanted])
+        elif self.mode.compiled:
             fn = torch.compile(fn, dynamic=False, mode=self.mode.tuning)
         return lambda **kw: fn(**{k: kw[k] for k in wanted})
+
+    @staticmethod
+    def freezing(fn, names):
+        """fn, compiled in its first call with the weights of that call as constants.
+
+        The compiler prepares the weights once: it folds batch norms into convolutions, changes
+        layouts and computes what depends on weights alone. Later calls do not read their weights.
+        """
+
+        class Frozen(torch.nn.Module):
+            def __init__(self, weights):
+                super().__init__()
+                for i, t in enumerate(weights):
+                    self.register_buffer("w%d" % i, t.clone())
+
+            def forward(self, rest):
+                return fn(**rest, **{n: getattr(self, "w%d" % i) for i, n in enumerate(names)})
+
+        compiled = []
+
+        def call(**tensors):
+            weights = [tensors.pop(n) for n in names]
+            if not compiled:
+                compiled.append(torch.compile(Frozen(weights), dynamic=False, mode=None))
+            return compiled[0](tensors)
+
+        return call
 
     @staticmethod
     def parameters(fn, names):

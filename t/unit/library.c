@@ -83,7 +83,7 @@ static void a_product_at_a_shape(void **state)
 }
 
 /* `variants` is the list of --torch-variants, or NULL. `notes` is how many contenders Hone leaves
- * out because the task has no input whose layout they could change. */
+ * out because the task lacks the inputs that they need. */
 static void gathers_variants(const struct task *t, enum eval_baselines which, bool emu,
                              const char *variants, size_t notes, const char *want)
 {
@@ -104,7 +104,8 @@ static void gathers_variants(const struct task *t, enum eval_baselines which, bo
     assert_string_equal(got.buf, want);
     size_t of_layout = 0;
     for (size_t i = 0; i < p.notes.n; i++)
-        of_layout += strstr(p.notes.items[i], "no float input with 4 or 5 dimensions") != NULL;
+        of_layout += strstr(p.notes.items[i], "no float input with 4 or 5 dimensions") ||
+                     strstr(p.notes.items[i], "no inputs that are weights");
     assert_int_equal(of_layout, notes);
     assert_true(variants || !p.notes.n);
     bundle_files_release(&p);
@@ -135,7 +136,7 @@ static void variants_are_asked_for(void **state)
     struct task *t = find("matmul_f16"), *conv = find("conv3x3_bn_relu");
     gathers_variants(t, BASELINES_ALL, false, "high,max-autotune", 0,
                      "torch torch.compile cublaslt torch.max-autotune torch.high ");
-    gathers_variants(t, BASELINES_ALL, false, "all", 2,
+    gathers_variants(t, BASELINES_ALL, false, "all", 3,
                      "torch torch.compile cublaslt torch.max-autotune torch.high ");
     gathers_variants(conv, BASELINES_ALL, false, "channels-last,channels-last-timed", 0,
                      "torch torch.compile torch.eager-default torch.compile-default "
@@ -235,6 +236,25 @@ static void programs_survive_the_store(void **state)
     arena_release(&a);
 }
 
+/* Only the variant that prepares weights is told which inputs are weights. */
+static void weights_can_be_frozen(void **state)
+{
+    (void)state;
+    struct task *t = find("rmsnorm");
+    assert_true(str_eq(t->tensors.items[1].name, "w") && !t->tensors.items[1].is_weight);
+    t->tensors.items[1].is_weight = true;
+    gathers_variants(t, BASELINES_ALL, false, "frozen-weights", 0,
+                     "torch torch.compile torch.frozen-weights ");
+    char *spec = library_torch_spec(t, torch_variant_find("torch.frozen-weights"));
+    assert_non_null(strstr(spec, "\nweights w\nmode frozen-weights\n"));
+    free(spec);
+    spec = library_torch_spec(t, torch_variant_find("torch.high"));
+    assert_null(strstr(spec, "weights"));
+    free(spec);
+    assert_true(contender_is_beside("torch.frozen-weights"));
+    task_free(t);
+}
+
 static void lists_of_variants(void **state)
 {
     (void)state;
@@ -254,7 +274,8 @@ static void lists_of_variants(void **state)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         if (torch_variants_parse(bad[i], &some, &err) == 0)
             fail_msg("'%s' is accepted", bad[i]);
-    assert_non_null(strstr(err.msg, "max-autotune,high,channels-last,channels-last-timed"));
+    assert_non_null(
+        strstr(err.msg, "max-autotune,high,channels-last,channels-last-timed,frozen-weights"));
     /* The task's own baselines are no variants that a user asks for, and count. */
     assert_true(baseline_is_torch("torch") && baseline_is_torch("torch.compile"));
     assert_true(baseline_is_torch("torch.max-autotune") && !baseline_is_torch("torch.high"));
@@ -276,6 +297,7 @@ int main(void)
         cmocka_unit_test(default_settings_are_timed_for_convolutions),
         cmocka_unit_test(programs_of_users_are_baselines),
         cmocka_unit_test(programs_survive_the_store),
+        cmocka_unit_test(weights_can_be_frozen),
         cmocka_unit_test(lists_of_variants),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
