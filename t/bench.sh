@@ -59,6 +59,20 @@ if in_tier quick; then
     runs 2 "--resume with the default strategy is a usage error too" "$HONE" bench --resume last -s refine
     runs 2 "--resume with another seed is a usage error" "$HONE" bench --resume last --seed 3
     runs 2 "--resume with other PyTorch variants is a usage error" "$HONE" bench --resume last --torch-variants high
+    printf 'def run(x):\n    return x\n' >own.py
+    runs 2 "--resume with a PyTorch program is a usage error" "$HONE" bench --resume last --against own.py
+    runs 2 "--against is for a single task" "$HONE" bench softmax gelu_tanh --against own.py
+    err_has "the message names the word of a suite" "against=FILE.py"
+    runs 2 "--against takes no kernel" "$HONE" bench softmax --against k.cu
+    runs 0 "a campaign takes a PyTorch program" \
+        "$HONE" bench softmax --against own.py --import-only --store own.db --out own
+    is "a campaign keeps the text of its PyTorch program" "$(grep -ac '"name":"own.py","source":"def run(x)' own.db)" 1
+    printf 'softmax against=own.py\n' >p.suite
+    runs 2 "a PyTorch program of a suite needs a GPU" "$HONE" bench p.suite --device emu
+    err_has "the message says that it needs a GPU" "needs a GPU"
+    printf 'softmax against=none.py\n' >p.suite
+    runs 3 "a PyTorch program of a suite must exist" "$HONE" bench p.suite --device emu
+    err_has "the message names the task and the file" "the baseline of 'softmax'"
     runs 2 "--retry without --resume is a usage error" "$HONE" bench softmax --retry
     runs 1 "a file of known times without the right columns is an error" \
         "$HONE" bench softmax --known-times s.suite --device emu

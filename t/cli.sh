@@ -132,6 +132,18 @@ err_has "the message names the file of --against" "--against: there is no file '
 runs 2 "nine files of --against are a usage error" \
     "$HONE" eval vector_add "$k" --device emu $(yes -- "--against $k" | head -9)
 err_has "the message says how many files of --against there may be" "at most 7 files, not 9"
+printf 'def softmax(x):\n    return x\n' >"$T/none.py"
+printf 'def run(x):\n    return x\n' >"$T/run.py" && mkdir -p "$T/two" && cp "$T/run.py" "$T/two"
+runs 1 "a PyTorch program without run() is refused" "$HONE" eval vector_add "$k" --against "$T/none.py"
+err_has "the message says what Hone calls" "none.py' has no function run(...): Hone calls run() with the task's tensors"
+runs 1 "two PyTorch programs of one name are refused" \
+    "$HONE" eval vector_add "$k" --against "$T/run.py" --against "$T/two/run.py"
+runs 2 "a PyTorch program as a baseline needs a GPU" "$HONE" eval vector_add "$k" --device emu --against "$T/run.py"
+err_has "the message says how to run it without a GPU" "hone task check TASK --against run.py"
+runs 2 "--warm-l2 and a PyTorch program exclude each other" \
+    "$HONE" eval vector_add "$k" --warm-l2 --against "$T/run.py"
+runs 2 "hone task check takes a PyTorch program for one task only" \
+    "$HONE" task check softmax gelu_tanh --against "$T/run.py"
 cp "$k" "$T/torch.compile"
 runs 2 "a file of --against with the name of a baseline of PyTorch is a usage error" \
     sh -c 'cd "$1" && exec "$2" eval vector_add "$3" --device emu --against torch.compile' sh "$T" "$HONE" "$PWD/$k"

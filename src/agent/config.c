@@ -339,6 +339,8 @@ json_t *run_config_to_json(const struct run_config *c)
     json_object_set_new(j, "baselines", json_boolean(c->baselines));
     if (c->torch_variants)
         json_object_set_new(j, "torch_variants", variants_json(c->torch_variants));
+    if (c->programs.n)
+        json_object_set_new(j, "programs", torch_programs_to_json(c->programs));
     json_object_set_new(j, "proposals", json_integer(c->proposals));
     if (c->moves > 1)
         json_object_set_new(j, "moves", json_integer(c->moves));
@@ -460,6 +462,9 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     if (json_object_get(j, "torch_variants") &&
         torch_variants_parse(get_str(&r, "torch_variants"), &c->torch_variants, NULL) < 0 && !r.bad)
         r.bad = "torch_variants";
+    if (torch_programs_from_json(json_object_get(j, "programs"), &c->programs, a, NULL) < 0 &&
+        !r.bad)
+        r.bad = "programs";
     c->smoke = json_is_true(json_object_get(j, "smoke"));
     c->whole_files = json_is_true(json_object_get(j, "whole_files"));
     c->restore = !json_is_false(json_object_get(j, "restore"));

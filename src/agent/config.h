@@ -11,6 +11,7 @@
 #include "author/budget.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "eval/torch_program.h"
 #include "task/task.h"
 
 enum profile_mode { PROFILE_NEVER, PROFILE_ALWAYS, PROFILE_DELAYED, PROFILE_MODES };
@@ -77,9 +78,10 @@ struct run_config {
     bool whole_files; /* prompts always show the whole kernel (shown_file.h) */
     bool rejudge;     /* a replay ignores recorded verdicts */
     bool baselines;
-    unsigned torch_variants; /* of PyTorch, as bits (job/torch_variants.h) */
-    bool smoke;              /* judge at the smoke shapes only, without times */
-    bool torch_at_end;       /* time PyTorch only beside the final kernel */
+    unsigned torch_variants;        /* of PyTorch, as bits (job/torch_variants.h) */
+    struct torch_programs programs; /* of the user, as further baselines */
+    bool smoke;                     /* judge at the smoke shapes only, without times */
+    bool torch_at_end;              /* time PyTorch only beside the final kernel */
     uint64_t seed;
     /* Steps (refine, reflect), rounds (team) or nodes (search, sample). */
     uint32_t steps;

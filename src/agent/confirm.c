@@ -22,7 +22,7 @@ static bool timed_with_torch(const struct node *n)
 
 static bool wants_torch(const struct agent *a)
 {
-    if (a->cfg->torch_variants && a->task->torch_src)
+    if (a->cfg->programs.n || (a->cfg->torch_variants && a->task->torch_src))
         return a->cfg->baselines;
     vec_each (const char *, name, &a->task->baselines)
         if (baseline_is_torch(*name))

@@ -51,11 +51,16 @@ struct judge {
     void *priv;
 };
 
+/* Which baselines a judge may time: `some` the task's own, and with PyTorch also the others. */
+struct judge_baselines {
+    bool some;
+    unsigned torch_variants;        /* job/torch_variants.h */
+    struct torch_programs programs; /* borrowed */
+};
+
 /* Uses the evaluator `e`, but for orders with `model` the evaluator `model`, which is on the
- * emulator. `model` is NULL if `e` is on the emulator. Both are borrowed. `baselines`: orders may
- * time baselines. */
-struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines,
-                         unsigned torch_variants);
+ * emulator. `model` is NULL if `e` is on the emulator. Both are borrowed. */
+struct judge *judge_eval(struct evaluator *e, struct evaluator *model, struct judge_baselines b);
 /* Gives the verdicts of a recording, which is borrowed. */
 struct judge *judge_replay(const struct replay *r);
 void judge_close(struct judge *j);

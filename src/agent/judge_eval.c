@@ -9,8 +9,7 @@ struct real {
     /* of[0] verifies and times candidates. of[1] computes modelled times; if it is NULL, of[0]
      * does. */
     struct evaluator *of[2];
-    bool baselines;
-    unsigned torch_variants;
+    struct judge_baselines baselines;
 };
 
 /* Submits the candidate to one of the two evaluators. Each evaluator counts its own tickets, so the
@@ -22,8 +21,10 @@ static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket
     bool second = o->model && r->of[1];
     cfg.depth = o->depth;
     cfg.parent = o->parent;
-    cfg.baselines = r->baselines && !o->model ? o->baselines : BASELINES_NONE;
-    cfg.torch_variants = r->torch_variants;
+    cfg.baselines = r->baselines.some && !o->model ? o->baselines : BASELINES_NONE;
+    cfg.torch_variants = r->baselines.torch_variants;
+    if (cfg.baselines == BASELINES_ALL)
+        cfg.programs = r->baselines.programs;
     if (second) { /* only the modelled time is wanted; of[0] verifies candidates */
         cfg.workload = "time";
         cfg.sanitize = false;
@@ -68,12 +69,11 @@ static void progress(struct judge *j, uint64_t ticket, struct strbuf *out)
 
 static const struct judge_ops ops = {submit, wait_next, prepare, close_real, progress};
 
-struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines,
-                         unsigned torch_variants)
+struct judge *judge_eval(struct evaluator *e, struct evaluator *model, struct judge_baselines b)
 {
     struct judge *j = xcalloc(1, sizeof *j);
     struct real *r = xcalloc(1, sizeof *r);
-    *r = (struct real){{e, model}, baselines, torch_variants};
+    *r = (struct real){{e, model}, b};
     j->ops = &ops;
     j->priv = r;
     return j;

@@ -162,7 +162,8 @@ void work_kind_of(const struct task *t, struct work_kind *out)
 {
     struct err err = ERR_INIT;
     struct graph g;
-    *out = (struct work_kind){.name = "unknown", .degenerate = t->degenerate};
+    *out = (struct work_kind){
+        .name = "unknown", .degenerate = t->degenerate, .may_convolve = torch_may_convolve(t)};
     vec_each (struct task_axis, x, &t->axes)
         out->free_axes += !x->is_const;
     if (torch_read_task(&g, t, &err) < 0)

@@ -52,8 +52,19 @@ static void add_baselines(struct campaign_row *r, const struct verdict *v, struc
     }
 }
 
+static struct row_baseline with_defaults(const struct campaign_row *r, const char *who)
+{
+    const char *own = torch_variant_default(who)->name;
+    vec_each (const struct row_baseline, b, &r->baselines)
+        if (str_eq(b->who, r->kind.may_convolve ? own : who))
+            return *b;
+    return (struct row_baseline){.who = NULL};
+}
+
 void campaign_row_compare(struct campaign_row *r)
 {
+    r->default_eager = with_defaults(r, "torch");
+    r->default_compile = with_defaults(r, "torch.compile");
     r->ratio = (struct verdict_ratio){.who = NULL};
     r->standing = ROW_NONE;
     vec_each (struct row_baseline, b, &r->baselines) {
@@ -94,6 +105,12 @@ static void use_verdict(struct campaign_row *r, const struct verdict *v, struct 
     r->precision = arena_strdup(a, v->precision ? v->precision : "");
     r->gpu = arena_strdup(a, v->gpu ? v->gpu : "");
     add_baselines(r, v, a);
+    vec_each (struct verdict_baseline, b, &v->baselines)
+        if (contender_is_program(b->who) &&
+            (str_eq(b->state, "wrong") || str_eq(b->state, "failed")))
+            r->program_note =
+                arena_printf(a, "%s %s: %.200s", b->who,
+                             str_eq(b->state, "wrong") ? "is wrong" : "failed", b->text);
 }
 
 static void use_summary(struct campaign_row *r, const struct run_summary *m, struct store *s,
@@ -157,6 +174,7 @@ int campaign_row_load(struct campaign_row *r, struct store *s, const struct entr
         .kind = {.name = "unknown"},
         .precision = "",
         .gpu = "",
+        .program_note = "",
         .known_ns = e->known_ns,
     };
     bool has_best = false;

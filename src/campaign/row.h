@@ -55,6 +55,11 @@ struct campaign_row {
     double ours_ns; /* of the best kernel: geometric mean over the timed shapes, or 0 */
     unsigned shapes;
     VEC(struct row_baseline) baselines;
+    /* PyTorch eager and torch.compile with PyTorch's default settings, cudnn.benchmark off. If the
+     * task has no convolution, this setting changes nothing: then `who` is "torch" or
+     * "torch.compile", because one run stands for both. `who` is NULL if there is no such time. */
+    struct row_baseline default_eager, default_compile;
+    const char *program_note; /* why a user's PyTorch program gave no ratio, or "" */
     /* To the baseline of the comparison; `who` is NULL if there is none. */
     struct verdict_ratio ratio;
     enum row_standing standing;

@@ -71,6 +71,27 @@ static void add_beside(const struct campaign_table *t, const char *who, bool mea
         *vec_push(&out->beside) = s;
 }
 
+/* While rows are added, `mean` holds the sum of logarithms. */
+static void add_default(struct default_score *s, const struct row_baseline *b)
+{
+    if (!b->who)
+        return;
+    s->n++;
+    s->mean += log(b->ratio.mid);
+}
+
+static void add_defaults(const struct campaign_table *t, bool measured, struct campaign_score *out)
+{
+    struct default_score *both[] = {&out->default_eager, &out->default_compile};
+    vec_each (struct campaign_row, r, &t->rows)
+        if (r->state == ROW_PASS && counts(r, measured)) {
+            add_default(both[0], &r->default_eager);
+            add_default(both[1], &r->default_compile);
+        }
+    for (size_t i = 0; i < ARRAY_LEN(both); i++)
+        both[i]->mean = both[i]->n ? exp(both[i]->mean / both[i]->n) : 0;
+}
+
 void campaign_score(const struct campaign_table *t, struct campaign_score *out)
 {
     bool measured = false;
@@ -98,6 +119,7 @@ void campaign_score(const struct campaign_table *t, struct campaign_score *out)
     for (size_t i = 0; i < TORCH_VARIANTS; i++)
         if (torch_variants[i].beside)
             add_beside(t, torch_variants[i].name, measured, out);
+    add_defaults(t, measured, out);
 }
 
 void campaign_score_release(struct campaign_score *s)

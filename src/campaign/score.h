@@ -34,11 +34,18 @@ struct beside_score {
     double mean; /* geometric mean */
 };
 
+/* Ratios to PyTorch with its default settings (row.h), over the passes that count. */
+struct default_score {
+    unsigned n;
+    double mean; /* geometric mean; 0 if n is 0 */
+};
+
 struct campaign_score {
     bool is_model;                       /* the rows that count are modelled */
     struct score all, without_collapsed; /* the second leaves out collapsed tasks (kind.h) */
     VEC(struct kind_score) kinds;        /* in the order of their first rows */
     VEC(struct beside_score) beside;     /* in the order of torch_variants (job/torch_variants.h) */
+    struct default_score default_eager, default_compile;
     /* rows: all rows. The others are parts of it; old: made by another version of Hone. */
     unsigned rows, degenerate, collapsed, unfinished, left_out, old;
 };

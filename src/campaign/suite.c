@@ -55,8 +55,10 @@ static const char *label_of(const char *operand, struct arena *a)
 static struct suite_item *add_item(struct suite_item_vec *out, const char *operand, struct arena *a)
 {
     struct suite_item *i = vec_push(out);
-    *i = (struct suite_item){
-        .label = label_of(operand, a), .operand = arena_strdup(a, operand), .precision = ""};
+    *i = (struct suite_item){.label = label_of(operand, a),
+                             .operand = arena_strdup(a, operand),
+                             .precision = "",
+                             .against = ""};
     return i;
 }
 
@@ -107,18 +109,42 @@ static bool is_type(const char *s)
            strchr(s, ']') == s + all - 1;
 }
 
+static bool stays_below(const char *path)
+{
+    if (*path == '/')
+        return false;
+    for (const char *p = path; *p; p += strcspn(p, "/"), p += strspn(p, "/")) {
+        size_t n = strcspn(p, "/");
+        if (n == 2 && p[0] == '.' && p[1] == '.')
+            return false;
+    }
+    return true;
+}
+
+static const char *in_folder(const struct line *l, const char *path)
+{
+    const char *slash = *l->folder && !str_ends(l->folder, "/") ? "/" : "";
+    return arena_printf(l->a, "%s%s%s", l->folder, slash, path);
+}
+
 static int add_word(const struct line *l, struct suite_item *i, const char *word)
 {
     const char *eq = strchr(word, '=');
     if (!eq || !is_name(word, (size_t)(eq - word)))
         return bad(l,
-                   "is not NAME=VALUE: give a size (M=4096), an input (x=float32[M,K]), label= "
-                   "or precision=",
+                   "is not NAME=VALUE: give a size (M=4096), an input (x=float32[M,K]), label=, "
+                   "precision= or against=",
                    word);
     if (str_starts(word, "label=")) {
         if (!is_name(eq + 1, strlen(eq + 1)))
             return bad(l, "needs a name of letters, digits and '_'", word);
         i->label = arena_strdup(l->a, eq + 1);
+        return 0;
+    }
+    if (str_starts(word, "against=")) {
+        if (!stays_below(eq + 1) || !str_ends(eq + 1, ".py"))
+            return bad(l, "needs a PyTorch program, FILE.py, in the suite's folder", word);
+        i->against = in_folder(l, eq + 1);
         return 0;
     }
     if (!suite_is_python(i->operand))
@@ -134,25 +160,12 @@ static int add_word(const struct line *l, struct suite_item *i, const char *word
     return 0;
 }
 
-static bool stays_below(const char *path)
-{
-    if (*path == '/')
-        return false;
-    for (const char *p = path; *p; p += strcspn(p, "/"), p += strspn(p, "/")) {
-        size_t n = strcspn(p, "/");
-        if (n == 2 && p[0] == '.' && p[1] == '.')
-            return false;
-    }
-    return true;
-}
-
 static const char *operand_of(const struct line *l, const char *word)
 {
     bool path = strchr(word, '/') || suite_is_python(word);
     if (!path)
         return arena_strdup(l->a, word);
-    const char *slash = *l->folder && !str_ends(l->folder, "/") ? "/" : "";
-    return arena_printf(l->a, "%s%s%s", l->folder, slash, word);
+    return in_folder(l, word);
 }
 
 static int add_line(const struct line *l, char *text, struct suite_item_vec *out)
@@ -360,8 +373,22 @@ static json_t *texts(const struct str_vec *v)
 
 json_t *suite_options(const struct suite_item *i)
 {
-    return json_pack("{s:o, s:o, s:o}", "precision", json_text(i->precision), "inputs",
-                     texts(&i->inputs), "sizes", texts(&i->sizes));
+    json_t *j = json_pack("{s:o, s:o, s:o}", "precision", json_text(i->precision), "inputs",
+                          texts(&i->inputs), "sizes", texts(&i->sizes));
+    if (i->programs.n)
+        json_object_set_new(j, "programs", torch_programs_to_json(i->programs));
+    return j;
+}
+
+int suite_read_program(struct suite_item *i, struct arena *a, struct err *err)
+{
+    struct torch_program *p = arena_alloc(a, sizeof *p);
+    if (!*i->against)
+        return 0;
+    if (torch_program_read(i->against, p, a, err) < 0)
+        return err_prefix(err, "the baseline of '%s'", i->label);
+    i->programs = (struct torch_programs){p, 1};
+    return 0;
 }
 
 static void read_texts(const json_t *j, struct str_vec *out, struct arena *a)
@@ -381,6 +408,8 @@ int suite_read_options(const char *text, struct suite_item *out, struct arena *a
     out->precision = arena_strdup(a, precision ? precision : "");
     read_texts(json_object_get(j, "inputs"), &out->inputs, a);
     read_texts(json_object_get(j, "sizes"), &out->sizes, a);
+    out->against = "";
+    int rc = torch_programs_from_json(json_object_get(j, "programs"), &out->programs, a, err);
     json_decref(j);
-    return 0;
+    return rc;
 }

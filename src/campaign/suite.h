@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "eval/torch_program.h"
 
 #define SUITE_MAX_TEXT (1u << 20) /* bytes */
 #define SUITE_MAX_LINE 4096       /* bytes */
@@ -30,10 +31,12 @@
 #define SUITE_ASSET "asset:"
 
 struct suite_item {
-    const char *label;            /* name in tables */
-    const char *operand;          /* a built-in task, a folder, FILE.py or FILE.py:NAME */
-    const char *precision;        /* only for FILE.py; "" means PyTorch's own precision */
-    struct str_vec inputs, sizes; /* only for FILE.py, such as "x=float16[B,128]" and "B=64" */
+    const char *label;              /* name in tables */
+    const char *operand;            /* a built-in task, a folder, FILE.py or FILE.py:NAME */
+    const char *precision;          /* only for FILE.py; "" means PyTorch's own precision */
+    struct str_vec inputs, sizes;   /* only for FILE.py, such as "x=float16[B,128]" and "B=64" */
+    const char *against;            /* a user's PyTorch program as a baseline, a file; or "" */
+    struct torch_programs programs; /* the text of `against`, if it was read */
 };
 VEC_DECL(suite_item_vec, struct suite_item);
 
@@ -50,7 +53,9 @@ bool suite_is_python(const char *operand);
  * begins and sets *len. */
 const char *suite_problem_name(const char *operand, size_t *len);
 
-/* The import options of an item as JSON. */
+/* Reads the file `against` of an item. */
+int suite_read_program(struct suite_item *i, struct arena *a, struct err *err);
+/* The import options and the programs of an item as JSON. */
 json_t *suite_options(const struct suite_item *i);
 int suite_read_options(const char *text, struct suite_item *out, struct arena *a, struct err *err);
 

@@ -53,6 +53,9 @@ static void add_marks(const struct campaign_row *r, struct strbuf *out)
     if (!r->ratio.who && !r->is_model && r->ours_ns > 0 && r->known_ns > 0)
         strbuf_addf(out, "%s%.2fx as fast as PyTorch's known time", out->len > from ? ", " : "",
                     r->known_ns / r->ours_ns);
+    if (r->program_note && *r->program_note)
+        strbuf_addf(out, "%s%.*s", out->len > from ? ", " : "", (int)strcspn(r->program_note, "\n"),
+                    r->program_note);
     if (r->state != ROW_PASS && *r->reason)
         strbuf_addf(out, "%s%.*s", out->len > from ? ", " : "", (int)strcspn(r->reason, "\n"),
                     r->reason);
@@ -131,6 +134,15 @@ static void print_means(const struct score *s, const char *what, bool is_model, 
     strbuf_addc(out, '\n');
 }
 
+static void print_default(const struct default_score *s, const char *what, const char *indent,
+                          struct strbuf *out)
+{
+    if (s->n)
+        strbuf_addf(out,
+                    "%sagainst %s with default settings: geometric mean %.2fx over %u passes\n",
+                    indent, what, s->mean, s->n);
+}
+
 /* Appends the means and counts in words, one in each line. Each line begins with `indent`. */
 static void print_score(const struct campaign_table *t, const char *indent, struct strbuf *out)
 {
@@ -148,6 +160,8 @@ static void print_score(const struct campaign_table *t, const char *indent, stru
     if (s.kinds.n > 1)
         for (size_t i = 0; i < s.kinds.n; i++)
             print_means(&s.kinds.items[i].score, s.kinds.items[i].kind, s.is_model, indent, out);
+    print_default(&s.default_eager, "eager", indent, out);
+    print_default(&s.default_compile, "torch.compile", indent, out);
     vec_each (struct beside_score, b, &s.beside)
         strbuf_addf(out,
                     "%sbeside %s: geometric mean %.2fx over %u passes; no other line counts it\n",
@@ -196,6 +210,15 @@ static const struct row_baseline *find_baseline(const struct campaign_row *r, co
     return NULL;
 }
 
+/* The user's own PyTorch program; NULL if there is none. */
+static const struct row_baseline *find_program(const struct campaign_row *r)
+{
+    vec_each (struct row_baseline, b, &r->baselines)
+        if (contender_is_program(b->who))
+            return b;
+    return NULL;
+}
+
 /* True if this variant of PyTorch ran beside the baselines, and some row has its time. */
 static bool has_column(const struct campaign_table *t, const struct torch_variant *v)
 {
@@ -203,6 +226,27 @@ static bool has_column(const struct campaign_table *t, const struct torch_varian
         if (v->beside && find_baseline(r, v->name))
             return true;
     return false;
+}
+
+static bool has_defaults(const struct campaign_table *t)
+{
+    vec_each (struct campaign_row, r, &t->rows)
+        if (r->default_eager.who || r->default_compile.who)
+            return true;
+    return false;
+}
+
+static void markdown_default_cell(const struct campaign_row *r, const struct row_baseline *b,
+                                  struct strbuf *out)
+{
+    strbuf_addc(out, ' ');
+    if (b->who) {
+        add_time(b->ns, out);
+        strbuf_adds(out, ", ");
+        add_ratio(&b->ratio, r->is_model, out);
+        strbuf_adds(out, r->kind.may_convolve ? "" : ", same run");
+    }
+    strbuf_adds(out, " |");
 }
 
 static void markdown_beside_names(const struct campaign_table *t, struct strbuf *out)
@@ -274,6 +318,10 @@ static void markdown_row(const struct campaign_table *t, const struct campaign_r
     strbuf_adds(out, " | ");
     add_plain(marks.buf, out);
     strbuf_adds(out, " |");
+    if (has_defaults(t)) {
+        markdown_default_cell(r, &r->default_eager, out);
+        markdown_default_cell(r, &r->default_compile, out);
+    }
     markdown_beside_cells(t, r, out);
     strbuf_addc(out, '\n');
     strbuf_release(&marks);
@@ -290,13 +338,23 @@ void campaign_markdown(const struct campaign_table *t, struct strbuf *out)
         "\nA ratio is a baseline's time divided by the kernel's, with its 95% interval; both "
         "times come from one evaluation. A measured kernel is\ncompared with the fastest PyTorch "
         "baseline, a modelled one with its task's first baseline. Times are geometric "
-        "means\nover the timed shapes.\n\n"
-        "| | task | state | kind | free sizes | precision | ours | baselines | ratio | "
-        "roofline | candidates | tokens | USD | date | Hone | notes |");
+        "means\nover the timed shapes.\n\n");
+    if (has_defaults(t))
+        strbuf_adds(out, "PyTorch's times are with `cudnn.benchmark`. The columns `default eager` "
+                         "and `default compile` are without it, as\nPyTorch does by default. It "
+                         "matters only for convolutions: elsewhere one run stands for both (`same "
+                         "run`).\n\n");
+    strbuf_adds(out,
+                "| | task | state | kind | free sizes | precision | ours | baselines | ratio | "
+                "roofline | candidates | tokens | USD | date | Hone | notes |");
+    if (has_defaults(t))
+        strbuf_adds(out, " default eager | default compile |");
     markdown_beside_names(t, out);
     strbuf_adds(out,
                 "\n| ---: | --- | --- | --- | ---: | --- | ---: | --- | --- | ---: | ---: | ---: | "
                 "---: | --- | --- | --- |");
+    if (has_defaults(t))
+        strbuf_adds(out, " --- | --- |");
     markdown_beside_line(t, out);
     strbuf_addc(out, '\n');
     vec_each (struct campaign_row, r, &t->rows)
@@ -335,33 +393,52 @@ static double ns_of(const struct campaign_row *r, const char *who)
     return b ? b->ns : 0;
 }
 
-/* Appends four columns for each variant that a user can ask for, from torch_high_ns to
- * torch_high_ratio_hi. */
-static void csv_variant_names(struct strbuf *out)
+/* Appends the names of four columns, from torch_high_ns to torch_high_ratio_hi. */
+static void csv_baseline_names(const char *who, struct strbuf *out)
 {
     static const char *const ends[] = {"ns", "ratio", "ratio_lo", "ratio_hi"};
-    for (size_t i = 0; i < TORCH_VARIANTS; i++)
-        for (size_t k = 0; !torch_variants[i].by_task && k < ARRAY_LEN(ends); k++) {
-            strbuf_addc(out, ',');
-            for (const char *p = torch_variants[i].name; *p; p++)
-                strbuf_addc(out, *p == '.' || *p == '-' ? '_' : *p);
-            strbuf_addf(out, "_%s", ends[k]);
-        }
+    for (size_t k = 0; k < ARRAY_LEN(ends); k++) {
+        strbuf_addc(out, ',');
+        for (const char *p = who; *p; p++)
+            strbuf_addc(out, *p == '.' || *p == '-' ? '_' : *p);
+        strbuf_addf(out, "_%s", ends[k]);
+    }
 }
 
-static void csv_variants(const struct campaign_row *r, struct strbuf *out)
+static void csv_baseline(const struct row_baseline *b, struct strbuf *out)
 {
-    static const struct row_baseline none = {.ns = 0};
-    for (size_t i = 0; i < TORCH_VARIANTS; i++) {
-        const struct row_baseline *b = find_baseline(r, torch_variants[i].name);
-        if (torch_variants[i].by_task)
-            continue;
-        b = b ? b : &none;
-        add_number(b->ns, out);
-        add_number(b->ratio.mid, out);
-        add_number(b->ratio.lo, out);
-        add_number(b->ratio.hi, out);
-    }
+    static const struct row_baseline none = {.who = NULL};
+    b = b && b->who ? b : &none;
+    add_number(b->ns, out);
+    add_number(b->ratio.mid, out);
+    add_number(b->ratio.lo, out);
+    add_number(b->ratio.hi, out);
+}
+
+/* The columns of the variants that a user can ask for, and of PyTorch with its default settings. */
+static void csv_torch_names(struct strbuf *out)
+{
+    for (size_t i = 0; i < TORCH_VARIANTS; i++)
+        if (torch_variant_is_choice(&torch_variants[i]))
+            csv_baseline_names(torch_variants[i].name, out);
+    csv_baseline_names("default_eager", out);
+    csv_baseline_names("default_compile", out);
+    strbuf_adds(out, ",default_run,program");
+    csv_baseline_names("program", out);
+}
+
+static void csv_torch(const struct campaign_row *r, struct strbuf *out)
+{
+    for (size_t i = 0; i < TORCH_VARIANTS; i++)
+        if (torch_variant_is_choice(&torch_variants[i]))
+            csv_baseline(find_baseline(r, torch_variants[i].name), out);
+    csv_baseline(&r->default_eager, out);
+    csv_baseline(&r->default_compile, out);
+    bool any = r->default_eager.who || r->default_compile.who;
+    strbuf_addf(out, ",%s,", !any ? "" : r->kind.may_convolve ? "own" : "same");
+    const struct row_baseline *program = find_program(r);
+    add_field(program ? program->who : "", out);
+    csv_baseline(program, out);
 }
 
 static void csv_row(const struct campaign_row *r, struct strbuf *out)
@@ -398,7 +475,7 @@ static void csv_row(const struct campaign_row *r, struct strbuf *out)
     add_marks(r, &marks);
     strbuf_addc(out, ',');
     add_field(marks.buf, out);
-    csv_variants(r, out);
+    csv_torch(r, out);
     strbuf_addc(out, '\n');
     strbuf_release(&marks);
 }
@@ -408,7 +485,7 @@ void campaign_csv(const struct campaign_table *t, struct strbuf *out)
     strbuf_adds(out, "number,task,state,kind,precision,run,gpu,hone,times,against,ours_ns,torch_ns,"
                      "torch_compile_ns,naive_ns,known_torch_ns,ratio,ratio_lo,ratio_hi,"
                      "roofline_pct,free_sizes,candidates,passes,tokens,usd,date,notes");
-    csv_variant_names(out);
+    csv_torch_names(out);
     strbuf_addc(out, '\n');
     vec_each (struct campaign_row, r, &t->rows)
         csv_row(r, out);
@@ -422,6 +499,14 @@ static json_t *ratio_json(const struct verdict_ratio *x)
         return json_null();
     return json_pack("{s:o, s:f, s:f, s:f}", "who", json_text(x->who), "ratio", x->mid, "lo", x->lo,
                      "hi", x->hi);
+}
+
+static json_t *baseline_json(const struct row_baseline *b)
+{
+    if (!b->who)
+        return json_null();
+    return json_pack("{s:o, s:f, s:f, s:f, s:f}", "who", json_text(b->who), "ns", b->ns, "ratio",
+                     b->ratio.mid, "lo", b->ratio.lo, "hi", b->ratio.hi);
 }
 
 static json_t *row_json(const struct campaign_row *r)
@@ -449,7 +534,14 @@ static json_t *row_json(const struct campaign_row *r)
         "usd", r->usd, "usd_unknown", r->usd_unknown, "wall_s", r->wall_s);
     json_object_update(j, more);
     json_decref(more);
+    json_object_set_new(j, "default_eager", baseline_json(&r->default_eager));
+    json_object_set_new(j, "default_compile", baseline_json(&r->default_compile));
     return j;
+}
+
+static json_t *default_json(const struct default_score *s)
+{
+    return json_pack("{s:i, s:f}", "in_mean", (int)s->n, "mean", s->mean);
 }
 
 static json_t *score_json(const struct score *s)
@@ -480,6 +572,8 @@ json_t *campaign_json(const struct campaign_table *t)
         score_json(&s.without_collapsed), "kinds", kinds, "beside", beside, "unfinished",
         (int)s.unfinished, "degenerate", (int)s.degenerate, "collapsed", (int)s.collapsed,
         "left_out", (int)s.left_out, "other_version", (int)s.old, "rows", rows);
+    json_object_set_new(j, "default_eager", default_json(&s.default_eager));
+    json_object_set_new(j, "default_compile", default_json(&s.default_compile));
     campaign_score_release(&s);
     return j;
 }

@@ -34,7 +34,7 @@ struct bench {
     struct campaign_config config;
     struct str_vec operands;
     const char *resume, *store, *out_dir, *known, *work, *pool;
-    const char *markdown, *csv, *variants;
+    const char *markdown, *csv, *variants, *against;
     uint64_t budget_time;
     bool json, quiet, import_only, retry, other_gpu, no_baselines, smoke;
     bool more_budget; /* --resume: a budget is larger than before */
@@ -131,7 +131,7 @@ static const char *gpu_model(const struct campaign_config *c, struct arena *a)
 }
 
 /* Opens the device once, so that a missing GPU or compiler fails here and not in every task. */
-static int check_device(const struct campaign_config *c, struct err *err)
+static int check_device(const struct campaign_config *c, bool programs, struct err *err)
 {
     struct evaluator *e = NULL;
     struct eval_options o = {.device = *c->device ? c->device : NULL,
@@ -143,6 +143,10 @@ static int check_device(const struct campaign_config *c, struct err *err)
     if (rc == 0 && c->torch_variants && !str_eq(evaluator_device(e), "cuda"))
         rc = err_set(err, ERR_USAGE,
                      "--torch-variants needs a GPU: PyTorch does not run on the emulator");
+    if (rc == 0 && programs && !str_eq(evaluator_device(e), "cuda"))
+        rc = err_set(err, ERR_USAGE,
+                     "a PyTorch program as a baseline (--against FILE.py, against=) needs a GPU: "
+                     "PyTorch does not run on the emulator");
     evaluator_close(e);
     return rc;
 }
@@ -219,6 +223,17 @@ static int check_config(struct campaign_config *c, struct err *err)
     return check_proposals(c->proposals, c->strategy, err);
 }
 
+static int set_program(const struct bench *b, struct suite_item_vec *items, struct err *err)
+{
+    if (items->n != 1)
+        return err_set(err, ERR_USAGE,
+                       "--against is for a campaign of one task, and this one has %zu: write "
+                       "against=FILE.py into the task's line of a suite",
+                       items->n);
+    items->items[0].against = b->against;
+    return 0;
+}
+
 static int begin(struct bench *b, struct store **s, struct campaign_rec *out, struct arena *a,
                  struct err *err)
 {
@@ -226,11 +241,17 @@ static int begin(struct bench *b, struct store **s, struct campaign_rec *out, st
     struct known_times known = {.rows = VEC_INIT};
     char number[64];
     int64_t id = 0;
+    bool programs = false;
     int rc = check_config(&b->config, err);
     vec_each (const char *, operand, &b->operands)
         rc = rc < 0 ? rc : suite_add(*operand, &items, a, err);
-    vec_each (struct suite_item, i, &items)
+    if (rc == 0 && b->against)
+        rc = set_program(b, &items, err);
+    vec_each (struct suite_item, i, &items) {
         i->operand = full_path(i->operand, a);
+        rc = rc < 0 ? rc : suite_read_program(i, a, err);
+        programs |= i->programs.n > 0;
+    }
     if (rc == 0 && b->known)
         rc = known_times_read(&known, b->known, err);
     b->config.gpu_model = gpu_model(&b->config, a);
@@ -238,7 +259,7 @@ static int begin(struct bench *b, struct store **s, struct campaign_rec *out, st
     if (rc == 0 && !b->import_only)
         rc = cmd_check_author(b->config.author, &b->config.budget, err);
     if (rc == 0 && !b->import_only)
-        rc = check_device(&b->config, err);
+        rc = check_device(&b->config, programs, err);
     if (rc == 0)
         rc = cmd_open_store(s, b->store, false, err);
     if (rc == 0)
@@ -295,7 +316,7 @@ static int resume(struct bench *b, struct store *s, struct campaign_rec *out, st
     if (!*was.gpu_model)
         was.gpu_model = gpu;
     if (!b->import_only &&
-        (cmd_check_author(was.author, &was.budget, err) < 0 || check_device(&was, err) < 0))
+        (cmd_check_author(was.author, &was.budget, err) < 0 || check_device(&was, false, err) < 0))
         return -1;
     *now = was;
     char *text = campaign_config_text(now);
@@ -578,6 +599,11 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "skip-baselines", &b.no_baselines,
                  "time no baselines: neither the tasks' own nor PyTorch"),
         OPT_STR(0, "torch-variants", &b.variants, "LIST", CMD_VARIANTS_HELP),
+        OPT_STR(
+            0, "against", &b.against, "FILE.py",
+            "on a GPU, for a single task: also time this PyTorch program with a function\n"
+            "run(), which may call Triton, CuTe DSL or CUDA, as a further baseline. In a suite,\n"
+            "write against=FILE.py into the task's line"),
         OPT_GROUP("Output"),
         OPT_STR('o', "out", &b.out_dir, "DIR",
                 "the folder for the results; each task gets a folder in it (default:\n"
@@ -639,18 +665,23 @@ static int run(int argc, const char **argv)
         rc = bench_work(&w);
     } else if (b.resume ? argc > 0 : argc == 0) {
         rc = cmd_usage(&spec, "give a SUITE, DIR, FILE or TASK, or --resume CAMPAIGN");
-    } else if (b.resume &&
-               (c->steps || c->author || b.smoke || b.no_baselines || *c->gpu || *c->arch ||
-                *c->compiler || c->seed || b.known || b.variants || c->strategy || c->dialect)) {
-        rc = cmd_usage(
-            &spec, "a campaign keeps its strategy, author, dialect, steps, --seed, "
-                   "--smoke, --skip-baselines, --torch-variants, --known-times, --gpu, --arch and "
-                   "--compiler: leave them out");
+    } else if (b.resume && (c->steps || c->author || b.smoke || b.no_baselines || *c->gpu ||
+                            *c->arch || *c->compiler || c->seed || b.known || b.variants ||
+                            b.against || c->strategy || c->dialect)) {
+        rc = cmd_usage(&spec, "a campaign keeps its strategy, author, dialect, steps, --seed, "
+                              "--smoke, --skip-baselines, --torch-variants, --against, "
+                              "--known-times, --gpu, --arch and "
+                              "--compiler: leave them out");
     } else if ((b.retry || b.other_gpu) && !b.resume) {
         rc = cmd_usage(&spec, "--retry and --other-gpu need --resume");
     } else if (b.variants && (b.smoke || b.no_baselines)) {
         rc = cmd_usage(&spec, "--torch-variants times PyTorch, and --%s does not",
                        b.smoke ? "smoke" : "skip-baselines");
+    } else if (b.against && (b.smoke || b.no_baselines)) {
+        rc = cmd_usage(&spec, "--against times a baseline, and --%s times none",
+                       b.smoke ? "smoke" : "skip-baselines");
+    } else if (b.against && !contender_is_program(b.against)) {
+        rc = cmd_usage(&spec, "--against takes a PyTorch program, FILE.py");
     } else if (b.variants && torch_variants_parse(b.variants, &c->torch_variants, &err) < 0) {
         rc = cmd_usage(&spec, "--torch-variants: %s", err.msg);
     } else {

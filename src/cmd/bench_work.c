@@ -174,6 +174,13 @@ static int configure_new(struct run_config *c, struct place *p, const struct ben
     c->smoke = k->smoke;
     c->baselines = k->baselines;
     c->torch_variants = k->torch_variants;
+    struct suite_item item = {.label = ""};
+    int rc = suite_read_options(p->entry.options, &item, &p->mem, err);
+    c->programs = item.programs;
+    vec_release(&item.inputs);
+    vec_release(&item.sizes);
+    if (rc < 0)
+        return -1;
     /* A run normally times PyTorch at its end, beside the best kernel. But if it has only one
      * candidate, PyTorch is timed beside it at once. */
     c->torch_at_end = !(str_eq(c->strategy, "sample") && c->steps == 1);

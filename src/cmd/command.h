@@ -50,8 +50,10 @@ extern const char hone_commit[];
     "max-autotune: torch.compile in its mode max-autotune, a further baseline;\n"          \
     "high: products in TF32, its result is not judged;\n"                                  \
     "channels-last: inputs in channels-last layout, converted before the timed call;\n"    \
-    "channels-last-timed: converted in the timed call. The last three only run beside:\n"  \
-    "their times and ratios are shown, but Hone does not compare the kernel with them"
+    "channels-last-timed: converted in the timed call;\n"                                  \
+    "frozen-weights: weights are constants that the compiler prepares beforehand. The\n"   \
+    "last four only run beside: their times and ratios are shown, but Hone does not\n"     \
+    "compare the kernel with them"
 
 /* If the file is too large for any compiler, the error's kind is ERR_INPUT: the file is at fault,
  * not the machine. */

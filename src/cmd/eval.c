@@ -8,14 +8,16 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/eval_command.h"
+#include "eval/torch_program.h"
 #include "job/job.h"
 #include "job/torch_variants.h"
 #include "report/verdict_text.h"
 #include "sys/file.h"
 
-/* A job has at most JOB_MAX_PROGRAMS kernels and baselines. Nine may not come from --against: the
- * candidate, the simple kernel, cuBLASLt and the variants of PyTorch. */
-enum { MAX_AGAINST = JOB_MAX_PROGRAMS - 3 - TORCH_VARIANTS };
+/* Besides the files of --against, a job has the candidate, the simple kernel, cuBLASLt and the
+ * variants of PyTorch. */
+enum { MAX_AGAINST = 7 };
+_Static_assert(MAX_AGAINST + 3 + TORCH_VARIANTS <= JOB_MAX_PROGRAMS, "a job has too few programs");
 
 static void print(const struct verdict *v, const char *source, const void *ctx)
 {
@@ -38,11 +40,39 @@ static bool names_skipped(const char *list, bool smoke)
     return false;
 }
 
+/* Moves the names of PyTorch programs from `against` to `programs`. */
+static int read_programs(struct str_vec *against, struct torch_programs *programs, struct arena *a,
+                         struct err *err)
+{
+    struct torch_program *items = arena_alloc(a, (against->n + 1) * sizeof *items);
+    size_t kernels = 0;
+    *programs = (struct torch_programs){items, 0};
+    for (size_t i = 0; i < against->n; i++) {
+        const char *file = against->items[i];
+        if (!contender_is_program(file)) {
+            against->items[kernels++] = file;
+            continue;
+        }
+        struct torch_program *x = &items[programs->n++];
+        if (torch_program_read(file, x, a, err) < 0)
+            return err_prefix(err, "--against");
+        for (size_t k = 0; k + 1 < programs->n; k++)
+            if (str_eq(items[k].name, x->name))
+                return err_set(err, ERR_INPUT,
+                               "--against: two files are called '%s'; rename one, because the "
+                               "verdict calls a baseline by its file's name",
+                               x->name);
+    }
+    against->n = kernels;
+    return 0;
+}
+
 static int run(int argc, const char **argv)
 {
     bool no_time = false, no_sanitize = false, no_baselines = false, smoke = false, all = false;
     struct str_vec against = VEC_INIT, off = VEC_INIT;
     const char *variants = NULL;
+    struct arena mem = ARENA_INIT;
     struct err err = ERR_INIT;
     struct eval_command j = {.config = EVAL_CONFIG_INIT, .print = print, .ctx = &all};
     const struct option opts[] = {
@@ -61,7 +91,8 @@ static int run(int argc, const char **argv)
         OPT_STRS(0, "against", &against, "FILE",
                  "also time this kernel file, if it passes, as a further baseline; may be given\n"
                  "several times; --skip-baselines does not skip it; excludes --smoke and\n"
-                 "--skip-time"),
+                 "--skip-time. On a GPU it may be FILE.py: a PyTorch program with a function\n"
+                 "run(), which may call Triton, CuTe DSL or CUDA (docs/bench.md)"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME", CMD_MEASURE_HELP),
         OPT_FLAG(0, "warm-l2", &j.config.warm_l2,
                  "on a GPU: before each timed call read all tensors instead of flushing the L2;\n"
@@ -96,7 +127,8 @@ static int run(int argc, const char **argv)
             "oracle on listed and held-out shapes, times it against baselines.\n"
             "Exit status: 0 it passes, 1 it does not, 3 it could not be judged.",
         .example = "hone eval softmax my_softmax.cu\n"
-                   "hone eval matmul_f32 my_matmul.cu --torch-variants max-autotune,high",
+                   "hone eval matmul_f32 my_matmul.cu --torch-variants max-autotune,high\n"
+                   "hone eval softmax my_softmax.cu --against triton_softmax.py",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
@@ -130,6 +162,13 @@ static int run(int argc, const char **argv)
     if ((smoke || no_time) && names_skipped(j.config.workload, smoke))
         return cmd_usage(&spec, "--workload %s asks for workloads that --%s leaves out",
                          j.config.workload, smoke ? "smoke" : "skip-time");
+    size_t files = against.n;
+    if (read_programs(&against, &j.config.programs, &mem, &err) < 0) {
+        arena_release(&mem);
+        return cmd_fail(&err);
+    }
+    if (j.config.warm_l2 && against.n < files)
+        return cmd_usage(&spec, "--against FILE.py times PyTorch, and --warm-l2 does not");
     *vec_push(&against) = NULL;
     *vec_push(&off) = NULL;
     j.task = argv[0];
@@ -144,6 +183,7 @@ static int run(int argc, const char **argv)
     int rc = eval_command_run(&j);
     vec_release(&against);
     vec_release(&off);
+    arena_release(&mem);
     return rc;
 }
 

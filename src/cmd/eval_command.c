@@ -78,6 +78,11 @@ static int check_device(const struct evaluator *e, const struct eval_config *c, 
     if (emu && c->warm_l2)
         return err_set(err, ERR_USAGE,
                        "--warm-l2 needs a GPU: the emulator models times with a cold L2 only");
+    if (emu && c->programs.n)
+        return err_set(err, ERR_USAGE,
+                       "--against %s needs a GPU: PyTorch does not run on the emulator. `hone task "
+                       "check TASK --against %s` runs it on the CPU",
+                       c->programs.items[0].name, c->programs.items[0].name);
     if (emu && c->torch_variants)
         return err_set(err, ERR_USAGE,
                        "--torch-variants needs a GPU: PyTorch does not run on the emulator");

@@ -343,7 +343,8 @@ static int open_judge(struct run_resources *p, const struct optimize_run *s, str
         if (evaluator_open(&p->model, &o, err) < 0)
             return -1;
     }
-    p->judge = judge_eval(p->eval, p->model, c->baselines, c->torch_variants);
+    p->judge = judge_eval(p->eval, p->model,
+                          (struct judge_baselines){c->baselines, c->torch_variants, c->programs});
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "cmd/commands.h"
 #include "cmd/eval_command.h"
 #include "cmd/task_cuda.h"
+#include "eval/torch_program.h"
 #include "graph/cost.h"
 #include "graph/json.h"
 #include "graph/normal/collapse.h"
@@ -447,8 +448,9 @@ struct check_job {
     bool *done;
     size_t n, shown; /* tasks, and how many were printed */
     size_t good;
-    json_t *all;  /* with --json: the results so far */
-    bool machine; /* this machine could not check a task */
+    json_t *all;                         /* with --json: the results so far */
+    const struct torch_program *program; /* of --against, or NULL */
+    bool machine;                        /* this machine could not check a task */
     /* Why PyTorch could not be used, from the last of these files; else NULL. */
     char *why_not;
 };
@@ -456,8 +458,8 @@ struct check_job {
 enum check_end { CHECK_GOOD, CHECK_BAD, CHECK_MACHINE }; /* MACHINE: it could not check the task */
 static const char *const check_ends[] = {"good", "bad", "machine"};
 
-static enum check_end check_one(const char *what, struct evaluator **e, struct torch_check *torch,
-                                bool json)
+static enum check_end check_one(const struct check_job *job, const char *what, struct evaluator **e,
+                                struct torch_check *torch)
 {
     struct task_check_result r = TASK_CHECK_RESULT_INIT;
     struct task *t = task_find(what, &r.problems);
@@ -469,8 +471,10 @@ static enum check_end check_one(const char *what, struct evaluator **e, struct t
         task_check_cuda(e, t, &r);
     if (t && !r.problems.n && !interrupted())
         task_check_naive(e, t, &r);
+    if (t && !r.problems.n && job->program && !interrupted())
+        torch_check_program(torch, t, job->program->name, job->program->source, &r);
     bool ok = r.problems.n == 0;
-    if (json) {
+    if (job->json) {
         json_t *uncovered = json_array();
         for (size_t i = 0; t && i < t->uncovered.n; i++)
             json_array_append_new(uncovered, json_text(t->uncovered.items[i]));
@@ -520,7 +524,7 @@ static int check_some(struct pool_turn *turn, void *ctx)
     int rc = 0, user = dup(STDERR_FILENO);
     for (uint32_t i; rc == 0 && pool_next(turn, &i);) {
         print_to_files(job, i);
-        enum check_end end = check_one(job->names[i], &e, &torch, job->json);
+        enum check_end end = check_one(job, job->names[i], &e, &torch);
         char *name = xasprintf("%s/%u.%s", job->dir.path, i, check_ends[end]);
         if (fflush(stderr) == EOF || fflush(stdout) == EOF)
             rc = err_errno(&err, "cannot write into '%s'", job->dir.path);
@@ -571,16 +575,21 @@ static void on_checked(uint32_t i, void *ctx)
 static int run_check(int argc, const char **argv)
 {
     bool json = false, every = false;
+    const char *against = NULL;
     uint64_t jobs = 0;
     const struct option opts[] = {
         OPT_FLAG(0, "all", &every, "check every built-in task"),
         OPT_POS_UINT_MOST('j', "jobs", &jobs, POOL_MAX_JOBS, "N",
                           "check N tasks at a time (default: one for each processor)"),
+        OPT_STR(0, "against", &against, "FILE.py",
+                "also run this PyTorch program with a function run(), a baseline for `hone eval\n"
+                "--against` or `hone bench --against`, on the CPU; for a single TASK"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone task check [-j N] [--json] TASK...\nhone task check [-j N] [--json] --all",
+        .usage = "hone task check [-j N] [--json] TASK...\nhone task check [-j N] [--json] --all\n"
+                 "hone task check [--json] --against FILE.py TASK",
         .about =
             "Checks a task without a GPU: its JSON; its expressions, roles and sizes for all\n"
             "workloads; that reference.c compiles as C17, C++17 and CUDA C++, stays within its\n"
@@ -589,15 +598,24 @@ static int run_check(int argc, const char **argv)
             "Hone's own reading and by PyTorch on the CPU, if HONE_PYTHON or python3 has it;\n"
             "and that naive.cu passes on the emulator as a candidate must. It names the regimes\n"
             "of sizes and addresses that get no smoke workload (docs/regimes.md).",
-        .example = "hone task check softmax\nhone task check my_task/",
+        .example = "hone task check softmax\nhone task check my_task/\n"
+                   "hone task check softmax --against triton_softmax.py",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
     if (every == (argc > 0))
         return cmd_usage(&spec, every ? "--all takes no TASK" : "give a TASK, or --all");
+    if (against && argc != 1)
+        return cmd_usage(&spec, "--against is for a single TASK");
     struct arena a = ARENA_INIT;
     struct err err = ERR_INIT;
-    struct check_job job = {.names = argv, .json = json, .dir = TEMP_DIR_INIT};
+    struct torch_program program;
+    if (against && torch_program_read(against, &program, &a, &err) < 0) {
+        arena_release(&a);
+        return cmd_fail(&err);
+    }
+    struct check_job job = {
+        .names = argv, .json = json, .dir = TEMP_DIR_INIT, .program = against ? &program : NULL};
     job.n = every ? task_builtin_names(&a, &job.names) : (size_t)argc;
     job.done = arena_alloc(&a, job.n * sizeof *job.done);
     memset(job.done, 0, job.n * sizeof *job.done);

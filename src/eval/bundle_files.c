@@ -10,6 +10,7 @@
 #include "sys/asset.h"
 #include "sys/file.h"
 #include "task/oracle.h"
+#include "torch/task.h"
 
 enum { MAX_SOURCE = 4 << 20 };
 
@@ -172,6 +173,14 @@ static bool has_layouts(const struct task *t)
     return false;
 }
 
+static bool has_weights(const struct task *t)
+{
+    vec_each (const struct task_tensor, x, &t->tensors)
+        if (x->is_weight)
+            return true;
+    return false;
+}
+
 static void add_torch(struct bundle_files *p, const struct bundle_files_request *rq,
                       const struct torch_variant *v)
 {
@@ -179,19 +188,52 @@ static void add_torch(struct bundle_files *p, const struct bundle_files_request 
         note(p, v->name, "the task has no PyTorch form");
     else if (v->by_layout && !has_layouts(rq->task))
         note(p, v->name, "the task has no float input with 4 or 5 dimensions");
+    else if (v->by_weights && !has_weights(rq->task))
+        note(p, v->name, "the task has no inputs that are weights");
     else
         add(p, v->name, JOB_MODULE_TORCH)->spec = library_torch_spec(rq->task, v);
 }
 
-/* The variants that the user asked for come last, so the first baseline of an evaluation stays the
+/* If cudnn.benchmark may change the time of the task's PyTorch baselines, adds each of them with
+ * PyTorch's default settings too. */
+static void add_defaults(struct bundle_files *p, const struct bundle_files_request *rq)
+{
+    const struct task *t = rq->task;
+    if (!t->torch_src || !torch_may_convolve(t))
+        return;
+    for (size_t i = 0; i < t->baselines.n; i++) {
+        const struct torch_variant *v = torch_variant_default(t->baselines.items[i]);
+        if (v && !is_broken(p, rq, v->name))
+            add_torch(p, rq, v);
+    }
+}
+
+/* Variants come after the task's own baselines, so the first baseline of an evaluation stays the
  * same. */
 static void add_variants(struct bundle_files *p, const struct bundle_files_request *rq)
 {
     if (rq->emu || rq->cfg->baselines != BASELINES_ALL)
         return;
+    add_defaults(p, rq);
     for (size_t i = 0; i < TORCH_VARIANTS; i++)
         if ((rq->cfg->torch_variants & 1u << i) && !is_broken(p, rq, torch_variants[i].name))
             add_torch(p, rq, &torch_variants[i]);
+}
+
+static void add_programs(struct bundle_files *p, const struct bundle_files_request *rq)
+{
+    for (size_t i = 0; !rq->emu && i < rq->cfg->programs.n; i++) {
+        const struct torch_program *x = &rq->cfg->programs.items[i];
+        if (is_broken(p, rq, x->name))
+            continue;
+        char *spec = library_program_spec(rq->task, x->source);
+        if (strlen(spec) < JOB_MAX_SPEC) {
+            add(p, x->name, JOB_MODULE_TORCH)->spec = spec;
+        } else {
+            reject(p, x->name, true, xasprintf("it is over %d bytes", TORCH_PROGRAM_MAX));
+            free(spec);
+        }
+    }
 }
 
 static void add_library(struct bundle_files *p, const struct bundle_files_request *rq,
@@ -256,6 +298,7 @@ int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_req
             add_library(p, rq, name);
     }
     add_variants(p, rq);
+    add_programs(p, rq);
     return 0;
 }
 

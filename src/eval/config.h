@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "eval/torch_program.h"
+
 /* Which of the task's own baselines are timed. BASELINES_HERE leaves out PyTorch, which imports and
  * compiles for many seconds in each of its processes. */
 enum eval_baselines { BASELINES_NONE, BASELINES_HERE, BASELINES_ALL };
@@ -21,6 +23,7 @@ struct eval_config {
     enum eval_baselines baselines;
     /* Further PyTorch variants to time if `baselines` is BASELINES_ALL (job/torch_variants.h). */
     unsigned torch_variants;
+    struct torch_programs programs; /* of the user, as further baselines; not on the emulator */
     uint64_t measure_ns; /* how long to time calls; 0 = 2 s, and half a second for each variant */
     bool warm_l2;        /* time with a warm L2 (docs/judge.md); not on the emulator */
     /* A longer call counts as a hang. 0 = the default: 5 s, with a profiler 20 s, on the emulator

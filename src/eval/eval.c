@@ -250,22 +250,28 @@ static void take_code(struct evaluator *e, struct evaluation *a)
 
 /* ---- running ---- */
 
-/* Each PyTorch variant adds time, so that the other contenders keep theirs. */
-static uint64_t default_measure_ns(const struct eval_config *cfg)
+/* Each PyTorch contender that the task did not ask for adds time, so that the others keep
+ * theirs. */
+static uint64_t default_measure_ns(const struct bundle_files *p)
 {
-    bool torch = cfg->baselines == BASELINES_ALL;
-    unsigned more = torch ? (unsigned)__builtin_popcount(cfg->torch_variants) : 0;
+    unsigned more = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct torch_variant *v = torch_variant_find(p->items[i].name);
+        more += p->items[i].kind == JOB_MODULE_TORCH && !(v && v->by_task);
+    }
     return 2000000000u + more * UINT64_C(500000000);
 }
 
-/* PyTorch variants compile during a job. Returns how much longer it may run for that. */
+/* PyTorch variants and programs of users compile during a job. Returns how much longer it may run
+ * for that. */
 static uint64_t variants_ns(const struct job *j)
 {
     uint64_t sum_s = 0;
     for (uint32_t c = 0; c < j->ncases; c++)
         for (uint32_t p = 1; p < j->cases[c].nprograms; p++) {
             const struct torch_variant *v = torch_variant_find(j->modules[p].name);
-            sum_s += v && !v->by_task ? v->first_call_s : 0;
+            bool program = contender_is_program(j->modules[p].name);
+            sum_s += program ? 300 : v && !v->by_task ? v->first_call_s : 0;
         }
     return sum_s * 1000000000u;
 }
@@ -282,7 +288,7 @@ static void describe_job(struct evaluator *e, struct evaluation *a, bool on_emu,
     j->timing_processes = a->stage == RUNNING ? 4 : 1;
     j->nonce = a->nonce;
     j->gpu = e->gpu;
-    uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : default_measure_ns(&a->cfg);
+    uint64_t measure = a->cfg.measure_ns ? a->cfg.measure_ns : default_measure_ns(&a->parts);
     j->limits = (struct job_limits){
         .wall_ns = (120000000000u + 4 * measure) * (on_emu ? JOB_EMU_PATIENCE : 1),
         /* A profiler repeats every launch many times. */

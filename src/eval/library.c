@@ -96,7 +96,15 @@ void library_program(const struct library_gemm *g, const struct shape *s, struct
     out->launches = l;
 }
 
-static char *spec_of(const struct task *t, const char *program, const char *mode)
+static void add_weights(const struct task *t, struct strbuf *out)
+{
+    strbuf_adds(out, "\nweights");
+    vec_each (const struct task_tensor, x, &t->tensors)
+        if (x->is_weight)
+            strbuf_addf(out, " %s", x->name);
+}
+
+static char *spec_of(const struct task *t, const char *program, const char *mode, bool weights)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_SPEC);
     strbuf_adds(&sb, "axes");
@@ -105,6 +113,8 @@ static char *spec_of(const struct task *t, const char *program, const char *mode
     strbuf_adds(&sb, "\nscalars");
     vec_each (const struct task_scalar, x, &t->scalars)
         strbuf_addf(&sb, " %s", x->name);
+    if (weights)
+        add_weights(t, &sb);
     strbuf_addf(&sb, "\nmode %s\ntf32 %s\n\n%s", mode,
                 t->allow_tf32         ? "1"
                 : t->allow_tf32_convs ? "convs"
@@ -115,10 +125,15 @@ static char *spec_of(const struct task *t, const char *program, const char *mode
 
 char *library_torch_spec(const struct task *t, const struct torch_variant *v)
 {
-    return spec_of(t, t->torch_src, v->mode);
+    return spec_of(t, t->torch_src, v->mode, v->by_weights);
+}
+
+char *library_program_spec(const struct task *t, const char *source)
+{
+    return spec_of(t, source, "eager", false);
 }
 
 char *library_reference_spec(const struct task *t)
 {
-    return spec_of(t, t->reference_py, "eager");
+    return spec_of(t, t->reference_py, "eager", false);
 }

@@ -31,6 +31,8 @@ void library_program(const struct library_gemm *g, const struct shape *s, struct
 /* The spec for the sidecar: names of axes and scalars, mode, precision, program (docs/worker.md).
  * The task must have the key `torch`. The caller frees the text. */
 char *library_torch_spec(const struct task *t, const struct torch_variant *v);
+/* The same for a user's own program. A text of JOB_MAX_SPEC bytes was cut off. */
+char *library_program_spec(const struct task *t, const char *source);
 /* For a task whose reference is in Python: the program is the reference. */
 char *library_reference_spec(const struct task *t);
 

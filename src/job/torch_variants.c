@@ -9,6 +9,14 @@
 const struct torch_variant torch_variants[TORCH_VARIANTS] = {
     {.name = "torch", .mode = "eager", .by_task = true, .first_call_s = 300},
     {.name = "torch.compile", .mode = "compile", .by_task = true, .first_call_s = 300},
+    {.name = "torch.eager-default",
+     .mode = "eager-default",
+     .default_of = "torch",
+     .first_call_s = 300},
+    {.name = "torch.compile-default",
+     .mode = "compile-default",
+     .default_of = "torch.compile",
+     .first_call_s = 300},
     {.name = "torch.max-autotune", .mode = "max-autotune", .first_call_s = 600},
     {.name = "torch.high", .mode = "high", .beside = true, .unjudged = true, .first_call_s = 300},
     {.name = "torch.channels-last",
@@ -20,6 +28,11 @@ const struct torch_variant torch_variants[TORCH_VARIANTS] = {
      .mode = "channels-last-timed",
      .beside = true,
      .by_layout = true,
+     .first_call_s = 300},
+    {.name = "torch.frozen-weights",
+     .mode = "frozen-weights",
+     .beside = true,
+     .by_weights = true,
      .first_call_s = 300},
 };
 
@@ -39,10 +52,28 @@ const struct torch_variant *torch_variant_of_mode(const char *mode)
     return NULL;
 }
 
+const struct torch_variant *torch_variant_default(const char *name)
+{
+    for (size_t i = 0; i < TORCH_VARIANTS; i++)
+        if (torch_variants[i].default_of && str_eq(torch_variants[i].default_of, name))
+            return &torch_variants[i];
+    return NULL;
+}
+
+bool torch_variant_is_choice(const struct torch_variant *v)
+{
+    return !v->by_task && !v->default_of;
+}
+
+bool contender_is_program(const char *name)
+{
+    return strlen(name) > 3 && str_ends(name, ".py");
+}
+
 bool baseline_is_torch(const char *name)
 {
     const struct torch_variant *v = torch_variant_find(name);
-    return v && !v->beside;
+    return v ? !v->beside : contender_is_program(name);
 }
 
 bool contender_is_beside(const char *name)
@@ -57,7 +88,8 @@ static unsigned bits_of(const char *word, size_t n)
     unsigned set = 0;
     bool all = n == 3 && strncmp(word, "all", n) == 0;
     for (size_t i = 0; i < TORCH_VARIANTS; i++) {
-        const char *known = torch_variants[i].by_task ? NULL : torch_variants[i].mode;
+        const char *known =
+            torch_variant_is_choice(&torch_variants[i]) ? torch_variants[i].mode : NULL;
         if (known && (all || (strlen(known) == n && strncmp(word, known, n) == 0)))
             set |= 1u << i;
     }
@@ -90,7 +122,7 @@ void torch_variants_text(unsigned set, struct strbuf *out)
 {
     const char *between = "";
     for (size_t i = 0; i < TORCH_VARIANTS; i++) {
-        if (!(set & 1u << i) || torch_variants[i].by_task)
+        if (!(set & 1u << i) || !torch_variant_is_choice(&torch_variants[i]))
             continue;
         strbuf_addf(out, "%s%s", between, torch_variants[i].mode);
         between = ",";

@@ -22,20 +22,30 @@
 struct torch_variant {
     const char *name; /* in verdicts, for example "torch.compile" */
     const char *mode; /* the mode of the sidecar (src/worker/torch_sidecar.py) */
-    /* A task asks for it in its list of baselines; users ask for the others, by mode. */
+    /* A task asks for it in its list of baselines. */
     bool by_task;
+    /* It is this variant without cudnn.benchmark, PyTorch's default setting. Hone times it by
+     * itself beside that variant if the program may use a convolution. NULL for the others. */
+    const char *default_of;
     bool beside;           /* no kernel is compared with it */
     bool unjudged;         /* its result is not compared with the truth */
     bool by_layout;        /* it needs an input with 4 or 5 dimensions, and changes its layout */
+    bool by_weights;       /* it needs inputs that are weights, and prepares them beforehand */
     unsigned first_call_s; /* limit for its first call at a shape, which compiles */
 };
 
-enum { TORCH_VARIANTS = 6 };
+enum { TORCH_VARIANTS = 9 };
 extern const struct torch_variant torch_variants[TORCH_VARIANTS];
 
 /* NULL if there is no such variant. */
 const struct torch_variant *torch_variant_find(const char *name);
 const struct torch_variant *torch_variant_of_mode(const char *mode);
+/* The variant with default_of = `name`; NULL if there is none. */
+const struct torch_variant *torch_variant_default(const char *name);
+/* Whether users ask for it, by mode. */
+bool torch_variant_is_choice(const struct torch_variant *v);
+/* Whether it is a user's own PyTorch program, named after its file, FILE.py. */
+bool contender_is_program(const char *name);
 /* Whether kernels are compared with this PyTorch contender. */
 bool baseline_is_torch(const char *name);
 bool contender_is_beside(const char *name);

@@ -465,6 +465,43 @@ static void load_graph(struct loader *l)
     free(text);
 }
 
+static struct task_tensor *find_input(struct task *t, const char *name)
+{
+    vec_each (struct task_tensor, x, &t->tensors)
+        if (x->is_input && str_eq(x->name, name))
+            return x;
+    return NULL;
+}
+
+/* A task says which inputs are weights in "weights". For an imported module they are its state; an
+ * input that the module changes is also an output, and no weight. */
+static void load_weights(struct loader *l)
+{
+    const char *path, *name;
+    json_t *value;
+    struct json_node n;
+    json_t *state = json_object_get(json_object_get(l->root.j, "origin"), "state");
+    json_object_foreach(state, path, value)
+    {
+        struct task_tensor *x =
+            find_input(l->t, json_is_string(value) ? json_string_value(value) : "");
+        if (x)
+            x->is_weight = !x->is_output;
+    }
+    if (!json_node_get(&l->root, "weights", &n) || !json_node_array(&n, TASK_MAX_TENSORS))
+        return;
+    for (size_t i = 0; i < json_array_size(n.j); i++) {
+        struct json_node c = json_node_item(&n, i);
+        if (!json_node_str(&c, 128, &name))
+            continue;
+        struct task_tensor *x = find_input(l->t, name);
+        if (!x || x->is_output)
+            json_node_bad(&c, "'%s' is not an input that the task leaves as it is", name);
+        else
+            x->is_weight = true;
+    }
+}
+
 static void load_document(struct loader *l)
 {
     static const char *const keys[] = {
@@ -489,6 +526,7 @@ static void load_document(struct loader *l)
         "graph",
         "baselines",
         "flags",
+        "weights",
         "origin",     /* export/origin.h reads it */
         "definition", /* of an imported task; export/as_flashinfer.c reads it */
         "tags",
@@ -514,6 +552,7 @@ static void load_document(struct loader *l)
     load_names(l); /* shapes use the axes */
     load_tensors(l, "inputs", false);
     load_tensors(l, "outputs", true);
+    load_weights(l);
     l->t->names.n = 0;
     load_names(l); /* again, with a definition's scalars among its inputs */
     load_constraints(l);

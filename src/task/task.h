@@ -95,6 +95,8 @@ struct task_tensor {
     uint32_t rank;
     struct expr *shape[8];
     bool is_input, is_output; /* both: it is updated in place */
+    /* A parameter or buffer of a module, which stays the same from call to call. */
+    bool is_weight;
     struct gen_spec init;
     struct expr *init_a, *init_b;      /* instead of init.a and init.b, or NULL */
     struct task_choice pick_a, pick_b; /* instead of init.a and init.b, if n > 0 */

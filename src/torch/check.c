@@ -33,12 +33,15 @@ static const double SAME = 1e-9;
 static const double NARROW_SLACK = 64;
 /* The same for a tolerance that Hone derived, if PyTorch computes in double. */
 static const double DERIVED_SLACK = 1e-3;
+/* The same for a user's program: as for a PyTorch baseline on the GPU (eval/baseline_states.c). */
+static const double PROGRAM_SLACK = 4;
 
 struct expression_check {
     struct torch_check *c;
     const struct task *t;
     struct task_check_result *r;
     const char *dir, *oracle; /* a folder for files; the oracle's shared object or NULL */
+    const char *program;      /* the name of a user's program; NULL for the task's own */
 };
 
 /* ---- the oracle of the graph ----------------------------------------------------------------- */
@@ -242,11 +245,19 @@ static double rms_of(const double *v, uint64_t n)
 }
 
 /* In units of the tolerance. Hone derives tolerances in sigmas. */
-static double slack_of(const struct task_tensor *t, bool wide)
+static double slack_of(const struct expression_check *e, const struct task_tensor *t, bool wide)
 {
+    if (e->program)
+        return PROGRAM_SLACK;
     if (t->sigmas > 0)
         return wide && dtype_is_float(t->dtype) ? DERIVED_SLACK : 1;
     return wide ? 1 : NARROW_SLACK;
+}
+
+/* A user's program has no place in task.json. */
+static struct task_place place_of(const struct expression_check *e)
+{
+    return e->program ? (struct task_place){0, 0} : e->t->torch_place;
 }
 
 static int compare_outputs(const struct expression_check *e, const struct oracle_trial *x,
@@ -254,9 +265,9 @@ static int compare_outputs(const struct expression_check *e, const struct oracle
 {
     for (size_t i = 0; i < e->t->tensors.n; i++) {
         const struct task_tensor *t = &e->t->tensors.items[i];
-        double slack = slack_of(t, wide);
+        double slack = slack_of(e, t, wide);
         struct strbuf got = STRBUF_INIT(x->shape->elems[i] * sizeof(double) + 16);
-        if (!x->value[i] || (!wide && t->sigmas > 0 && !dtype_is_float(t->dtype)))
+        if (!x->value[i] || (!wide && !e->program && t->sigmas > 0 && !dtype_is_float(t->dtype)))
             continue; /* not an output, or integers, which rounding may change */
         double rms = rms_of(x->value[i], x->shape->elems[i]);
         const char *truth = e->oracle ? "reference.c" : "the reference in double";
@@ -273,10 +284,11 @@ static int compare_outputs(const struct expression_check *e, const struct oracle
             double ratio = check_ratio(t, v, want, x->mag[i][k]) / slack;
             if (ratio <= 1)
                 continue;
-            check_say(&e->r->problems, e->t, e->t->torch_place,
-                      "%s: %s and \"torch\" disagree: element %llu of '%s' is %.9g by "
+            check_say(&e->r->problems, e->t, place_of(e),
+                      "%s: %s and %s disagree: element %llu of '%s' is %.9g by "
                       "%s and %.9g by %s in %s, %.3g times as far off as it may be",
-                      where, truth, (unsigned long long)k, t->name, want, truth, v, e->c->version,
+                      where, truth, e->program ? e->program : "\"torch\"", (unsigned long long)k,
+                      t->name, want, truth, v, e->c->version,
                       wide ? "double" : "the task's own dtypes", ratio);
             break;
         }
@@ -320,6 +332,9 @@ static int run_at(const struct expression_check *e, const struct shape *s, const
     return rc;
 }
 
+static int run_program_at(const struct expression_check *e, const struct shape *s,
+                          const char *where, struct err *err);
+
 static int run_workload(const struct expression_check *e, const struct task_workload *w,
                         uint64_t seed)
 {
@@ -330,29 +345,87 @@ static int run_workload(const struct expression_check *e, const struct task_work
     if (shape_resolve(&s, e->t, w, seed, &a, NULL) == 0 &&
         (w->role == ROLE_SMOKE || !e->t->flops || shape_eval(&s, e->t->flops, NULL) < MAX_FLOPS)) {
         const char *where = arena_printf(&a, "at %s", shape_text(&s, &a));
-        rc = run_at(e, &s, where, &err);
+        rc = e->program ? run_program_at(e, &s, where, &err) : run_at(e, &s, where, &err);
         e->c->raised |= rc < 0 && err.kind == ERR_INPUT;
         if (rc < 0 && !interrupted())
-            check_say(&e->r->problems, e->t, e->t->torch_place,
-                      "%s: \"torch\" does not run in %s: %s", where,
+            check_say(&e->r->problems, e->t, place_of(e), "%s: %s does not run in %s: %s", where,
+                      e->program ? e->program : "\"torch\"",
                       e->c->version ? e->c->version : "PyTorch", err.msg);
     }
     arena_release(&a);
     return rc;
 }
 
-static void run_pytorch(const struct expression_check *e)
+/* Until the first problem. */
+static void run_shapes(const struct expression_check *e, bool ok)
 {
-    struct err err = ERR_INIT;
     size_t before = e->r->problems.n;
-    json_t *open = json_pack("{s:s, s:s, s:n}", "op", "open", "source", e->t->torch_src, "gpu");
-    int rc = tell(e, open, &err);
+    int rc = ok ? 0 : -1;
     for (size_t i = 0; rc == 0 && e->r->problems.n == before && i < e->t->workloads.n; i++) {
         const struct task_workload *w = &e->t->workloads.items[i];
         uint64_t draws = w->role == ROLE_SMOKE ? 1 : w->role == ROLE_HELDOUT ? DRAWS : 0;
         for (uint64_t seed = 1; rc == 0 && e->c->python && seed <= draws; seed++)
             rc = run_workload(e, w, seed);
     }
+}
+
+static void run_pytorch(const struct expression_check *e)
+{
+    struct err err = ERR_INIT;
+    json_t *open = json_pack("{s:s, s:s, s:n}", "op", "open", "source", e->t->torch_src, "gpu");
+    run_shapes(e, tell(e, open, &err) == 0);
+}
+
+/* ---- a user's program ------------------------------------------------------------------------ */
+
+static int run_program_at(const struct expression_check *e, const struct shape *s,
+                          const char *where, struct err *err)
+{
+    struct oracle_trial x;
+    int rc = oracle_trial_init(&x, s, 1, err);
+    rc = rc < 0 ? rc : oracle_trial_run(&x, e->oracle, ORACLE_IN_ORDER, err);
+    rc = rc < 0 ? rc : tell(e, case_request(s), err);
+    rc = rc < 0 ? rc : call(e, &x, false, err);
+    rc = rc < 0 ? rc : compare_outputs(e, &x, false, where, err);
+    oracle_trial_release(&x);
+    return rc;
+}
+
+void torch_check_program(struct torch_check *c, const struct task *t, const char *name,
+                         const char *source, struct task_check_result *r)
+{
+    struct temp_dir dir = TEMP_DIR_INIT;
+    struct err err = ERR_INIT;
+    struct expression_check e = {.c = c, .t = t, .r = r, .program = name};
+    char *so = NULL;
+    start_python(c);
+    if (!c->version) {
+        check_say(&r->problems, t, (struct task_place){0, 0}, "%s was not run: %s", name,
+                  c->why_not ? c->why_not : "there is no PyTorch");
+        r->machine = true;
+        return;
+    }
+    if (!t->reference_c || !t->phases.n) {
+        check_say(&r->notes, t, (struct task_place){0, 0},
+                  "%s was not compared: the task has no reference.c", name);
+        return;
+    }
+    int rc = temp_dir_make(&dir, &err);
+    e.dir = dir.path;
+    if (r->oracle_so && file_exists(r->oracle_so)) {
+        e.oracle = r->oracle_so;
+    } else if (rc == 0) {
+        e.oracle = so = xasprintf("%s/oracle.so", dir.path);
+        rc = oracle_build(t, so, &err);
+    }
+    rc = rc < 0
+             ? rc
+             : tell(&e, json_pack("{s:s, s:s, s:n}", "op", "open", "source", source, "gpu"), &err);
+    if (rc < 0)
+        check_say(&r->problems, t, (struct task_place){0, 0}, "%s: %s", name, err.msg);
+    run_shapes(&e, rc == 0);
+    free(so);
+    temp_dir_release(&dir);
 }
 
 /* ---- the expression -------------------------------------------------------------------------- */

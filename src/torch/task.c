@@ -4,6 +4,9 @@
  */
 #include "torch/task.h"
 
+#include <ctype.h>
+#include <string.h>
+
 #include "base/util.h"
 #include "graph/json.h"
 #include "torch/read.h"
@@ -129,4 +132,38 @@ int torch_read_task(struct graph *g, const struct task *t, struct err *err)
         "Hone cannot make a graph of task '%s': it has neither the key \"graph\" nor the key "
         "\"torch\" (a PyTorch expression)",
         t->name);
+}
+
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+static bool graph_convolves(const struct graph *g)
+{
+    for (size_t i = 0; i < g->values.n; i++)
+        if (op_row(g->values.items[i]->op)->kind == OPK_CONV)
+            return true;
+    return false;
+}
+
+static bool text_convolves(const char *s)
+{
+    static const char word[] = "conv";
+    for (; *s; s++) {
+        size_t n = 0;
+        while (word[n] && tolower((unsigned char)s[n]) == word[n])
+            n++;
+        if (!word[n])
+            return true;
+    }
+    return false;
+}
+
+bool torch_may_convolve(const struct task *t)
+{
+    struct err err = ERR_INIT;
+    struct graph g = {.values = VEC_INIT};
+    if (torch_read_task(&g, t, &err) < 0)
+        return t->torch_src && text_convolves(t->torch_src);
+    bool convolves = graph_convolves(&g);
+    graph_release(&g);
+    return convolves;
 }

@@ -192,14 +192,15 @@ static int send_and_wait(struct sidecar *s, struct strbuf *line, uint64_t timeou
 /* ---- requests -------------------------------------------------------------------------------- */
 
 /*
- * A module's spec has the lines "axes NAME...", "scalars NAME...", "mode MODE" and "tf32
- * 0|1|convs", then a blank line, then the program. If it does not begin with "axes", the whole spec
- * is the program, and the module's name decides the mode.
+ * A module's spec has the lines "axes NAME...", "scalars NAME...", "mode MODE", "tf32
+ * 0|1|convs" and, if the mode needs them, "weights NAME...", then a blank line, then the program.
+ * If it does not begin with "axes", the whole spec is the program, and the module's name decides
+ * the mode.
  */
 struct program {
-    char *axes, *scalars; /* names, separated by spaces */
-    char *mode;           /* of a variant (job/torch_variants.h) */
-    const char *tf32;     /* JSON: true, false, or "convs" for convolutions only */
+    char *axes, *scalars, *weights; /* names, separated by spaces */
+    char *mode;                     /* of a variant (job/torch_variants.h) */
+    const char *tf32;               /* JSON: true, false, or "convs" for convolutions only */
     const char *source;
 };
 
@@ -220,6 +221,7 @@ static struct program parse_program(const char *spec, const char *module)
     char *tf32 = header_line(headed ? spec : "", "tf32");
     p.axes = header_line(headed ? spec : "", "axes");
     p.scalars = header_line(headed ? spec : "", "scalars");
+    p.weights = header_line(headed ? spec : "", "weights");
     p.mode = headed ? header_line(spec, "mode") : xstrdup(named ? named->mode : "eager");
     p.tf32 = str_eq(tf32, "1") ? "true" : str_eq(tf32, "convs") ? "\"convs\"" : "false";
     if (blank)
@@ -232,6 +234,7 @@ static void program_release(struct program *p)
 {
     free(p->axes);
     free(p->scalars);
+    free(p->weights);
     free(p->mode);
 }
 
@@ -243,6 +246,10 @@ static int tell_open(struct sidecar *s, const struct program *p, const char *gpu
     put_string(&sb, p->source);
     strbuf_adds(&sb, ", \"mode\": ");
     put_string(&sb, p->mode);
+    if (*p->weights) {
+        strbuf_adds(&sb, ", \"weights\": ");
+        put_string(&sb, p->weights);
+    }
     strbuf_addf(&sb, ", \"tf32\": %s, \"gpu\": %s}", p->tf32, gpu);
     s->opening = s->opened = true;
     return request(s, &sb, err);

@@ -2,12 +2,12 @@
 
 Requests are JSON objects, one per line, on stdin:
     {"op": "load", "mode": MODE}
-    {"op": "open", "source": TEXT, "mode": MODE, "tf32": BOOL|"convs", "gpu": N}
+    {"op": "open", "source": TEXT, "mode": MODE, "weights": "NAME NAME..", "tf32": BOOL|"convs", "gpu": N}
     {"op": "case", "axes": {..}, "scalars": {..}, "buffers": [{"name","role","dtype","shape"}, ..]}
     {"op": "call", "timed": BOOL, "buffers": [{"handle": HEX, "offset": N}, ..]}
     {"op": "syntax", "source": TEXT}
 Replies, on file descriptor 3: "ok", "ok NANOSECONDS", "ok TEXT", or "error TEXT".
-MODE is a key of MODES, below.
+MODE is a key of MODES, below. "weights" is for the mode frozen-weights only.
 
 TEXT is a PyTorch expression over the input tensors, scalars and axes by name, or a module that
 defines run(...). The program returns the output, or the outputs in order or by name. Buffers are the
@@ -23,6 +23,7 @@ import contextlib
 import ctypes
 import inspect
 import json
+import linecache
 import math
 import os
 import sys
@@ -34,18 +35,23 @@ import typing
 class Mode(typing.NamedTuple):
     """How the program runs. src/job/torch_variants.c has a contender for each mode."""
     compiled: bool = False
+    benchmark: bool = True  # cudnn.benchmark, which PyTorch's default setting switches off
     tuning: typing.Optional[str] = None  # the mode of torch.compile
     tf32: bool = False  # products and convolutions in TF32, whatever the task allows
+    frozen: bool = False  # the weights are constants for the compiler, as in the first call
     layout: str = ""  # convert inputs to channels-last "before" the timed call, or in it ("timed")
 
 
 MODES = {
     "eager": Mode(),
     "compile": Mode(compiled=True),
+    "eager-default": Mode(benchmark=False),
+    "compile-default": Mode(compiled=True, benchmark=False),
     "max-autotune": Mode(compiled=True, tuning="max-autotune-no-cudagraphs"),
     "high": Mode(compiled=True, tf32=True),
     "channels-last": Mode(compiled=True, layout="before"),
     "channels-last-timed": Mode(compiled=True, layout="timed"),
+    "frozen-weights": Mode(compiled=True, frozen=True),
 }
 
 
@@ -133,6 +139,7 @@ class Sidecar:
         import torch
         self.on_cpu = rq["gpu"] is None
         self.source, self.mode = rq["source"], mode_of(rq)
+        self.weights = rq.get("weights", "").split()
         if self.on_cpu:
             torch.set_num_threads(1)
             torch.set_grad_enabled(False)
@@ -141,7 +148,6 @@ class Sidecar:
         torch.cuda.set_device(rq["gpu"])
         torch.backends.cuda.matmul.allow_tf32 = rq["tf32"] is True
         torch.backends.cudnn.allow_tf32 = bool(rq["tf32"])
-        torch.backends.cudnn.benchmark = True
         torch.set_grad_enabled(False)
         props = torch.cuda.get_device_properties(rq["gpu"])
         l2 = getattr(props, "L2_cache_size", 64 << 20)
@@ -154,6 +160,7 @@ class Sidecar:
 
     def set_up_mode(self):
         global torch
+        torch.backends.cudnn.benchmark = self.mode.benchmark
         if self.mode.tf32:
             torch.set_float32_matmul_precision("high")
             torch.backends.cudnn.allow_tf32 = True
@@ -163,6 +170,9 @@ class Sidecar:
                           "accumulated_cache_size_limit"):
                 if hasattr(torch._dynamo.config, limit):
                     setattr(torch._dynamo.config, limit, 1 << 20)
+        if self.mode.frozen:
+            import torch._inductor.config
+            torch._inductor.config.freezing = True
         if self.mode.tuning:  # otherwise PyTorch prints a table of times for each product
             with contextlib.suppress(ImportError, AttributeError):
                 import torch._inductor.select_algorithm
@@ -193,13 +203,57 @@ class Sidecar:
         module = sys.modules["baseline"] = types.ModuleType("baseline")
         module.__dict__.update(space)
         space = module.__dict__
+        # Triton and CuTe DSL read the source of their kernels again.
+        linecache.cache["<baseline>"] = (len(text), None, text.splitlines(True), "<baseline>")
         with torch.device("cpu" if self.on_cpu else "cuda"):
             exec(compile(text, "<baseline>", "exec"), space)
-        fn = space["run"]
-        wanted = [p for p in inspect.signature(fn).parameters if p in names]
-        if self.mode.compiled:
+        fn = space.get("run")
+        if not callable(fn):
+            raise NameError("the program has no function run(...)")
+        wanted = self.parameters(fn, names)
+        if self.mode.frozen:
+            fn = self.freezing(fn, [n for n in self.weights if n in wanted])
+        elif self.mode.compiled:
             fn = torch.compile(fn, dynamic=False, mode=self.mode.tuning)
         return lambda **kw: fn(**{k: kw[k] for k in wanted})
+
+    @staticmethod
+    def freezing(fn, names):
+        """fn, compiled in its first call with the weights of that call as constants.
+
+        The compiler prepares the weights once: it folds batch norms into convolutions, changes
+        layouts and computes what depends on weights alone. Later calls do not read their weights.
+        """
+
+        class Frozen(torch.nn.Module):
+            def __init__(self, weights):
+                super().__init__()
+                for i, t in enumerate(weights):
+                    self.register_buffer("w%d" % i, t.clone())
+
+            def forward(self, rest):
+                return fn(**rest, **{n: getattr(self, "w%d" % i) for i, n in enumerate(names)})
+
+        compiled = []
+
+        def call(**tensors):
+            weights = [tensors.pop(n) for n in names]
+            if not compiled:
+                compiled.append(torch.compile(Frozen(weights), dynamic=False, mode=None))
+            return compiled[0](tensors)
+
+        return call
+
+    @staticmethod
+    def parameters(fn, names):
+        """The parameters of run() that the task has."""
+        parameters = inspect.signature(fn).parameters.values()
+        needed = [p.name for p in parameters if p.name not in names and p.default is p.empty
+                  and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        if needed:
+            raise TypeError("run() needs '%s', which the task does not have; it has %s" %
+                            (needed[0], ", ".join(names)))
+        return [p.name for p in parameters if p.name in names]
 
     def begin_case(self, rq):
         self.case = rq
@@ -313,10 +367,17 @@ class Sidecar:
     def outputs(pairs, out):
         outputs = [p for p in pairs if p[1]["role"] != "input"]
         if isinstance(out, dict):
+            missing = [buf["name"] for _, buf in outputs if buf["name"] not in out]
+            if missing:
+                raise KeyError("the dictionary that run() returned has no '%s'" % missing[0])
             out = [out[buf["name"]] for _, buf in outputs]
         values = list(out) if isinstance(out, (tuple, list)) else [out]
         if len(values) != len(outputs):
             raise RuntimeError("%d outputs, %d were expected" % (len(values), len(outputs)))
+        for (_, buf), value in zip(outputs, values):
+            if not isinstance(value, torch.Tensor):
+                raise TypeError("'%s' has type %s; a tensor was expected" %
+                                (buf["name"], type(value).__name__))
         return zip(outputs, values)
 
     def call(self, rq):

@@ -175,6 +175,8 @@ static void test_config_json(void **state)
     c.from = "source";
     c.compiler = "nvcc"; /* another compiler gives another kernel */
     assert_int_equal(torch_variants_parse("max-autotune,high", &c.torch_variants, &err), 0);
+    struct torch_program own = {"own.py", "def run(x): return x\n"};
+    c.programs = (struct torch_programs){&own, 1};
     json_t *j = run_config_to_json(&c), *k;
     if (run_config_from_json(&d, j, &mem, &err) < 0)
         fail_with("run_config_from_json", &err);
@@ -183,6 +185,7 @@ static void test_config_json(void **state)
     assert_string_equal(d.compiler, "nvcc");
     assert_true(d.seed == UINT64_MAX && d.budget.tokens == INT64_MAX);
     assert_int_equal(d.torch_variants, c.torch_variants);
+    assert_string_equal(d.programs.items[0].source, own.source);
     json_object_set_new(k, "torch_variants", json_string("turbo"));
     assert_int_equal(run_config_from_json(&d, k, &mem, &err), -1);
     json_object_del(k, "torch_variants");

@@ -177,6 +177,30 @@ static void a_judged_variant_must_be_right(void **state)
     verdict_release(&f.v);
 }
 
+/* A user's program is judged like PyTorch: a wrong answer gives no time and no ratio. */
+static void a_wrong_program_does_not_count(void **state)
+{
+    (void)state;
+    for (int wrong = 0; wrong < 2; wrong++) {
+        struct facts f;
+        good(&f);
+        f.modules[1] = (struct job_module){.name = "own.py", .kind = JOB_MODULE_TORCH};
+        f.mods[1].message = "PyTorch 2.9, eager";
+        f.cmp[1].bad = wrong ? 10 : 0;
+        f.cmp[1].max_ratio = wrong ? 7 : 0.5;
+        states(&f);
+        assert_string_equal(state_of(&f, "own.py")->state, wrong ? "wrong" : "right");
+        assert_int_equal(f.left_out[1], wrong);
+        const char *shape = "N=1000";
+        struct measure_input mi = {
+            .job = &f.job, .result = &f.result, .shapes = &shape, .left_out = f.left_out};
+        measure_times(&f.v, &mi);
+        assert_int_equal(f.v.times.n, PROGRAMS - wrong);
+        assert_string_equal(f.v.speedup_over, wrong ? "torch" : "own.py");
+        verdict_release(&f.v);
+    }
+}
+
 /* A worker that does not know the variant runs PyTorch eager, whose time must not be taken. */
 static void an_old_worker_has_no_variants(void **state)
 {
@@ -383,6 +407,7 @@ int main(void)
         cmocka_unit_test(all_are_right),
         cmocka_unit_test(a_variant_beside_is_no_baseline),
         cmocka_unit_test(a_judged_variant_must_be_right),
+        cmocka_unit_test(a_wrong_program_does_not_count),
         cmocka_unit_test(an_old_worker_has_no_variants),
         cmocka_unit_test(a_warm_l2_lowers_the_floor),
         cmocka_unit_test(a_wrong_library_gives_no_ratio),

@@ -36,7 +36,8 @@ static void reads_a_suite(void **state)
                        "softmax\r\n"
                        "\n"
                        "  own/task   # another\n"
-                       "p.py:f x=float32[M,2*K] M=4096 K=7 label=named precision=fp32\n"
+                       "p.py:f x=float32[M,2*K] M=4096 K=7 label=named precision=fp32 "
+                       "against=own/triton.py\n"
                        "q.py";
     struct arena a = ARENA_INIT;
     struct suite_item_vec v = VEC_INIT;
@@ -52,13 +53,19 @@ static void reads_a_suite(void **state)
     assert_string_equal(v.items[2].inputs.items[0], "x=float32[M,2*K]");
     assert_int_equal(v.items[2].sizes.n, 2);
     assert_string_equal(v.items[3].label, "q");
+    assert_string_equal(v.items[2].against, "dir/own/triton.py");
+    assert_string_equal(v.items[0].against, "");
     /* options survive the store */
+    struct torch_program own = {"triton.py", "def run(x): return x\n"};
+    v.items[2].programs = (struct torch_programs){&own, 1};
     json_t *j = suite_options(&v.items[2]);
     char *json = json_dumps(j, 0);
     struct suite_item again = {.label = ""};
     OK(suite_read_options(json, &again, &a, &err));
     assert_string_equal(again.precision, "fp32");
     assert_string_equal(again.sizes.items[1], "K=7");
+    assert_int_equal(again.programs.n, 1);
+    assert_string_equal(again.programs.items[0].source, own.source);
     vec_release(&again.inputs);
     vec_release(&again.sizes);
     free(json);
@@ -73,6 +80,8 @@ static void refuses_bad_suites(void **state)
         const char *text, *want;
     } cases[] = {
         {"softmax\nx=3\n", "s:2"},
+        {"softmax against=../own.py\n", "in the suite's folder"},
+        {"softmax against=own.cu\n", "needs a PyTorch program"},
         {"/etc/x.py:f", "leads out"},
         {"a/../../x.py", "leads out"},
         {"..", "leads out"},
@@ -346,7 +355,7 @@ static void variants_beside_count_nowhere(void **state)
     campaign_score_release(&s);
     campaign_score_release(&with);
     static const char *const texts[] = {
-        " notes | beside: torch.high | beside: torch.channels-last |\n",
+        " default compile | beside: torch.high | beside: torch.channels-last |\n",
         " | 500 ns, 0.50x [0.49, 0.51] | 250 ns, 0.25x [0.24, 0.26] |\n",
         " | 2.00 us, 2.00x [1.99, 2.01] |  |\n",
         "- beside torch.high: geometric mean 1.00x over 2 passes",
@@ -386,6 +395,94 @@ static void variants_have_columns(void **state)
     assert_true(json_is_false(json_object_get(json_array_get(list, 4), "beside")));
     assert_int_equal(json_array_size(json_object_get(j, "beside")), 1);
     json_decref(j);
+    strbuf_release(&text);
+    campaign_table_release(&t);
+}
+
+/* Beside the ratio to the fastest baseline stand those to PyTorch's default settings. Without a
+ * convolution, one run stands for both. A row of a version that did not time them has none. */
+static void default_settings_have_columns(void **state)
+{
+    struct campaign_table t = {.campaign = {.name = "c"}};
+    struct campaign_score s;
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    char cell[64];
+    for (int i = 0; i < 3; i++)
+        add_row(&t, ROW_PASS, 1.5, 0.1)->label = "t";
+    t.rows.items[1].kind.may_convolve = t.rows.items[2].kind.may_convolve = true;
+    add_baseline(&t.rows.items[1], "torch.eager-default", 4);
+    add_baseline(&t.rows.items[1], "torch.compile-default", 1.25);
+    campaign_row_compare(&t.rows.items[2]);
+    /* the default can be the fastest */
+    assert_string_equal(t.rows.items[1].ratio.who, "torch.compile-default");
+    assert_string_equal(t.rows.items[0].default_eager.who, "torch");
+    assert_null(t.rows.items[2].default_eager.who);
+    campaign_csv(&t, &text);
+    static const struct {
+        unsigned line;
+        const char *column, *value;
+    } cells[] = {
+        {1, "default_eager_ratio", "3"},
+        {1, "default_eager_ratio_lo", "1.5"},
+        {1, "default_compile_ratio", "1.5"},
+        {1, "default_run", "same"},
+        {2, "default_eager_ns", "4000"},
+        {2, "default_eager_ratio_hi", "4.01"},
+        {2, "default_compile_ratio", "1.25"},
+        {2, "default_run", "own"},
+        {3, "default_eager_ratio", ""},
+        {3, "default_run", ""},
+        {2, "torch_ns", "5000"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cells); i++)
+        assert_string_equal(csv_value(text.buf, cells[i].column, cells[i].line, cell),
+                            cells[i].value);
+    assert_null(strstr(text.buf, "torch_eager_default")); /* no second set of columns */
+    strbuf_clear(&text);
+    campaign_markdown(&t, &text);
+    static const char *const texts[] = {
+        " notes | default eager | default compile |\n",
+        " | 5.00 us, 3.00x [1.50, 4.50], same run | 1.50 us, 1.50x [1.40, 1.60], same run |\n",
+        " | 4.00 us, 4.00x [3.99, 4.01] | 1.25 us, 1.25x [1.24, 1.26] |\n",
+        "- against eager with default settings: geometric mean 3.46x over 2 passes\n",
+        "- against torch.compile with default settings: geometric mean 1.37x over 2 passes\n",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (!strstr(text.buf, texts[i]))
+            fail_msg("no '%s' in: %s", texts[i], text.buf);
+    campaign_score(&t, &s);
+    assert_int_equal(s.default_eager.n, 2);
+    assert_true(fabs(s.default_eager.mean - sqrt(12)) < 1e-9);
+    campaign_score_release(&s);
+    json_t *j = campaign_json(&t), *rows = json_object_get(j, "rows");
+    json_t *first = json_object_get(json_array_get(rows, 0), "default_compile");
+    assert_string_equal(json_string_value(json_object_get(first, "who")), "torch.compile");
+    assert_true(json_is_null(json_object_get(json_array_get(rows, 2), "default_eager")));
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(j, "default_eager"), "in_mean")), 2);
+    json_decref(j);
+    strbuf_release(&text);
+    campaign_table_release(&t);
+}
+
+/* A user's PyTorch program is compared like PyTorch's own baselines. */
+static void a_program_has_columns(void **state)
+{
+    struct campaign_table t = {.campaign = {.name = "c"}};
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    char cell[64];
+    for (int i = 0; i < 2; i++)
+        add_row(&t, ROW_PASS, 1.5, 0.1)->label = "t";
+    add_baseline(&t.rows.items[0], "own.py", 0.5);
+    t.rows.items[1].program_note = "own.py is wrong: why";
+    assert_string_equal(t.rows.items[0].ratio.who, "own.py");
+    assert_int_equal(t.rows.items[0].standing, ROW_LOSS);
+    assert_string_equal(t.rows.items[1].ratio.who, "torch.compile");
+    campaign_csv(&t, &text);
+    assert_string_equal(csv_value(text.buf, "program_ratio", 1, cell), "0.5");
+    assert_string_equal(csv_value(text.buf, "program,", 1, cell), "own.py");
+    assert_string_equal(csv_value(text.buf, "program_ns", 2, cell), "");
+    assert_non_null(strstr(text.buf, "own.py is wrong: why"));
     strbuf_release(&text);
     campaign_table_release(&t);
 }
@@ -430,7 +527,7 @@ static void keeps_entries(void **state)
                                      .steps = 3,
                                      .jobs = 2,
                                      .smoke = true,
-                                     .torch_variants = 1u << 3 | 1u << 2,
+                                     .torch_variants = 1u << 5 | 1u << 4,
                                      .budget = {.usd = 1.5}};
     struct campaign_config again;
     int64_t id = 0, run = 0;
@@ -532,6 +629,8 @@ int main(void)
         cmocka_unit_test(scores_by_the_rules),
         cmocka_unit_test(variants_beside_count_nowhere),
         cmocka_unit_test(variants_have_columns),
+        cmocka_unit_test(default_settings_have_columns),
+        cmocka_unit_test(a_program_has_columns),
         cmocka_unit_test_setup_teardown(keeps_entries, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_one_process_works, set_up, tear_down),
         cmocka_unit_test_setup_teardown(opens_a_store_without_campaigns, set_up, tear_down),

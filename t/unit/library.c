@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "eval/bundle_files.h"
 #include "eval/library.h"
+#include "torch/task.h"
 
 static struct task *find(const char *name)
 {
@@ -82,7 +83,7 @@ static void a_product_at_a_shape(void **state)
 }
 
 /* `variants` is the list of --torch-variants, or NULL. `notes` is how many contenders Hone leaves
- * out because the task has no input whose layout they could change. */
+ * out because the task lacks the inputs that they need. */
 static void gathers_variants(const struct task *t, enum eval_baselines which, bool emu,
                              const char *variants, size_t notes, const char *want)
 {
@@ -103,7 +104,8 @@ static void gathers_variants(const struct task *t, enum eval_baselines which, bo
     assert_string_equal(got.buf, want);
     size_t of_layout = 0;
     for (size_t i = 0; i < p.notes.n; i++)
-        of_layout += strstr(p.notes.items[i], "no float input with 4 or 5 dimensions") != NULL;
+        of_layout += strstr(p.notes.items[i], "no float input with 4 or 5 dimensions") ||
+                     strstr(p.notes.items[i], "no inputs that are weights");
     assert_int_equal(of_layout, notes);
     assert_true(variants || !p.notes.n);
     bundle_files_release(&p);
@@ -134,10 +136,11 @@ static void variants_are_asked_for(void **state)
     struct task *t = find("matmul_f16"), *conv = find("conv3x3_bn_relu");
     gathers_variants(t, BASELINES_ALL, false, "high,max-autotune", 0,
                      "torch torch.compile cublaslt torch.max-autotune torch.high ");
-    gathers_variants(t, BASELINES_ALL, false, "all", 2,
+    gathers_variants(t, BASELINES_ALL, false, "all", 3,
                      "torch torch.compile cublaslt torch.max-autotune torch.high ");
     gathers_variants(conv, BASELINES_ALL, false, "channels-last,channels-last-timed", 0,
-                     "torch torch.compile torch.channels-last torch.channels-last-timed ");
+                     "torch torch.compile torch.eager-default torch.compile-default "
+                     "torch.channels-last torch.channels-last-timed ");
     gathers_variants(t, BASELINES_HERE, false, "all", 0, "cublaslt ");
     gathers_variants(t, BASELINES_ALL, true, "all", 0, "");
     char *spec = library_torch_spec(t, torch_variant_find("torch.max-autotune"));
@@ -145,6 +148,111 @@ static void variants_are_asked_for(void **state)
     free(spec);
     task_free(t);
     task_free(conv);
+}
+
+/* Where cudnn.benchmark may matter, PyTorch with its default settings is a baseline too. Without a
+ * graph, the text of the program decides. */
+static void default_settings_are_timed_for_convolutions(void **state)
+{
+    (void)state;
+    struct task *conv = find("conv3x3_bn_relu"), *t = find("softmax");
+    conv->baselines.n = 3; /* naive, torch, torch.compile */
+    assert_true(torch_may_convolve(conv));
+    assert_false(torch_may_convolve(t));
+    gathers(conv, BASELINES_ALL, false,
+            "torch torch.compile torch.eager-default torch.compile-default ");
+    gathers(conv, BASELINES_HERE, false, "");
+    gathers(conv, BASELINES_ALL, true, "");
+    gathers(t, BASELINES_ALL, false, "torch torch.compile ");
+    conv->baselines.n = 2; /* naive and torch */
+    gathers(conv, BASELINES_ALL, false, "torch torch.eager-default ");
+    const char *own = t->torch_src;
+    t->torch_src = "def run(x):\n    return MyConvNet(x)\n";
+    assert_true(torch_may_convolve(t));
+    t->torch_src = "def run(x):\n    return helper(x)\n";
+    assert_false(torch_may_convolve(t));
+    t->torch_src = own;
+    assert_string_equal(torch_variant_default("torch")->mode, "eager-default");
+    assert_null(torch_variant_default("naive"));
+    task_free(conv);
+    task_free(t);
+}
+
+/* A user's own program comes last, and is timed only on a GPU. */
+static void programs_of_users_are_baselines(void **state)
+{
+    (void)state;
+    struct task *t = find("softmax");
+    struct eval_config cfg = EVAL_CONFIG_INIT;
+    struct torch_program x = {"own.py", "def run(x): return x\n"};
+    struct bundle_files p = {.items = NULL};
+    struct err err = ERR_INIT;
+    cfg.programs = (struct torch_programs){&x, 1};
+    cfg.baselines = BASELINES_NONE;
+    struct bundle_files_request rq = {.task = t, .cfg = &cfg, .source = ""};
+    assert_int_equal(bundle_files_baselines(&p, &rq, &err), 0);
+    assert_int_equal(p.n, 1);
+    assert_string_equal(p.items[0].name, "own.py");
+    assert_string_equal(p.items[0].spec,
+                        "axes R C\nscalars\nmode eager\ntf32 0\n\ndef run(x): return x\n");
+    bundle_files_release(&p);
+    p = (struct bundle_files){.items = NULL};
+    rq.emu = true;
+    assert_int_equal(bundle_files_baselines(&p, &rq, &err), 0);
+    assert_int_equal(p.n, 0);
+    bundle_files_release(&p);
+    /* with axes and scalars, the text must fit into a job */
+    char *large = xmalloc(JOB_MAX_SPEC + 1);
+    memset(large, 'x', JOB_MAX_SPEC);
+    large[JOB_MAX_SPEC] = '\0';
+    x.source = large;
+    rq.emu = false;
+    p = (struct bundle_files){.items = NULL};
+    assert_int_equal(bundle_files_baselines(&p, &rq, &err), 0);
+    assert_int_equal(p.n, 0);
+    assert_true(p.rejected.n == 1 && p.rejected.items[0].failed);
+    bundle_files_release(&p);
+    free(large);
+    task_free(t);
+}
+
+static void programs_survive_the_store(void **state)
+{
+    (void)state;
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    const struct torch_program x[] = {{"a.py", "def run(x): return x\n"}, {"b.py", "run = 1"}};
+    struct torch_programs again;
+    json_t *j = torch_programs_to_json((struct torch_programs){x, 2});
+    assert_int_equal(torch_programs_from_json(j, &again, &a, &err), 0);
+    assert_int_equal(again.n, 2);
+    assert_string_equal(again.items[1].name, "b.py");
+    assert_string_equal(again.items[0].source, x[0].source);
+    json_object_set_new(json_array_get(j, 0), "name", json_string("a.cu"));
+    assert_int_equal(torch_programs_from_json(j, &again, &a, &err), -1);
+    assert_int_equal(torch_programs_from_json(NULL, &again, &a, &err), 0);
+    assert_int_equal(again.n, 0);
+    json_decref(j);
+    arena_release(&a);
+}
+
+/* Only the variant that prepares weights is told which inputs are weights. */
+static void weights_can_be_frozen(void **state)
+{
+    (void)state;
+    struct task *t = find("rmsnorm");
+    assert_true(str_eq(t->tensors.items[1].name, "w") && !t->tensors.items[1].is_weight);
+    t->tensors.items[1].is_weight = true;
+    gathers_variants(t, BASELINES_ALL, false, "frozen-weights", 0,
+                     "torch torch.compile torch.frozen-weights ");
+    char *spec = library_torch_spec(t, torch_variant_find("torch.frozen-weights"));
+    assert_non_null(strstr(spec, "\nweights w\nmode frozen-weights\n"));
+    free(spec);
+    spec = library_torch_spec(t, torch_variant_find("torch.high"));
+    assert_null(strstr(spec, "weights"));
+    free(spec);
+    assert_true(contender_is_beside("torch.frozen-weights"));
+    task_free(t);
 }
 
 static void lists_of_variants(void **state)
@@ -161,16 +269,21 @@ static void lists_of_variants(void **state)
     assert_int_equal(torch_variants_parse(text.buf, &again, &err), 0);
     assert_int_equal(again, some);
     strbuf_release(&text);
-    static const char *const bad[] = {"", ",", "high,", "torch", "compile", "High", "high,,all"};
+    static const char *const bad[] = {"",        ",",    "high,",         "torch",
+                                      "compile", "High", "eager-default", "high,,all"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         if (torch_variants_parse(bad[i], &some, &err) == 0)
             fail_msg("'%s' is accepted", bad[i]);
-    assert_non_null(strstr(err.msg, "max-autotune,high,channels-last,channels-last-timed"));
+    assert_non_null(
+        strstr(err.msg, "max-autotune,high,channels-last,channels-last-timed,frozen-weights"));
     /* The task's own baselines are no variants that a user asks for, and count. */
     assert_true(baseline_is_torch("torch") && baseline_is_torch("torch.compile"));
     assert_true(baseline_is_torch("torch.max-autotune") && !baseline_is_torch("torch.high"));
+    assert_true(baseline_is_torch("torch.eager-default"));
     assert_true(contender_is_beside("torch.channels-last") && !contender_is_beside("torch.c"));
     assert_false(baseline_is_torch("torch.cu"));
+    assert_true(baseline_is_torch("own.py") && contender_is_program("own.py"));
+    assert_false(contender_is_program("torch") || contender_is_program(".py"));
 }
 
 int main(void)
@@ -181,6 +294,10 @@ int main(void)
         cmocka_unit_test(a_product_at_a_shape),
         cmocka_unit_test(processes_of_their_own_are_asked_for),
         cmocka_unit_test(variants_are_asked_for),
+        cmocka_unit_test(default_settings_are_timed_for_convolutions),
+        cmocka_unit_test(programs_of_users_are_baselines),
+        cmocka_unit_test(programs_survive_the_store),
+        cmocka_unit_test(weights_can_be_frozen),
         cmocka_unit_test(lists_of_variants),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

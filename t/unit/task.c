@@ -48,6 +48,46 @@ static struct task *must_parse(const char *workloads)
     return t;
 }
 
+/* Which inputs are weights: by the key "weights", or by the state of an imported module. */
+static void weights_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys, *problem; /* NULL: x is no weight, and w is one */
+    } cases[] = {
+        {"\"weights\": [\"w\"],", NULL},
+        {"\"origin\": {\"state\": {\"a.w\": \"w\", \"a.y\": \"y\", \"a.z\": 3}},", NULL},
+        {"\"weights\": [\"y\"],", "'y' is not an input that the task leaves as it is"},
+        {"\"weights\": [\"v\"],", "'v' is not an input"},
+        {"\"weights\": \"w\",", "t.json:1:"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct problem_vec problems = VEC_INIT;
+        struct arena a = ARENA_INIT;
+        const char *text =
+            arena_printf(&a,
+                         "{\"name\": \"t\", %s \"axes\": {\"N\": {\"type\": \"var\"}}, \"inputs\": "
+                         "{\"x\": {\"shape\": "
+                         "[\"N\"], \"dtype\": \"float32\"}, \"w\": {\"shape\": [\"N\"], \"dtype\": "
+                         "\"float32\"}}, "
+                         "\"outputs\": {\"y\": {\"shape\": [\"N\"], \"dtype\": \"float32\"}}}",
+                         cases[i].keys);
+        struct task *t = task_parse_draft(text, strlen(text), "t.json", &problems);
+        if (!cases[i].problem) {
+            assert_non_null(t);
+            assert_false(t->tensors.items[0].is_weight);
+            assert_true(t->tensors.items[1].is_weight);
+            assert_false(t->tensors.items[2].is_weight);
+        } else {
+            assert_null(t);
+            assert_non_null(strstr(problems.items[0].text, cases[i].problem));
+        }
+        task_free(t);
+        problems_release(&problems);
+        arena_release(&a);
+    }
+}
+
 /* A snapshot holds all that defines a task. The task that is loaded from it has the same hash. */
 static void a_snapshot_is_the_task(void **state)
 {
@@ -248,6 +288,7 @@ static void all_problems_are_reported_with_their_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_are_named),
         cmocka_unit_test(a_snapshot_is_the_task),
         cmocka_unit_test(builtin_tasks_load),
         cmocka_unit_test(an_unknown_task_is_near_another),

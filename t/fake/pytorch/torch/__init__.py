@@ -6,6 +6,7 @@ import types
 __version__ = "0.fake"
 uint8, float32, float64, int32 = "B", "f", "d", "i"
 nn = types.SimpleNamespace(functional=types.SimpleNamespace())
+backends = types.SimpleNamespace(cudnn=types.SimpleNamespace())
 
 
 def set_num_threads(n):
