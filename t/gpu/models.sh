@@ -54,7 +54,9 @@ run() { # run SECONDS
         waiting=$(prompts | sed 's/.*: run \([^,]*\),.*/\1/' | sort -u | wc -l)
         quiet=$((waiting >= alive ? quiet + 1 : 0))
     done
-    pkill -TERM -f -- "$HONE .*--store .*[.]db" || true
+    for pid in "${pids[@]}"; do
+        pkill -TERM -P "$pid" || true
+    done
     wait
     state
 }
