@@ -2,7 +2,7 @@
 # Lets the built-in author of Hone optimise the kernels of hone-gnn: each run begins with the kernel of kernels/gnn/,
 # then tunes its settings and tries the playbooks that fit its task. Prints the table of `hone runs`, in which "before"
 # is the kernel of kernels/gnn/, and below it why runs ended early. A task that no playbook fits ends after one kernel.
-#   HONE=bin/hone OUT=results [STEPS=6] [BUDGET=2m] [NAMES="column_sum adam_step"] t/gpu/gnn_optimize.sh
+#   HONE=bin/hone OUT=results [STEPS=6] [BUDGET=2m] [JOBS=8] [NAMES="column_sum adam_step"] t/gpu/gnn_optimize.sh
 # DEVICE=emu runs on the emulator, whose times are modelled. Exits 77 where there is no GPU, 1 if a kernel does not pass.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -11,11 +11,15 @@ HONE=$(realpath "${HONE:-$root/bin/hone}") OUT=${OUT:-$(mktemp -d)} DEVICE=${DEV
 mkdir -p "$OUT/gnn_optimize" && cd "$OUT/gnn_optimize" || exit 1
 names=${NAMES:-$(for task in "$root"/kernels/gnn/*/task.json; do basename "$(dirname "$task")"; done)}
 status=0
+export root HONE DEVICE STEPS BUDGET
+optimize() { # optimize NAME: runs beside others; Hone locks the GPU while it times a kernel
+    "$root/tools/gnn-kernels" source "$1" >"$1.cu" &&
+        "$HONE" optimize "$root/kernels/gnn/$1" --from "$1.cu" --author playbook --steps "${STEPS:-6}" \
+            --budget-time "${BUDGET:-2m}" --skip-baselines --device "$DEVICE" --store gnn.db --out "$1" >"$1.log" 2>&1
+}
+export -f optimize
+xargs -P "${JOBS:-8}" -I{} bash -c 'optimize {}' <<<"$names"
 for name in $names; do
-    "$root/tools/gnn-kernels" source "$name" >"$name.cu" &&
-        "$HONE" optimize "$root/kernels/gnn/$name" --from "$name.cu" --author playbook --steps "${STEPS:-6}" \
-            --budget-time "${BUDGET:-2m}" --skip-baselines --device "$DEVICE" --store gnn.db --out "$name" \
-            >"$name.log" 2>&1
     grep -q 'your file .*(candidate 0): pass' "$name.log" || { echo "$name: $(tail -1 "$name.log")"; status=1; }
 done
 "$HONE" runs --store gnn.db

@@ -4,7 +4,8 @@
 #   HONE=bin/hone OUT=results [SCALE=1] [EPOCHS=2] [HOST_SCALE=1] [HONE_PYTHON=python3] [ONLY=pipeline] t/gpu/gnn_papers.sh
 # Without `split`, all parts take about 150 seconds on an H200 with 16 cores and 64 GiB of host memory. `split` needs
 # 66 GiB at scale 1: the dataset and, once more, the rows that are not cached. SPLIT_SCALE=0.5 needs half of that.
-# ONLY names the parts to run, of: train infer kernels models nccl split pipeline torch (default: all). `pipeline` needs `train`.
+# ONLY names the parts to run, of: train learn infer kernels counters models nccl split pipeline torch (default: all).
+# `pipeline` needs `train`, and `counters` needs ncu.
 # EXPOSED=8 also measures exposed times, with 8 batches, in the run `fp32` and in the parts of the pipeline.
 # hone-gnn must be beside $HONE. Each step has a time limit. If a step fails or hangs, the others still run.
 # Exits 77 where there is no GPU, 1 if a step failed. DEVICE=emulator with a tiny SCALE tests
@@ -15,8 +16,8 @@ HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} DEVICE=${DEVICE:-cuda}
 gnn=$(dirname "$HONE")/hone-gnn python=${HONE_PYTHON:-python3}
 scale=${SCALE:-1} epochs=${EPOCHS:-2} hidden=${HIDDEN:-256} more=${MORE:-} fanout=${FANOUT:-15,10,5}
 infer_fanout=${INFER_FANOUT:-20,20,20} host_scale=${HOST_SCALE:-1} same_scale=${SAME_SCALE:-0.1} threads=${THREADS:-$(nproc)}
-split_scale=${SPLIT_SCALE:-$host_scale}
-only=${ONLY:-train infer kernels models nccl split pipeline torch}
+split_scale=${SPLIT_SCALE:-$host_scale} counters_scale=${COUNTERS_SCALE:-0.5}
+only=${ONLY:-train learn infer kernels counters models nccl split pipeline torch}
 read -r -a trains <<<"${TRAINS:-20480 20480 204800 409600}" # training nodes of the rows of the pipeline: their epochs are short
 [ "$DEVICE" != cuda ] || [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
 mkdir -p "$OUT"
@@ -141,6 +142,14 @@ if wanted train; then
     done
 fi
 
+if wanted learn; then
+    echo "== GraphSAGE with less dropout, graph and features in the GPU's memory"
+    for dropout in 0 0.1 0.25; do
+        echo "-- dropout $dropout"
+        train "learn-$dropout" 60 "$made" -e "${LEARN_EPOCHS:-6}" -t 4 --slots 8 --dropout "$dropout"
+    done
+fi
+
 if wanted infer; then
     echo "== sampled inference, graph and features in the GPU's memory"
     for precision in fp32 tf32 fp16; do
@@ -158,6 +167,56 @@ if wanted kernels; then
             train "$name" 60 "$made" -e 1 -t 4 --slots 8 --profile --precision $precision --products $products && show_kernels "$name"
         done
     done
+fi
+
+# show_counters FILE: prints for each kernel the counters that say what it waits for, added up or averaged by time.
+show_counters() {
+    python3 - "$1" <<'PY'
+import csv, re, sys
+lines = open(sys.argv[1]).read().splitlines()
+start = next((i for i, l in enumerate(lines) if '"Kernel Name"' in l), None)
+if start is None:
+    sys.exit("no counters: " + " ".join(lines)[:300])
+rows = list(csv.reader(lines[start:]))
+head, units, rows = rows[0], rows[1], rows[2:]
+column = {name: i for i, name in enumerate(head)}
+scale = {"ns": 1e-3, "nsecond": 1e-3, "us": 1, "usecond": 1, "ms": 1e3, "msecond": 1e3}
+def value(row, name):
+    text = row[column[name]].replace(",", "") if name in column else ""
+    return float(text) if text else 0.0
+time = "gpu__time_duration.sum"
+stall = re.compile(r"smsp__average_warps_issue_stalled_(\w+?)_per_issue_active.ratio$")
+stalls = {m.group(1): name for name in head if (m := stall.match(name))}
+kernels = {}
+for row in rows:
+    kernels.setdefault(row[column["Kernel Name"]].split("(")[0], []).append(row)
+print(f"  {'kernel':24} {'calls':>5} {'us':>8} {'blocks':>7} {'DRAM':>6} {'L2':>6} {'SM':>6} {'warps':>6}  waits of a warp, of 100")
+for name, calls in sorted(kernels.items(), key=lambda k: -sum(value(r, time) for r in k[1])):
+    weight = [value(r, time) * scale.get(units[column[time]], 1) for r in calls]
+    total = sum(weight) or 1
+    mean = lambda n: sum(w * value(r, n) for w, r in zip(weight, calls)) / total
+    waits = {s: mean(n) for s, n in stalls.items()}
+    all_waits = sum(waits.values()) or 1
+    top = sorted(waits.items(), key=lambda w: -w[1])[:3]
+    print(f"  {name:24} {len(calls):5} {total:8.1f} {mean('launch__grid_size'):7.0f} "
+          f"{mean('dram__throughput.avg.pct_of_peak_sustained_elapsed'):5.0f}% "
+          f"{mean('lts__throughput.avg.pct_of_peak_sustained_elapsed'):5.0f}% "
+          f"{mean('sm__throughput.avg.pct_of_peak_sustained_elapsed'):5.0f}% "
+          f"{mean('sm__warps_active.avg.pct_of_peak_sustained_active'):5.0f}%  " +
+          ", ".join(f"{s} {100 * v / all_waits:.0f}" for s, v in top))
+PY
+}
+
+if wanted counters; then
+    echo "== counters of two batches, scale $counters_scale"
+    ncu=$(command -v ncu || echo /usr/local/cuda/bin/ncu)
+    if step counters "${COUNTERS_LIMIT:-100}" "$ncu" --csv --page raw --launch-skip 300 --launch-count 140 --section LaunchStats \
+        --section WarpStateStats --metrics gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed,\
+lts__throughput.avg.pct_of_peak_sustained_elapsed,sm__throughput.avg.pct_of_peak_sustained_elapsed,\
+sm__warps_active.avg.pct_of_peak_sustained_active "$gnn" train --device "$DEVICE" --hidden "$hidden" -f "$fanout" \
+        --eval none --json --make "papers:scale=$counters_scale$more,train=20480" -e 1 -t 4 --slots 8; then
+        show_counters "$OUT/counters.json"
+    fi
 fi
 
 if wanted models; then
@@ -226,17 +285,21 @@ import json, os, sys
 rows = [("sequential", "sequential"), ("+ sampler", "sampler"), ("+ shared-memory preparation", "threads"),
         ("+ pipelining", "pipelined"), ("+ GPU placement and sampling", "fp32")]
 epoch_batches = 1179
-print("  | what | batches measured | ms a batch | host waited for a batch, ms | GPU waited for a copy, ms | epoch of 1,179 batches, s |")
-print("  | --- | ---: | ---: | ---: | ---: | ---: |")
+print("  | what | batches measured | ms a batch | epoch of 1,179 batches, s | train, s | exposed preparation, s | exposed transfer, s |")
+print("  | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
 for name, file in rows:
     path = f"{sys.argv[1]}/{file}.json"
     if not os.path.exists(path) or not os.path.getsize(path):
         print(f"  | {name} | failed |")
         continue
-    e = json.load(open(path))["epochs"][-1]
+    run = json.load(open(path))
+    e = run["epochs"][-1]
     n = e["batches"]
-    ms = [1e3 * e[k] / n for k in ("wall_s", "exposed_preparation_s", "exposed_transfer_s")]
-    print(f"  | {name} | {n} | {ms[0]:.2f} | {ms[1]:.2f} | {ms[2]:.2f} | {ms[0] * epoch_batches / 1e3:.2f} |")
+    ms = 1e3 * e["wall_s"] / n
+    cells = ["-"] * 3
+    if x := run.get("exposed"): # of an epoch of x["epoch_batches"] batches
+        cells = [f"{x[k] * epoch_batches / x['epoch_batches']:.2f}" for k in ("train_s", "preparation_s", "transfer_s")]
+    print(f"  | {name} | {n} | {ms:.2f} | {ms * epoch_batches / 1e3:.2f} | {' | '.join(cells)} |")
 PY
 fi
 

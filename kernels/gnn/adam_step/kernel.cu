@@ -1,18 +1,36 @@
 /* hone-plan
-{ "launches": [ { "kernel": "adam", "grid": ["cdiv(N, 256)"], "block": [256],
+{ "launches": [ { "kernel": "adam", "grid": ["cdiv(N, kThreads*kAtOnce)"], "block": ["kThreads"],
                   "args": ["rate", "beta", "g", "w", "m", "v", "N"] } ] }
 */
-// One thread for each weight.
+// A thread has kAtOnce weights, a block's width apart. It loads all of them before it stores the first.
+constexpr int kThreads = 256; // hone: 128 256 512
+constexpr int kAtOnce = 1;    // hone: 1 2 4
+
 extern "C" __global__ void adam(const float *rate, const float *beta, const float *g, float *w, float *m,
                                 float *v, long long n)
 {
-    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n)
-        return;
-    float root = beta[0], b1 = beta[1], b2 = beta[2], x = g[i];
-    float first = b1 * m[i] + (1 - b1) * x;
-    float second = b2 * v[i] + (1 - b2) * x * x;
-    m[i] = first;
-    v[i] = second;
-    w[i] -= rate[0] * first / (sqrtf(second) / root + rate[1]);
+    long long first = (long long)blockIdx.x * (kThreads * kAtOnce) + threadIdx.x;
+    float root = beta[0], b1 = beta[1], b2 = beta[2], alpha = rate[0], epsilon = rate[1];
+    float x[kAtOnce], mean[kAtOnce], square[kAtOnce], old[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+        long long i = first + k * kThreads;
+        if (i >= n)
+            continue;
+        x[k] = g[i];
+        mean[k] = m[i];
+        square[k] = v[i];
+        old[k] = w[i];
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+        long long i = first + k * kThreads;
+        if (i >= n)
+            continue;
+        mean[k] = b1 * mean[k] + (1 - b1) * x[k];
+        square[k] = b2 * square[k] + (1 - b2) * x[k] * x[k];
+        m[i] = mean[k];
+        v[i] = square[k];
+        w[i] = old[k] - alpha * mean[k] / (sqrtf(square[k]) / root + epsilon);
+    }
 }

@@ -1,12 +1,25 @@
 /* hone-plan
-{ "launches": [ { "kernel": "add_scaled", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["x", "y", "N", "FACTOR", "ADD"] } ] }
+{ "launches": [ { "kernel": "add_scaled", "grid": ["cdiv(N, kThreads*kAtOnce)"], "block": ["kThreads"],
+                  "args": ["x", "y", "N", "FACTOR", "ADD"] } ] }
 */
-// One thread for each element.
+// A thread has kAtOnce elements, a block's width apart. It loads all of them before it stores the first.
+constexpr int kThreads = 256; // hone: 128 256 512
+constexpr int kAtOnce = 1;    // hone: 1 2 4 8
+
 extern "C" __global__ void add_scaled(const float *x, float *y, long long n, int factor, int accumulate)
 {
-    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n)
-        return;
-    float a = (float)(factor / 1e6), v = a * x[i];
-    y[i] = accumulate ? y[i] + v : v;
+    long long first = (long long)blockIdx.x * (kThreads * kAtOnce) + threadIdx.x;
+    float a = (float)(factor / 1e6), v[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+        long long i = first + k * kThreads;
+        if (i < n)
+            v[k] = accumulate ? y[i] + a * x[i] : a * x[i];
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+        long long i = first + k * kThreads;
+        if (i < n)
+            y[i] = v[k];
+    }
 }

@@ -1,17 +1,20 @@
 /* hone-plan
-{ "launches": [ { "kernel": "edge_softmax_grad", "grid": ["cdiv(N*H, 8)"], "block": [32, 8],
+{ "launches": [ { "kernel": "edge_softmax_grad", "grid": ["cdiv(N*H, kThreads/kLanes)"], "block": ["kLanes", "kThreads/kLanes"],
                   "args": ["row", "col", "src", "dst", "weight", "z", "dy", "dscore", "ddst", "N", "E", "H", "D", "SLOPE"] } ] }
 */
-// One warp for each target and head. For each edge the lanes compute a dot product together; lane 0
+// kLanes lanes for each target and head. For each edge the lanes compute a dot product together; lane 0
 // keeps it in dscore until the mean is known.
+constexpr int kLanes = 32;    // hone: 4 8 16 32
+constexpr int kThreads = 256; // hone: 128 256 512
+
+#include "../parts/lanes.cuh"
+
 __device__ __forceinline__ float dot(const float *a, const float *b, int n)
 {
     float sum = 0;
-    for (int c = threadIdx.x; c < n; c += 32)
+    for (int c = threadIdx.x; c < n; c += kLanes)
         sum = fmaf(a[c], b[c], sum);
-    for (int k = 16; k > 0; k /= 2)
-        sum += __shfl_xor_sync(~0u, sum, k);
-    return sum;
+    return lanes_sum(sum);
 }
 
 extern "C" __global__ void edge_softmax_grad(const int *row, const int *col, const float *src,
@@ -19,7 +22,7 @@ extern "C" __global__ void edge_softmax_grad(const int *row, const int *col, con
                                              const float *dy, float *dscore, float *ddst, long long targets,
                                              long long edges, int heads, int dim, int slope_ppm)
 {
-    long long n = (long long)blockIdx.x * 8 + threadIdx.y;
+    long long n = (long long)blockIdx.x * (kThreads / kLanes) + threadIdx.y;
     if (n >= targets * heads)
         return;
     long long i = n / heads;

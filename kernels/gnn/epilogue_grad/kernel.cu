@@ -1,24 +1,36 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "from_y", "grid": ["cdiv(R*C/4, 256)"], "block": [256], "args": ["y", "dy", "R*C/4", "LIMIT"],
+    { "kernel": "from_y", "grid": ["cdiv(R*C/4, kThreads*kAtOnce)"], "block": ["kThreads"], "args": ["y", "dy", "R*C/4", "LIMIT"],
       "when": "FROM_Y == 1 && SLOPE == 0 && R*C % 4 == 0 && min(alignof(y), alignof(dy)) >= 16" },
-    { "kernel": "epilogue_grad", "grid": ["cdiv(R*cdiv(C, 8), 256)"], "block": [256],
+    { "kernel": "epilogue_grad", "grid": ["cdiv(R*cdiv(C, 8), kThreads)"], "block": ["kThreads"],
       "when": "!(FROM_Y == 1 && SLOPE == 0 && R*C % 4 == 0 && min(alignof(y), alignof(dy)) >= 16)",
       "args": ["node", "y", "dy", "R", "C", "SLOPE", "LIMIT", "SEED_LO", "SEED_HI", "STEP", "PLACE", "FROM_Y"] } ] }
 */
-// A thread of from_y serves four elements, one of epilogue_grad up to eight of a row. After a ReLU the sign
-// of y tells which elements were kept (FROM_Y = 1), so from_y needs no random words.
+// A thread of from_y serves kAtOnce groups of four elements, a block's width apart, one of epilogue_grad up to
+// eight elements of a row. After a ReLU the sign of y tells which elements were kept (FROM_Y = 1), so from_y needs
+// no random words.
+constexpr int kAtOnce = 1;    // hone: 1 2 4
+constexpr int kThreads = 256; // hone: 128 256 512
+
 #include "../parts/dropout.cuh"
 
 extern "C" __global__ void from_y(const float4 *y, float4 *dy, long long groups, unsigned limit)
 {
-    long long t = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (t >= groups)
-        return;
-    float4 a = y[t], v = dy[t];
+    long long first = (long long)blockIdx.x * (kThreads * kAtOnce) + threadIdx.x;
     float scale = 65536.f / (65536.f - (float)limit);
-    dy[t] = make_float4(a.x > 0 ? scale * v.x : 0.f, a.y > 0 ? scale * v.y : 0.f, a.z > 0 ? scale * v.z : 0.f,
-                        a.w > 0 ? scale * v.w : 0.f);
+    float4 a[kAtOnce], v[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++)
+        if (first + k * kThreads < groups) {
+            a[k] = y[first + k * kThreads];
+            v[k] = dy[first + k * kThreads];
+        }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++)
+        if (first + k * kThreads < groups)
+            dy[first + k * kThreads] =
+                make_float4(a[k].x > 0 ? scale * v[k].x : 0.f, a[k].y > 0 ? scale * v[k].y : 0.f,
+                            a[k].z > 0 ? scale * v[k].z : 0.f, a[k].w > 0 ? scale * v[k].w : 0.f);
 }
 
 extern "C" __global__ void epilogue_grad(const int *node, const float *y, float *dy, long long rows,

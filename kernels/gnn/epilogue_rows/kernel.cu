@@ -1,9 +1,11 @@
 /* hone-plan
-{ "launches": [ { "kernel": "epilogue", "grid": ["cdiv(R*cdiv(C, 8), 256)"], "block": [256],
+{ "launches": [ { "kernel": "epilogue", "grid": ["cdiv(R*cdiv(C, 8), kThreads)"], "block": ["kThreads"],
     "args": ["bias", "node", "y", "R", "C", "BIAS", "SLOPE", "LIMIT", "SEED_LO", "SEED_HI", "STEP",
              "PLACE"] } ] }
 */
 // A thread serves up to eight elements of a row, which share at most two blocks of random words.
+constexpr int kThreads = 256; // hone: 128 256 512
+
 #include "../parts/dropout.cuh"
 
 extern "C" __global__ void epilogue(const float *bias, const int *node, float *y, long long rows, int width,

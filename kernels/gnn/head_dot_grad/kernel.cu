@@ -1,39 +1,14 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "parts", "grid": ["cdiv(H*D, 32)", "min(64, cdiv(R, 256))"], "block": [32, 8],
+    { "kernel": "parts", "grid": ["cdiv(H*D, 32)", "min(kShares, cdiv(R, 256))"], "block": [32, "kRows"],
       "args": ["dscore", "z", "part", "R", "H", "D"] },
-    { "kernel": "finish", "grid": ["cdiv(H*D, 256)"], "block": [256], "args": ["part", "da", "min(64, cdiv(R, 256))", "H*D"] } ],
-  "workspace": { "part": { "bytes": "8*H*D*min(64, cdiv(R, 256))", "init": "none" } } }
+    { "kernel": "finish", "grid": ["cdiv(H*D, 256)"], "block": [256], "args": ["part", "da", "min(kShares, cdiv(R, 256))", "H*D"] } ],
+  "workspace": { "part": { "bytes": "8*H*D*min(kShares, cdiv(R, 256))", "init": "none" } } }
 */
-// Adds up columns of a matrix in fp64: part[z][c] = the sum over the rows of share z of term(r, c).
-// A block has 32 columns and 8 rows of threads; up to 64 blocks share the rows of each 32 columns.
-template <class Term>
-__device__ __forceinline__ void column_parts(Term term, double *part, int rows, int width)
-{
-    __shared__ double sums[8][32];
-    int c = blockIdx.x * 32 + threadIdx.x;
-    long long share = ((long long)rows + gridDim.y - 1) / gridDim.y;
-    long long first = blockIdx.y * share, end = min((long long)rows, first + share);
-    double sum = 0;
-    for (long long r = first + threadIdx.y; r < end && c < width; r += 8)
-        sum += term(r, c);
-    sums[threadIdx.y][threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.y == 0 && c < width) {
-        for (int i = 1; i < 8; i++)
-            sum += sums[i][threadIdx.x];
-        part[(long long)blockIdx.y * width + c] = sum;
-    }
-}
+constexpr int kRows = 8;    // hone: 4 8 16 32
+constexpr int kShares = 64; // hone: 32 64 128 256
 
-// The sum of the parts of a column, in order.
-__device__ __forceinline__ double all_parts(const double *part, int parts, int width, int c)
-{
-    double sum = 0;
-    for (int p = 0; p < parts; p++)
-        sum += part[(long long)p * width + c];
-    return sum;
-}
+#include "../parts/columns.cuh"
 
 extern "C" __global__ void parts(const float *dscore, const float *z, double *part, int rows, int heads, int dim)
 {

@@ -1,7 +1,7 @@
 /* hone-plan
 { "launches": [
     { "kernel": "count_labels", "grid": [1], "block": [1024], "args": ["label", "labelled", "R"] },
-    { "kernel": "loss_rows", "grid": ["cdiv(R, 8)"], "block": [32, 8],
+    { "kernel": "loss_rows", "grid": ["cdiv(R, kWarps)"], "block": [32, "kWarps"],
       "args": ["x", "label", "labelled", "dx", "row_loss", "row_right", "R", "C"] },
     { "kernel": "add_rows", "grid": [1], "block": [1024],
       "args": ["labelled", "row_loss", "row_right", "sums", "R"] } ],
@@ -10,6 +10,8 @@
 */
 // Three launches: count the labelled rows; one warp for each row, which finds the maximum, the sum of
 // exponentials and the gradient; add up the rows in a fixed order.
+constexpr int kWarps = 8; // hone: 1 2 4 8
+
 __device__ __forceinline__ int block_sum(int v)
 {
     __shared__ int part[1024];
@@ -36,7 +38,7 @@ extern "C" __global__ void count_labels(const int *label, int *labelled, long lo
 extern "C" __global__ void loss_rows(const float *x, const int *label, const int *labelled, float *dx,
                                      double *row_loss, int *row_right, long long rows, int classes)
 {
-    long long r = (long long)blockIdx.x * 8 + threadIdx.y;
+    long long r = (long long)blockIdx.x * kWarps + threadIdx.y;
     if (r >= rows)
         return;
     x += r * classes;

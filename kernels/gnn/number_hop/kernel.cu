@@ -1,13 +1,13 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "claim", "grid": ["cdiv(N*F, 256)"], "block": [256],
+    { "kernel": "claim", "grid": ["cdiv(N*F, kThreads*kAtOnce)"], "block": ["kThreads"],
       "args": ["count", "pick", "local", "col", "found", "N*F", "F"] },
     { "kernel": "flag", "grid": ["cdiv(N*F, 1024)"], "block": [1024],
       "args": ["count", "pick", "local", "first", "blocks", "N*F", "F"] },
     { "kernel": "starts", "grid": [1], "block": [1024], "args": ["blocks", "row", "sizes", "cdiv(N*F, 1024)", "N"] },
     { "kernel": "number", "grid": ["cdiv(N*F, 1024)"], "block": [1024],
       "args": ["count", "pick", "first", "blocks", "local", "row", "found", "N*F", "F", "N"] },
-    { "kernel": "columns", "grid": ["cdiv(N*F, 256)"], "block": [256],
+    { "kernel": "columns", "grid": ["cdiv(N*F, kThreads*kAtOnce)"], "block": ["kThreads"],
       "args": ["count", "pick", "local", "row", "col", "N*F", "F"] } ],
   "workspace": { "first": { "bytes": "N*F", "init": "none" }, "blocks": { "bytes": "8*cdiv(N*F, 1024)", "init": "none" } } }
 */
@@ -16,7 +16,10 @@
 // `claim` takes the minimum of local[v] and kPlace + p over all edges: afterwards a known node has
 // its id and an unknown one has its first place. `flag` marks the first places and counts them and
 // the edges in each block of 1024, `starts` adds up the counts, `number` gives the new nodes their ids
-// and sets row, and `columns` reads the ids.
+// and sets row, and `columns` reads the ids. A thread of `claim` and of `columns` has kAtOnce places, a block's
+// width apart.
+constexpr int kAtOnce = 1;    // hone: 1 2 4
+constexpr int kThreads = 256; // hone: 128 256 512
 constexpr unsigned kPlace = 1u << 30;
 
 #include "../parts/scan.cuh"
@@ -24,13 +27,23 @@ constexpr unsigned kPlace = 1u << 30;
 extern "C" __global__ void claim(const int *count, const int *pick, int *local, int *col, int *found,
                                  long long places, int fanout)
 {
-    long long p = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (p >= places)
-        return;
-    col[p] = -1;
-    found[p] = -1;
-    if (p % fanout < count[p / fanout])
-        atomicMin(reinterpret_cast<unsigned *>(&local[pick[p]]), kPlace + (unsigned)p);
+    long long first = (long long)blockIdx.x * (kThreads * kAtOnce) + threadIdx.x;
+    int node[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+        long long p = first + k * kThreads;
+        node[k] = p < places && p % fanout < count[p / fanout] ? pick[p] : -1;
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+        long long p = first + k * kThreads;
+        if (p >= places)
+            continue;
+        col[p] = -1;
+        found[p] = -1;
+        if (node[k] >= 0)
+            atomicMin(reinterpret_cast<unsigned *>(&local[node[k]]), kPlace + (unsigned)p);
+    }
 }
 
 extern "C" __global__ void flag(const int *count, const int *pick, int *local, unsigned char *first,
@@ -85,7 +98,19 @@ extern "C" __global__ void number(const int *count, const int *pick, const unsig
 extern "C" __global__ void columns(const int *count, const int *pick, const int *local, const int *row,
                                    int *col, long long places, int fanout)
 {
-    long long p = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (p < places && p % fanout < count[p / fanout])
-        col[row[p / fanout] + p % fanout] = local[pick[p]];
+    long long first = (long long)blockIdx.x * (kThreads * kAtOnce) + threadIdx.x;
+    int to[kAtOnce], id[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+        long long p = first + k * kThreads;
+        to[k] = -1;
+        if (p < places && p % fanout < count[p / fanout]) {
+            to[k] = row[p / fanout] + (int)(p % fanout);
+            id[k] = local[pick[p]];
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++)
+        if (to[k] >= 0)
+            col[to[k]] = id[k];
 }

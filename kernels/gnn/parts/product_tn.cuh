@@ -9,7 +9,9 @@
 // product_sum uses WGMMA, with tiles of 128 x 128 elements. A thread asks TMA for 32 rows of x and dy at a
 // time, into a ring of stages. Three warps transpose and split dy for the tensor cores. Two warpgroups, the
 // consumers, multiply. Three mbarriers per stage join them: `full` completes when the bytes have arrived,
-// `ready` when dy is split, `empty` when both consumers are done with the stage.
+// `ready` when dy is split, `empty` when both consumers are done with the stage. The kernel that includes this says
+// how many stages the ring has (kSumStages), and how many pieces the tensor cores add up before registers take
+// their sum (kTogether): three TF32 products need 1, because tensor cores cut off the low bits of their sums.
 constexpr bool kTurnedA = true, kTurnedB = false;
 #include "tf32_tile.cuh"
 #include "wgmma.cuh"
@@ -70,9 +72,8 @@ extern "C" __global__ void __launch_bounds__(128, 3)
             }
 }
 
-constexpr int kSumTile = 128, kBoxes = kSumTile / 32, kBox = 32 * kPiece, kSumStages = kThree ? 3 : 4;
+constexpr int kSumTile = 128, kBoxes = kSumTile / 32, kBox = 32 * kPiece;
 constexpr int kSplitters = 96;
-constexpr int kTogether = kThree ? 1 : 4; // pieces that the tensor cores add up
 
 struct sum_smem {
     float x[kSumStages][kBoxes][kBox], dy[kSumStages][kBoxes][kBox]; // as TMA brings them

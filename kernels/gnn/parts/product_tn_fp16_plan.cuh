@@ -1,6 +1,6 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "product_sum", "grid": ["cdiv(N, 128)", "(1 + PAIR)*cdiv(K, 128)", "WGMMA == 1 ? max(1, min(132/((1 + PAIR)*cdiv(K, 128)*cdiv(N, 128)), cdiv(M, 256))) : min(128, cdiv(M, 256))"], "block": [384], "smem": "196608 + 1024",
+    { "kernel": "product_sum", "grid": ["cdiv(N, 128)", "(1 + PAIR)*cdiv(K, 128)", "WGMMA == 1 ? max(1, min(132/((1 + PAIR)*cdiv(K, 128)*cdiv(N, 128)), cdiv(M, 256))) : min(128, cdiv(M, 256))"], "block": [384], "smem": "40960*kSumStages + 1024",
       "when": "M >= 32 && N % 4 == 0 && K % 4 == 0 && min(min(alignof(x), alignof(u)), alignof(dy)) >= 16 && WGMMA == 1", "args": ["map_x", "map_u", "map_dy", "partial", "M", "N", "K", "PAIR", "SHIFT"] },
     { "kernel": "product_vec", "grid": ["cdiv(N, 64)", "(1 + PAIR)*cdiv(K, 128)", "WGMMA == 1 ? max(1, min(132/((1 + PAIR)*cdiv(K, 128)*cdiv(N, 128)), cdiv(M, 256))) : min(128, cdiv(M, 256))"], "block": [128], "smem": 53248,
       "when": "M >= 32 && N % 4 == 0 && K % 4 == 0 && min(min(alignof(x), alignof(u)), alignof(dy)) >= 16 && WGMMA == 0", "args": ["x", "u", "dy", "partial", "M", "N", "K", "PAIR", "SHIFT"] },

@@ -3,12 +3,13 @@
 // multiplies while the other finishes its tile. A thread for each consumer asks TMA for the rows, in pieces
 // of 32 columns, into a ring of stages. Two mbarriers per stage join them: `full` completes when the bytes
 // have arrived, `empty` when the consumer has the stage in registers. A product may have two terms: the
-// pieces of the second follow those of the first.
+// pieces of the second follow those of the first. The kernel that includes this says how many stages the ring has
+// (kRowStages).
 #include "wgmma.cuh"
 
-constexpr int kRowStages = 4;
-// Columns of a block, for sums of up to 128 terms and of up to kDeepest: the matrix takes at most 128 KB.
-constexpr int kWideCols = 128, kDeepCols = kThree ? 64 : 128, kDeepest = kHalf ? 512 : 256;
+// Columns of a block, for sums of up to kDeepest terms: the matrix takes at most 128 KB. For sums of up to 128 terms
+// a block has kWideCols.
+constexpr int kDeepCols = kThree ? 64 : 128, kDeepest = kHalf ? 512 : 256;
 
 template <int kCols, int kSlots>
 struct rows_smem {

@@ -1,10 +1,12 @@
 /* hone-plan
-{ "launches": [ { "kernel": "predict", "grid": ["cdiv(R, 8)"], "block": [32, 8], "args": ["x", "best", "R", "C"] } ] }
+{ "launches": [ { "kernel": "predict", "grid": ["cdiv(R, kWarps)"], "block": [32, "kWarps"], "args": ["x", "best", "R", "C"] } ] }
 */
 // One warp for each row. Of equal values the one with the smaller class wins.
+constexpr int kWarps = 8; // hone: 2 4 8 16
+
 extern "C" __global__ void predict(const float *x, int *best, long long rows, int classes)
 {
-    long long r = (long long)blockIdx.x * 8 + threadIdx.y;
+    long long r = (long long)blockIdx.x * kWarps + threadIdx.y;
     if (r >= rows)
         return;
     x += r * classes;

@@ -1,10 +1,14 @@
 /* hone-plan
-{ "launches": [ { "kernel": "sample", "grid": ["cdiv(N, 128)"], "block": [128],
+{ "launches": [ { "kernel": "sample", "grid": ["cdiv(N, kThreads)"], "block": ["kThreads"],
     "args": ["offset", "neighbour", "node", "pick", "count", "N", "F", "REPLACE", "SEED_LO", "SEED_HI", "EPOCH",
              "BATCH", "HOP"] } ] }
 */
 // One thread for each target. Its row of `pick` first holds the positions of the neighbours taken so
-// far, among which Floyd's algorithm searches, and then the neighbours.
+// far, among which Floyd's algorithm searches, and then the neighbours. Loads of kAtOnce neighbours are in flight
+// at a time.
+constexpr int kAtOnce = 1;    // hone: 1 2 4 8
+constexpr int kThreads = 128; // hone: 64 128 256
+
 #include "../parts/philox.cuh"
 
 __device__ __forceinline__ unsigned word(const words &b, int i)
@@ -29,6 +33,23 @@ struct key {
     }
 };
 
+// pick[k] = neighbour[at(k)] for all k below n.
+template <class At>
+__device__ __forceinline__ void take(int *pick, const int *neighbour, int n, At at)
+{
+    for (int k0 = 0; k0 < n; k0 += kAtOnce) {
+        int v[kAtOnce];
+#pragma unroll
+        for (int k = 0; k < kAtOnce; k++)
+            if (k0 + k < n)
+                v[k] = neighbour[at(k0 + k)];
+#pragma unroll
+        for (int k = 0; k < kAtOnce; k++)
+            if (k0 + k < n)
+                pick[k0 + k] = v[k];
+    }
+}
+
 extern "C" __global__ void sample(const long long *offset, const int *neighbour, const int *node, int *pick,
                                   int *count, int targets, int fanout, int replace, unsigned seed_low,
                                   unsigned seed_high, unsigned epoch, unsigned batch, unsigned hop)
@@ -46,8 +67,7 @@ extern "C" __global__ void sample(const long long *offset, const int *neighbour,
     for (int k = n; k < fanout; k++)
         pick[k] = -1;
     if (all) {
-        for (int k = 0; k < n; k++)
-            pick[k] = neighbour[start + k];
+        take(pick, neighbour, n, [=](int k) { return start + k; });
         return;
     }
     key key = {(unsigned)v, batch, epoch, hop, seed_low, seed_high};
@@ -78,6 +98,5 @@ extern "C" __global__ void sample(const long long *offset, const int *neighbour,
             }
         pick[k] = (int)at;
     }
-    for (int k = 0; k < n; k++)
-        pick[k] = neighbour[start + pick[k]];
+    take(pick, neighbour, n, [=](int k) { return start + pick[k]; });
 }

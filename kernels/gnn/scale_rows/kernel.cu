@@ -1,12 +1,25 @@
 /* hone-plan
-{ "launches": [ { "kernel": "scale_rows", "grid": ["cdiv(N*D, 256)"], "block": [256], "args": ["by", "x", "y", "N", "D", "MOST"] } ] }
+{ "launches": [ { "kernel": "scale_rows", "grid": ["cdiv(N*D, kThreads*kAtOnce)"], "block": ["kThreads"],
+                  "args": ["by", "x", "y", "N", "D", "MOST"] } ] }
 */
-// One thread for each element.
+// A thread has kAtOnce elements, a block's width apart. It loads all of them before it stores the first.
+constexpr int kThreads = 256; // hone: 128 256 512
+constexpr int kAtOnce = 1;    // hone: 1 2 4 8
+
 extern "C" __global__ void scale_rows(const int *by, const float *x, float *y, long long rows, int width, int most)
 {
-    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= rows * width)
-        return;
-    int factor = by[i / width];
-    y[i] = (float)(factor < most ? factor : most) * x[i];
+    long long first = (long long)blockIdx.x * (kThreads * kAtOnce) + threadIdx.x, n = rows * width;
+    float v[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+        long long i = first + k * kThreads;
+        if (i < n)
+            v[k] = (float)min(by[i / width], most) * x[i];
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+        long long i = first + k * kThreads;
+        if (i < n)
+            y[i] = v[k];
+    }
 }

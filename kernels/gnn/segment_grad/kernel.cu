@@ -1,17 +1,22 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "grad4", "grid": ["cdiv(V, 8)"], "block": [32, 8],
+    { "kernel": "grad4", "grid": ["cdiv(V, kWarps)"], "block": [32, "kWarps"],
       "args": ["row", "t_row", "t_dst", "dy", "y", "dx", "V", "D/4", "MEAN", "ADD", "RELU", "LIMIT"],
       "when": "D % 4 == 0 && min(min(alignof(dy), alignof(y)), alignof(dx)) >= 16" },
-    { "kernel": "grad1", "grid": ["cdiv(V, 8)"], "block": [32, 8],
+    { "kernel": "grad1", "grid": ["cdiv(V, kWarps)"], "block": [32, "kWarps"],
       "args": ["row", "t_row", "t_dst", "dy", "y", "dx", "V", "D", "MEAN", "ADD", "RELU", "LIMIT"],
       "when": "!(D % 4 == 0 && min(min(alignof(dy), alignof(y)), alignof(dx)) >= 16)" } ] }
 */
 // One warp for each source. It runs over the edges of the source in the order of the transposed
 // hop, so no two warps add to one number and the order of the sum is fixed. The sum is compensated
 // (Kahan), like that of segment_sum: the kernel waits for memory. A lane has two columns at a time, so
-// that it waits half as often. With RELU = 1 the sum then goes through the gradient of a ReLU and of
-// dropout: an element that is not above 0 in y gets 0.
+// that it waits half as often, and loads of kAtOnce edges are in flight at a time. With RELU = 1 the sum
+// then goes through the gradient of a ReLU and of dropout: an element that is not above 0 in y gets 0.
+// A multiprocessor has registers for at least kBlocks blocks.
+constexpr int kAtOnce = 1; // hone: 1 2 4
+constexpr int kWarps = 8;  // hone: 4 8 16
+constexpr int kBlocks = 4; // hone: 2 3 4
+
 struct total {
     float sum, lost;
     __device__ __forceinline__ void add(float f, float v)
@@ -53,7 +58,7 @@ __device__ __forceinline__ void grad(const int *row, const int *t_row, const int
                                      T *dx, int sources, int dim, int mean, long long add_rows, int relu,
                                      unsigned limit)
 {
-    long long j = (long long)blockIdx.x * 8 + threadIdx.y;
+    long long j = (long long)blockIdx.x * kWarps + threadIdx.y;
     if (j >= sources)
         return;
     int first = t_row[j], end = t_row[j + 1];
@@ -66,13 +71,25 @@ __device__ __forceinline__ void grad(const int *row, const int *t_row, const int
         int e = two ? d + 32 : d; // without a second column, the first one twice
         T gate = relu ? y[d] : T{}, gate2 = relu ? y[e] : T{};
         lanes<T> sum(accumulate ? dx[d] : T{}), sum2(accumulate ? dx[e] : T{});
-        for (int t = first; t < end; t++) {
-            int i = t_dst[t], n = row[i + 1] - row[i];
-            const T *from = dy + (long long)i * dim;
-            float factor = mean && n > 0 ? 1.f / (float)n : 1.f;
-            T v = from[d], w = from[e];
-            sum.add(factor, v);
-            sum2.add(factor, w);
+        for (int t = first; t < end; t += kAtOnce) {
+            int n[kAtOnce];
+            T v[kAtOnce], w[kAtOnce];
+#pragma unroll
+            for (int k = 0; k < kAtOnce; k++)
+                if (t + k < end) {
+                    int i = t_dst[t + k];
+                    const T *from = dy + (long long)i * dim;
+                    n[k] = row[i + 1] - row[i];
+                    v[k] = from[d];
+                    w[k] = from[e];
+                }
+#pragma unroll
+            for (int k = 0; k < kAtOnce; k++)
+                if (t + k < end) {
+                    float factor = mean && n[k] > 0 ? 1.f / (float)n[k] : 1.f;
+                    sum.add(factor, v[k]);
+                    sum2.add(factor, w[k]);
+                }
         }
         dx[d] = relu ? sum.value(gate, scale) : sum.value();
         if (two)
@@ -80,7 +97,7 @@ __device__ __forceinline__ void grad(const int *row, const int *t_row, const int
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(32 * kWarps, kBlocks)
     grad4(const int *row, const int *t_row, const int *t_dst, const float4 *dy, const float4 *y, float4 *dx,
           int sources, int dim, int mean, long long add_rows, int relu, unsigned limit)
 {

@@ -1,18 +1,20 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "segment4", "grid": ["cdiv(N, 8)"], "block": [32, 8],
+    { "kernel": "segment4", "grid": ["cdiv(N, kWarps)"], "block": [32, "kWarps"],
       "args": ["row", "col", "node", "x", "y", "N", "D/4", "MEAN"],
       "when": "D % 4 == 0 && alignof(x) >= 8 && alignof(y) >= 16" },
-    { "kernel": "segment1", "grid": ["cdiv(N, 8)"], "block": [32, 8],
+    { "kernel": "segment1", "grid": ["cdiv(N, kWarps)"], "block": [32, "kWarps"],
       "args": ["row", "col", "node", "x", "y", "N", "D", "MEAN"],
       "when": "!(D % 4 == 0 && alignof(x) >= 8 && alignof(y) >= 16)" } ] }
 */
-// One warp for each target, eight targets in a block. The lanes stride over the features, in groups
-// of four where the addresses allow it. Loads of eight rows are in flight at a time. The sum is
-// compensated, as that of segment_sum, and has its bits.
+// One warp for each target. The lanes stride over the features, in groups of four where the addresses allow it.
+// Loads of kAtOnce rows are in flight at a time. The sum is compensated, as that of segment_sum, and has its bits.
 #include <cuda_fp16.h>
 
 #include "../parts/kahan.cuh"
+
+constexpr int kAtOnce = 8; // hone: 4 8 16
+constexpr int kWarps = 8;  // hone: 4 8 16
 
 __device__ __forceinline__ float to_float(__half v)
 {
@@ -31,8 +33,7 @@ template <class S, class T>
 __device__ __forceinline__ void segment(const int *row, const int *col, const int *node, const S *x, T *y, int targets,
                                         int dim, int mean)
 {
-    constexpr int kAtOnce = 8;
-    long long i = (long long)blockIdx.x * 8 + threadIdx.y;
+    long long i = (long long)blockIdx.x * kWarps + threadIdx.y;
     if (i >= targets)
         return;
     int first = row[i], end = row[i + 1];
