@@ -30,7 +30,7 @@ state() {
     done
 }
 run() { # run SECONDS
-    local end=$((SECONDS + $1)) quiet=0 pids=() on=() pid
+    local end=$((SECONDS + $1)) quiet=0 pids=() on=(--on local) pid
     [ -z "${SPOOL-}" ] || on=(--on "spool:$SPOOL")
     mkdir -p box
     touch box/.keep # a run that ends removes an empty mailbox

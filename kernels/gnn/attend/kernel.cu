@@ -5,7 +5,7 @@
 // One warp for each target; the lanes stride over the elements of its row. Loads of kAtOnce neighbours are in
 // flight at a time. The sum is compensated.
 constexpr int kAtOnce = 1; // hone: 1 2 4 8
-constexpr int kWarps = 8;  // hone: 4 8 16
+constexpr int kWarps = 4;  // hone: 4 8 16
 
 extern "C" __global__ void attend(const int *row, const int *col, const float *weight, const float *z,
                                   float *y, long long targets, long long edges, int heads, int dim)

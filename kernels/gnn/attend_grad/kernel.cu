@@ -5,7 +5,7 @@
 */
 // One warp for each source, over its edges in order; the lanes stride over the elements of its row. Loads of
 // kAtOnce edges are in flight at a time. The sum is compensated.
-constexpr int kAtOnce = 1; // hone: 1 2 4 8
+constexpr int kAtOnce = 2; // hone: 1 2 4 8
 constexpr int kWarps = 8;  // hone: 4 8 16
 
 struct total {

@@ -4,8 +4,8 @@
     { "kernel": "finish", "grid": ["cdiv(C, 256)"], "block": [256], "args": ["part", "sum", "min(kShares, cdiv(R, 256))", "C"] } ],
   "workspace": { "part": { "bytes": "8*C*min(kShares, cdiv(R, 256))", "init": "none" } } }
 */
-constexpr int kRows = 8;    // hone: 4 8 16 32
-constexpr int kShares = 64; // hone: 32 64 128 256
+constexpr int kRows = 32;    // hone: 4 8 16 32
+constexpr int kShares = 32; // hone: 32 64 128 256
 
 #include "../parts/columns.cuh"
 

@@ -4,7 +4,7 @@
 */
 // kLanes lanes for each target and head; they stride over the edges.
 constexpr int kLanes = 32;    // hone: 4 8 16 32
-constexpr int kThreads = 256; // hone: 128 256 512
+constexpr int kThreads = 128; // hone: 128 256 512
 
 #include "../parts/lanes.cuh"
 

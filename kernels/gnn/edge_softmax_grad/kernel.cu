@@ -4,8 +4,8 @@
 */
 // kLanes lanes for each target and head. For each edge the lanes compute a dot product together; lane 0
 // keeps it in dscore until the mean is known.
-constexpr int kLanes = 32;    // hone: 4 8 16 32
-constexpr int kThreads = 256; // hone: 128 256 512
+constexpr int kLanes = 16;    // hone: 4 8 16 32
+constexpr int kThreads = 128; // hone: 128 256 512
 
 #include "../parts/lanes.cuh"
 

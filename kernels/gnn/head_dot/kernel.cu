@@ -3,8 +3,8 @@
                   "args": ["z", "a", "score", "R*H", "H", "D"] } ] }
 */
 // kLanes lanes for each row and head.
-constexpr int kLanes = 32;    // hone: 4 8 16 32
-constexpr int kThreads = 256; // hone: 128 256 512
+constexpr int kLanes = 8;    // hone: 4 8 16 32
+constexpr int kThreads = 128; // hone: 128 256 512
 
 #include "../parts/lanes.cuh"
 

@@ -5,7 +5,7 @@
     { "kernel": "finish", "grid": ["cdiv(H*D, 256)"], "block": [256], "args": ["part", "da", "min(kShares, cdiv(R, 256))", "H*D"] } ],
   "workspace": { "part": { "bytes": "8*H*D*min(kShares, cdiv(R, 256))", "init": "none" } } }
 */
-constexpr int kRows = 8;    // hone: 4 8 16 32
+constexpr int kRows = 16;    // hone: 4 8 16 32
 constexpr int kShares = 64; // hone: 32 64 128 256
 
 #include "../parts/columns.cuh"

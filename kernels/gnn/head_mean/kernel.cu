@@ -6,21 +6,25 @@
 constexpr int kThreads = 256; // hone: 128 256 512
 constexpr int kAtOnce = 1;    // hone: 1 2 4
 
-extern "C" __global__ void head_mean(const float *x, float *y, long long n, int heads, int dim)
+extern "C" __global__ void head_mean(const float *__restrict__ x, float *__restrict__ y, long long n,
+                                     int heads, int dim)
 {
-    long long first = (long long)blockIdx.x * (kThreads * kAtOnce) + threadIdx.x;
+    const long long first = (long long)blockIdx.x * (kThreads * kAtOnce) + threadIdx.x;
+    const float *from[kAtOnce]; // the first head's element; past the end, that of the last element
     float sum[kAtOnce] = {};
-    for (int h = 0; h < heads; h++)
-#pragma unroll
-        for (int k = 0; k < kAtOnce; k++) {
-            long long i = first + k * kThreads;
-            if (i < n)
-                sum[k] += x[(i / dim * heads + h) * dim + i % dim];
-        }
 #pragma unroll
     for (int k = 0; k < kAtOnce; k++) {
         long long i = first + k * kThreads;
-        if (i < n)
-            y[i] = sum[k] / (float)heads;
+        if (i >= n)
+            i = n - 1;
+        from[k] = x + i / dim * heads * dim + i % dim;
     }
+    for (int h = 0; h < heads; h++)
+#pragma unroll
+        for (int k = 0; k < kAtOnce; k++)
+            sum[k] += from[k][(long long)h * dim];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++)
+        if (first + k * kThreads < n)
+            y[first + k * kThreads] = sum[k] / (float)heads;
 }

@@ -3,8 +3,8 @@
                   "args": ["dy", "dx", "R*H*D", "H", "D", "ADD"] } ] }
 */
 // A thread has kAtOnce elements of dx, a block's width apart. It loads all of them before it stores the first.
-constexpr int kThreads = 256; // hone: 128 256 512
-constexpr int kAtOnce = 1;    // hone: 1 2 4 8
+constexpr int kThreads = 128; // hone: 128 256 512
+constexpr int kAtOnce = 8;    // hone: 1 2 4 8
 
 extern "C" __global__ void head_mean_grad(const float *dy, float *dx, long long n, int heads, int dim,
                                           int accumulate)

@@ -4,7 +4,7 @@
 */
 // A thread has kAtOnce elements, a block's width apart. It loads all of them before it stores the first.
 constexpr int kThreads = 256; // hone: 128 256 512
-constexpr int kAtOnce = 1;    // hone: 1 2 4 8
+constexpr int kAtOnce = 2;    // hone: 1 2 4 8
 
 extern "C" __global__ void norm_apply(const float *x, const float *stat, const float *gain, float *y, long long n,
                                       int width, int running)

@@ -8,7 +8,7 @@
   "workspace": { "part": { "bytes": "8*C*min(kShares, cdiv(R, 256))", "init": "none" } } }
 */
 // Two passes: the means first, then the squares of the distances from them.
-constexpr int kRows = 8;    // hone: 4 8 16 32
+constexpr int kRows = 32;    // hone: 4 8 16 32
 constexpr int kShares = 64; // hone: 32 64 128 256
 
 #include "../parts/columns.cuh"
