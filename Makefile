@@ -28,7 +28,6 @@ OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link $(SAN)
 OPT_dist-x86_64 := -O2
 OPT_dist-aarch64 := -O2
 OPT_lint-gcc := -O1
-OPT_lint-clang := -O1
 # FILE_CFLAGS are set for single files below. They are not CFLAGS, because a value of CFLAGS on the
 # command line would replace them. On Arm, char is unsigned; so it is on all machines.
 CFLAGS_ALL = -std=gnu17 -D_GNU_SOURCE -funsigned-char -iquote src -iquote $(B)/gen $(WARN) $(OPT_$(MODE)) \
@@ -231,9 +230,11 @@ fuzz: ## fuzz each target of t/fuzz for FUZZ_SECONDS (30)
 fuzz-build: $(FUZZ)
 
 # ---- quality ---------------------------------------------------------------------------------
-.PHONY: lint lint-build format
-lint: ## format, gcc and clang -Werror, clang-tidy, cppcheck, headers, layers
+.PHONY: lint lint-build print-warnings format
+lint: ## format, gcc -Werror, clang-tidy with clang's warnings, cppcheck, headers, layers
 	@tools/setup lint && tools/lint
+print-warnings: # for tools/lint
+	@echo '$(WARN)'
 lint-build: $(LIB_OBJ) $(PROGRAMS:%=$(B)/%) $(UNIT)
 format: ## clang-format all C sources
 	@clang-format -i $(shell find src -name '*.[ch]' ! -path 'src/compile/headers/*') $(wildcard t/unit/*.c t/fuzz/*.c t/gpu/*.c bench/*.c tools/*.c)
