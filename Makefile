@@ -1,7 +1,7 @@
 # Hone. `make help` lists the targets; `make demo` and `make test` are all a newcomer needs.
 #
 # One non-recursive Makefile: every .c file under src/ is compiled once per MODE (release, debug,
-# asan, tsan, fuzz, dist-ARCH, lint-CC) into build/$(MODE)/. `hone` and `hone-gnn` link what they use
+# asan, tsan, fuzz, dist-ARCH, lint-gcc) into build/$(MODE)/. `hone` and `hone-gnn` link what they use
 # of everything; `hone-worker` only the rooms of WORKER_ROOMS, and needs nothing beyond libc. V=1
 # shows the commands.
 
