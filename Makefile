@@ -1,7 +1,7 @@
 # Hone. `make help` lists the targets; `make demo` and `make test` are all a newcomer needs.
 #
 # One non-recursive Makefile: every .c file under src/ is compiled once per MODE (release, debug,
-# asan, tsan, fuzz, dist-ARCH, lint-CC) into build/$(MODE)/. `hone` and `hone-gnn` link what they use
+# asan, tsan, fuzz, dist-ARCH, lint-gcc) into build/$(MODE)/. `hone` and `hone-gnn` link what they use
 # of everything; `hone-worker` only the rooms of WORKER_ROOMS, and needs nothing beyond libc. V=1
 # shows the commands.
 
@@ -28,7 +28,6 @@ OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link $(SAN)
 OPT_dist-x86_64 := -O2
 OPT_dist-aarch64 := -O2
 OPT_lint-gcc := -O1
-OPT_lint-clang := -O1
 # FILE_CFLAGS are set for single files below. They are not CFLAGS, because a value of CFLAGS on the
 # command line would replace them. On Arm, char is unsigned; so it is on all machines.
 CFLAGS_ALL = -std=gnu17 -D_GNU_SOURCE -funsigned-char -iquote src -iquote $(B)/gen $(WARN) $(OPT_$(MODE)) \
@@ -151,7 +150,9 @@ $(B)/oracles/%.so: tasks/%/task.json tasks/%/reference.c src/task/hone_ref.h src
 	$(Q)$(CC) -std=gnu17 -shared -fPIC -O2 -ffp-contract=off -o $@ $(@:.so=.c) -lm
 
 # ---- tests -----------------------------------------------------------------------------------
-UNIT := $(patsubst t/unit/%.c,$(B)/t/%,$(wildcard t/unit/*.c))
+LONGEST_UNIT := graph_sigma tolerance author_faults playbook_match gnn_gpu graph_reference compile shared_body slurm gpus
+UNIT := $(patsubst %,$(B)/t/%,$(LONGEST_UNIT) $(filter-out $(LONGEST_UNIT), \
+          $(sort $(basename $(notdir $(wildcard t/unit/*.c))))))
 $(B)/t/%: t/unit/%.c $(B)/libhone.a $(B)/libgnn.a
 	$(call say,TEST,$<)
 	@mkdir -p $(@D)
@@ -170,10 +171,10 @@ export UBSAN_OPTIONS := print_stacktrace=1:$(UBSAN_OPTIONS)
 # Three tiers; t/README.md lists what is where. A test that has long parts reads TIER: `quick` runs
 # the checks of `make test`, `rest` those that `make test-all` adds, `all` both. prove starts tests
 # in this order: the longest first, so that none runs alone at the end.
-LONGEST := $(patsubst %,t/%.sh,redteam planted compile playbooks kernels recordings weak_models)
+LONGEST := $(patsubst %,t/%.sh,playbooks generate import planted redteam compile task kernels recordings weak_models)
 SH := $(LONGEST) $(filter-out t/lib.sh $(LONGEST),$(sort $(wildcard t/*.sh)))
 TIERED := $(shell grep -lwE 'in_tier|TIER' $(SH)) \
-          $(patsubst t/unit/%.c,$(B)/t/%,$(shell grep -lE "TIER|graph_run.h" t/unit/*.c))
+          $(filter $(patsubst t/unit/%.c,$(B)/t/%,$(shell grep -lE "TIER|graph_run.h" t/unit/*.c)),$(UNIT))
 TORTURE := $(sort $(wildcard t/torture/*.sh))
 PROVE := prove --timer $(PROVE_FLAGS) --exec ''
 TESTED := $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity $(B)/libhone_gnn.so
@@ -193,15 +194,15 @@ soak: all ## hours, by hand: torture, all tests of `make asan`, load, each fuzz 
 	@$(MAKE) -s fuzz FUZZ_SECONDS=$(SOAK_SECONDS)
 build-tests: $(UNIT) $(TESTED)
 check: build-tests ## the tests of `make test` alone, without set-up
-	@TIER=quick $(PROVE) $(SH) $(sort $(UNIT))
+	@TIER=quick $(PROVE) $(SH) $(UNIT)
 check-all: build-tests
-	@TIER=all $(PROVE) $(SH) $(sort $(UNIT))
+	@TIER=all $(PROVE) $(SH) $(UNIT)
 check-rest: extras $(TESTED) $(filter $(B)/t/%,$(TIERED)) # what test-all adds to test: .ci/run runs it after `make test`
 	@TIER=rest $(PROVE) $(TIERED)
 check-shell: $(TESTED)
 	@$(PROVE) $(SH)
 check-unit: $(UNIT) $(PROGRAMS:%=$(B)/%)
-	@$(PROVE) $(sort $(UNIT))
+	@$(PROVE) $(UNIT)
 # The unit tests look for leaks; in the shell tests that takes ASan 4 s per process on aarch64. The
 # shell tests left out here spend their time in the compiler, or emulate for minutes.
 ASAN_TIER ?= quick
@@ -231,9 +232,11 @@ fuzz: ## fuzz each target of t/fuzz for FUZZ_SECONDS (30)
 fuzz-build: $(FUZZ)
 
 # ---- quality ---------------------------------------------------------------------------------
-.PHONY: lint lint-build format
-lint: ## format, gcc and clang -Werror, clang-tidy, cppcheck, headers, layers
+.PHONY: lint lint-build print-warnings format
+lint: ## format, gcc -Werror, clang-tidy with clang's warnings, cppcheck, headers, layers
 	@tools/setup lint && tools/lint
+print-warnings: # for tools/lint
+	@echo '$(WARN)'
 lint-build: $(LIB_OBJ) $(PROGRAMS:%=$(B)/%) $(UNIT)
 format: ## clang-format all C sources
 	@clang-format -i $(shell find src -name '*.[ch]' ! -path 'src/compile/headers/*') $(wildcard t/unit/*.c t/fuzz/*.c t/gpu/*.c bench/*.c tools/*.c)

@@ -131,8 +131,19 @@ import_row() {
     done
 }
 export -f import_row
+# The rows run in processes that one Python forks, so that PyTorch is loaded only once. The runs of `hone optimize`
+# below start the user's Python, as Hone does for its users.
+(export OMP_NUM_THREADS=2 TORCHDYNAMO_DISABLE=1 # as Hone sets them
+    exec "$HONE_PYTHON" "$ROOT/t/fake/loaded_python" --serve "$T/loaded") >"$T/loaded.log" 2>&1 &
+server=$!
+while [ ! -e "$T/loaded" ] && kill -0 $server 2>/dev/null; do sleep 0.1; done
+ok "one Python loads PyTorch for all rows" kill -0 $server
+export LOADED_PYTHON=$T/loaded
+real=$HONE_PYTHON HONE_PYTHON=$ROOT/t/fake/loaded_python
 rows | cat -n | while IFS='|' read -r name args tier kernel want; do echo "$name $args"; done | sed "s, *$,," |
     xargs -P 2 -L 1 bash -c 'import_row "$@"' import
+kill $server
+HONE_PYTHON=$real
 n=0
 while IFS='|' read -r name args tier kernel want; do
     n=$((n + 1)) log=logs/$n

@@ -12,9 +12,11 @@ export CASES=$ROOT/t/cases/planted HONE T
 field() { tr -d '\n' <"$CASES/$1.json" | sed -n 's/.*"'"$2"'": *\[\{0,1\}"\{0,1\}\([^]"}]*[^]"}, ]\).*/\1/p'; }
 export -f field
 judge() { # judge NAME.bug|NAME.ok NAME bug|ok: writes the verdict to $T/NAME.bug.json or $T/NAME.ok.json
-    local name=$2 file=$2 command=(emu) workload
+    local name=$2 file=$2 command=(emu) workload limit
     [ "$3" = bug ] || file=$(field "$name" twin)
     workload=$(field "$name" workload)
+    limit=$(field "$name" limit)
+    [ -z "$limit" ] || command=(eval --device emu --skip-baselines --call-limit "$limit")
     case "${DEVICE:-emu} $3 $workload" in
     emu* | *" bug check:"*) ;; # before a GPU, the emulator runs only smoke workloads
     *)

@@ -28,7 +28,8 @@ static const struct torch_scalar scalars[] = {{"eps", DT_F32}, {"N", DT_I64}};
 static void read_task(const char *text)
 {
     const struct torch_task task = {
-        axes, fixed, ARRAY_LEN(axes), tensors, ARRAY_LEN(tensors), scalars, ARRAY_LEN(scalars)};
+        axes, fixed, ARRAY_LEN(axes), tensors, ARRAY_LEN(tensors), scalars, ARRAY_LEN(scalars),
+        NULL, 0};
     struct graph g, again;
     struct err err = ERR_INIT;
     if (torch_read(&g, text, &task, &err) < 0) {
