@@ -107,6 +107,47 @@ static void tables_say_only_what_was_measured(void **state)
     study_release(&s);
 }
 
+static const struct study_arm *with_option(const char *option)
+{
+    const struct study_arm *a = study_arms;
+    while (a->name && !(a->option && str_eq(a->option, option)))
+        a++;
+    return a->name ? a : NULL;
+}
+
+/* Arms set the options of `hone optimize` and no others. */
+static void options_reach_the_run(void **state)
+{
+    struct run_config c;
+    run_config_init(&c);
+    for (const struct study_arm *a = study_arms; a->name; a++)
+        assert_int_equal(a->option ? study_set_option(&c, a->option, &err) : 0, 0);
+    assert_non_null(with_option("repairs=0"));
+    assert_int_equal(study_set_option(&c, "repairs=0", &err), 0);
+    assert_int_equal(c.repairs, 0);
+    assert_int_equal(study_set_option(&c, "tries=1", &err), 0);
+    assert_int_equal(c.tries, 1);
+    assert_int_equal(study_set_option(&c, "wave=4", &err), 0);
+    assert_int_equal(c.wave, 4);
+    assert_int_equal(study_set_option(&c, "steps=1000", &err), 0);
+    assert_int_equal(c.steps, 1000);
+    static const char *const bad[] = {"", "repairs", "repairs=", "wave=2x", "seed=3", "tries=5000"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_int_equal(study_set_option(&c, bad[i], &err), -1);
+}
+
+/* Memory is an idea of every strategy that improves a kernel step by step. */
+static void strategies_have_an_arm_with_memory(void **state)
+{
+    static const char *const names[] = {"refine", "team", "search"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        bool found = false;
+        for (const struct study_arm *a = study_arms; a->name; a++)
+            found |= a->memory && !a->author && str_eq(a->strategy, names[i]);
+        assert_true(found);
+    }
+}
+
 static int set_up(void **state)
 {
     tmp = (struct temp_dir)TEMP_DIR_INIT;
@@ -124,6 +165,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_belong_to_one_setup),
         cmocka_unit_test(tables_say_only_what_was_measured),
+        cmocka_unit_test(options_reach_the_run),
+        cmocka_unit_test(strategies_have_an_arm_with_memory),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, set_up, tear_down);
