@@ -40,11 +40,6 @@ static bool passes(const json_t *node)
     return str_eq(facts_text(json_object_get(node, "verdict"), "kind"), "pass");
 }
 
-static uint32_t arch_number(const char *arch)
-{
-    return str_starts(arch, "sm_") ? (uint32_t)strtoul(arch + 3, NULL, 10) : 90;
-}
-
 static void read_tried(const struct playbook *pb, const json_t *facts, struct pb_trial_vec *out)
 {
     const json_t *tried = json_object_get(facts, "tried");
@@ -361,7 +356,7 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
                     bool *fits, struct strbuf *why)
 {
     const json_t *task = json_object_get(facts, "task");
-    uint32_t arch = arch_number(facts_text(facts, "arch")), fitting = 0, templates = 0;
+    uint32_t arch = playbook_arch(facts_text(facts, "arch")), fitting = 0, templates = 0;
     uint32_t k = (uint32_t)json_integer_value(json_object_get(facts, "proposal"));
     if (propose_settings(x, facts, &k))
         return true;

@@ -180,6 +180,45 @@ static void points_are_ranked_for_few_tries(void **state)
     task_free(other);
 }
 
+/* The text of the newest lesson about this point of softmax. */
+static char *text_of_point(const json_t *facts, const char *move)
+{
+    struct task *other = at_other_shapes();
+    const struct memory_outcome o = {"tuning", move, 500, -1};
+    const struct memory_run r = {
+        .name = "r1", .task = other, .gpu = "h200", .facts = facts, .arch = 90};
+    struct arena mem = ARENA_INIT;
+    struct lesson_rec_vec all = VEC_INIT;
+    new_store();
+    assert_int_equal(memory_learn(store, &r, &o, 1, &err), 0);
+    assert_int_equal(store_lesson_list(store, NULL, 100, &all, &mem, &err), 0);
+    assert_int_equal(all.n, 1);
+    assert_null(lesson_bad_field(&all.items[0]));
+    char *text = xstrdup(all.items[0].text);
+    vec_release(&all);
+    arena_release(&mem);
+    task_free(other);
+    return text;
+}
+
+/* The playbook guesses `hold` and `wide` from the sizes of the task. A lesson names them only if
+ * the candidate had other values, because the guess for another task is another value. */
+static void guessed_values_are_not_named(void **state)
+{
+    json_t *facts = say_task_json(task);
+    char *guessed = text_of_point(facts, "m [softmax 0.1.1.2.1.3.1.0]");
+    char *other = text_of_point(facts, "m [softmax 0.1.1.2.1.2.1.0]");
+    char *unknown = text_of_point(NULL, "m [softmax 0.1.1.2.1.3.1.0]");
+    assert_string_equal(guessed, "cluster=1 vec=4 per=4 threads=1024 block=64 stream=0");
+    assert_string_equal(other, "cluster=1 vec=4 per=4 threads=1024 block=64 hold=48 stream=0");
+    assert_string_equal(unknown,
+                        "cluster=1 vec=4 per=4 threads=1024 block=64 hold=100 wide=512 stream=0");
+    free(guessed);
+    free(other);
+    free(unknown);
+    json_decref(facts);
+}
+
 static size_t count_lessons(const char *name_of_gpu, const char *kind)
 {
     struct arena mem = ARENA_INIT;
@@ -586,6 +625,7 @@ int main(void)
         cmocka_unit_test(learnt_lessons_keep_the_rules),
         cmocka_unit_test(lessons_name_the_judging_device),
         cmocka_unit_test(author_begins_with_memory),
+        cmocka_unit_test(guessed_values_are_not_named),
         cmocka_unit_test(author_postpones_slow_values),
         cmocka_unit_test(prompts_have_the_lines),
         cmocka_unit_test(files_come_back),
