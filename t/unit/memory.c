@@ -356,6 +356,51 @@ static void author_postpones_slow_values(void **state)
     }
 }
 
+static json_t *trial(const char *point, double time_ns)
+{
+    char *move = xasprintf("m %s", point);
+    json_t *j = json_pack("{s:i, s:s, s:{s:s, s:f}}", "index", 0, "move", move, "verdict", "kind",
+                          "pass", "time_ns", time_ns);
+    free(move);
+    return j;
+}
+
+static bool next_is(json_t *memory, json_t *tried, const char *point)
+{
+    char *reply = reply_to(json_incref(memory), tried);
+    bool yes = strstr(reply, point) != NULL;
+    free(reply);
+    return yes;
+}
+
+/* Lessons that do not hold cost two candidates: the third is the point that a run without memory
+ * begins with. If that is faster, the author drops the lessons. */
+static void author_drops_memory_that_misleads(void **state)
+{
+    const char *const r1 = "[softmax 0.1.1.0.1.3.1.0]", *const r2 = "[softmax 0.1.1.1.1.3.1.0]";
+    const char *const r3 = "[softmax 0.1.0.2.1.3.1.0]", *const start = "[softmax 0.1.1.2.1.3.1.0]";
+    json_t *memory =
+        json_loads("[{\"playbook\": \"softmax\", \"gain\": 1, \"settings\": {\"threads\": 256}},"
+                   " {\"playbook\": \"softmax\", \"gain\": 1, \"settings\": {\"threads\": 256, "
+                   "\"hold\": 100}},"
+                   " {\"playbook\": \"softmax\", \"gain\": 1, \"settings\": {\"threads\": 512}},"
+                   " {\"playbook\": \"softmax\", \"gain\": 1, \"settings\": {\"vec\": 4, "
+                   "\"per\": 1}},"
+                   " {\"playbook\": \"softmax\", \"gain\": 0.5, \"settings\": {\"cluster\": 8}}]",
+                   0, NULL);
+    assert_true(next_is(memory, json_array(), r1));
+    /* the second point is the first once more, with a guessed value named */
+    assert_true(next_is(memory, json_pack("[o]", trial(r1, 100)), r2));
+    assert_true(next_is(memory, json_pack("[o, o]", trial(r1, 100), trial(r2, 110)), start));
+    assert_true(next_is(
+        memory, json_pack("[o, o, o]", trial(r1, 100), trial(r2, 110), trial(start, 120)), r3));
+    /* as without memory, the first move is the one that the lessons called slow */
+    assert_true(next_is(memory,
+                        json_pack("[o, o, o]", trial(start, 90), trial(r1, 100), trial(r2, 110)),
+                        "[softmax 1.1.1.2.1.3.1.0]"));
+    json_decref(memory);
+}
+
 static void author_begins_with_memory(void **state)
 {
     json_t *good =
@@ -625,6 +670,7 @@ int main(void)
         cmocka_unit_test(learnt_lessons_keep_the_rules),
         cmocka_unit_test(lessons_name_the_judging_device),
         cmocka_unit_test(author_begins_with_memory),
+        cmocka_unit_test(author_drops_memory_that_misleads),
         cmocka_unit_test(guessed_values_are_not_named),
         cmocka_unit_test(author_postpones_slow_values),
         cmocka_unit_test(prompts_have_the_lines),
