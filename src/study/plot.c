@@ -60,7 +60,7 @@ static void add_arm(const struct study_scores *x, const struct study_arm *arm, c
                     unsigned place, struct strbuf *out)
 {
     const struct study *s = x->s;
-    const char *dash = arm->ablate ? " stroke-dasharray=\"5 3\"" : "";
+    const char *dash = arm->ablate || arm->option ? " stroke-dasharray=\"5 3\"" : "";
     struct strbuf band = STRBUF_INIT(16 << 10);
     strbuf_addf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"", colour,
                 dash);
