@@ -258,8 +258,8 @@ enum {
     REMEMBERED = 3, /* points from memory to try first */
     TRUSTED = 2     /* of these, before the point that a run without memory begins with */
 };
-#define REFUTED 1.005 /* memory misleads if its points take more than this times as long as ours \
-                       */
+/* Memory misleads if its points take more than this times as long as the starting point. */
+#define REFUTED 1.005
 
 /* A point of a playbook that fits the task. */
 struct fitting_point {
