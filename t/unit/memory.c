@@ -1,8 +1,12 @@
 /* memory.c - lessons of earlier runs: which runs are offered them, and what a hostile file cannot
  * do. */
 #include "memory/memory.h"
+
+#include <math.h>
+
 #include "agent/extract.h"
 #include "agent_rig.h"
+#include "memory/estimate.h"
 #include "memory/lesson.h"
 #include "prompt/say.h"
 
@@ -178,6 +182,58 @@ static void points_are_ranked_for_few_tries(void **state)
     }
     json_decref(found);
     task_free(other);
+}
+
+/* One run tried blocks of 32 with 1024 threads, the other with 256 threads. Both runs show that 256
+ * threads are faster, so that point comes first, although each point was tried once. */
+static void untried_points_are_estimated(void **state)
+{
+    const char *const slow = "m [softmax 0.1.1.2.1.3.1.0]", *const slow32 =
+                                                                "m [softmax 0.1.1.2.0.3.1.0]";
+    const char *const fast = "m [softmax 0.1.1.0.1.3.1.0]", *const fast32 =
+                                                                "m [softmax 0.1.1.0.0.3.1.0]";
+    const struct memory_outcome runs[2][3] = {
+        {{"tuning", slow, 103, -1}, {"tuning", fast, 101, -1}, {"tuning", slow32, 100, -1}},
+        {{"tuning", slow, 103, -1}, {"tuning", fast, 101, -1}, {"tuning", fast32, 100, -1}}};
+    struct task *other = at_other_shapes();
+    new_store();
+    for (int i = 0; i < 2; i++) {
+        const struct memory_run r = {.name = i ? "r2" : "r1", .task = other, .gpu = "h200"};
+        assert_int_equal(memory_learn(store, &r, runs[i], 3, &err), 0);
+    }
+    json_t *found = recalled(task);
+    const json_t *p =
+        json_object_get(json_array_get(json_object_get(found, "points"), 0), "settings");
+    assert_int_equal(json_integer_value(json_object_get(p, "block")), 32);
+    assert_int_equal(json_integer_value(json_object_get(p, "threads")), 256);
+    json_decref(found);
+    task_free(other);
+}
+
+/* The effect of a value is the same in all runs; the level is not. Hostile lessons with more values
+ * than a playbook has cost little time. */
+static void estimates_add_up(void **state)
+{
+    struct estimate e = ESTIMATE_INIT;
+    uint32_t a = estimate_point(&e, "p", "x=1 y=1"), b = estimate_point(&e, "p", "x=2 y=1");
+    uint32_t c = estimate_point(&e, "p", "x=1 y=2"), d = estimate_point(&e, "p", "x=2 y=2");
+    for (uint32_t run = 0; run < 2; run++) {
+        estimate_add(&e, run, a, 100, -0.5 - run);
+        estimate_add(&e, run, b, 100, -0.4 - run);
+        estimate_add(&e, run, c, 100, -0.3 - run);
+    }
+    estimate_fit(&e);
+    assert_true(fabs(estimate_gain(&e, 0, d) + 0.2) < 0.01);
+    assert_true(fabs(estimate_gain(&e, 1, d) + 1.2) < 0.01);
+    estimate_release(&e);
+    for (int i = 0; i < 5000; i++) {
+        char text[40];
+        snprintf(text, sizeof text, "x=%d y=%d", i, -i);
+        estimate_add(&e, 0, estimate_point(&e, "p", text), 1, 0);
+    }
+    estimate_fit(&e);
+    assert_true(e.values.n < 5000);
+    estimate_release(&e);
 }
 
 /* The text of the newest lesson about this point of softmax. */
@@ -672,6 +728,8 @@ int main(void)
         cmocka_unit_test(author_begins_with_memory),
         cmocka_unit_test(author_drops_memory_that_misleads),
         cmocka_unit_test(guessed_values_are_not_named),
+        cmocka_unit_test(untried_points_are_estimated),
+        cmocka_unit_test(estimates_add_up),
         cmocka_unit_test(author_postpones_slow_values),
         cmocka_unit_test(prompts_have_the_lines),
         cmocka_unit_test(files_come_back),
