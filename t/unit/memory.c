@@ -353,6 +353,27 @@ static void lessons_name_the_judging_device(void **state)
     run_summary_release(&o.m);
 }
 
+static char *labelled_script(const struct author_call *c)
+{
+    return file_reply("algorithm: playbook [softmax 0.1.1.0.1.3.1.0]", "pass 100");
+}
+
+/* A run tells the memory its task, so that its lessons do not name guessed values. */
+static void runs_leave_guessed_values_out(void **state)
+{
+    struct run_config c = config("sample");
+    struct arena mem = ARENA_INIT;
+    struct lesson_rec_vec all = VEC_INIT;
+    c.steps = 1;
+    struct outcome o = run(&c, labelled_script);
+    assert_int_equal(store_lesson_list(store, NULL, 100, &all, &mem, &err), 0);
+    assert_int_equal(all.n, 1);
+    assert_string_equal(all.items[0].text, "cluster=1 vec=4 per=4 threads=256 block=64 stream=0");
+    vec_release(&all);
+    arena_release(&mem);
+    run_summary_release(&o.m);
+}
+
 /* The built-in author begins with a remembered point that fits, and passes over any other. */
 static char *reply_to(json_t *memory, json_t *tried)
 {
@@ -728,6 +749,7 @@ int main(void)
         cmocka_unit_test(author_begins_with_memory),
         cmocka_unit_test(author_drops_memory_that_misleads),
         cmocka_unit_test(guessed_values_are_not_named),
+        cmocka_unit_test(runs_leave_guessed_values_out),
         cmocka_unit_test(untried_points_are_estimated),
         cmocka_unit_test(estimates_add_up),
         cmocka_unit_test(author_postpones_slow_values),
