@@ -84,6 +84,9 @@ static void marks_ignore_names(void **state)
     assert_true(traits_similarity(a.ops, a.sizes, b.ops, b.sizes) > 0.99);
     assert_true(traits_similarity(a.ops, a.sizes, "conv2d", "3 3 3 3 3") < 0.2);
     assert_true(traits_similarity("x", "nan nan", "y", "") < 0.02);
+    double half = traits_similarity("x", "24.0 10.0 12.0 2.0 2.0", "x", "23.0 9.0 12.0 2.0 2.0");
+    double quarter = traits_similarity("x", "24.0 10.0 12.0 2.0 2.0", "x", "22.0 8.0 12.0 2.0 2.0");
+    assert_true(half > 1.4 * quarter && half > 0.5);
     task_free(same);
     task_free(other);
     arena_release(&mem);
