@@ -107,6 +107,29 @@ static void tables_say_only_what_was_measured(void **state)
     study_release(&s);
 }
 
+/* Each line of the plot has a colour of its own. */
+static void arms_have_their_own_colours(void **state)
+{
+    struct study s = new_study(2, "noisy");
+    struct strbuf svg = STRBUF_INIT(1u << 20);
+    char seen[64][8];
+    size_t n = 0;
+    s.seeds = 1;
+    for (const struct study_arm *a = study_arms; a->name; a++)
+        add_row(&s, a->name, 1, "200.0,100.0\n");
+    assert_int_equal(study_plot(&s, &svg, &err), 0);
+    static const char line[] = "<polyline fill=\"none\" stroke=\"";
+    for (const char *p = svg.buf; (p = strstr(p, line)) && n < ARRAY_LEN(seen); n++) {
+        p += sizeof line - 1;
+        snprintf(seen[n], sizeof seen[n], "%.7s", p);
+        for (size_t k = 0; k < n; k++)
+            assert_string_not_equal(seen[k], seen[n]);
+    }
+    assert_true(n > 10);
+    strbuf_release(&svg);
+    study_release(&s);
+}
+
 static const struct study_arm *with_option(const char *option)
 {
     const struct study_arm *a = study_arms;
@@ -165,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_belong_to_one_setup),
         cmocka_unit_test(tables_say_only_what_was_measured),
+        cmocka_unit_test(arms_have_their_own_colours),
         cmocka_unit_test(options_reach_the_run),
         cmocka_unit_test(strategies_have_an_arm_with_memory),
     };
