@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "measure/gpu.h"
 #include "memory/memory.h"
+#include "playbook/playbook.h"
 #include "prompt/say.h"
 #include "sys/interrupt.h"
 
@@ -217,6 +218,9 @@ static void learn(struct agent *a)
     run.measured = !a->best->verdict.time_is_model;
     struct arena mem = ARENA_INIT;
     run.gpu = judging_gpu(a, &mem);
+    json_t *facts = say_task_json(a->in.task);
+    run.facts = facts;
+    run.arch = playbook_arch(a->cfg->arch);
     vec_each (struct node *, n, &a->nodes)
         if ((*n)->judged)
             *vec_push(&all) =
@@ -230,6 +234,7 @@ static void learn(struct agent *a)
                 (struct memory_outcome){.kind = i->kind, .move = i->text, .gain = i->gain};
     if (memory_learn(a->in.store, &run, all.items, all.n, &err) < 0)
         log_warn("agent", "nothing is kept for later runs: %s", err.msg);
+    json_decref(facts);
     vec_release(&all);
     arena_release(&mem);
 }

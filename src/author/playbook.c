@@ -40,11 +40,6 @@ static bool passes(const json_t *node)
     return str_eq(facts_text(json_object_get(node, "verdict"), "kind"), "pass");
 }
 
-static uint32_t arch_number(const char *arch)
-{
-    return str_starts(arch, "sm_") ? (uint32_t)strtoul(arch + 3, NULL, 10) : 90;
-}
-
 static void read_tried(const struct playbook *pb, const json_t *facts, struct pb_trial_vec *out)
 {
     const json_t *tried = json_object_get(facts, "tried");
@@ -69,6 +64,7 @@ struct proposal {
     struct pb_binding binding;
     struct pb_point point;
     bool remembered;
+    bool no_hints; /* memory misleads, so its slow values are not put last */
     char kind[24], move[160];
 };
 
@@ -177,7 +173,8 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
         const struct pb_point *from = *known ? &base : &start;
         int stage = MAX(playbook_stage(facts_text(facts, "stage")), 0);
         struct pb_trial_vec hints = VEC_INIT;
-        read_hints(x->pb, facts, &start, &hints);
+        if (!x->no_hints)
+            read_hints(x->pb, facts, &start, &hints);
         found = playbook_next_hinted(x->pb, &x->binding, &tried, &hints, from, stage, *k, &x->point,
                                      &changed);
         vec_release(&hints);
@@ -257,17 +254,133 @@ static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *
 
 /* ---- points from memory ---------------------------------------------------------------------- */
 
-enum { REMEMBERED = 3 }; /* points from memory to try first */
+enum {
+    REMEMBERED = 3, /* points from memory to try first */
+    TRUSTED = 2     /* of these, before the point that a run without memory begins with */
+};
+/* Memory misleads if its points take more than this times as long as the starting point. */
+#define REFUTED 1.005
 
-static bool was_tried(const struct playbook *pb, const json_t *facts, const struct pb_point *p)
+/* A point of a playbook that fits the task. */
+struct fitting_point {
+    const struct playbook *pb;
+    struct pb_binding binding;
+    struct pb_point point;
+};
+struct first_points {
+    struct fitting_point remembered[REMEMBERED]; /* all different */
+    size_t n;
+    struct fitting_point start; /* without memory a run begins with it; pb is NULL if none fits */
+    bool start_is_remembered;
+};
+
+static bool bind_book(const struct playbook *pb, const json_t *facts, uint32_t arch,
+                      struct pb_binding *out)
+{
+    struct strbuf no = STRBUF_INIT(200);
+    bool fits = pb && playbook_bind(pb, json_object_get(facts, "task"), arch, out, &no);
+    strbuf_release(&no);
+    return fits;
+}
+
+static bool same_point(const struct fitting_point *a, const struct fitting_point *b)
+{
+    return a->pb == b->pb && memcmp(a->point.at, b->point.at, a->pb->nsettings) == 0;
+}
+
+static const struct playbook *find_book(const struct playbook_shelf *s, const char *name)
+{
+    vec_each (struct playbook, pb, &s->books)
+        if (str_eq(pb->name, name))
+            return pb;
+    return NULL;
+}
+
+/* Returns false if the point does not fit the task. Then the binding needs no release. */
+static bool fit_remembered(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
+                           const json_t *j, struct fitting_point *out)
+{
+    out->pb = find_book(s, facts_text(j, "playbook"));
+    if (!bind_book(out->pb, facts, arch, &out->binding))
+        return false;
+    struct pb_point start = playbook_start(out->pb, &out->binding);
+    if (read_remembered(out->pb, json_object_get(j, "settings"), &start, &out->point) &&
+        playbook_allows(out->pb, &out->binding, &out->point))
+        return true;
+    pb_binding_release(&out->binding);
+    return false;
+}
+
+static void find_start(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
+                       struct fitting_point *out)
+{
+    out->pb = NULL;
+    vec_each (struct playbook, pb, &s->books)
+        if (!pb->last && bind_book(pb, facts, arch, &out->binding)) {
+            out->pb = pb;
+            out->point = playbook_start(pb, &out->binding);
+            return;
+        }
+}
+
+static void find_first_points(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
+                              struct first_points *out)
+{
+    const json_t *points = json_object_get(facts, "memory");
+    *out = (struct first_points){.n = 0};
+    for (size_t i = 0; i < json_array_size(points) && out->n < REMEMBERED; i++) {
+        struct fitting_point *p = &out->remembered[out->n];
+        if (!fit_remembered(s, facts, arch, json_array_get(points, i), p))
+            continue;
+        bool known = false;
+        for (size_t k = 0; k < out->n; k++)
+            known |= same_point(&out->remembered[k], p);
+        if (known)
+            pb_binding_release(&p->binding);
+        else
+            out->n++;
+    }
+    if (!out->n)
+        return;
+    find_start(s, facts, arch, &out->start);
+    for (size_t k = 0; k < out->n && out->start.pb; k++)
+        out->start_is_remembered |= same_point(&out->remembered[k], &out->start);
+}
+
+static void release_first_points(struct first_points *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        pb_binding_release(&f->remembered[i].binding);
+    if (f->start.pb)
+        pb_binding_release(&f->start.binding);
+}
+
+/* The time of a tried point, 0 if it failed, or -1 if it was not tried. */
+static double time_of(const struct fitting_point *p, const json_t *facts)
 {
     struct pb_trial_vec tried = VEC_INIT;
-    bool found = false;
-    read_tried(pb, facts, &tried);
+    double ns = -1;
+    read_tried(p->pb, facts, &tried);
     vec_each (struct pb_trial, t, &tried)
-        found |= memcmp(t->point.at, p->at, pb->nsettings) == 0;
+        if (memcmp(t->point.at, p->point.at, p->pb->nsettings) == 0)
+            ns = t->time_ns;
     vec_release(&tried);
-    return found;
+    return ns;
+}
+
+/* Is the point with which a run without memory begins faster than all points from memory that were
+ * tried? Then the lessons do not hold for this task. */
+static bool memory_misleads(const struct first_points *f, const json_t *facts)
+{
+    double start = f->start.pb && !f->start_is_remembered ? time_of(&f->start, facts) : -1;
+    bool any = false;
+    for (size_t i = 0; i < f->n && start > 0; i++) {
+        double ns = time_of(&f->remembered[i], facts);
+        if (ns > 0 && ns <= start * REFUTED)
+            return false;
+        any |= ns >= 0;
+    }
+    return any;
 }
 
 static bool is_advised(const struct playbook_shelf *s, const json_t *facts)
@@ -279,50 +392,43 @@ static bool is_advised(const struct playbook_shelf *s, const json_t *facts)
     return false;
 }
 
-static const struct playbook *find_book(const struct playbook_shelf *s, const char *name)
+/* Takes the binding of `p`. */
+static void take_first_point(struct proposal *x, struct fitting_point *p, const json_t *facts)
 {
-    vec_each (struct playbook, pb, &s->books)
-        if (str_eq(pb->name, name))
-            return pb;
-    return NULL;
+    struct pb_point base;
+    bool known = base_of(p->pb, facts, &base);
+    uint32_t first = 0;
+    x->pb = p->pb;
+    x->binding = p->binding;
+    x->point = p->point;
+    while (known && first + 1 < x->pb->nsettings && x->point.at[first] == base.at[first])
+        first++;
+    describe(x, known ? &base : NULL, first);
+    p->binding = (struct pb_binding)PB_BINDING_INIT;
 }
 
-/* Tried points count towards REMEMBERED. */
+/* The first points are TRUSTED points from memory, the start, and further points from memory. If
+ * memory misleads, *misleads becomes true, and none of its points is proposed. */
 static bool propose_remembered(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
-                               struct proposal *x, uint32_t *k)
+                               struct proposal *x, uint32_t *k, bool *misleads)
 {
-    const json_t *points = json_object_get(facts, "memory");
-    unsigned seen = 0;
-    if (is_advised(s, facts))
-        return false;
-    for (size_t i = 0; i < json_array_size(points) && seen < REMEMBERED; i++) {
-        const json_t *j = json_array_get(points, i);
-        const struct playbook *pb = find_book(s, facts_text(j, "playbook"));
-        struct strbuf no = STRBUF_INIT(200);
-        struct pb_point base, start;
-        bool fits = pb && playbook_bind(pb, json_object_get(facts, "task"), arch, &x->binding, &no);
-        strbuf_release(&no);
-        if (!fits)
-            continue;
-        x->pb = pb;
-        start = playbook_start(pb, &x->binding);
-        if (read_remembered(pb, json_object_get(j, "settings"), &start, &x->point) &&
-            playbook_allows(pb, &x->binding, &x->point)) {
-            seen++;
-            if (!was_tried(pb, facts, &x->point) && (*k)-- == 0) {
-                bool known = base_of(pb, facts, &base);
-                x->remembered = true;
-                uint32_t first = 0;
-                while (known && first + 1 < pb->nsettings && x->point.at[first] == base.at[first])
-                    first++;
-                describe(x, known ? &base : NULL, first);
-                return true;
-            }
+    struct first_points f;
+    bool found = false;
+    find_first_points(s, facts, arch, &f);
+    *misleads = memory_misleads(&f, facts);
+    bool useful = f.n && !*misleads && !is_advised(s, facts);
+    for (size_t i = 0; i <= f.n && useful && !found; i++) {
+        bool is_start = i == MIN(TRUSTED, f.n);
+        struct fitting_point *p = is_start ? &f.start : &f.remembered[i - (i > TRUSTED)];
+        bool skip = is_start && (!p->pb || f.start_is_remembered);
+        if (!skip && time_of(p, facts) < 0 && (*k)-- == 0) {
+            x->remembered = !is_start;
+            take_first_point(x, p, facts);
+            found = true;
         }
-        pb_binding_release(&x->binding);
-        x->pb = NULL;
     }
-    return false;
+    release_first_points(&f);
+    return found;
 }
 
 /* ---- the next proposal of any kind ----------------------------------------------------------- */
@@ -361,11 +467,11 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
                     bool *fits, struct strbuf *why)
 {
     const json_t *task = json_object_get(facts, "task");
-    uint32_t arch = arch_number(facts_text(facts, "arch")), fitting = 0, templates = 0;
+    uint32_t arch = playbook_arch(facts_text(facts, "arch")), fitting = 0, templates = 0;
     uint32_t k = (uint32_t)json_integer_value(json_object_get(facts, "proposal"));
     if (propose_settings(x, facts, &k))
         return true;
-    if (propose_remembered(s, facts, arch, x, &k))
+    if (propose_remembered(s, facts, arch, x, &k, &x->no_hints))
         return true;
     if (!json_object_get(facts, "best") && k == 0 && propose_other_start(s, facts, arch, x))
         return true;

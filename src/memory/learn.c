@@ -1,4 +1,10 @@
-/* learn.c - keeps the outcomes of a run as lessons. See memory.h. */
+/*
+ * learn.c - keeps the outcomes of a run as lessons. See memory.h.
+ *
+ * Some settings have a guess: the playbook computes their first value from the sizes of the task
+ * (playbook/book/guess.c). If a candidate has the guessed value, the lesson does not name the
+ * setting. So it says "as guessed", and in a run with other sizes that is another value.
+ */
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -19,11 +25,39 @@ static const struct playbook *book_of(const struct playbook_shelf *shelf, const 
     return NULL;
 }
 
-static void point_text(const struct playbook *pb, const struct pb_point *p, struct strbuf *out)
+/* `start` has the guessed values; NULL if they are not known. */
+static bool is_guessed(const struct playbook *pb, uint32_t setting, const struct pb_point *p,
+                       const struct pb_point *start)
 {
+    return start && pb->settings[setting].guess && p->at[setting] == start->at[setting];
+}
+
+/* Names all settings if each has its guessed value: a point must have a text. */
+static void point_text(const struct playbook *pb, const struct pb_point *p,
+                       const struct pb_point *start, struct strbuf *out)
+{
+    bool all = true;
     for (uint32_t i = 0; i < pb->nsettings; i++)
-        strbuf_addf(out, "%s%s=%lld", i ? " " : "", pb->settings[i].name,
-                    (long long)pb->settings[i].values[p->at[i]]);
+        all &= is_guessed(pb, i, p, start);
+    for (uint32_t i = 0; i < pb->nsettings; i++)
+        if (all || !is_guessed(pb, i, p, start))
+            strbuf_addf(out, "%s%s=%lld", out->len ? " " : "", pb->settings[i].name,
+                        (long long)pb->settings[i].values[p->at[i]]);
+}
+
+/* Returns false if the guessed values cannot be computed. */
+static bool find_start(const struct memory_run *run, const struct playbook *pb,
+                       struct pb_point *start)
+{
+    struct pb_binding b = PB_BINDING_INIT;
+    struct strbuf no = STRBUF_INIT(200);
+    bool fits = run->facts && playbook_bind(pb, run->facts, run->arch, &b, &no);
+    if (fits)
+        *start = playbook_start(pb, &b);
+    if (fits)
+        pb_binding_release(&b);
+    strbuf_release(&no);
+    return fits;
 }
 
 /* Writes the move without the label at its end. Returns false if the move is too long. We do not
@@ -48,10 +82,11 @@ static double best_time(const struct memory_outcome *o, size_t n)
 
 /* `best` is the best time of the run. Returns false if the candidate has no point, the move is too
  * long, or lesson_bad_field() finds a fault. */
-static bool make_lesson(const struct memory_outcome *o, const struct playbook_shelf *shelf,
-                        double best, struct strbuf *text, struct lesson_rec *l)
+static bool make_lesson(const struct memory_run *run, const struct memory_outcome *o,
+                        const struct playbook_shelf *shelf, double best, struct strbuf *text,
+                        struct lesson_rec *l)
 {
-    struct pb_point p;
+    struct pb_point p, start;
     const struct playbook *pb = book_of(shelf, o->move, &p);
     char words[LESSON_TEXT];
     l->playbook = pb ? pb->name : "";
@@ -59,7 +94,7 @@ static bool make_lesson(const struct memory_outcome *o, const struct playbook_sh
     if (o->gain < 0) { /* this is a point, not a move */
         if (!pb)
             return false;
-        point_text(pb, &p, text);
+        point_text(pb, &p, find_start(run, pb, &start) ? &start : NULL, text);
         l->kind = LESSON_POINT;
         l->gain = o->time_ns > 0 ? best / o->time_ns : 0;
     } else {
@@ -101,7 +136,7 @@ int memory_learn(struct store *s, const struct memory_run *run, const struct mem
                                .marks = t.marks,
                                .gpu = gpu,
                                .measured = run->measured};
-        if (make_lesson(&o[i], shelf, best, &text, &l))
+        if (make_lesson(run, &o[i], shelf, best, &text, &l))
             rc = store_lesson_put(s, &l, err);
     }
     if (rc == 0)

@@ -1,8 +1,9 @@
 /*
  * lesson.h - the forms of a lesson's fields (struct lesson_rec), and their checks. See memory.h.
  *
- * `kind` is "point" or a kind of move. A point's text is "threads=256 vec=4". The text of a move of
- * the built-in author is "vec 1 -> 4, threads 128 -> 256"; other authors write free text.
+ * `kind` is "point" or a kind of move. A point's text is "threads=256 vec=4". A setting that is not
+ * in the text has the value that its playbook guesses for the task. The text of a move of the
+ * built-in author is "vec 1 -> 4, threads 128 -> 256"; other authors write free text.
  *
  * The gain of a point is the best time of the run divided by the point's time, so at most 1. The
  * gain of a move is the parent's time divided by the new time. 0 means that the candidate failed.

@@ -41,6 +41,10 @@ struct memory_run {
     const char *gpu;
     bool measured;
     const char *books; /* further playbooks, or NULL */
+    /* Author facts of the task (prompt/say.h) and the architecture, such as 90, for the values that
+     * playbooks guess (learn.c). NULL: no value counts as guessed. */
+    const json_t *facts;
+    uint32_t arch;
 };
 /* A candidate, or an idea: a move with its outcome. */
 struct memory_outcome {

@@ -7,10 +7,11 @@
  * measured times.
  *
  * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, it is the
- * mean over the points that r tried. So a point's rank does not depend on how often it was tried.
- * Points are ranked by the weighted mean of L over the runs. If the gains of two points agree in
- * every run that tried both, they differ only in a setting that does not matter. Then the one with
- * the lower rank goes to the end.
+ * mean of two numbers: an estimate from the points of the same playbook (estimate.h), and the mean
+ * over the points that r tried. The second one is a caution: settings may depend on each other. So
+ * a point's rank hardly depends on how often it was tried. Points are ranked by the weighted mean
+ * of L over the runs. If the gains of two points agree in every run that tried both, they differ
+ * only in a setting that does not matter. Then the one with the lower rank goes to the end.
  *
  * Lines. All lessons of one move make one line. Lines are ranked by the weighted sum of the
  * logarithms of all gains.
@@ -21,6 +22,7 @@
 
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "memory/estimate.h"
 #include "memory/lesson.h"
 #include "memory/memory.h"
 #include "playbook/playbook.h"
@@ -89,14 +91,14 @@ static struct past_run *run_of(struct recall *r, const struct lesson_rec *l)
     return p;
 }
 
-static double log_gain(const struct lesson_rec *l)
+static double log_gain(double gain)
 {
-    return log(MAX(MIN(l->gain, LESSON_MAX_GAIN), FAILED_GAIN));
+    return log(MAX(MIN(gain, LESSON_MAX_GAIN), FAILED_GAIN));
 }
 
-static double point_gain(const struct lesson_rec *l)
+static double point_gain(double gain)
 {
-    return l->gain > 0 ? MAX(log_gain(l), log(SLOW_GAIN)) : log_gain(l);
+    return gain > 0 ? MAX(log_gain(gain), log(SLOW_GAIN)) : log_gain(gain);
 }
 
 static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, bool point)
@@ -129,37 +131,75 @@ static void add_lesson(struct recall *r, const struct lesson_rec *l)
     s->tried++;
     s->passed += l->gain > 0;
     s->held += l->gain >= (point ? HELD_POINT : HELD_MOVE);
-    s->log_gain += l->gain > 0 ? log_gain(l) : 0;
+    s->log_gain += l->gain > 0 ? log_gain(l->gain) : 0;
     if (point) {
-        run->sum += point_gain(l);
+        run->sum += point_gain(l->gain);
         run->points++;
         *vec_push(&s->outcomes) = (struct outcome){(size_t)(run - r->runs.items), l->gain};
     } else {
-        s->score += run->weight * log_gain(l);
+        s->score += run->weight * log_gain(l->gain);
     }
 }
 
-/* A score starts as if no run had tried the point. Then, for each run that did, the point's gain
- * replaces the run's mean. */
-static void score_points(struct recall *r, const struct lesson_rec_vec *all)
+static bool same_playbook(const struct summary *a, const struct summary *b)
 {
-    double weights = 0, untried = 0;
-    vec_each (struct past_run, p, &r->runs) {
+    return str_eq(a->l->playbook, b->l->playbook);
+}
+
+/* tried[r] becomes true for the runs that tried a point of the playbook of `s`. */
+static void find_users(const struct recall *r, const struct summary *s, bool *tried)
+{
+    memset(tried, 0, r->runs.n * sizeof *tried);
+    vec_each (const struct summary, other, &r->points)
+        if (same_playbook(s, other))
+            vec_each (const struct outcome, o, &other->outcomes)
+                tried[o->run] = true;
+}
+
+static void fit_points(const struct recall *r, struct estimate *e)
+{
+    vec_each (const struct summary, s, &r->points) {
+        uint32_t point = estimate_point(e, s->l->playbook, s->l->text);
+        vec_each (const struct outcome, o, &s->outcomes)
+            estimate_add(e, (uint32_t)o->run, point, r->runs.items[o->run].weight,
+                         MAX(point_gain(o->gain), log(SLOW_GAIN)));
+    }
+    estimate_fit(e);
+}
+
+/* L(r, p) for each run r, where `s` is the p-th point. */
+static void take_gains(const struct recall *r, const struct estimate *e, size_t p, bool *tried,
+                       double *gains)
+{
+    const struct summary *s = &r->points.items[p];
+    find_users(r, s, tried);
+    for (size_t i = 0; i < r->runs.n; i++) {
+        const struct past_run *run = &r->runs.items[i];
+        double mean = run->points ? run->sum / run->points : 0;
+        gains[i] = tried[i] ? (estimate_gain(e, (uint32_t)i, (uint32_t)p) + mean) / 2 : mean;
+    }
+    vec_each (const struct outcome, o, &s->outcomes)
+        gains[o->run] = point_gain(o->gain);
+}
+
+static void score_points(struct recall *r)
+{
+    struct estimate e = ESTIMATE_INIT;
+    bool *tried = xcalloc(r->runs.n + 1, sizeof *tried);
+    double *gains = xcalloc(r->runs.n + 1, sizeof *gains), weights = 0;
+    vec_each (struct past_run, p, &r->runs)
         weights += p->points ? p->weight : 0;
-        untried += p->points ? p->weight * p->sum / p->points : 0;
+    fit_points(r, &e);
+    for (size_t p = 0; p < r->points.n; p++) {
+        take_gains(r, &e, p, tried, gains);
+        double sum = 0;
+        for (size_t i = 0; i < r->runs.n; i++)
+            sum += r->runs.items[i].points ? r->runs.items[i].weight * gains[i] : 0;
+        r->points.items[p].score = sum / MAX(weights, 1e-9);
     }
-    vec_each (struct summary, s, &r->points)
-        s->score = untried;
-    vec_each (struct lesson_rec, l, all) {
-        if (!str_eq(l->kind, LESSON_POINT))
-            continue;
-        struct past_run *p = run_of(r, l);
-        struct summary *s = summary_of(r, l, true);
-        if (!is_outranked(s, l))
-            s->score += p->weight * (point_gain(l) - p->sum / p->points);
-    }
-    vec_each (struct summary, s, &r->points)
-        s->score /= MAX(weights, 1e-9);
+    free(tried);
+    free(gains);
+    estimate_release(&e);
 }
 
 static int by_score(const void *a, const void *b)
@@ -366,7 +406,7 @@ char *memory_recall(struct store *s, const struct task *t, const char *gpu, bool
         keep_useful(&r, &all);
         vec_each (struct lesson_rec, l, &all)
             add_lesson(&r, l);
-        score_points(&r, &all);
+        score_points(&r);
         json_t *found =
             json_pack("{s:o, s:o}", "points", points_json(&r), "lines", lines_json(&r, shelf));
         json_t *good = memory_checked(found);

@@ -249,8 +249,9 @@ double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops
                          const char *sizes_b)
 {
     /* How fast similarity falls with the difference in each size. The width of elements has the
-     * largest rate: another width needs other settings. A tensor of twice the size hardly does. */
-    static const double rate[TRAITS_SIZES] = {0.05, 0.15, 0.1, 0.7, 0.2};
+     * largest rate: another width needs other settings. A task of half the size counts half more
+     * than one of a quarter. */
+    static const double rate[TRAITS_SIZES] = {0.1, 0.3, 0.2, 0.7, 0.2};
     unsigned na, nb, common;
     double a[TRAITS_SIZES], b[TRAITS_SIZES], distance = 0;
     count_words(ops_b, ops_a, &nb, &common);

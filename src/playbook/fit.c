@@ -261,6 +261,11 @@ static bool may_use_tf32(const struct playbook *pb, const json_t *task)
            (str_eq(pb->class, "conv") && json_is_true(json_object_get(task, "allow_tf32_convs")));
 }
 
+uint32_t playbook_arch(const char *name)
+{
+    return str_starts(name, "sm_") ? (uint32_t)strtoul(name + 3, NULL, 10) : 90;
+}
+
 bool playbook_writes_graphs(const struct playbook *pb)
 {
     const struct pb_op *any = op_called(pb, "*");

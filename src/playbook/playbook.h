@@ -18,6 +18,8 @@
 
 #include "playbook/book/book.h"
 
+/* "sm_90a" becomes 90, which is also the result for a name of another form. */
+uint32_t playbook_arch(const char *name);
 /* Does the playbook write a kernel for any graph, as `generate` does? It may take kernels for parts
  * of the graph from its shelf. */
 bool playbook_writes_graphs(const struct playbook *pb);

@@ -60,7 +60,7 @@ static void add_arm(const struct study_scores *x, const struct study_arm *arm, c
                     unsigned place, struct strbuf *out)
 {
     const struct study *s = x->s;
-    const char *dash = arm->ablate ? " stroke-dasharray=\"5 3\"" : "";
+    const char *dash = arm->ablate || arm->option ? " stroke-dasharray=\"5 3\"" : "";
     struct strbuf band = STRBUF_INIT(16 << 10);
     strbuf_addf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"", colour,
                 dash);
@@ -83,8 +83,11 @@ static void add_arm(const struct study_scores *x, const struct study_arm *arm, c
 
 int study_plot(const struct study *s, struct strbuf *out, struct err *err)
 {
-    static const char *const colours[] = {"#1b6ca8", "#0a8754", "#d1495b", "#7b4fa3", "#c77f0a",
-                                          "#444444", "#2aa1b3", "#a03b7e", "#6b8e23", "#8c564b"};
+    /* At least as many as there are arms. */
+    static const char *const colours[] = {
+        "#1b6ca8", "#0a8754", "#d1495b", "#7b4fa3", "#c77f0a", "#444444", "#2aa1b3", "#a03b7e",
+        "#6b8e23", "#8c564b", "#e377c2", "#17becf", "#bcbd22", "#ff7f0e", "#5566dd", "#d62728",
+        "#98a05a", "#008080", "#b8860b", "#9e9e9e", "#556b2f", "#4b0082", "#cd5c5c", "#2f4f4f"};
     struct study_scores x;
     unsigned place = 0;
     if (study_scores_load(&x, s, err) < 0)

@@ -22,22 +22,29 @@
 #define STREAM_SIBLINGS 7401 /* see base/rng.h */
 
 const struct study_arm study_arms[] = {
-    {"refine", "refine", NULL, false, false, NULL},
-    {"refine, with memory", "refine", NULL, true, false, NULL},
-    {"refine, no restore", "refine", "restore=off", false, false, NULL},
-    {"refine, profile always", "refine", "profile=always", false, false, NULL},
-    {"refine, profile never", "refine", "profile=never", false, false, NULL},
-    {"refine, no class prompts", "refine", "class-prompts=off", false, true, NULL},
-    {"team", "team", NULL, false, false, NULL},
-    {"search", "search", NULL, false, false, NULL},
-    {"search, no anchors", "search", "anchors=off", false, false, NULL},
-    {"search, flat context", "search", "context=flat", false, false, NULL},
-    {"search, greedy", "search", "select=greedy", false, false, NULL},
-    {"sample", "sample", NULL, false, false, NULL},
-    {"reflect", "reflect", NULL, false, false, NULL},
-    {"playbook", "refine", NULL, false, false, "playbook"},
-    {"playbook, with memory", "refine", NULL, true, false, "playbook"},
-    {NULL, NULL, NULL, false, false, NULL},
+    {"refine", .strategy = "refine"},
+    {"refine, with memory", "refine", .memory = true},
+    {"refine, no restore", "refine", .ablate = "restore=off"},
+    {"refine, profile always", "refine", .ablate = "profile=always", .words = true},
+    {"refine, profile never", "refine", .ablate = "profile=never", .words = true},
+    {"refine, no class prompts", "refine", .ablate = "class-prompts=off", .words = true},
+    {"refine, no repairs", "refine", .option = "repairs=0"},
+    {"refine, 1 repair", "refine", .option = "repairs=1"},
+    {"refine, 1 try", "refine", .option = "tries=1"},
+    {"refine, 1000 steps", "refine", .option = "steps=1000"},
+    {"team", .strategy = "team"},
+    {"team, with memory", "team", .memory = true},
+    {"search", .strategy = "search"},
+    {"search, with memory", "search", .memory = true},
+    {"search, no anchors", "search", .ablate = "anchors=off"},
+    {"search, flat context", "search", .ablate = "context=flat"},
+    {"search, greedy", "search", .ablate = "select=greedy"},
+    {"search, waves of 4", "search", .option = "wave=4"},
+    {"sample", .strategy = "sample"},
+    {"reflect", .strategy = "reflect"},
+    {"playbook", "refine", .author = "playbook"},
+    {"playbook, with memory", "refine", .memory = true, .author = "playbook"},
+    {.name = NULL},
 };
 
 bool study_has_arm(const struct study *s, const struct study_arm *arm)
@@ -50,6 +57,26 @@ bool study_has_arm(const struct study *s, const struct study_arm *arm)
         p += k + (p[k] == ';');
     }
     return !s->only;
+}
+
+int study_set_option(struct run_config *c, const char *option, struct err *err)
+{
+    char *end;
+    size_t n = strcspn(option, "=");
+    unsigned long v = option[n] ? strtoul(option + n + 1, &end, 10) : 0;
+    if (!option[n] || end == option + n + 1 || *end || v > RUN_MAX_TRIES)
+        return err_set(err, ERR_INTERNAL, "'%s' is not an option with a number", option);
+    if (str_starts(option, "repairs="))
+        c->repairs = (int32_t)v;
+    else if (str_starts(option, "tries="))
+        c->tries = (uint32_t)v;
+    else if (str_starts(option, "wave="))
+        c->wave = (uint32_t)v;
+    else if (str_starts(option, "steps="))
+        c->steps = (uint32_t)v;
+    else
+        return err_set(err, ERR_INTERNAL, "a study cannot set '%s'", option);
+    return 0;
 }
 
 uint32_t study_seeds(const struct study *s, const struct study_arm *arm)
@@ -176,7 +203,7 @@ static int one_run(struct worker *w, const struct study_arm *arm, const struct t
     c.baselines = false;
     c.authors[AUTHOR_CODE] = spec;
     c.seed = seed;
-    c.steps = 1000;
+    c.steps = w->s->budget; /* refine divides its steps into stages */
     c.stop_pct = 0;
     c.stop_ns = stop_ns;
     c.budget.steps = w->s->budget;
@@ -184,6 +211,8 @@ static int one_run(struct worker *w, const struct study_arm *arm, const struct t
     if (str_eq(arm->strategy, "team"))
         c.profile = PROFILE_ALWAYS;
     int rc = arm->ablate ? run_config_ablate(&c, arm->ablate, err) : 0;
+    if (rc == 0 && arm->option)
+        rc = study_set_option(&c, arm->option, err);
     run_config_settle(&c, t);
     if (rc == 0)
         rc = store_open(&store, path, err);

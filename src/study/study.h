@@ -2,9 +2,10 @@
  * study.h - compares strategies, and versions of them in which one idea is switched off, at an
  * equal budget of candidates (docs/study.md).
  *
- * An arm is a strategy as it is, with one idea switched off, or with memory: lessons of runs on
- * sibling tasks (memory/memory.h). Each arm runs on each task with each seed. The author is
- * `noisy`, which makes mistakes at random; in two arms it is the built-in author.
+ * An arm is a strategy as it is, with one idea switched off, with another value of an option, or
+ * with memory: lessons of runs on sibling tasks (memory/memory.h). Each arm runs on each task with
+ * each seed. The author is `noisy`, which makes mistakes at random; in two arms it is the built-in
+ * author.
  *
  * A run ends when `budget` candidates are judged, or when the author has nothing left to try. The
  * built-in author with memory also stops when it is as fast as without memory, because only its
@@ -20,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/config.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -35,8 +37,9 @@
 struct study_arm {
     const char *name, *strategy;
     const char *ablate; /* such as "restore=off", or NULL */
+    const char *option; /* such as "repairs=0", or NULL (study_set_option()) */
     bool memory;
-    /* Changes only words of prompts, which `noisy` does not read. */
+    /* Changes only what prompts tell a model, which `noisy` does not read. */
     bool words;
     const char *author; /* NULL = the study's author */
 };
@@ -84,6 +87,8 @@ void study_setup(const struct study *s, const struct study_arm *arm, const struc
 /* Lists the study's tasks and siblings that have the class of t but another name. */
 void study_siblings(const struct study *s, const struct task *t, struct study_sibling_vec *out);
 bool study_has_arm(const struct study *s, const struct study_arm *arm);
+/* Sets one of the options repairs, tries, wave and steps. */
+int study_set_option(struct run_config *c, const char *option, struct err *err);
 /* Returns 0 for an arm that is left out, and 1 for the built-in author without memory, which does
  * not depend on the seed. */
 uint32_t study_seeds(const struct study *s, const struct study_arm *arm);

@@ -262,10 +262,10 @@ int study_table(const struct study *s, struct strbuf *out, struct err *err)
             words |= arm->words;
         }
     if (words)
-        strbuf_adds(
-            out, "\n(*) This arm changes only words of the prompts. The simulated author does not "
-                 "read them, so the arm gives the same results as its strategy without the "
-                 "change.\n");
+        strbuf_adds(out,
+                    "\n(*) This arm changes only advice and counters in the prompts. The simulated "
+                    "author does not read them, so the arm gives the same results as its strategy "
+                    "without the change. A study cannot say what the change is worth.\n");
     study_scores_release(&x);
     return 0;
 }

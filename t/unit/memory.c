@@ -1,8 +1,12 @@
 /* memory.c - lessons of earlier runs: which runs are offered them, and what a hostile file cannot
  * do. */
 #include "memory/memory.h"
+
+#include <math.h>
+
 #include "agent/extract.h"
 #include "agent_rig.h"
+#include "memory/estimate.h"
 #include "memory/lesson.h"
 #include "prompt/say.h"
 
@@ -80,6 +84,9 @@ static void marks_ignore_names(void **state)
     assert_true(traits_similarity(a.ops, a.sizes, b.ops, b.sizes) > 0.99);
     assert_true(traits_similarity(a.ops, a.sizes, "conv2d", "3 3 3 3 3") < 0.2);
     assert_true(traits_similarity("x", "nan nan", "y", "") < 0.02);
+    double half = traits_similarity("x", "24.0 10.0 12.0 2.0 2.0", "x", "23.0 9.0 12.0 2.0 2.0");
+    double quarter = traits_similarity("x", "24.0 10.0 12.0 2.0 2.0", "x", "22.0 8.0 12.0 2.0 2.0");
+    assert_true(half > 1.4 * quarter && half > 0.5);
     task_free(same);
     task_free(other);
     arena_release(&mem);
@@ -180,6 +187,97 @@ static void points_are_ranked_for_few_tries(void **state)
     task_free(other);
 }
 
+/* One run tried blocks of 32 with 1024 threads, the other with 256 threads. Both runs show that 256
+ * threads are faster, so that point comes first, although each point was tried once. */
+static void untried_points_are_estimated(void **state)
+{
+    const char *const slow = "m [softmax 0.1.1.2.1.3.1.0]", *const slow32 =
+                                                                "m [softmax 0.1.1.2.0.3.1.0]";
+    const char *const fast = "m [softmax 0.1.1.0.1.3.1.0]", *const fast32 =
+                                                                "m [softmax 0.1.1.0.0.3.1.0]";
+    const struct memory_outcome runs[2][3] = {
+        {{"tuning", slow, 103, -1}, {"tuning", fast, 101, -1}, {"tuning", slow32, 100, -1}},
+        {{"tuning", slow, 103, -1}, {"tuning", fast, 101, -1}, {"tuning", fast32, 100, -1}}};
+    struct task *other = at_other_shapes();
+    new_store();
+    for (int i = 0; i < 2; i++) {
+        const struct memory_run r = {.name = i ? "r2" : "r1", .task = other, .gpu = "h200"};
+        assert_int_equal(memory_learn(store, &r, runs[i], 3, &err), 0);
+    }
+    json_t *found = recalled(task);
+    const json_t *p =
+        json_object_get(json_array_get(json_object_get(found, "points"), 0), "settings");
+    assert_int_equal(json_integer_value(json_object_get(p, "block")), 32);
+    assert_int_equal(json_integer_value(json_object_get(p, "threads")), 256);
+    json_decref(found);
+    task_free(other);
+}
+
+/* The effect of a value is the same in all runs; the level is not. Hostile lessons with more values
+ * than a playbook has cost little time. */
+static void estimates_add_up(void **state)
+{
+    struct estimate e = ESTIMATE_INIT;
+    uint32_t a = estimate_point(&e, "p", "x=1 y=1"), b = estimate_point(&e, "p", "x=2 y=1");
+    uint32_t c = estimate_point(&e, "p", "x=1 y=2"), d = estimate_point(&e, "p", "x=2 y=2");
+    for (uint32_t run = 0; run < 2; run++) {
+        estimate_add(&e, run, a, 100, -0.5 - run);
+        estimate_add(&e, run, b, 100, -0.4 - run);
+        estimate_add(&e, run, c, 100, -0.3 - run);
+    }
+    estimate_fit(&e);
+    assert_true(fabs(estimate_gain(&e, 0, d) + 0.2) < 0.01);
+    assert_true(fabs(estimate_gain(&e, 1, d) + 1.2) < 0.01);
+    estimate_release(&e);
+    for (int i = 0; i < 5000; i++) {
+        char text[40];
+        snprintf(text, sizeof text, "x=%d y=%d", i, -i);
+        estimate_add(&e, 0, estimate_point(&e, "p", text), 1, 0);
+    }
+    estimate_fit(&e);
+    assert_true(e.values.n < 5000);
+    estimate_release(&e);
+}
+
+/* The text of the newest lesson about this point of softmax. */
+static char *text_of_point(const json_t *facts, const char *move)
+{
+    struct task *other = at_other_shapes();
+    const struct memory_outcome o = {"tuning", move, 500, -1};
+    const struct memory_run r = {
+        .name = "r1", .task = other, .gpu = "h200", .facts = facts, .arch = 90};
+    struct arena mem = ARENA_INIT;
+    struct lesson_rec_vec all = VEC_INIT;
+    new_store();
+    assert_int_equal(memory_learn(store, &r, &o, 1, &err), 0);
+    assert_int_equal(store_lesson_list(store, NULL, 100, &all, &mem, &err), 0);
+    assert_int_equal(all.n, 1);
+    assert_null(lesson_bad_field(&all.items[0]));
+    char *text = xstrdup(all.items[0].text);
+    vec_release(&all);
+    arena_release(&mem);
+    task_free(other);
+    return text;
+}
+
+/* The playbook guesses `hold` and `wide` from the sizes of the task. A lesson names them only if
+ * the candidate had other values, because the guess for another task is another value. */
+static void guessed_values_are_not_named(void **state)
+{
+    json_t *facts = say_task_json(task);
+    char *guessed = text_of_point(facts, "m [softmax 0.1.1.2.1.3.1.0]");
+    char *other = text_of_point(facts, "m [softmax 0.1.1.2.1.2.1.0]");
+    char *unknown = text_of_point(NULL, "m [softmax 0.1.1.2.1.3.1.0]");
+    assert_string_equal(guessed, "cluster=1 vec=4 per=4 threads=1024 block=64 stream=0");
+    assert_string_equal(other, "cluster=1 vec=4 per=4 threads=1024 block=64 hold=48 stream=0");
+    assert_string_equal(unknown,
+                        "cluster=1 vec=4 per=4 threads=1024 block=64 hold=100 wide=512 stream=0");
+    free(guessed);
+    free(other);
+    free(unknown);
+    json_decref(facts);
+}
+
 static size_t count_lessons(const char *name_of_gpu, const char *kind)
 {
     struct arena mem = ARENA_INIT;
@@ -258,6 +356,27 @@ static void lessons_name_the_judging_device(void **state)
     run_summary_release(&o.m);
 }
 
+static char *labelled_script(const struct author_call *c)
+{
+    return file_reply("algorithm: playbook [softmax 0.1.1.0.1.3.1.0]", "pass 100");
+}
+
+/* A run tells the memory its task, so that its lessons do not name guessed values. */
+static void runs_leave_guessed_values_out(void **state)
+{
+    struct run_config c = config("sample");
+    struct arena mem = ARENA_INIT;
+    struct lesson_rec_vec all = VEC_INIT;
+    c.steps = 1;
+    struct outcome o = run(&c, labelled_script);
+    assert_int_equal(store_lesson_list(store, NULL, 100, &all, &mem, &err), 0);
+    assert_int_equal(all.n, 1);
+    assert_string_equal(all.items[0].text, "cluster=1 vec=4 per=4 threads=256 block=64 stream=0");
+    vec_release(&all);
+    arena_release(&mem);
+    run_summary_release(&o.m);
+}
+
 /* The built-in author begins with a remembered point that fits, and passes over any other. */
 static char *reply_to(json_t *memory, json_t *tried)
 {
@@ -315,6 +434,51 @@ static void author_postpones_slow_values(void **state)
         assert_int_equal(strstr(reply, "[softmax 1.1.1.2.1.3.1.0]") != NULL, !slow);
         free(reply);
     }
+}
+
+static json_t *trial(const char *point, double time_ns)
+{
+    char *move = xasprintf("m %s", point);
+    json_t *j = json_pack("{s:i, s:s, s:{s:s, s:f}}", "index", 0, "move", move, "verdict", "kind",
+                          "pass", "time_ns", time_ns);
+    free(move);
+    return j;
+}
+
+static bool next_is(json_t *memory, json_t *tried, const char *point)
+{
+    char *reply = reply_to(json_incref(memory), tried);
+    bool yes = strstr(reply, point) != NULL;
+    free(reply);
+    return yes;
+}
+
+/* Lessons that do not hold cost two candidates: the third is the point that a run without memory
+ * begins with. If that is faster, the author drops the lessons. */
+static void author_drops_memory_that_misleads(void **state)
+{
+    const char *const r1 = "[softmax 0.1.1.0.1.3.1.0]", *const r2 = "[softmax 0.1.1.1.1.3.1.0]";
+    const char *const r3 = "[softmax 0.1.0.2.1.3.1.0]", *const start = "[softmax 0.1.1.2.1.3.1.0]";
+    json_t *memory =
+        json_loads("[{\"playbook\": \"softmax\", \"gain\": 1, \"settings\": {\"threads\": 256}},"
+                   " {\"playbook\": \"softmax\", \"gain\": 1, \"settings\": {\"threads\": 256, "
+                   "\"hold\": 100}},"
+                   " {\"playbook\": \"softmax\", \"gain\": 1, \"settings\": {\"threads\": 512}},"
+                   " {\"playbook\": \"softmax\", \"gain\": 1, \"settings\": {\"vec\": 4, "
+                   "\"per\": 1}},"
+                   " {\"playbook\": \"softmax\", \"gain\": 0.5, \"settings\": {\"cluster\": 8}}]",
+                   0, NULL);
+    assert_true(next_is(memory, json_array(), r1));
+    /* the second point is the first once more, with a guessed value named */
+    assert_true(next_is(memory, json_pack("[o]", trial(r1, 100)), r2));
+    assert_true(next_is(memory, json_pack("[o, o]", trial(r1, 100), trial(r2, 110)), start));
+    assert_true(next_is(
+        memory, json_pack("[o, o, o]", trial(r1, 100), trial(r2, 110), trial(start, 120)), r3));
+    /* as without memory, the first move is the one that the lessons called slow */
+    assert_true(next_is(memory,
+                        json_pack("[o, o, o]", trial(start, 90), trial(r1, 100), trial(r2, 110)),
+                        "[softmax 1.1.1.2.1.3.1.0]"));
+    json_decref(memory);
 }
 
 static void author_begins_with_memory(void **state)
@@ -586,6 +750,11 @@ int main(void)
         cmocka_unit_test(learnt_lessons_keep_the_rules),
         cmocka_unit_test(lessons_name_the_judging_device),
         cmocka_unit_test(author_begins_with_memory),
+        cmocka_unit_test(author_drops_memory_that_misleads),
+        cmocka_unit_test(guessed_values_are_not_named),
+        cmocka_unit_test(runs_leave_guessed_values_out),
+        cmocka_unit_test(untried_points_are_estimated),
+        cmocka_unit_test(estimates_add_up),
         cmocka_unit_test(author_postpones_slow_values),
         cmocka_unit_test(prompts_have_the_lines),
         cmocka_unit_test(files_come_back),

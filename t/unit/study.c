@@ -107,6 +107,70 @@ static void tables_say_only_what_was_measured(void **state)
     study_release(&s);
 }
 
+/* Each line of the plot has a colour of its own. */
+static void arms_have_their_own_colours(void **state)
+{
+    struct study s = new_study(2, "noisy");
+    struct strbuf svg = STRBUF_INIT(1u << 20);
+    char seen[64][8];
+    size_t n = 0;
+    s.seeds = 1;
+    for (const struct study_arm *a = study_arms; a->name; a++)
+        add_row(&s, a->name, 1, "200.0,100.0\n");
+    assert_int_equal(study_plot(&s, &svg, &err), 0);
+    static const char line[] = "<polyline fill=\"none\" stroke=\"";
+    for (const char *p = svg.buf; (p = strstr(p, line)) && n < ARRAY_LEN(seen); n++) {
+        p += sizeof line - 1;
+        snprintf(seen[n], sizeof seen[n], "%.7s", p);
+        for (size_t k = 0; k < n; k++)
+            assert_string_not_equal(seen[k], seen[n]);
+    }
+    assert_true(n > 10);
+    strbuf_release(&svg);
+    study_release(&s);
+}
+
+static const struct study_arm *with_option(const char *option)
+{
+    const struct study_arm *a = study_arms;
+    while (a->name && !(a->option && str_eq(a->option, option)))
+        a++;
+    return a->name ? a : NULL;
+}
+
+/* Arms set the options of `hone optimize` and no others. */
+static void options_reach_the_run(void **state)
+{
+    struct run_config c;
+    run_config_init(&c);
+    for (const struct study_arm *a = study_arms; a->name; a++)
+        assert_int_equal(a->option ? study_set_option(&c, a->option, &err) : 0, 0);
+    assert_non_null(with_option("repairs=0"));
+    assert_int_equal(study_set_option(&c, "repairs=0", &err), 0);
+    assert_int_equal(c.repairs, 0);
+    assert_int_equal(study_set_option(&c, "tries=1", &err), 0);
+    assert_int_equal(c.tries, 1);
+    assert_int_equal(study_set_option(&c, "wave=4", &err), 0);
+    assert_int_equal(c.wave, 4);
+    assert_int_equal(study_set_option(&c, "steps=1000", &err), 0);
+    assert_int_equal(c.steps, 1000);
+    static const char *const bad[] = {"", "repairs", "repairs=", "wave=2x", "seed=3", "tries=5000"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_int_equal(study_set_option(&c, bad[i], &err), -1);
+}
+
+/* Memory is an idea of every strategy that improves a kernel step by step. */
+static void strategies_have_an_arm_with_memory(void **state)
+{
+    static const char *const names[] = {"refine", "team", "search"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        bool found = false;
+        for (const struct study_arm *a = study_arms; a->name; a++)
+            found |= a->memory && !a->author && str_eq(a->strategy, names[i]);
+        assert_true(found);
+    }
+}
+
 static int set_up(void **state)
 {
     tmp = (struct temp_dir)TEMP_DIR_INIT;
@@ -124,6 +188,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_belong_to_one_setup),
         cmocka_unit_test(tables_say_only_what_was_measured),
+        cmocka_unit_test(arms_have_their_own_colours),
+        cmocka_unit_test(options_reach_the_run),
+        cmocka_unit_test(strategies_have_an_arm_with_memory),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, set_up, tear_down);
