@@ -16,7 +16,7 @@ HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} DEVICE=${DEVICE:-cuda}
 gnn=$(dirname "$HONE")/hone-gnn python=${HONE_PYTHON:-python3}
 scale=${SCALE:-1} epochs=${EPOCHS:-2} hidden=${HIDDEN:-256} more=${MORE:-} fanout=${FANOUT:-15,10,5}
 infer_fanout=${INFER_FANOUT:-20,20,20} host_scale=${HOST_SCALE:-1} same_scale=${SAME_SCALE:-0.1} threads=${THREADS:-$(nproc)}
-split_scale=${SPLIT_SCALE:-$host_scale} counters_scale=${COUNTERS_SCALE:-0.5}
+split_scale=${SPLIT_SCALE:-$host_scale} counters_scale=${COUNTERS_SCALE:-0.1}
 only=${ONLY:-train learn infer kernels counters models nccl split pipeline torch}
 read -r -a trains <<<"${TRAINS:-20480 20480 204800 409600}" # training nodes of the rows of the pipeline: their epochs are short
 [ "$DEVICE" != cuda ] || [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
@@ -208,15 +208,20 @@ PY
 }
 
 if wanted counters; then
-    echo "== counters of two batches, scale $counters_scale"
-    ncu=$(command -v ncu || echo /usr/local/cuda/bin/ncu)
-    if step counters "${COUNTERS_LIMIT:-100}" "$ncu" --csv --page raw --launch-skip 300 --launch-count 140 --section LaunchStats \
-        --section WarpStateStats --metrics gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed,\
-lts__throughput.avg.pct_of_peak_sustained_elapsed,sm__throughput.avg.pct_of_peak_sustained_elapsed,\
-sm__warps_active.avg.pct_of_peak_sustained_active "$gnn" train --device "$DEVICE" --hidden "$hidden" -f "$fanout" \
-        --eval none --json --make "papers:scale=$counters_scale$more,train=20480" -e 1 -t 4 --slots 8; then
-        show_counters "$OUT/counters.json"
-    fi
+    # ncu needs seconds for each launch, so it is stopped after a while and prints what it has.
+    echo "== counters, scale $counters_scale: the launches for which ncu found time"
+    metrics=gpu__time_duration.sum,launch__grid_size,sm__warps_active.avg.pct_of_peak_sustained_active
+    for unit in dram lts sm; do
+        metrics+=,${unit}__throughput.avg.pct_of_peak_sustained_elapsed
+    done
+    for stall in long_scoreboard short_scoreboard barrier wait math_pipe_throttle lg_throttle mio_throttle gmma drain; do
+        metrics+=,smsp__average_warps_issue_stalled_${stall}_per_issue_active.ratio
+    done
+    timeout -s INT "${COUNTERS_LIMIT:-60}" "$(command -v ncu || echo /usr/local/cuda/bin/ncu)" --csv --page raw --clock-control none \
+        --launch-skip "${COUNTERS_SKIP:-200}" --launch-count 80 --metrics "$metrics" "$gnn" train --device "$DEVICE" \
+        --hidden "$hidden" -f "$fanout" --eval none --profile --json --make "papers:scale=$counters_scale$more,train=20480" \
+        -e 1 -t 4 --slots 8 >"$OUT/counters.csv" 2>"$OUT/counters.err"
+    show_counters "$OUT/counters.csv" || status=1
 fi
 
 if wanted models; then
