@@ -274,10 +274,28 @@ static const struct dim *exact_part(struct build *b, const char *of, const struc
     return NULL;
 }
 
+/* Splits the last three axes into five parts, orders the parts, and joins them to three axes. */
+static const struct value *rearranged(struct build *b, const struct value *a,
+                                      const struct dim *const parts[5], const int64_t order[5],
+                                      const struct dim *const made[3])
+{
+    const struct dim *split[GRAPH_MAX_RANK], *shape[GRAPH_MAX_RANK];
+    int64_t axes[GRAPH_MAX_RANK];
+    uint32_t n = a->rank - 3;
+    for (uint32_t i = 0; i < n + 5; i++) {
+        axes[i] = i < n ? i : n + order[i - n];
+        split[i] = i < n ? a->shape[i] : parts[i - n];
+        shape[i] = i < n ? a->shape[i] : made[MIN(i - n, 2)];
+    }
+    a = reshape_to(b, a, split, n + 5);
+    a = a ? permute_to(b, a, axes) : NULL;
+    return a ? reshape_to(b, a, shape, n + 3) : NULL;
+}
+
 /* [..., C*r*r, H, W] becomes [..., C, H*r, W*r]. */
 VALUE_BUILDER(build_pixel_shuffle)
 {
-    const struct dim *r, *split[GRAPH_MAX_RANK], *shape[GRAPH_MAX_RANK];
+    const struct dim *r;
     const struct value *a = pixels(b, arg, "pixel_shuffle", "upscale_factor", &r);
     if (!a)
         return NULL;
@@ -290,21 +308,13 @@ VALUE_BUILDER(build_pixel_shuffle)
     const struct dim *parts[] = {channels, r, r, h, w},
                      *made[] = {channels, dim_mul(pool(b), h, r), dim_mul(pool(b), w, r)};
     const int64_t order[] = {0, 3, 1, 4, 2}; /* C H r W r */
-    int64_t axes[GRAPH_MAX_RANK];
-    for (uint32_t i = 0; i < n + 5; i++) {
-        axes[i] = i < n ? i : n + order[i - n];
-        split[i] = i < n ? a->shape[i] : parts[i - n];
-        shape[i] = i < n ? a->shape[i] : made[MIN(i - n, 2)];
-    }
-    a = reshape_to(b, a, split, n + 5);
-    a = a ? permute_to(b, a, axes) : NULL;
-    return a ? reshape_to(b, a, shape, n + 3) : NULL;
+    return rearranged(b, a, parts, order, made);
 }
 
 /* [..., C, H*r, W*r] becomes [..., C*r*r, H, W]. */
 VALUE_BUILDER(build_pixel_unshuffle)
 {
-    const struct dim *r, *split[GRAPH_MAX_RANK], *shape[GRAPH_MAX_RANK];
+    const struct dim *r;
     const struct value *a = pixels(b, arg, "pixel_unshuffle", "downscale_factor", &r);
     if (!a)
         return NULL;
@@ -316,15 +326,7 @@ VALUE_BUILDER(build_pixel_unshuffle)
     const struct dim *channels = a->shape[n], *parts[] = {channels, h, r, w, r},
                      *made[] = {dim_mul(pool(b), channels, dim_mul(pool(b), r, r)), h, w};
     const int64_t order[] = {0, 2, 4, 1, 3}; /* C r r H W */
-    int64_t axes[GRAPH_MAX_RANK];
-    for (uint32_t i = 0; i < n + 5; i++) {
-        axes[i] = i < n ? i : n + order[i - n];
-        split[i] = i < n ? a->shape[i] : parts[i - n];
-        shape[i] = i < n ? a->shape[i] : made[MIN(i - n, 2)];
-    }
-    a = reshape_to(b, a, split, n + 5);
-    a = a ? permute_to(b, a, axes) : NULL;
-    return a ? reshape_to(b, a, shape, n + 3) : NULL;
+    return rearranged(b, a, parts, order, made);
 }
 
 /* ---- others ---------------------------------------------------------------------------------- */
