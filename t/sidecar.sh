@@ -128,6 +128,7 @@ softmax='    e = torch.exp(x - x.amax(-1, keepdim=True))
     return e / e.sum(-1, keepdim=True)'
 printf 'import inspect\nimport torch\n\n\ndef run(x):\n    assert "amax" in inspect.getsource(run)\n%s\n' "$softmax" >own.py
 runs 0 "hone task check runs a PyTorch program as a baseline" "$HONE" task check softmax --against own.py
+out_has "hone task check says that the program is right" "own.py agrees with reference.c"
 printf 'def run(x):\n    return x\n' >wrong.py
 runs 1 "a PyTorch program with a wrong result is refused" "$HONE" task check softmax --against wrong.py
 err_has "the message names the program and the element" "reference.c and wrong.py disagree: element 0 of 'y'"
