@@ -67,9 +67,14 @@ if in_tier quick; then
     runs 0 "a campaign takes a PyTorch program" \
         "$HONE" bench softmax --against own.py --import-only --store own.db --out own
     is "a campaign keeps the text of its PyTorch program" "$(grep -ac '"name":"own.py","source":"def run(x)' own.db)" 1
+    runs 2 "a campaign with a PyTorch program does not go on without a GPU" \
+        "$HONE" bench --resume last --device emu --store own.db
+    err_has "the message of --resume says that the program needs a GPU" "needs a GPU"
     printf 'softmax against=own.py\n' >p.suite
     runs 2 "a PyTorch program of a suite needs a GPU" "$HONE" bench p.suite --device emu
     err_has "the message says that it needs a GPU" "needs a GPU"
+    runs 0 "with --smoke, which times nothing, a suite with a PyTorch program needs no GPU" \
+        "$HONE" bench p.suite --smoke --strategy sample --steps 1 --device emu --store smoke.db --out smoke
     printf 'softmax against=none.py\n' >p.suite
     runs 3 "a PyTorch program of a suite must exist" "$HONE" bench p.suite --device emu
     err_has "the message names the task and the file" "the baseline of 'softmax'"

@@ -128,6 +128,7 @@ softmax='    e = torch.exp(x - x.amax(-1, keepdim=True))
     return e / e.sum(-1, keepdim=True)'
 printf 'import inspect\nimport torch\n\n\ndef run(x):\n    assert "amax" in inspect.getsource(run)\n%s\n' "$softmax" >own.py
 runs 0 "hone task check runs a PyTorch program as a baseline" "$HONE" task check softmax --against own.py
+out_has "hone task check says that the program is right" "own.py agrees with reference.c"
 printf 'def run(x):\n    return x\n' >wrong.py
 runs 1 "a PyTorch program with a wrong result is refused" "$HONE" task check softmax --against wrong.py
 err_has "the message names the program and the element" "reference.c and wrong.py disagree: element 0 of 'y'"
@@ -148,8 +149,8 @@ fails 'def run(x):
 fails 'def run(x):
     raise ValueError("boom")' "ValueError: boom" "the exception of a program is its error"
 
-# Checks whether cudnn.benchmark searches, which layout the inputs of a timed call have, whether the call converts them, and how the sidecar calls
-# torch.compile.
+# Checks whether cudnn.benchmark searches, which layout the inputs of a timed call have, whether the call converts
+# them, how the sidecar calls torch.compile, and whether the compiler may take weights as constants.
 cat >inside.py <<'PY'
 import sys
 
@@ -172,7 +173,10 @@ for name in space["MODES"]:
     side.call_fn(given)
     how = calls[0] if calls else {"mode": "not compiled"}
     search = "search" if torch.backends.cudnn.benchmark else "default"
-    print(name, how["mode"], search, *(t.is_contiguous(memory_format=torch.channels_last) for t in (given["x"], seen[0])))
+    config = sys.modules.get("torch._inductor.config")
+    freezing = ["freezing"] if config and config.freezing else []
+    print(name, how["mode"], search, *(t.is_contiguous(memory_format=torch.channels_last) for t in (given["x"], seen[0])),
+          *freezing)
     # A call on the GPU, without one: the first call must not change the inputs of the second.
     torch.cuda.synchronize = torch.cuda.empty_cache = lambda: None
     side.source, side.given = "x.add_(1)", {}
@@ -200,7 +204,7 @@ max-autotune max-autotune-no-cudagraphs search False False
 high None search False False
 channels-last None search True True
 channels-last-timed None search False True
-frozen-weights None search False False
+frozen-weights None search False False freezing
 True (12, 4, 2, 1) (2, 1)"
 
 done_testing

@@ -130,7 +130,8 @@ static const char *gpu_model(const struct campaign_config *c, struct arena *a)
     return gpu_probe(&g, NULL) == 0 && at < g.n ? arena_strdup(a, g.gpus[at].name) : "";
 }
 
-/* Opens the device once, so that a missing GPU or compiler fails here and not in every task. */
+/* Opens the device once, so that a missing GPU or compiler fails here and not in every task.
+ * `programs`: some task has a PyTorch program as a baseline. */
 static int check_device(const struct campaign_config *c, bool programs, struct err *err)
 {
     struct evaluator *e = NULL;
@@ -143,7 +144,7 @@ static int check_device(const struct campaign_config *c, bool programs, struct e
     if (rc == 0 && c->torch_variants && !str_eq(evaluator_device(e), "cuda"))
         rc = err_set(err, ERR_USAGE,
                      "--torch-variants needs a GPU: PyTorch does not run on the emulator");
-    if (rc == 0 && programs && !str_eq(evaluator_device(e), "cuda"))
+    if (rc == 0 && programs && c->baselines && !c->smoke && !str_eq(evaluator_device(e), "cuda"))
         rc = err_set(err, ERR_USAGE,
                      "a PyTorch program as a baseline (--against FILE.py, against=) needs a GPU: "
                      "PyTorch does not run on the emulator");
@@ -283,6 +284,22 @@ static bool has_grown(const struct budget *was, const struct budget *now)
            (was->steps && now->steps > was->steps);
 }
 
+/* Returns 1 if a task has a PyTorch program as a baseline, 0 if none has, or -1. */
+static int has_programs(struct store *s, int64_t campaign, struct arena *a, struct err *err)
+{
+    struct entry_rec_vec entries = VEC_INIT;
+    int rc = store_entry_list(s, campaign, &entries, a, err);
+    for (size_t i = 0; rc == 0 && i < entries.n; i++) {
+        struct suite_item item = {.label = ""};
+        rc = suite_read_options(entries.items[i].options, &item, a, err);
+        rc = rc < 0 ? rc : item.programs.n > 0;
+        vec_release(&item.inputs);
+        vec_release(&item.sizes);
+    }
+    vec_release(&entries);
+    return rc;
+}
+
 /* Options of this command replace those of the campaign. */
 static int resume(struct bench *b, struct store *s, struct campaign_rec *out, struct arena *a,
                   struct err *err)
@@ -315,8 +332,11 @@ static int resume(struct bench *b, struct store *s, struct campaign_rec *out, st
                        out->name, was.gpu_model, gpu);
     if (!*was.gpu_model)
         was.gpu_model = gpu;
-    if (!b->import_only &&
-        (cmd_check_author(was.author, &was.budget, err) < 0 || check_device(&was, false, err) < 0))
+    int programs = has_programs(s, out->id, a, err);
+    if (programs < 0)
+        return -1;
+    if (!b->import_only && (cmd_check_author(was.author, &was.budget, err) < 0 ||
+                            check_device(&was, programs, err) < 0))
         return -1;
     *now = was;
     char *text = campaign_config_text(now);
@@ -631,9 +651,10 @@ static int run(int argc, const char **argv)
             "\n"
             "SUITE is a built-in suite (astra3, blocks, classics, cutegen19, cutegen_v1) or a\n"
             "file with one task in each line. DIR holds PyTorch files or task folders; Hone\n"
-            "ignores every other folder in DIR. FILE is a PyTorch file, FILE.py[:NAME]. Hone imports\n"
-            "PyTorch files first. You may give several suites, folders, files and tasks. Hone\n"
-            "times PyTorch once for each task, in one evaluation with the task's best kernel.\n"
+            "ignores every other folder in DIR. FILE is a PyTorch file, FILE.py[:NAME]. Hone\n"
+            "imports PyTorch files first. You may give several suites, folders, files and\n"
+            "tasks. Hone times PyTorch once for each task, in one evaluation with the task's\n"
+            "best kernel.\n"
             "The runs neither use nor leave lessons (`hone memory`). docs/bench.md has the\n"
             "details.\n"
             "\n"

@@ -155,12 +155,14 @@ static int run(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone study [options] [TASK | SUITE]...",
-        .about = "Compares strategies, and strategies without one of their ideas, at an equal\n"
-                 "budget of candidates; without TASK and SUITE on the suite classics. It is a\n"
-                 "simulation: the built-in author errs as often as the models of recorded runs\n"
-                 "did, and the emulator's cost model gives the times. Every source is judged\n"
-                 "once, whichever run comes upon it, and a study that was stopped goes on where\n"
-                 "it was. Prints tables; writes DIR/study.tsv and DIR/study.svg.",
+        .about =
+            "Compares strategies at an equal budget of candidates: as they are, without one\n"
+            "of their ideas, with another value of an option, or with memory. Without TASK\n"
+            "and SUITE it takes the suite classics. It is a simulation: the built-in author\n"
+            "errs as often as the models of recorded runs did, and the emulator's cost model\n"
+            "gives the times. Every source is judged once, whichever run comes upon it, and a\n"
+            "study that was stopped goes on where it was. Prints tables; writes DIR/study.tsv\n"
+            "and DIR/study.svg.",
         .example =
             "hone study classics --seeds 20\nhone study softmax rmsnorm --arms 'refine;search'",
         .opts = opts};

@@ -471,8 +471,8 @@ static enum check_end check_one(const struct check_job *job, const char *what, s
         task_check_cuda(e, t, &r);
     if (t && !r.problems.n && !interrupted())
         task_check_naive(e, t, &r);
-    if (t && !r.problems.n && job->program && !interrupted())
-        torch_check_program(torch, t, job->program->name, job->program->source, &r);
+    bool agrees = t && !r.problems.n && job->program && !interrupted() &&
+                  torch_check_program(torch, t, job->program->name, job->program->source, &r);
     bool ok = r.problems.n == 0;
     if (job->json) {
         json_t *uncovered = json_array();
@@ -494,6 +494,8 @@ static enum check_end check_one(const struct check_job *job, const char *what, s
         else
             printf("%s: %zu problem%s\n", t ? t->name : what, r.problems.n,
                    r.problems.n == 1 ? "" : "s");
+        if (agrees)
+            printf("  %s agrees with reference.c\n", job->program->name);
         for (size_t i = 0; t && ok && i < t->uncovered.n; i++)
             printf("  regime not covered: %s\n", t->uncovered.items[i]);
     }

@@ -230,7 +230,9 @@ static void add_programs(struct bundle_files *p, const struct bundle_files_reque
         if (strlen(spec) < JOB_MAX_SPEC) {
             add(p, x->name, JOB_MODULE_TORCH)->spec = spec;
         } else {
-            reject(p, x->name, true, xasprintf("it is over %d bytes", TORCH_PROGRAM_MAX));
+            reject(p, x->name, true,
+                   xasprintf("with the names of the task's axes and scalars it has over %d bytes",
+                             JOB_MAX_SPEC - 1));
             free(spec);
         }
     }

@@ -48,6 +48,8 @@ int torch_program_read(const char *path, struct torch_program *out, struct arena
     struct strbuf text = STRBUF_INIT(TORCH_PROGRAM_MAX);
     const char *slash = strrchr(path, '/');
     int rc = file_read(path, TORCH_PROGRAM_MAX, &text, err);
+    if (rc < 0 && err->kind == ERR_LIMIT)
+        err->kind = ERR_INPUT; /* the file is at fault, not the machine */
     if (rc == 0) {
         *out = (struct torch_program){arena_strdup(a, slash ? slash + 1 : path),
                                       arena_strndup(a, text.buf, text.len)};

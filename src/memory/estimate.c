@@ -27,6 +27,15 @@ static uint32_t value_of(struct estimate *e, const char *playbook, const struct 
     return (uint32_t)e->values.n - 1;
 }
 
+/* A hostile lesson names a value several times; then estimate_fit() would not converge. */
+static bool has_value(const struct estimate_spot *spot, uint32_t value)
+{
+    for (uint32_t i = 0; i < spot->n; i++)
+        if (spot->values[i] == value)
+            return true;
+    return false;
+}
+
 uint32_t estimate_point(struct estimate *e, const char *playbook, const char *text)
 {
     struct lesson_setting settings[LESSON_SETTINGS];
@@ -34,7 +43,7 @@ uint32_t estimate_point(struct estimate *e, const char *playbook, const char *te
     size_t n = lesson_read_point(text, settings);
     for (size_t i = 0; i < n; i++) {
         uint32_t value = value_of(e, playbook, &settings[i]);
-        if (value < MAX_VALUES)
+        if (value < MAX_VALUES && !has_value(&spot, value))
             spot.values[spot.n++] = value;
     }
     *vec_push(&e->points) = spot;

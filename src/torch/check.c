@@ -391,7 +391,7 @@ static int run_program_at(const struct expression_check *e, const struct shape *
     return rc;
 }
 
-void torch_check_program(struct torch_check *c, const struct task *t, const char *name,
+bool torch_check_program(struct torch_check *c, const struct task *t, const char *name,
                          const char *source, struct task_check_result *r)
 {
     struct temp_dir dir = TEMP_DIR_INIT;
@@ -403,13 +403,14 @@ void torch_check_program(struct torch_check *c, const struct task *t, const char
         check_say(&r->problems, t, (struct task_place){0, 0}, "%s was not run: %s", name,
                   c->why_not ? c->why_not : "there is no PyTorch");
         r->machine = true;
-        return;
+        return false;
     }
     if (!t->reference_c || !t->phases.n) {
         check_say(&r->notes, t, (struct task_place){0, 0},
                   "%s was not compared: the task has no reference.c", name);
-        return;
+        return false;
     }
+    size_t before = r->problems.n;
     int rc = temp_dir_make(&dir, &err);
     e.dir = dir.path;
     if (r->oracle_so && file_exists(r->oracle_so)) {
@@ -426,6 +427,7 @@ void torch_check_program(struct torch_check *c, const struct task *t, const char
     run_shapes(&e, rc == 0);
     free(so);
     temp_dir_release(&dir);
+    return r->problems.n == before && !interrupted();
 }
 
 /* ---- the expression -------------------------------------------------------------------------- */

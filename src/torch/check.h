@@ -44,8 +44,9 @@ void torch_check_task(struct torch_check *c, const struct task *t, struct task_c
 void torch_check_reference(struct torch_check *c, const struct task *t,
                            struct task_check_result *r);
 /* Runs a user's PyTorch program at the same shapes in the task's own dtypes, and compares it with
- * the oracle. `name` is its file. A program that may not be a baseline is a problem. */
-void torch_check_program(struct torch_check *c, const struct task *t, const char *name,
+ * the oracle. `name` is its file. A program that may not be a baseline is a problem. Returns
+ * whether it agrees with the oracle. */
+bool torch_check_program(struct torch_check *c, const struct task *t, const char *name,
                          const char *source, struct task_check_result *r);
 void torch_check_release(struct torch_check *c);
 

@@ -4,7 +4,6 @@
  */
 #include "torch/task.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -144,25 +143,12 @@ static bool graph_convolves(const struct graph *g)
     return false;
 }
 
-static bool text_convolves(const char *s)
-{
-    static const char word[] = "conv";
-    for (; *s; s++) {
-        size_t n = 0;
-        while (word[n] && tolower((unsigned char)s[n]) == word[n])
-            n++;
-        if (!word[n])
-            return true;
-    }
-    return false;
-}
-
 bool torch_may_convolve(const struct task *t)
 {
     struct err err = ERR_INIT;
     struct graph g = {.values = VEC_INIT};
     if (torch_read_task(&g, t, &err) < 0)
-        return t->torch_src && text_convolves(t->torch_src);
+        return t->torch_src && strcasestr(t->torch_src, "conv");
     bool convolves = graph_convolves(&g);
     graph_release(&g);
     return convolves;

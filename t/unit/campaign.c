@@ -113,7 +113,8 @@ static void built_in_suites_are_sound(void **state)
     static const struct {
         const char *name;
         size_t n;
-    } suites[] = {{"cutegen19", 19}, {"cutegen_v1", 26}, {"astra3", 3}, {"classics", 16}, {"blocks", 6}};
+    } suites[] = {
+        {"cutegen19", 19}, {"cutegen_v1", 26}, {"astra3", 3}, {"classics", 16}, {"blocks", 6}};
     for (size_t i = 0; i < ARRAY_LEN(suites); i++) {
         struct arena a = ARENA_INIT;
         struct suite_item_vec v = VEC_INIT;

@@ -237,6 +237,13 @@ static void estimates_add_up(void **state)
     estimate_fit(&e);
     assert_true(e.values.n < 5000);
     estimate_release(&e);
+    /* nor does a point that names a value again and again spoil the effect of the value */
+    uint32_t again = estimate_point(&e, "p", "x=1 x=1 x=1 x=1 x=1 x=1");
+    estimate_add(&e, 0, again, 1, -0.4);
+    estimate_add(&e, 0, estimate_point(&e, "p", "x=2"), 1, -0.2);
+    estimate_fit(&e);
+    assert_true(fabs(estimate_gain(&e, 0, again) + 0.35) < 0.06);
+    estimate_release(&e);
 }
 
 /* The text of the newest lesson about this point of softmax. */
