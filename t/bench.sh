@@ -59,14 +59,14 @@ if in_tier quick; then
     runs 2 "--resume with the default strategy is a usage error too" "$HONE" bench --resume last -s refine
     runs 2 "--resume with another seed is a usage error" "$HONE" bench --resume last --seed 3
     runs 2 "--resume with other PyTorch variants is a usage error" "$HONE" bench --resume last --torch-variants high
-    printf 'def run(x):\n    return x\n' >own.py
+    printf '\xef\xbb\xbfdef run(x):\n    return x\n' >own.py # it begins with a byte order mark
     runs 2 "--resume with a PyTorch program is a usage error" "$HONE" bench --resume last --against own.py
     runs 2 "--against is for a single task" "$HONE" bench softmax gelu_tanh --against own.py
     err_has "the message names the word of a suite" "against=FILE.py"
     runs 2 "--against takes no kernel" "$HONE" bench softmax --against k.cu
     runs 0 "a campaign takes a PyTorch program" \
         "$HONE" bench softmax --against own.py --import-only --store own.db --out own
-    is "a campaign keeps the text of its PyTorch program" "$(grep -ac '"name":"own.py","source":"def run(x)' own.db)" 1
+    is "a campaign keeps the text of its PyTorch program, without a byte order mark" "$(grep -ac '"name":"own.py","source":"def run(x)' own.db)" 1
     runs 2 "a campaign with a PyTorch program does not go on without a GPU" \
         "$HONE" bench --resume last --device emu --store own.db
     err_has "the message of --resume says that the program needs a GPU" "needs a GPU"

@@ -51,9 +51,11 @@ int torch_program_read(const char *path, struct torch_program *out, struct arena
     if (rc < 0 && err->kind == ERR_LIMIT)
         err->kind = ERR_INPUT; /* the file is at fault, not the machine */
     if (rc == 0) {
+        size_t mark = str_starts(text.buf, "\xef\xbb\xbf") ? 3 : 0; /* some editors write it */
+        size_t len = text.len - mark;
         *out = (struct torch_program){arena_strdup(a, slash ? slash + 1 : path),
-                                      arena_strndup(a, text.buf, text.len)};
-        rc = check(path, out, text.len, err);
+                                      arena_strndup(a, text.buf + mark, len)};
+        rc = check(path, out, len, err);
     }
     strbuf_release(&text);
     return rc;
