@@ -92,6 +92,12 @@ $(FAST): private OPT_dist-aarch64 := -O3
 # PTX says which operations are fused and how they round; the C compiler must not.
 $(B)/emu/%.o: FILE_CFLAGS += -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
 $(B)/emu/tensor/tile.o: FILE_CFLAGS += -ffp-contract=fast
+# `make setup` installs the libraries. Without this check, the first missing header would stop the build.
+HEADERS := jansson.h sqlite3.h openssl/evp.h zlib.h curl/curl.h microhttpd.h
+$(call obj,$(filter-out $(WORKER_SRC),$(HONE_SRC))): | $(B)/headers
+$(B)/headers:
+	@mkdir -p $(@D) && for h in $(HEADERS); do printf '#include <%s>\n' $$h | $(CC) $(CFLAGS) -E -x c - >/dev/null 2>&1 || \
+	 { echo "The header <$$h> is missing: 'make setup' installs what the build needs." >&2; exit 1; }; done && touch $@
 $(B)/%.o: src/%.c $(B)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
