@@ -25,6 +25,23 @@ if in_tier quick; then
         --trace "$ROOT/t/cases/generate/recurrent.trace.json" recurrent.py
     runs 0 "the built-in author writes a kernel for recurrent layers" "$HONE" playbook kernel generate tasks/recurrent
     is "the template writes both layers" "$(grep -c 'recurrent<true' "$T/out")" 2
+    # Cuts: the trace is a convolution, silu, a norm over groups of channels, and a gate.
+    runs 0 "a trace of a convolution and a norm is imported" "$HONE" import torch --out tasks \
+        --trace "$ROOT/t/cases/generate/conv_norm.trace.json" conv_norm.py
+    cut() { "$HONE" playbook kernel generate tasks/conv_norm "$@"; }
+    cut >joined.cu
+    cut join=0 >apart.cu
+    cut tail=0 >no_tail.cu
+    cut tail=0 repeat=8 >stored.cu
+    silu() { grep -c 'return .*expf(-(v + float(e' "$1"; }
+    is "the convolution's launch also computes silu" "$(silu joined.cu)" 1
+    is "join=0 takes silu out of it" "$(silu apart.cu)" 0
+    is "a template computes the tail" "$(grep -c '"kernel": "c2::rows' joined.cu)" 2
+    is "with tail=0 generated launches do" "$(grep -c '"kernel": "c2::rows' no_tail.cu)" 0
+    launches() { grep -c '"kernel": ' "$1"; }
+    ok "repeat=8 stores another value" test "$(launches stored.cu)" -gt "$(launches no_tail.cu)"
+    runs 1 "a cut that changes nothing is refused" "$HONE" playbook kernel generate cumsum join=0
+    err_has "the message names the conditions" "does not allow these settings together for 'cumsum'"
 fi
 in_tier rest || done_testing
 
@@ -58,6 +75,16 @@ for trace in "$ROOT"/t/cases/generate/*.trace.json; do
     runs 0 "$name: the trace is imported" "$HONE" import torch --out tasks --trace "$trace" "$name.py"
     judge "tasks/$name"
 done
+
+# Each cut is right. With repeat=8, norm_chain stores distances from a mean whose squares are added up.
+judge_cut() { # judge_cut NAME SETTING
+    runs 0 "$1: a kernel with $2" "$HONE" playbook kernel generate "tasks/$1" "$2"
+    cp "$T/out" kernel.cu
+    runs 0 "$1: it passes with $2" "$HONE" eval --device emu --smoke --skip-baselines "tasks/$1" kernel.cu
+}
+judge_cut norm_chain repeat=8
+judge_cut conv_norm join=0
+judge_cut conv_norm tail=0
 
 # layer OP [RELU]: writes the trace of one recurrent layer, with initial states as inputs
 layer() {

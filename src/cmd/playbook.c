@@ -167,8 +167,10 @@ static int make_kernel(const struct playbook_shelf *s, const struct task *t, con
         for (int i = 0; i < nset && rc == 0; i++)
             rc = take_setting(pb, set[i], &p, err);
         if (rc == 0 && !playbook_allows(pb, &b, &p))
-            rc =
-                err_set(err, ERR_INPUT, "playbook %s does not allow these settings together", name);
+            rc = err_set(err, ERR_INPUT,
+                         "playbook %s does not allow these settings together for '%s': see "
+                         "`require` and `fits` in its playbook.json",
+                         name, t->name);
         if (rc == 0)
             rc = playbook_expand(pb, &b, &p, out, err);
         pb_binding_release(&b);

@@ -8,6 +8,7 @@
 #include "plan/model.h"
 #include "plan/plan.h"
 #include "playbook/book/texts.h"
+#include "playbook/cuts.h"
 #include "playbook/playbook.h"
 #include "sys/asset.h"
 
@@ -100,7 +101,12 @@ int playbook_expand(const struct playbook *pb, const struct pb_binding *b, const
                     struct strbuf *out, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(PLAN_MAX_SOURCE);
-    int rc = expand_text(pb, b, p, pb->template, MAX_NESTING, &text, err);
+    struct pb_binding cut = PB_BINDING_INIT;
+    bool same = binding_has_cuts_of(pb, b, p);
+    int rc = same ? 0 : bind_cuts_of(pb, b, p, &cut, err);
+    if (rc == 0)
+        rc = expand_text(pb, same ? b : &cut, p, pb->template, MAX_NESTING, &text, err);
+    pb_binding_release(&cut);
     out->truncated |= text.truncated;
     const char *plan, *end;
     if (rc == 0 && plan_find(text.buf, &plan, &end)) {

@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "graph/json.h"
-#include "graph/normal/collapse.h"
 #include "playbook/bind/tensors.h"
-#include "playbook/generate/generate.h"
+#include "playbook/cuts.h"
 #include "playbook/match/match.h"
 #include "playbook/playbook.h"
 
@@ -145,115 +143,8 @@ static json_t *with_update_apart(const json_t *task)
     return copy;
 }
 
-/* ---- any graph ------------------------------------------------------------------------------- */
-
-struct templates {
-    const struct playbook_shelf *shelf;
-    uint32_t arch;
-};
-
-/* Only playbooks with `part` count. */
-static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
-{
-    const struct templates *t = ctx;
-    vec_each (struct playbook, pb, &t->shelf->books) {
-        struct pb_binding b;
-        struct strbuf no = STRBUF_INIT(200);
-        struct err err = ERR_INIT;
-        bool fits = pb->part && playbook_bind(pb, task, t->arch, &b, &no);
-        strbuf_release(&no);
-        if (!fits)
-            continue;
-        struct pb_point p = playbook_start(pb, &b);
-        strbuf_clear(source);
-        bool ok = playbook_expand(pb, &b, &p, source, &err) == 0;
-        pb_binding_release(&b);
-        if (ok)
-            return true;
-    }
-    return false;
-}
-
-/* -1 if the size is not known. */
-static int64_t at_timed_shape(const struct graph *g, const json_t *task, const struct dim *d)
-{
-    const json_t *all = json_object_get(task, "workloads"), *axes = NULL;
-    int64_t *sizes = xcalloc(g->dims.nnames + 1, sizeof *sizes), n = -1;
-    for (size_t i = 0; i < json_array_size(all); i++)
-        if (str_eq(facts_text(json_array_get(all, i), "role"), "time"))
-            axes = json_object_get(json_array_get(all, i), "axes");
-    for (size_t i = 0; i < g->dims.nnames; i++)
-        sizes[i] = json_integer_value(json_object_get(axes, g->dims.names[i]));
-    if (!axes || !dim_eval(d, sizes, &n))
-        n = -1;
-    free(sizes);
-    return n;
-}
-
-/* Hone rejects kernels that do much less arithmetic than the task's `flops`. So graph_collapse()
- * may move sums into products and convolutions only if the task declares no flops, or at most what
- * the graph has after the move. */
-static bool may_collapse(struct graph *g, const json_t *task)
-{
-    const char *flops = facts_text(task, "flops");
-    if (!*flops)
-        return true;
-    const struct dim *declared = dim_parse(&g->dims, flops, NULL);
-    int64_t n = declared ? at_timed_shape(g, task, declared) : -1;
-    return n >= 0 && n <= at_timed_shape(g, task, graph_least_flops(g));
-}
-
-static bool bind_graph(struct graph *g, const struct generate_templates *t, struct pb_binding *out,
-                       struct strbuf *why)
-{
-    struct generated x = GENERATED_INIT;
-    struct err err = ERR_INIT;
-    if (may_collapse(g, t->task))
-        graph_collapse(g);
-    bool ok = generate(g, t, &x, &err) == 0;
-    if (ok) {
-        bind_text(out, "plan", x.plan.buf);
-        bind_text(out, "includes", x.includes.buf);
-        bind_text(out, "templates", x.templates.buf);
-        bind_text(out, "overloads", x.overloads.buf);
-        bind_text(out, "kernels", x.kernels.buf);
-        out->elem = 4;
-    } else {
-        strbuf_addf(why, "no kernel can be written from the task's graph: %s", err.msg);
-    }
-    generated_release(&x);
-    return ok;
-}
-
-/* For an op with "from": "graph". The graph is the task's own, or that of its expression. */
-static bool bind_any(const struct playbook *pb, const json_t *task, uint32_t arch,
-                     struct pb_binding *out, struct strbuf *why)
-{
-    struct templates own = {pb->shelf, arch};
-    const struct generate_templates t = {task, pb->shelf ? write_part : NULL, &own};
-    const json_t *j = json_object_get(task, "graph");
-    struct err err = ERR_INIT;
-    struct graph g;
-    struct meaning m;
-    bool ok = false;
-    if (j) {
-        if (graph_from_json(&g, j, &err) < 0) {
-            strbuf_addf(why, "the task's graph cannot be read: %s", err.msg);
-            return false;
-        }
-        ok = bind_graph(&g, &t, out, why);
-        graph_release(&g);
-        return ok;
-    }
-    if (!meaning_read(&m, task))
-        strbuf_adds(why, m.why.buf);
-    else if (!m.readable)
-        strbuf_adds(why, "the task has neither a graph nor a PyTorch expression");
-    else
-        ok = bind_graph(&m.g, &t, out, why);
-    meaning_release(&m);
-    return ok;
-}
+/* ---- the playbook -----------------------------------------------------------------------------
+ */
 
 static bool may_use_tf32(const struct playbook *pb, const json_t *task)
 {
@@ -286,7 +177,7 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         return false;
     }
     if (playbook_writes_graphs(pb)) {
-        bool fits = bind_any(pb, task, arch, out, why);
+        bool fits = bind_graph(pb, task, arch, out, why);
         if (!fits)
             pb_binding_release(out);
         return fits;

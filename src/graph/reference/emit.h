@@ -84,6 +84,7 @@ struct emit {
     unsigned least_depth;
     /* Only for kernels: */
     const bool *keep;          /* per value: store it in any case; or NULL */
+    int64_t repeat;            /* in place of STORES_REPEAT (stores.h), if not 0 */
     const struct value *known; /* a value whose element is in the variable known_text, or NULL */
     const char *known_text;
     bool in_lanes;     /* the threads of a group (the lanes) may share the loop of a reduction */

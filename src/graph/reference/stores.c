@@ -13,8 +13,8 @@
  * size. */
 enum { HEAVY = 1 << 20, MANY = 1 << 20 };
 /* A value is not stored if one element costs at most CHEAP operations, or if all reads of one
- * element cost at most RECOMPUTE. */
-enum { CHEAP = 2, RECOMPUTE = 48 };
+ * element cost at most most_repeated(). */
+enum { CHEAP = 2 };
 /* A reference stores a cat (concatenation) of more parts than this if it is read several times. It
  * also stores parts that are not cheap, so that the steps of an unrolled loop have similar
  * phases. */
@@ -204,6 +204,11 @@ static bool site_is_sink(int64_t site)
     return site > 0 && site % 16 <= 1;
 }
 
+static int64_t most_repeated(const struct planner *p)
+{
+    return p->e->repeat ? p->e->repeat : STORES_REPEAT;
+}
+
 /* Needs all reads of v to be counted. */
 static bool must_store(const struct planner *p, const struct value *v)
 {
@@ -227,7 +232,7 @@ static bool must_store(const struct planner *p, const struct value *v)
                 (p->ends_anchor && p->ends_anchor[v->id]);
     if (p->e->mode.kernel && ends && !site_is_sink(p->site[v->id]))
         return true;
-    return reads > 1 && (w >= HEAVY || (w > CHEAP && w * reads > RECOMPUTE));
+    return reads > 1 && (w >= HEAVY || (w > CHEAP && w * reads > most_repeated(p)));
 }
 
 static void add_reads(struct planner *p, const struct value *a, int64_t reads, int64_t site)
@@ -395,12 +400,14 @@ static const struct value *centre_of(struct emit *e, const struct value *v)
     return same ? mean : NULL;
 }
 
+/* A stored distance from the mean is computed too late for the parts, which need no mean. */
 static void join_parts(struct planner *p, const struct value *v)
 {
     const struct value *centre = p->reads[v->id] ? centre_of(p->e, v) : NULL;
     struct store *s = p->s->store;
     if (!centre || !s[v->id].in_parts || !s[centre->args[0]->id].in_parts ||
-        !s[centre->args[0]->id].is_stored)
+        !s[centre->args[0]->id].is_stored || s[v->args[0]->id].is_stored ||
+        s[v->args[0]->args[0]->id].is_stored)
         return;
     s[v->id].centre = centre;
     s[centre->args[0]->id].part_with_squares = true;

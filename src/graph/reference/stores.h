@@ -31,6 +31,9 @@ struct stores {
     struct sink_vec sinks;
 };
 
+/* All reads of one element may repeat this many operations, unless emit.repeat says otherwise. */
+#define STORES_REPEAT 48
+
 /* Also sets e->store. */
 void stores_plan(struct stores *s, struct emit *e);
 

@@ -104,15 +104,18 @@ struct pb_binding {
      * broadcast. */
     int64_t elem;
     bool in_place; /* the output is one of the inputs */
+    /* For playbooks that write kernels from graphs (cuts.h), else NULL and 0. */
+    json_t *graph_task;
+    uint32_t arch;
     /* For each setting, 1 + the index of its guessed value; 0 = none. */
     uint8_t guessed[PB_MAX_SETTINGS];
 };
-#define PB_BINDING_INIT                 \
-    {                                   \
-        ARENA_INIT, VEC_INIT, 0, false, \
-        {                               \
-            0                           \
-        }                               \
+#define PB_BINDING_INIT                          \
+    {                                            \
+        ARENA_INIT, VEC_INIT, 0, false, NULL, 0, \
+        {                                        \
+            0                                    \
+        }                                        \
     }
 void pb_binding_release(struct pb_binding *b);
 

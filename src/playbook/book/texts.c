@@ -36,6 +36,7 @@ const char *restricted(const struct pb_binding *b)
 void pb_binding_release(struct pb_binding *b)
 {
     vec_release(&b->texts);
+    json_decref(b->graph_task);
     arena_release(&b->arena);
     *b = (struct pb_binding)PB_BINDING_INIT;
 }

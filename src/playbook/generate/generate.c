@@ -44,6 +44,7 @@ struct writer {
     struct stores tail;           /* `stores` without the values of the tail */
     const struct sink *tail_sink; /* NULL if no template computes the whole tail */
     const struct generate_templates *templates;
+    const struct generate_cuts *cuts;
     struct strbuf workspaces, tensormaps;
     struct part_code_vec codes;
     struct err *err;
@@ -345,8 +346,8 @@ static bool part_fits(struct writer *w, const struct part *p, struct strbuf *sou
     return fits;
 }
 
-/* Marks the anchors of launches that do more work and that no template fits. Alone, a template may
- * fit them. Returns whether it marked any. */
+/* Marks the anchors of launches that do more work, if no template fits or the cuts say so. Alone, a
+ * template may fit them. Returns whether it marked any. */
 static bool find_kept(struct writer *w, bool *keep)
 {
     bool any = false;
@@ -354,7 +355,9 @@ static bool find_kept(struct writer *w, bool *keep)
         struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT);
         struct part p = part_of(w, s, name_by_id);
         bool alone = s->kind == SINK_VALUE && stores_is_anchor(s->v);
-        if (!alone && !(asks_template(w, &p) && part_fits(w, &p, &source)))
+        if (!alone && w->cuts->join && asks_template(w, &p) && part_fits(w, &p, &source))
+            w->out->joins |= part_has_anchor(&p, NULL);
+        else if (!alone)
             any |= part_has_anchor(&p, keep);
         strbuf_release(&source);
     }
@@ -606,7 +609,8 @@ static void find_tail(struct writer *w)
 {
     const struct sink_vec *v = &w->stores.sinks;
     const struct sink *last = v->n ? &v->items[v->n - 1] : NULL;
-    if (!w->templates->write || !last || last->kind != SINK_OUTPUT || w->g->outputs.n != 1)
+    if (!w->templates->write || !w->cuts->tail || !last || last->kind != SINK_OUTPUT ||
+        w->g->outputs.n != 1)
         return;
     struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT);
     bool *below = xcalloc(w->g->values.n + 1, sizeof *below);
@@ -616,6 +620,7 @@ static void find_tail(struct writer *w)
     p.stores = &w->tail;
     if (anchors && part_is_tail(&p) && part_fits(w, &p, &source)) {
         w->tail_sink = last;
+        w->out->has_tail = true;
         note_tail(w, last->v, v->n - 1, seen);
         for (size_t i = 0; i + 1 < v->n; i++)
             w->done[i] = !is_before(w, &v->items[i], below);
@@ -675,19 +680,21 @@ static int write_all(struct writer *w)
     return rc;
 }
 
-int generate(const struct graph *g, const struct generate_templates *t, struct generated *out,
-             struct err *err)
+int generate(const struct graph *g, const struct generate_templates *t,
+             const struct generate_cuts *cuts, struct generated *out, struct err *err)
 {
     struct graph low;
     struct writer w = {.out = out,
                        .g = &low,
                        .arena = ARENA_INIT,
                        .templates = t,
+                       .cuts = cuts,
                        .workspaces = STRBUF_INIT(1 << 18),
                        .tensormaps = STRBUF_INIT(1 << 18),
                        .err = err};
     w.emit.mode = (struct reference_mode){.kind = REFERENCE_MAGNITUDE, .kernel = true};
     w.emit.g = &low;
+    w.emit.repeat = cuts->repeat;
     int rc = graph_lower_for_kernel(g, &low, &w.emit.notes, err);
     if (rc == 0)
         rc = write_all(&w);
@@ -701,6 +708,22 @@ int generate(const struct graph *g, const struct generate_templates *t, struct g
     part_codes_release(&w.codes);
     arena_release(&w.arena);
     return rc;
+}
+
+size_t generate_stored(const struct graph *g, int64_t repeat)
+{
+    struct graph low;
+    struct stores stores = {0};
+    struct emit e = {.mode = {.kind = REFERENCE_MAGNITUDE, .kernel = true}, .repeat = repeat};
+    size_t n = 0;
+    e.g = &low;
+    if (graph_lower_for_kernel(g, &low, &e.notes, NULL) == 0) {
+        stores_plan(&stores, &e);
+        n = stores.sinks.n;
+        stores_release(&stores);
+    }
+    graph_release(&low);
+    return n;
 }
 
 void generated_release(struct generated *x)

@@ -36,12 +36,22 @@ struct generated {
     struct strbuf includes, overloads; /* for the types of the tensors */
     struct strbuf templates;           /* kernels of templates */
     struct strbuf kernels;             /* generated kernels */
+    bool joins;                        /* an anchor and other work share a launch of a template */
+    bool has_tail;                     /* a template does all work after the anchors */
 };
-#define GENERATED_INIT                                                         \
-    {                                                                          \
-        STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(4096), STRBUF_INIT(4096), \
-            STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(GENERATED_MAX_TEXT)   \
+#define GENERATED_INIT                                                                     \
+    {                                                                                      \
+        STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(4096), STRBUF_INIT(4096),             \
+            STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(GENERATED_MAX_TEXT), false, false \
     }
+
+/* Where a graph is cut into launches (docs/playbooks.md). */
+struct generate_cuts {
+    bool join; /* an anchor's launch also does the elementwise work on its result */
+    bool tail; /* one template may do all work after the anchors */
+    /* All reads of one element may repeat this many operations; else the value is stored. */
+    int64_t repeat;
+};
 
 struct generate_templates {
     const json_t *task; /* the author facts of the whole task */
@@ -51,8 +61,10 @@ struct generate_templates {
     void *ctx;
 };
 
-int generate(const struct graph *g, const struct generate_templates *t, struct generated *out,
-             struct err *err);
+int generate(const struct graph *g, const struct generate_templates *t,
+             const struct generate_cuts *cuts, struct generated *out, struct err *err);
+/* How many values are stored if reads may repeat this many operations (generate_cuts). */
+size_t generate_stored(const struct graph *g, int64_t repeat);
 void generated_release(struct generated *x);
 
 #endif

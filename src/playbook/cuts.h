@@ -1,0 +1,25 @@
+/*
+ * cuts.h - binds a playbook that writes kernels from a graph (generate/generate.h).
+ *
+ * The settings join, tail and repeat of such a playbook say where the graph is cut into launches.
+ * bind_graph() binds the texts for the values with which they start. For a point with other
+ * values, expand.c binds them again.
+ *
+ *     if (!binding_has_cuts_of(pb, b, p) && bind_cuts_of(pb, b, p, &own, err) == 0)
+ *         ...                                          expand with `own` in place of b
+ */
+#ifndef PLAYBOOK_CUTS_H
+#define PLAYBOOK_CUTS_H
+
+#include "playbook/book/book.h"
+
+/* For an op with "from": "graph". If no kernel can be written, `why` says why. */
+bool bind_graph(const struct playbook *pb, const json_t *task, uint32_t arch,
+                struct pb_binding *out, struct strbuf *why);
+/* True for all playbooks that write no kernels from graphs. */
+bool binding_has_cuts_of(const struct playbook *pb, const struct pb_binding *b,
+                         const struct pb_point *p);
+int bind_cuts_of(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,
+                 struct pb_binding *out, struct err *err);
+
+#endif
