@@ -51,13 +51,20 @@ bool family_covers(const struct family_record *r, const char *const *includes, s
 /* State of a pass over the source, which scan.h has accepted. */
 struct walk {
     struct token_reader r;
-    struct strbuf *out;
-    struct strbuf undefs;
+    struct strbuf body;
+    struct strbuf before, after; /* lines around the body that keep the macros of headers */
 };
 
 static const char *skip_spaces(const char *p, const char *end)
 {
     while (p < end && isspace((unsigned char)*p))
+        p++;
+    return p;
+}
+
+static const char *skip_blanks(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\t'))
         p++;
     return p;
 }
@@ -82,28 +89,51 @@ static const char *line_end(const char *p, const char *end)
     return p < end ? p : end;
 }
 
-/* Reads on after a `#`. Leaves out #include: the header has all includes before the namespace.
- * Records each macro for the #undef lines at the end. */
+static int name_length(const char *name, const char *end)
+{
+    const char *q = name;
+    while (q < end && token_is_word_char(*q))
+        q++;
+    return (int)(q - name);
+}
+
+/* An edited version must see the macros as they are after the includes. So a macro of the source
+ * goes at the end, unless a header has it: `#ifndef INFINITY`. */
+static void on_define(struct walk *w, const char *name, const char *end)
+{
+    int n = name_length(name, end);
+    strbuf_addf(&w->before, "#ifdef %.*s\n#define hone_family_has_%.*s\n#endif\n", n, name, n,
+                name);
+    strbuf_addf(&w->after, "#ifndef hone_family_has_%.*s\n#undef %.*s\n#endif\n", n, name, n, name);
+}
+
+/* A header's macro could not come back, so then there is no precompiled header. */
+static void on_undef(struct walk *w, const char *name, const char *end)
+{
+    int n = name_length(name, end);
+    strbuf_addf(&w->before, "#ifdef %.*s\n#error the parent removes it\n#endif\n", n, name);
+}
+
+static bool is_directive(const char *q, const char *end, const char *name)
+{
+    size_t n = strlen(name);
+    return (size_t)(end - q) > n && memcmp(q, name, n) == 0 && !token_is_word_char(q[n]);
+}
+
+/* Reads on after a `#`. Leaves out #include: the header has all includes before the namespace. */
 static void on_directive(struct walk *w)
 {
     const char *from = w->r.src + w->r.pos, *q = from, *end = line_end(q, w->r.src + w->r.len);
-    while (q < end && (*q == ' ' || *q == '\t'))
-        q++;
-    bool define = (size_t)(end - q) > 6 && strncmp(q, "define", 6) == 0;
-    if (define) {
-        q += 6;
-        while (q < end && (*q == ' ' || *q == '\t'))
-            q++;
-        const char *name = q;
-        while (q < end && token_is_word_char(*q))
-            q++;
-        strbuf_addf(&w->undefs, "#undef %.*s\n", (int)(q - name), name);
-    }
+    q = skip_blanks(q, end);
+    if (is_directive(q, end, "define"))
+        on_define(w, skip_blanks(q + 6, end), end);
+    else if (is_directive(q, end, "undef"))
+        on_undef(w, skip_blanks(q + 5, end), end);
     if ((size_t)(end - q) > 7 && strncmp(q, "include", 7) == 0) {
-        strbuf_addc(w->out, '\n');
+        strbuf_addc(&w->body, '\n');
     } else {
-        strbuf_addc(w->out, '#');
-        strbuf_add(w->out, from, (size_t)(end - from));
+        strbuf_addc(&w->body, '#');
+        strbuf_add(&w->body, from, (size_t)(end - from));
     }
     w->r.pos = (size_t)(end - w->r.src);
 }
@@ -124,7 +154,7 @@ static int on_word(struct walk *w, const struct token *t)
         }
     }
     if (str_eq(t->text, "__global__")) {
-        strbuf_adds(w->out, "static __device__");
+        strbuf_adds(&w->body, "static __device__");
         return 0;
     }
     if (str_eq(t->text, "__grid_constant__"))
@@ -134,41 +164,54 @@ static int on_word(struct walk *w, const struct token *t)
             w->r.pos = (size_t)(skip_args(after, end) - w->r.src);
             return 0;
         }
-    strbuf_add(w->out, w->r.src + t->start, w->r.pos - t->start);
+    strbuf_add(&w->body, w->r.src + t->start, w->r.pos - t->start);
     return 0;
+}
+
+/* Returns -1 if this pass does not understand the source. */
+static int write_body(struct walk *w)
+{
+    bool line_start = true;
+    int rc = 0;
+    for (size_t from = 0; from < w->r.len && rc == 0; from = w->r.pos) {
+        struct token t = token_next_part(&w->r);
+        strbuf_add(&w->body, w->r.src + from, t.start - from);
+        if (t.kind == TOK_COMMENT) {
+            strbuf_addc(&w->body, ' ');
+            continue;
+        }
+        if (line_start && t.kind == TOK_PUNCT && t.text[0] == '#') {
+            on_directive(w);
+            continue;
+        }
+        if (t.kind == TOK_STRING && w->r.src[t.start] != '"')
+            rc = -1; /* a raw string */
+        else if (t.kind == TOK_WORD)
+            rc = on_word(w, &t);
+        else
+            strbuf_add(&w->body, w->r.src + t.start, w->r.pos - t.start);
+        line_start = t.kind == TOK_NEWLINE || (line_start && t.kind == TOK_BLANK);
+    }
+    return rc;
 }
 
 int family_prelude(const struct family_record *r, struct strbuf *out)
 {
-    struct walk w = {.r = {.src = r->source, .len = r->len}, .out = out};
-    strbuf_init(&w.undefs, 64 << 10);
-    int rc = 0;
+    struct walk w = {.r = {.src = r->source, .len = r->len}};
+    strbuf_init(&w.body, out->max);
+    strbuf_init(&w.before, 64 << 10);
+    strbuf_init(&w.after, 64 << 10);
+    int rc = write_body(&w);
     for (size_t i = 0; i < r->nincludes; i++)
         strbuf_addf(out, "#include <%s>\n", r->includes[i]);
+    strbuf_adds(out, w.before.buf);
     strbuf_adds(out, "namespace hone_family {\n");
-    bool line_start = true;
-    for (size_t from = 0; from < r->len && rc == 0; from = w.r.pos) {
-        struct token t = token_next_part(&w.r);
-        strbuf_add(out, r->source + from, t.start - from);
-        if (t.kind == TOK_COMMENT) {
-            strbuf_addc(out, ' ');
-            continue;
-        }
-        if (line_start && t.kind == TOK_PUNCT && t.text[0] == '#') {
-            on_directive(&w);
-            continue;
-        }
-        if (t.kind == TOK_STRING && r->source[t.start] != '"')
-            rc = -1; /* a raw string */
-        else if (t.kind == TOK_WORD)
-            rc = on_word(&w, &t);
-        else
-            strbuf_add(out, r->source + t.start, w.r.pos - t.start);
-        line_start = t.kind == TOK_NEWLINE || (line_start && t.kind == TOK_BLANK);
-    }
+    strbuf_add(out, w.body.buf, w.body.len);
     strbuf_adds(out, "\n}\n");
-    strbuf_adds(out, w.undefs.buf);
-    bool whole = !out->truncated && !w.undefs.truncated;
-    strbuf_release(&w.undefs);
+    strbuf_adds(out, w.after.buf);
+    bool whole = !out->truncated && !w.body.truncated && !w.before.truncated && !w.after.truncated;
+    strbuf_release(&w.body);
+    strbuf_release(&w.before);
+    strbuf_release(&w.after);
     return rc < 0 || !whole ? -1 : 0;
 }

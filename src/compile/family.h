@@ -7,7 +7,7 @@
  *
  *     #include <cute/tensor.hpp>       the parent's includes
  *     namespace hone_family { ... }    the parent's text
- *     #undef ...                       the parent's macros
+ *     #undef ...                       the parent's macros that no header has
  *
  * In the parent's text, kernels become static __device__ functions.
  *

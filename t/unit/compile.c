@@ -573,15 +573,29 @@ static void families(void **state)
 {
     static const char source[] =
         "#include <cute/tensor.hpp>\n"
+        "static_assert(CUTE_MACRO == 3);\n"
+        "#ifdef OWN\n"
+        "#error the parent leaves a macro\n"
+        "#endif\n"
+        "#ifndef CUTE_MACRO\n"
+        "#define CUTE_MACRO 4\n"
+        "#endif\n"
+        "#define OWN CUTE_MACRO\n"
+        "#undef OWN\n"
+        "#define OWN 5\n"
         "template <int I> struct deep { static constexpr int v = deep<I - 1>::v + 1; };\n"
         "template <> struct deep<0> { static constexpr int v = cute_value; };\n"
         "extern \"C\" __global__ void k(int *p) { *p = deep<200>::v + %d; }\n";
+    static const char removes[] = "#include <cute/tensor.hpp>\n"
+                                  "# undef CUTE_MACRO\n"
+                                  "extern \"C\" __global__ void k(int *p) { *p = cute_value; }\n";
     char *home = xasprintf("%s/cutlass", dir.path), *cute = xasprintf("%s/include/cute", home);
     char *header = xasprintf("%s/tensor.hpp", cute), parent_key[65] = "";
     /* The parent is nearly as long as a source may be. */
     char *first = xasprintf(source, 1), *parent = xasprintf("%s%*s\n", first, 4000000, "");
     char *child = xasprintf(source, 2);
-    const char text[] = "#pragma once\nconstexpr int cute_value = 7;\n";
+    const char text[] = "#pragma once\n#define CUTE_MACRO 3\n"
+                        "constexpr int cute_value = 7;\n";
     struct err err = ERR_INIT;
     struct compiled out;
     assert_int_equal(dir_make(cute, &err), 0);
@@ -622,6 +636,19 @@ static void families(void **state)
     compiled_release(&out);
     compiler_close(c);
 
+    /* A parent that removes a header's macro gets no header of its own. */
+    c = open_with((struct compiler_config){.family_min_ns = 1});
+    rq.source = removes;
+    rq.len = strlen(removes);
+    rq.parent = NULL;
+    if (compile_run(c, &rq, &out, &err) < 0 || !out.ok)
+        fail_msg("%s %s", err.msg, out.log);
+    for (int i = 0; (state_of = compile_prepare(c, out.key, "sm_90a")) == 0 && i < 600; i++)
+        poll(NULL, 0, 100);
+    assert_int_equal(state_of, -1);
+    compiled_release(&out);
+    compiler_close(c);
+
     setenv("HONE_CACHE_MAX", "1G", 1); /* the cache is too small for the header */
     c = open_with((struct compiler_config){.family_min_ns = 1});
     assert_int_equal(compile_prepare(c, parent_key, "sm_90a"), -1);
@@ -631,6 +658,7 @@ static void families(void **state)
     /* With the usual limit, the parent compiles too fast. */
     c = open_with((struct compiler_config){0});
     rq.source = parent;
+    rq.len = strlen(parent);
     rq.parent = NULL;
     rq.arch = "sm_80";
     compile_key(c, &rq, parent_key);
