@@ -18,6 +18,8 @@ constexpr int kItems = @{items}; // units of a thread
 
 #define IN(t, i) hone_load(in_##t[i])
 #define OUT(t, i, v) hone_put(&out_##t[i], v)
+#define IN_AT(t, i) in_##t[i]
+#define OUT_AT(t, i) out_##t[i]
 #define AX(a) ax_##a
 #define SC(s) sc_##s
 
@@ -40,6 +42,27 @@ __device__ void hone_put(bool *p, V v)
 }
 
 @{overloads}
+// Several elements that lie side by side; their address is a multiple of their size.
+template <class T, int N>
+struct alignas(sizeof(T) * N) hone_vector {
+    T at[N];
+};
+
+template <int N, class T>
+__device__ hone_vector<T, N> hone_read(const T *p)
+{
+    return *reinterpret_cast<const hone_vector<T, N> *>(p);
+}
+
+template <int N, class T, class... V>
+__device__ void hone_write(T *p, V... v)
+{
+    hone_vector<T, N> all;
+    int k = 0;
+    ((void)hone_put(&all.at[k++], v), ...);
+    *reinterpret_cast<hone_vector<T, N> *>(p) = all;
+}
+
 // As in PyTorch, a NaN wins.
 template <class A, class B>
 __device__ auto hone_max(A a, B b) -> decltype(a + b)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/expr.h"
 #include "base/util.h"
 #include "graph/reference/lower.h"
 #include "graph/reference/nest.h"
@@ -29,6 +30,9 @@ enum { MAX_TOGETHER = 4, MAX_ELEMENTWISE_PARTS = 16 };
 /* Threads that fill a GPU. With this many units, each unit has one lane, unless its loop reads
  * contiguous memory. */
 enum { ENOUGH_THREADS = 1 << 18 };
+
+/* A graph with more sinks has no launches with vectors, because they would take long to compile. */
+enum { MAX_VECTOR_SINKS = 64 };
 
 enum mapping { MAP_THREADS, MAP_LANES, MAP_BLOCK };
 
@@ -136,6 +140,11 @@ struct launch {
     const char *lanes;
     bool contiguous;
     const char *name;
+    /* How many elements a thread reads or writes at once, or 0; the condition for that. The same
+     * launch without vectors serves all other sizes and addresses. */
+    int64_t vector;
+    const char *vector_when;
+    bool tail; /* the last vector may be cut off */
 };
 
 static void write_sink(struct emit *e, const struct sink *s)
@@ -159,6 +168,38 @@ static void write_sink(struct emit *e, const struct sink *s)
     }
 }
 
+/* Writes a vector of elements of the sink: the units from `unit` on. */
+static void write_vector(struct writer *w, const struct sink *s)
+{
+    struct emit *e = &w->emit;
+    struct unit_text *u = &e->u;
+    bool output = s->kind == SINK_OUTPUT;
+    int64_t n = u->vector->n;
+    int64_t bytes = output ? (int64_t)dtype_bytes(s->output->dtype) : kernel_bytes(s->v->dtype);
+    int64_t width = MIN(n, VECTOR_BYTES / bytes);
+    struct place p[VECTOR_MAX];
+    const char *text[VECTOR_MAX];
+    u->real = kernel_type(s->v);
+    for (int64_t k = 0; k < n; k++)
+        p[k] = place_linear(s->v->rank, s->v->shape, vector_element(u, unit_index(), k));
+    emit_vector(e, s->v, p, !output);
+    for (int64_t k = 0; k < n; k++)
+        text[k] = output ? emit_value(e, s->v, &p[k]).v : emit_computed(e, s->v, &p[k]).v;
+    if (output)
+        u->vector->strided |= !vector_align(u->vector, s->output->name, width * bytes);
+    for (int64_t k = 0; k < n; k++) {
+        struct strbuf all = STRBUF_INIT(1 << 16);
+        const char *to = output ? arena_printf(u->arena, "OUT_AT(%s, ", s->output->name)
+                                : arena_printf(u->arena, "VAL%u(", s->v->id);
+        strbuf_addf(&all, "hone_write<%d>(&%sunit + %d)", (int)width, to, (int)k);
+        for (int64_t i = 0; i < width; i++)
+            strbuf_addf(&all, ", %s", text[k + i]);
+        unit_do(u, "%s)", all.buf);
+        strbuf_release(&all);
+        k += width - 1;
+    }
+}
+
 /* A unit of the second sink may read the element of the reduction that it has just computed. */
 static void write_riding(struct emit *e, const struct sink *s)
 {
@@ -172,22 +213,92 @@ static void write_riding(struct emit *e, const struct sink *s)
     e->known = NULL;
 }
 
-static void write_body(struct writer *w, const struct launch *l, struct strbuf *out)
+/* `x` is NULL for a body without vectors. */
+static void write_body(struct writer *w, const struct launch *l, struct vector *x,
+                       struct strbuf *out)
 {
     struct emit *e = &w->emit;
     unit_init(&e->u, &w->arena, w->g);
     e->u.whole = "I";
     e->u.joins = true;
+    e->u.vector = x;
     e->in_lanes = l->map == MAP_LANES;
     e->guard = e->in_lanes ? "if (writes) " : "";
     if (l->rides)
         write_riding(e, l->sinks);
     else
         for (size_t i = 0; i < l->n; i++)
-            write_sink(e, &l->sinks[i]);
+            if (x && !e->in_lanes)
+                write_vector(w, &l->sinks[i]);
+            else
+                write_sink(e, &l->sinks[i]);
     unit_write(&e->u, out);
     unit_release(&e->u);
 }
+
+/* ---- launches with vectors ------------------------------------------------------------------- */
+
+/* Finds the bytes of the narrowest element that v reads, of types with at least two bytes. */
+static void find_narrowest(struct writer *w, const struct value *v, bool own, bool *seen,
+                           int64_t *bytes)
+{
+    int64_t n = 0;
+    if (seen[v->id])
+        return;
+    seen[v->id] = true;
+    if (!own && w->stores.store[v->id].is_stored)
+        n = kernel_bytes(v->dtype);
+    else if (v->op == OP_INPUT)
+        n = (int64_t)dtype_bytes(v->dtype);
+    else
+        for (uint32_t k = 0; k < v->nargs; k++)
+            if (v->args[k])
+                find_narrowest(w, v->args[k], false, seen, bytes);
+    *bytes = n > 1 ? MIN(*bytes, n) : *bytes;
+}
+
+static int64_t vector_length(struct writer *w, const struct launch *l)
+{
+    int64_t bytes = VECTOR_BYTES;
+    bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct sink *s = &l->sinks[i];
+        int64_t out = s->kind == SINK_OUTPUT ? (int64_t)dtype_bytes(s->output->dtype)
+                                             : kernel_bytes(s->v->dtype);
+        if (l->map == MAP_THREADS && out > 1)
+            bytes = MIN(bytes, out);
+        find_narrowest(w, s->v, s->kind != SINK_OUTPUT, seen, &bytes);
+    }
+    free(seen);
+    return MAX(MIN(VECTOR_BYTES / bytes, VECTOR_MAX), 2);
+}
+
+/* Writes the body of the same launch with vectors, and sets l->vector. Leaves it 0 if vectors would
+ * not help. `plain` is the body without vectors. */
+static void try_vectors(struct writer *w, struct launch *l, const char *plain, struct strbuf *out)
+{
+    const struct dim *units = l->sinks[0].units;
+    struct strbuf when = STRBUF_INIT(EXPR_MAX_LEN / 2);
+    struct vector x = {.n = vector_length(w, l), .dims = &w->g->dims};
+    bool lanes = l->map == MAP_LANES;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->sinks[i].kind == SINK_LINES || (!lanes && l->sinks[i].kind == SINK_PART))
+            return;
+    if (w->stores.sinks.n > MAX_VECTOR_SINKS || l->map == MAP_BLOCK ||
+        (lanes ? !l->contiguous : strstr(plain, "for (") != NULL || dim_is(units, 1)))
+        return;
+    write_body(w, l, &x, out);
+    vector_when(&x, &when);
+    if (!x.strided && (x.loops || !lanes) && strstr(out->buf, lanes ? "hone_read<" : "hone_") &&
+        !when.truncated && !out->truncated) {
+        l->vector = x.n;
+        l->vector_when = arena_strdup(&w->arena, when.buf);
+        l->tail = !lanes && !vector_knows(&x, units, x.n);
+    }
+    strbuf_release(&when);
+}
+
+/* ---- the text of a launch -------------------------------------------------------------------- */
 
 static const char *const before_body[] = {
     [MAP_THREADS] = "    for (int item = 0; item < kItems; item++) {\n"
@@ -202,12 +313,9 @@ static const char *const before_body[] = {
                    "    constexpr int lanes = kThreads;\n"),
 };
 
-static void write_function(struct writer *w, const struct launch *l, const char *body)
+static void write_comment(const struct launch *l, struct strbuf *out)
 {
-    struct strbuf *out = &w->out->kernels;
-    const char *lanes = l->map == MAP_LANES ? ", int lanes" : "";
-    strbuf_adds(out, "\n// Units: ");
-    strbuf_adds(out, l->sinks[0].units->text);
+    strbuf_addf(out, "\n// Units: %s", l->sinks[0].units->text);
     for (size_t i = 0; i < l->n; i++) {
         const struct sink *s = &l->sinks[i];
         static const char *const what[] = {"value", "parts of value", "lines of value", "output"};
@@ -218,9 +326,28 @@ static void write_function(struct writer *w, const struct launch *l, const char 
             strbuf_addf(out, "%u (%s)", s->v->id, op_row(s->v->op)->name);
     }
     strbuf_adds(out, "\n");
-    strbuf_addf(out, "template <class I>\n__device__ __forceinline__ void %s_of(", l->name);
+}
+
+static void begin_function(struct writer *w, const struct launch *l, const char *tail,
+                           const char *last)
+{
+    struct strbuf *out = &w->out->kernels;
+    strbuf_addf(out, "template <class I>\n__device__ __forceinline__ void %s%s(", l->name, tail);
     params_declare(&w->params, "I", out);
-    strbuf_addf(out, "%sI units%s)\n{\n", w->params.n ? ", " : "", lanes);
+    strbuf_addf(out, "%s%s%s)\n{\n", w->params.n ? ", " : "", last,
+                l->map == MAP_LANES ? ", int lanes" : "");
+}
+
+/* The body of the tail computes a unit of a vector that is cut off. */
+static void write_function(struct writer *w, const struct launch *l, const char *body)
+{
+    struct strbuf *out = &w->out->kernels;
+    write_comment(l, out);
+    if (l->vector && l->tail) {
+        begin_function(w, l, "_unit", "I unit");
+        strbuf_addf(out, "%s}\n\n", body);
+    }
+    begin_function(w, l, "_of", "I units");
     if (l->map == MAP_LANES)
         strbuf_addf(out, before_body[MAP_LANES],
                     l->contiguous ? "threadIdx.x % lanes" : "threadIdx.x / groups",
@@ -228,6 +355,34 @@ static void write_function(struct writer *w, const struct launch *l, const char 
                     l->contiguous ? "threadIdx.x / lanes" : "threadIdx.x % groups");
     else
         strbuf_adds(out, before_body[l->map]);
+    strbuf_adds(out, body);
+    strbuf_adds(out, l->map == MAP_THREADS ? "    }\n}\n" : "}\n");
+}
+
+static void write_vector_function(struct writer *w, const struct launch *l, const char *body)
+{
+    struct strbuf *out = &w->out->kernels;
+    strbuf_adds(out, "\n// The same with vectors.\n");
+    begin_function(w, l, "_vector_of", "I units");
+    if (l->map == MAP_LANES) {
+        strbuf_addf(out, before_body[MAP_LANES], "threadIdx.x % lanes", "1", "threadIdx.x / lanes");
+    } else {
+        strbuf_addf(out,
+                    "    for (int item = 0; item < kItems; item++) {\n"
+                    "    const I unit = (((I)blockIdx.x * kItems + item) * kThreads + threadIdx.x) "
+                    "* %lld;\n"
+                    "    if (unit >= units)\n        return;\n",
+                    (long long)l->vector);
+        if (l->tail) {
+            strbuf_addf(out,
+                        "    if (units - unit < %lld) {\n"
+                        "        for (I last = unit; last < units; last++)\n"
+                        "            %s_unit<I>(",
+                        (long long)l->vector, l->name);
+            params_names(&w->params, out);
+            strbuf_addf(out, "%slast);\n        return;\n    }\n", w->params.n ? ", " : "");
+        }
+    }
     strbuf_adds(out, body);
     strbuf_adds(out, l->map == MAP_THREADS ? "    }\n}\n" : "}\n");
 }
@@ -240,8 +395,9 @@ static void write_entry(struct writer *w, const struct launch *l, const char *ta
     strbuf_addf(out, "\nextern \"C\" __global__ void __launch_bounds__(kThreads)\n%s%s(", l->name,
                 tail);
     params_declare(&w->params, index, out);
-    strbuf_addf(out, "%s%s units%s)\n{\n    %s_of<%s>(", w->params.n ? ", " : "", index,
-                lanes ? ", int lanes" : "", l->name, index);
+    strbuf_addf(out, "%s%s units%s)\n{\n    %s%s_of<%s>(", w->params.n ? ", " : "", index,
+                lanes ? ", int lanes" : "", l->name, str_starts(tail, "_vector") ? "_vector" : "",
+                index);
     params_names(&w->params, out);
     strbuf_addf(out, "%sunits%s);\n}\n", w->params.n ? ", " : "", lanes ? ", lanes" : "");
 }
@@ -250,11 +406,15 @@ static void plan_entry(struct writer *w, const struct launch *l, const char *tai
 {
     struct strbuf *out = &w->out->plan;
     const char *units = l->sinks[0].units->text;
+    bool vector = str_starts(tail, "_vector");
     strbuf_addf(out, "%s\n    { \"kernel\": \"%s%s\", ", w->kernels++ ? "," : "", l->name, tail);
     if (*when)
         strbuf_addf(out, "\"when\": \"%s\", ", when);
     if (l->map == MAP_LANES)
         strbuf_addf(out, "\"grid\": [\"cdiv(%s,@{threads}/%s)\"]", units, l->lanes);
+    else if (l->map == MAP_THREADS && vector)
+        strbuf_addf(out, "\"grid\": [\"cdiv(%s,@{threads}*@{items}*%lld)\"]", units,
+                    (long long)l->vector);
     else if (l->map == MAP_THREADS)
         strbuf_addf(out, "\"grid\": [\"cdiv(%s,@{threads}*@{items})\"]", units);
     else
@@ -267,39 +427,53 @@ static void plan_entry(struct writer *w, const struct launch *l, const char *tai
     strbuf_adds(out, "] }");
 }
 
+/* Writes the kernels for indices of type `index`, which run where `when` is true. Without a
+ * condition, `when` is "". */
+static void write_entries(struct writer *w, const struct launch *l, const char *index,
+                          const char *tail, const char *when)
+{
+    struct arena *a = &w->arena;
+    const char *by = l->vector_when;
+    if (!l->vector) {
+        write_entry(w, l, tail, index);
+        plan_entry(w, l, tail, when);
+        return;
+    }
+    const char *vector = arena_printf(a, "_vector%s", tail), *join = *when && *by ? " && " : "";
+    write_entry(w, l, vector, index);
+    plan_entry(w, l, vector, arena_printf(a, "%s%s%s", when, join, by));
+    if (*by) {
+        write_entry(w, l, tail, index);
+        plan_entry(w, l, tail, arena_printf(a, "%s%s!(%s)", when, join, by));
+    }
+}
+
 static int write_launch(struct writer *w, struct launch *l)
 {
-    struct strbuf body = STRBUF_INIT(GENERATED_MAX_TEXT);
+    struct strbuf body = STRBUF_INIT(GENERATED_MAX_TEXT), vectors = STRBUF_INIT(GENERATED_MAX_TEXT);
     const char *narrow;
     int rc = 0;
     l->name =
         arena_printf(&w->arena, "k%u_%s", w->kernels,
                      l->sinks[0].kind == SINK_OUTPUT ? "output" : op_row(l->sinks[0].v->op)->name);
-    write_body(w, l, &body);
-    params_find(&w->params, body.buf, l->sinks, l->n);
+    write_body(w, l, NULL, &body);
+    try_vectors(w, l, body.buf, &vectors);
+    params_find(&w->params, arena_printf(&w->arena, "%s%s", body.buf, l->vector ? vectors.buf : ""),
+                l->sinks, l->n);
     if (w->params.n + 2 > JOB_MAX_ARGS)
         rc = err_set(w->err, ERR_LIMIT, "a launch would have %zu arguments; %d is the most",
                      w->params.n + 2, JOB_MAX_ARGS);
-    switch (params_fit_int(&w->params, l->sinks[0].units, &narrow)) {
-    case FITS_ALWAYS:
-        write_function(w, l, body.buf);
-        write_entry(w, l, "", "int");
-        plan_entry(w, l, "", "");
-        break;
-    case FITS_NEVER:
-        write_function(w, l, body.buf);
-        write_entry(w, l, "", "long long");
-        plan_entry(w, l, "", "");
-        break;
-    case FITS_SOMETIMES:
-        write_function(w, l, body.buf);
-        write_entry(w, l, "", "int");
-        write_entry(w, l, "_wide", "long long");
-        plan_entry(w, l, "", narrow);
-        plan_entry(w, l, "_wide", arena_printf(&w->arena, "!(%s)", narrow));
-        break;
-    }
+    enum params_fit fit = params_fit_int(&w->params, l->sinks[0].units, &narrow);
+    write_function(w, l, body.buf);
+    if (l->vector)
+        write_vector_function(w, l, vectors.buf);
+    write_entries(w, l, fit == FITS_NEVER ? "long long" : "int", "",
+                  fit == FITS_SOMETIMES ? narrow : "");
+    l->vector = 0; /* tensors with so many elements are rare */
+    if (fit == FITS_SOMETIMES)
+        write_entries(w, l, "long long", "_wide", arena_printf(&w->arena, "!(%s)", narrow));
     params_done(&w->params, l->last);
+    strbuf_release(&vectors);
     strbuf_release(&body);
     return rc;
 }
@@ -523,7 +697,7 @@ static struct launch launch_of(struct writer *w, size_t first)
     const struct sink *s = &v->items[first];
     const struct value *loop;
     const struct dim *n = loop_length(w, s, &loop);
-    struct launch l = {.sinks = s, .n = 1, .last = first, .map = MAP_THREADS};
+    struct launch l = {.sinks = s, .n = 1, .last = first, .map = MAP_THREADS, .vector_when = ""};
     if (n) {
         l.map = MAP_LANES;
         l.contiguous = is_contiguous(loop);
