@@ -40,24 +40,38 @@ static uint32_t reduced_axes(const struct value *v, const struct dim **out)
     return (uint32_t)dim->n;
 }
 
-/* An element of the operand. `kept` is its place in the result, `gone` its place along the reduced
- * axes. */
-static struct term reduced_item(struct emit *e, const struct value *v, struct place *kept,
-                                struct place *gone)
+/* The place of an element in the operand. `kept` is its place in the result, `gone` its place along
+ * the reduced axes. */
+static struct place reduced_place(struct emit *e, const struct value *v, struct place *kept,
+                                  struct place *gone)
 {
     const struct value *a = v->args[0];
     const struct attr *dim = value_attr(v, "dim");
     bool keep = value_flag(v, "keepdim");
     struct place q = place_empty(a->rank, a->shape);
     uint32_t k = 0, to = 0;
+    bool rows = e->u.vector && dim->n && dim->ints[0] == (int64_t)(a->rank - dim->n);
+    if (rows) { /* the indices along the last axes are computed if they are read */
+        q.linear = place_join(&e->u, kept, gone);
+        q.has_linear = true;
+    }
     for (uint32_t i = 0; i < a->rank; i++)
         if (k < dim->n && dim->ints[k] == (int64_t)i) {
-            place_set(&q, i, place_at(&e->u, gone, k++));
+            if (!rows)
+                place_set(&q, i, place_at(&e->u, gone, k));
+            k++;
             to += keep;
         } else {
             place_set(&q, i, place_at(&e->u, kept, to++));
         }
-    return emit_value(e, a, &q);
+    return q;
+}
+
+static struct term reduced_item(struct emit *e, const struct value *v, struct place *kept,
+                                struct place *gone)
+{
+    struct place q = reduced_place(e, v, kept, gone);
+    return emit_value(e, v->args[0], &q);
 }
 
 /* The place in operand `which` of term k, for the element of v at `kept`. */
@@ -130,6 +144,32 @@ static void add_item(struct emit *e, const struct value *v, const struct collect
     collect_add(e, c, t, position(e, v, gone));
 }
 
+/* Adds the elements of the vector that begins at `first`. */
+static void add_vector(struct emit *e, const struct value *v, struct nest *x, struct place *kept,
+                       struct index first)
+{
+    const struct dim *axes[GRAPH_MAX_RANK];
+    uint32_t n = reduced_axes(v, axes);
+    struct place gone[VECTOR_MAX], q[VECTOR_MAX];
+    for (int64_t k = 0; k < x->vector; k++) {
+        gone[k] = place_linear(n, axes, vector_element(&e->u, first, k));
+        if (v->op != OP_MATMUL)
+            q[k] = reduced_place(e, v, kept, &gone[k]);
+    }
+    if (v->op != OP_MATMUL)
+        emit_vector(e, v->args[0], q, false);
+    for (int64_t k = 0; k < x->vector; k++)
+        add_item(e, v, nest_sum_of(x, k), kept, &gone[k]);
+}
+
+/* May a loop over the `all` elements that v combines run over vectors? */
+static bool takes_vectors(struct emit *e, const struct dim *all)
+{
+    struct vector *x = e->u.vector;
+    return x && e->in_lanes && e->u.at == e->u.body && nest_has_many(all) &&
+           vector_need(x, all, x->n);
+}
+
 static unsigned flags_of(const struct value *v)
 {
     return v->op == OP_MATMUL ? COLLECT_PRODUCTS : 0;
@@ -143,6 +183,14 @@ static struct term in_one_step(struct emit *e, const struct value *v, struct pla
     struct shared_error errors, *was = shared_begin(e, v, &errors);
     struct nest x =
         nest_start(e, collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), flags_of(v)));
+    if (takes_vectors(e, all)) {
+        add_vector(e, v, &x, kept,
+                   nest_vectors(&x, index_number(&e->u, 0), index_dim(&e->u, all),
+                                all->is_number ? all->value : 0));
+        struct collector sum = nest_end(&x);
+        e->shared = was;
+        return collect_end(e, &sum);
+    }
     if (nest_is_shared(e, all))
         gone = place_linear(n, axes,
                             nest_range(&x, index_number(&e->u, 0), index_dim(&e->u, all),
@@ -195,9 +243,13 @@ static struct term part_of(struct emit *e, const struct value *v, const struct p
     struct place kept = place_linear(v->rank, v->shape, range->row);
     struct shared_error errors, *outer = shared_begin(e, v, &errors);
     struct nest x = nest_start(e, collect_start(e, v, kind_of(v->op), unit_index(), flags_of(v)));
-    struct index r = nest_range(&x, range->first, range->end, EMIT_CHUNK, e->in_lanes);
-    struct place gone = place_linear(n, axes, r);
-    add_item(e, v, nest_sum(&x), &kept, &gone);
+    if (takes_vectors(e, emit_reduced(e, v))) {
+        add_vector(e, v, &x, &kept, nest_vectors(&x, range->first, range->end, EMIT_CHUNK));
+    } else {
+        struct index r = nest_range(&x, range->first, range->end, EMIT_CHUNK, e->in_lanes);
+        struct place gone = place_linear(n, axes, r);
+        add_item(e, v, nest_sum(&x), &kept, &gone);
+    }
     struct collector c = nest_end(&x);
     e->shared = outer;
     return collect_now(e, &c);
