@@ -474,8 +474,9 @@ struct term emit_value(struct emit *e, const struct value *v, struct place *p)
         return emit_only_own(e, v, p);
     if (e->shared && e->shared->path[v->id])
         return emit_on_path(e, v, p);
-    if (e->known == v)
-        return term_of(e, e->known_text, 0);
+    for (uint32_t k = 0; k < ARRAY_LEN(e->known); k++)
+        if (e->known[k].v == v)
+            return term_of(e, e->known[k].text, 0);
     struct index i = place_number(&e->u, p);
     struct term t;
     const char *key = arena_printf(e->u.arena, "%u@%s", v->id, i.text);
@@ -538,7 +539,8 @@ void emit_vector(struct emit *e, const struct value *v, struct place *p, bool ow
     struct place q[VECTOR_MAX];
     struct term t;
     const char *key = arena_printf(e->u.arena, "%u@%s", v->id, place_number(&e->u, &p[0]).text);
-    if ((!own && (e->store[v->id].is_stored || e->known == v)) || unit_recall(&e->u, key, &t))
+    if ((!own && (e->store[v->id].is_stored || e->known[0].v == v || e->known[1].v == v)) ||
+        unit_recall(&e->u, key, &t))
         return;
     bool below = v->op == OP_RESHAPE || v->op == OP_EXPAND || v->op == OP_PERMUTE ||
                  v->op == OP_SLICE || v->op == OP_FLIP;

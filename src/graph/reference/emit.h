@@ -83,9 +83,11 @@ struct emit {
      * it. */
     unsigned least_depth;
     /* Only for kernels: */
-    const bool *keep;          /* per value: store it in any case; or NULL */
-    const struct value *known; /* a value whose element is in the variable known_text, or NULL */
-    const char *known_text;
+    const bool *keep; /* per value: store it in any case; or NULL */
+    struct {
+        const struct value *v; /* a value whose element is in the variable `text`, or NULL */
+        const char *text;
+    } known[2];
     bool in_lanes;     /* the threads of a group (the lanes) may share the loop of a reduction */
     const char *guard; /* written before a store to memory: "if (writes) " or "" */
 };

@@ -5,6 +5,8 @@
 
 #include "base/util.h"
 #include "graph/reference/nest.h"
+#include "graph/reference/pair.h"
+#include "graph/reference/reduced.h"
 
 /* ---- the elements of a reduction ------------------------------------------------------------- */
 
@@ -24,47 +26,6 @@ static enum collect kind_of(enum graph_op op)
     default:
         return COLLECT_SUM;
     }
-}
-
-/* Sets `out` to the sizes of the axes that v adds up over. */
-static uint32_t reduced_axes(const struct value *v, const struct dim **out)
-{
-    const struct value *a = v->args[0];
-    if (v->op == OP_MATMUL) {
-        out[0] = a->shape[a->rank - 1];
-        return 1;
-    }
-    const struct attr *dim = value_attr(v, "dim");
-    for (size_t i = 0; i < dim->n; i++)
-        out[i] = a->shape[dim->ints[i]];
-    return (uint32_t)dim->n;
-}
-
-/* The place of an element in the operand. `kept` is its place in the result, `gone` its place along
- * the reduced axes. */
-static struct place reduced_place(struct emit *e, const struct value *v, struct place *kept,
-                                  struct place *gone)
-{
-    const struct value *a = v->args[0];
-    const struct attr *dim = value_attr(v, "dim");
-    bool keep = value_flag(v, "keepdim");
-    struct place q = place_empty(a->rank, a->shape);
-    uint32_t k = 0, to = 0;
-    bool rows = e->u.vector && dim->n && dim->ints[0] == (int64_t)(a->rank - dim->n);
-    if (rows) { /* the indices along the last axes are computed if they are read */
-        q.linear = place_join(&e->u, kept, gone);
-        q.has_linear = true;
-    }
-    for (uint32_t i = 0; i < a->rank; i++)
-        if (k < dim->n && dim->ints[k] == (int64_t)i) {
-            if (!rows)
-                place_set(&q, i, place_at(&e->u, gone, k));
-            k++;
-            to += keep;
-        } else {
-            place_set(&q, i, place_at(&e->u, kept, to++));
-        }
-    return q;
 }
 
 static struct term reduced_item(struct emit *e, const struct value *v, struct place *kept,
@@ -162,14 +123,6 @@ static void add_vector(struct emit *e, const struct value *v, struct nest *x, st
         add_item(e, v, nest_sum_of(x, k), kept, &gone[k]);
 }
 
-/* May a loop over the `all` elements that v combines run over vectors? */
-static bool takes_vectors(struct emit *e, const struct dim *all)
-{
-    struct vector *x = e->u.vector;
-    return x && e->in_lanes && e->u.at == e->u.body && nest_has_many(all) &&
-           vector_need(x, all, x->n);
-}
-
 static unsigned flags_of(const struct value *v)
 {
     return v->op == OP_MATMUL ? COLLECT_PRODUCTS : 0;
@@ -183,7 +136,7 @@ static struct term in_one_step(struct emit *e, const struct value *v, struct pla
     struct shared_error errors, *was = shared_begin(e, v, &errors);
     struct nest x =
         nest_start(e, collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), flags_of(v)));
-    if (takes_vectors(e, all)) {
+    if (reduced_in_vectors(e, all)) {
         add_vector(e, v, &x, kept,
                    nest_vectors(&x, index_number(&e->u, 0), index_dim(&e->u, all),
                                 all->is_number ? all->value : 0));
@@ -205,13 +158,6 @@ static struct term in_one_step(struct emit *e, const struct value *v, struct pla
 }
 
 /* ---- in two steps ---------------------------------------------------------------------------- */
-
-const struct dim *emit_reduced(struct emit *e, const struct value *v)
-{
-    const struct dim *axes[GRAPH_MAX_RANK];
-    uint32_t n = reduced_axes(v, axes);
-    return dim_product(&e->g->dims, axes, n);
-}
 
 const struct dim *emit_parts(struct emit *e, const struct value *v)
 {
@@ -243,7 +189,7 @@ static struct term part_of(struct emit *e, const struct value *v, const struct p
     struct place kept = place_linear(v->rank, v->shape, range->row);
     struct shared_error errors, *outer = shared_begin(e, v, &errors);
     struct nest x = nest_start(e, collect_start(e, v, kind_of(v->op), unit_index(), flags_of(v)));
-    if (takes_vectors(e, emit_reduced(e, v))) {
+    if (reduced_in_vectors(e, emit_reduced(e, v))) {
         add_vector(e, v, &x, &kept, nest_vectors(&x, range->first, range->end, EMIT_CHUNK));
     } else {
         struct index r = nest_range(&x, range->first, range->end, EMIT_CHUNK, e->in_lanes);
@@ -255,20 +201,32 @@ static struct term part_of(struct emit *e, const struct value *v, const struct p
     return collect_now(e, &c);
 }
 
+/* Writes the parts of a sum and of the squares around its mean. Returns the squares. */
+static struct term part_with_sum(struct emit *e, const struct value *v,
+                                 const struct part_range *range)
+{
+    const struct value *centre = e->store[v->id].centre, *sum = centre->args[0];
+    struct place kept = place_linear(sum->rank, sum->shape, range->row);
+    struct pair pair = {.kind = PAIR_SQUARES, .first = sum, .second = v};
+    if (e->in_lanes) {
+        pair_write(e, &pair, &kept, range->first, range->end);
+    } else {
+        pair.result[0] = part_of(e, sum, range).v;
+        e->known[0].v = centre;
+        e->known[0].text = unit_let(&e->u, "%s / (%s)(%s - %s)", pair.result[0], e->u.real,
+                                    range->end.text, range->first.text);
+        pair.result[1] = part_of(e, v, range).v;
+        e->known[0].v = NULL;
+    }
+    unit_do(&e->u, "%sPART%u(unit) = %s", e->guard ? e->guard : "", sum->id, pair.result[0]);
+    return term_of(e, pair.result[1], 0);
+}
+
 void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_bias)
 {
-    const struct value *centre = e->store[v->id].centre;
     const char *guard = e->guard ? e->guard : "";
     struct part_range range = part_range(e, v);
-    if (centre) {
-        struct term sum = part_of(e, centre->args[0], &range);
-        unit_do(&e->u, "%sPART%u(unit) = %s", guard, centre->args[0]->id, sum.v);
-        e->known = centre;
-        e->known_text = unit_let(&e->u, "%s / (%s)(%s - %s)", sum.v, e->u.real, range.end.text,
-                                 range.first.text);
-    }
-    struct term t = part_of(e, v, &range);
-    e->known = NULL;
+    struct term t = e->store[v->id].centre ? part_with_sum(e, v, &range) : part_of(e, v, &range);
     unit_do(&e->u, "%sPART%u(unit) = %s", guard, v->id, t.v);
     if (with_mag)
         unit_do(&e->u, "%sPMAG%u(unit) = %s", guard, v->id, t.m);

@@ -19,6 +19,7 @@
 #include "base/util.h"
 #include "graph/reference/lower.h"
 #include "graph/reference/nest.h"
+#include "graph/reference/pair.h"
 #include "graph/reference/stores.h"
 #include "job/job.h"
 #include "playbook/generate/params.h"
@@ -200,17 +201,30 @@ static void write_vector(struct writer *w, const struct sink *s)
     }
 }
 
-/* A unit of the second sink may read the element of the reduction that it has just computed. */
-static void write_riding(struct emit *e, const struct sink *s)
+/* A unit of the second sink may read the element of the reduction that it has just computed. `loop`
+ * is the second sink's reduction. */
+static void write_riding(struct emit *e, const struct sink *s, const struct value *loop)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
+    struct pair pair;
+    const char *text;
     e->u.real = kernel_type(s->v);
-    const char *text = emit_computed(e, s->v, &p).v;
+    if (pair_find(e, s->v, loop, &pair)) {
+        pair_write(e, &pair, &p, index_number(&e->u, 0), index_dim(&e->u, emit_reduced(e, s->v)));
+        text = pair.result[0];
+        e->known[1].v = loop;
+        e->known[1].text = pair.result[1];
+    } else {
+        text = emit_computed(e, s->v, &p).v;
+    }
     unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, s->v->id, text);
-    e->known = s->v;
-    e->known_text = text;
-    write_sink(e, s + 1);
-    e->known = NULL;
+    e->known[0].v = s->v;
+    e->known[0].text = text;
+    if (e->known[1].v && s[1].v == loop)
+        unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, loop->id, e->known[1].text);
+    else
+        write_sink(e, s + 1);
+    e->known[0].v = e->known[1].v = NULL;
 }
 
 /* `x` is NULL for a body without vectors. */
@@ -224,8 +238,9 @@ static void write_body(struct writer *w, const struct launch *l, struct vector *
     e->u.vector = x;
     e->in_lanes = l->map == MAP_LANES;
     e->guard = e->in_lanes ? "if (writes) " : "";
-    if (l->rides)
-        write_riding(e, l->sinks);
+    const struct value *loop;
+    if (l->rides && loop_length(w, &l->sinks[1], &loop))
+        write_riding(e, l->sinks, loop);
     else
         for (size_t i = 0; i < l->n; i++)
             if (x && !e->in_lanes)
