@@ -142,12 +142,34 @@ __device__ int hone_lane(int lanes, int apart)
     return apart == 1 ? threadIdx.x % lanes : threadIdx.x / apart;
 }
 
-// Combines the lanes' values in a fixed order; each lane gets the result.
+template <class T>
+__device__ T hone_across(T v, int by)
+{
+    return __shfl_xor_sync(~0u, v, by);
+}
+
+// Combines the lanes' values in a fixed order; each lane gets the result. Lanes that are neighbours
+// are first combined in each warp, then the warps of the group.
 template <class T, class F>
 __device__ T hone_group(T v, int lanes, int apart, F combine)
 {
     __shared__ T part[kThreads];
     const int lane = hone_lane(lanes, apart);
+    if (apart == 1) {
+        const int warp = threadIdx.x / 32, first = (threadIdx.x - lane) / 32;
+        for (int step = 1; step < lanes && step < 32; step *= 2)
+            v = combine(v, hone_across(v, step));
+        if (lanes <= 32)
+            return v;
+        __syncthreads();
+        if (threadIdx.x % 32 == 0)
+            part[warp] = v;
+        __syncthreads();
+        v = part[first];
+        for (int k = 1; k < lanes / 32; k++)
+            v = combine(v, part[first + k]);
+        return v;
+    }
     __syncthreads();
     part[threadIdx.x] = v;
     __syncthreads();
@@ -189,6 +211,12 @@ struct hone_choice {
     T v;
     double i;
 };
+
+template <class T>
+__device__ hone_choice<T> hone_across(hone_choice<T> c, int by)
+{
+    return {__shfl_xor_sync(~0u, c.v, by), __shfl_xor_sync(~0u, c.i, by)};
+}
 
 // If elements are equal, or several are NaN, the first one is chosen.
 template <class T>
