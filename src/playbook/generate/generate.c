@@ -51,6 +51,7 @@ struct writer {
     const struct generate_templates *templates;
     struct strbuf workspaces, tensormaps;
     struct part_code_vec codes;
+    bool backward; /* the last launch with a thread for each unit was */
     struct err *err;
 };
 
@@ -145,7 +146,8 @@ struct launch {
      * launch without vectors serves all other sizes and addresses. */
     int64_t vector;
     const char *vector_when;
-    bool tail; /* the last vector may be cut off */
+    bool tail;     /* the last vector may be cut off */
+    bool backward; /* the first blocks compute the last units */
 };
 
 static void write_sink(struct emit *e, const struct sink *s)
@@ -317,7 +319,7 @@ static void try_vectors(struct writer *w, struct launch *l, const char *plain, s
 
 static const char *const before_body[] = {
     [MAP_THREADS] = "    for (int item = 0; item < kItems; item++) {\n"
-                    "    const I unit = ((I)blockIdx.x * kItems + item) * kThreads + threadIdx.x;\n"
+                    "    const I unit = ((I)%s * kItems + item) * kThreads + threadIdx.x;\n"
                     "    if (unit >= units)\n        return;\n",
     [MAP_LANES] = "    const int groups = kThreads / lanes;\n"
                   "    const int lane = %s, apart = %s;\n"
@@ -353,6 +355,11 @@ static void begin_function(struct writer *w, const struct launch *l, const char 
                 l->map == MAP_LANES ? ", int lanes" : "");
 }
 
+static const char *block_of(const struct launch *l)
+{
+    return l->backward ? "(gridDim.x - 1 - blockIdx.x)" : "blockIdx.x";
+}
+
 /* The body of the tail computes a unit of a vector that is cut off. */
 static void write_function(struct writer *w, const struct launch *l, const char *body)
 {
@@ -369,7 +376,7 @@ static void write_function(struct writer *w, const struct launch *l, const char 
                     l->contiguous ? "1" : "groups",
                     l->contiguous ? "threadIdx.x / lanes" : "threadIdx.x % groups");
     else
-        strbuf_adds(out, before_body[l->map]);
+        strbuf_addf(out, before_body[l->map], block_of(l));
     strbuf_adds(out, body);
     strbuf_adds(out, l->map == MAP_THREADS ? "    }\n}\n" : "}\n");
 }
@@ -384,10 +391,10 @@ static void write_vector_function(struct writer *w, const struct launch *l, cons
     } else {
         strbuf_addf(out,
                     "    for (int item = 0; item < kItems; item++) {\n"
-                    "    const I unit = (((I)blockIdx.x * kItems + item) * kThreads + threadIdx.x) "
+                    "    const I unit = (((I)%s * kItems + item) * kThreads + threadIdx.x) "
                     "* %lld;\n"
                     "    if (unit >= units)\n        return;\n",
-                    (long long)l->vector);
+                    block_of(l), (long long)l->vector);
         if (l->tail) {
             strbuf_addf(out,
                         "    if (units - unit < %lld) {\n"
@@ -466,19 +473,25 @@ static void write_entries(struct writer *w, const struct launch *l, const char *
 static int write_launch(struct writer *w, struct launch *l)
 {
     struct strbuf body = STRBUF_INIT(GENERATED_MAX_TEXT), vectors = STRBUF_INIT(GENERATED_MAX_TEXT);
-    const char *narrow;
+    const char *narrow, *all;
     int rc = 0;
     l->name =
         arena_printf(&w->arena, "k%u_%s", w->kernels,
                      l->sinks[0].kind == SINK_OUTPUT ? "output" : op_row(l->sinks[0].v->op)->name);
     write_body(w, l, NULL, &body);
     try_vectors(w, l, body.buf, &vectors);
-    params_find(&w->params, arena_printf(&w->arena, "%s%s", body.buf, l->vector ? vectors.buf : ""),
-                l->sinks, l->n);
+    all = arena_printf(&w->arena, "%s%s", body.buf, l->vector ? vectors.buf : "");
+    params_find(&w->params, all, l->sinks, l->n);
+    enum params_fit fit = params_fit_int(&w->params, l->sinks[0].units, &narrow);
+    if (l->vector && (w->params.n + 2 > JOB_MAX_ARGS ||
+                      strlen(narrow) + strlen(l->vector_when) > EXPR_MAX_LEN - 64)) {
+        l->vector = 0;
+        params_find(&w->params, body.buf, l->sinks, l->n);
+        fit = params_fit_int(&w->params, l->sinks[0].units, &narrow);
+    }
     if (w->params.n + 2 > JOB_MAX_ARGS)
         rc = err_set(w->err, ERR_LIMIT, "a launch would have %zu arguments; %d is the most",
                      w->params.n + 2, JOB_MAX_ARGS);
-    enum params_fit fit = params_fit_int(&w->params, l->sinks[0].units, &narrow);
     write_function(w, l, body.buf);
     if (l->vector)
         write_vector_function(w, l, vectors.buf);
@@ -738,6 +751,14 @@ static struct launch launch_of(struct writer *w, size_t first)
     return l;
 }
 
+/* A launch begins with the elements that the launch before read or wrote last: they are still in
+ * the L2. */
+static void choose_direction(struct writer *w, struct launch *l)
+{
+    l->backward = l->map == MAP_THREADS && w->kernels && !w->backward;
+    w->backward = l->backward;
+}
+
 static void mark_below(const struct value *v, bool *marked)
 {
     if (marked[v->id])
@@ -821,6 +842,7 @@ static int write_launches(struct writer *w)
         if (w->done[i] || write_template(w, &v->items[i]))
             continue;
         struct launch l = launch_of(w, i);
+        choose_direction(w, &l);
         if (write_launch(w, &l) < 0)
             return -1;
         i = l.last;
