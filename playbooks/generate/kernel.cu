@@ -70,6 +70,13 @@ __device__ auto hone_max(A a, B b) -> decltype(a + b)
     return a > b || a != a ? a : b;
 }
 
+__device__ float hone_max(float a, float b)
+{
+    float most;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+    return most;
+}
+
 template <class A, class B>
 __device__ auto hone_min(A a, B b) -> decltype(a + b)
 {
@@ -255,6 +262,10 @@ __device__ bool hone_is_finite(T v)
     return v - v == 0;
 }
 
+// For v <= 8, as exact as exp() in a sum whose largest term is near 1.
+__device__ float hone_exp(float v) { return exp2f(v * 1.44269504f); }
+__device__ double hone_exp(double v) { return exp(v); }
+
 // The largest element of a row, and the sum of exp(x - largest), in one loop. Each lane subtracts
 // `shift`, an earlier maximum of its own, from its elements. It takes a new one if an element is much
 // larger.
@@ -288,7 +299,7 @@ struct hone_exps {
             before = top;
         }
         for (int k = 0; k < N; k++)
-            part[k] += exp(x[k] - shift);
+            part[k] += hone_exp(x[k] - shift);
     }
 
     __device__ void fold()
