@@ -89,21 +89,22 @@ PY
     runs 0 "$1: the built-in author writes a kernel" "$HONE" playbook kernel generate "tasks/special_$1"
     cp "$T/out" special.cu
     is "$1: one loop computes the maximum and the sum" "$(grep -c 'hone_exps<float, 4> ' special.cu)" 1
-    while IFS='|' read -r what list; do
-        python3 - "tasks/special_$1/task.json" "$list" <<'PY'
+    while IFS='|' read -r what mean list; do
+        python3 - "tasks/special_$1/task.json" "$mean" "$list" <<'PY'
 import json, sys
 task = json.load(open(sys.argv[1]))
-task["init"]["x"]["special"] = [{"value": v, "every": n} for v, n in json.loads(sys.argv[2])]
+task["init"]["x"] = {"dist": "normal", "mean": int(sys.argv[2]), "std": 30,
+                     "special": [{"value": v, "every": n} for v, n in json.loads(sys.argv[3])]}
 json.dump(task, open(sys.argv[1], "w"))
 PY
         runs 0 "$1: it passes for $what" "$HONE" eval --device emu --smoke --skip-baselines "tasks/special_$1" special.cu
     done <<'LIST'
-usual rows|[]
-rows of -inf|[["-inf", 1]]
-rows with -inf|[["-inf", 3]]
-rows with inf|[["inf", 300]]
-rows with NaN|[["nan", 300]]
-rows with -inf and inf|[["-inf", 2], ["inf", 500]]
+rows whose exponentials are all 0|-300|[["-inf", 3]]
+rows whose exponentials are infinite|300|[["-inf", 3]]
+rows of -inf|0|[["-inf", 1]]
+rows with inf|0|[["inf", 300]]
+rows with NaN|0|[["nan", 300]]
+rows with -inf and inf|800|[["-inf", 2], ["inf", 500]]
 LIST
 }
 special softmax

@@ -187,7 +187,8 @@ static enum reading reading_of(struct writer *w, const struct value *v, const st
     for (uint32_t k = 0; k < v->nargs && r != READS_OTHERS; k++) {
         enum reading of_arg =
             v->args[k] ? reading_of(w, v->args[k], of, loop, false, known) : READS_NOT;
-        bool same_place = passes && v->args[k] && v->args[k]->rank == of->rank;
+        bool same_place = v->args[k] && v->args[k]->rank == of->rank &&
+                          (passes || (v->op == OP_RESHAPE && value_same_shape(v->args[k], of)));
         if (of_arg != READS_NOT)
             r = of_arg == READS_OWN && same_place ? READS_OWN : READS_OTHERS;
     }
@@ -233,25 +234,32 @@ static bool share_input(struct writer *w, const struct value *a, const struct va
     return found;
 }
 
+static bool replaces_input(struct writer *w, const struct sink *t)
+{
+    const struct value *v = graph_find(w->g, t->output->name);
+    return v && v->op == OP_INPUT;
+}
+
 /* Can the launch of the reduction `first` compute sink t right after it? It can if each row of t
  * reads only the reduction's result for this row, or if t reduces the same input. */
 static bool can_ride(struct writer *w, size_t first, const struct sink *t)
 {
     const struct value *of = w->stores.sinks.items[first].v, *loop = NULL;
-    if (t->kind != SINK_VALUE || t->units != w->stores.sinks.items[first].units ||
-        !launch_loop(w, t, &loop) || op_row(loop->op)->kind != OPK_REDUCTION ||
-        !same_axes(of, loop))
+    bool own = t->kind == SINK_VALUE;
+    if ((!own && (t->kind != SINK_OUTPUT || replaces_input(w, t))) ||
+        t->units != w->stores.sinks.items[first].units || !launch_loop(w, t, &loop) ||
+        op_row(loop->op)->kind != OPK_REDUCTION || !same_axes(of, loop))
         return false;
     const struct store *s = &w->stores.store[loop->id];
     if (s->in_parts && (!s->centre || s->centre->args[0] != of))
         return false;
     uint8_t *known = xcalloc(w->g->values.n + 1, sizeof *known);
     bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
-    enum reading r = reading_of(w, t->v, of, loop, true, known);
+    enum reading r = reading_of(w, t->v, of, loop, own, known);
     bool whole = !s->in_parts && !w->stores.store[of->id].in_parts;
     bool ok = (r == READS_OWN ? value_flag(of, "keepdim")
                               : r == READS_NOT && whole && share_input(w, of, loop)) &&
-              reads_earlier(w, t->v, of, first, true, seen);
+              reads_earlier(w, t->v, of, first, own, seen);
     free(known);
     free(seen);
     return ok;
