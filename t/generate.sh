@@ -43,6 +43,18 @@ if in_tier quick; then
     runs 1 "a cut that changes nothing is refused" "$HONE" playbook kernel generate cumsum join=0
     err_has "the message names the conditions" "does not allow these settings together for 'cumsum'"
 fi
+if in_tier quick; then
+    # The plan chooses by the length of a row: 64 and 128 are multiples of 8, 14 and 98 are not.
+    runs 0 "a trace with a rotary embedding is imported" "$HONE" import torch --out tasks \
+        --trace "$ROOT/t/cases/generate/ops_rotary.trace.json" ops_rotary.py
+    runs 0 "the built-in author writes a rotary embedding" "$HONE" playbook kernel generate tasks/ops_rotary
+    cp "$T/out" rotary.cu
+    is "the rotary embedding reads each half of a row in vectors" "$(grep -c 'hone_read<8>(&IN_AT(x,' rotary.cu)" 3
+    is "the launch with vectors needs aligned rows, and another launch serves all others" \
+        "$(grep -c '"k0_output\(_vector\)\?",.*D%8 == 0 && .*alignof(x) >= 16' rotary.cu)" 2
+    runs 0 "the rotary embedding passes at all lengths of rows" \
+        "$HONE" eval --device emu --skip-baselines tasks/ops_rotary rotary.cu
+fi
 in_tier rest || done_testing
 
 # A run imports a trace. (t/playbooks.sh judges a norm over groups of channels, which takes much longer to compile.)
@@ -85,6 +97,44 @@ judge_cut() { # judge_cut NAME SETTING
 judge_cut norm_chain repeat=8
 judge_cut conv_norm join=0
 judge_cut conv_norm tail=0
+# special OP: checks a maximum and the exponentials below it, which one loop computes, in rows with infinities and NaN
+special() {
+    python3 - "$1" >"special_$1.trace.json" <<'PY'
+import json, sys
+op = sys.argv[1]
+shape = ["N"] if op == "logsumexp" else ["N", 128]
+y = {"dtype": "float32", "shape": shape}
+graph = {"version": 1, "axes": ["N"], "scalars": [], "guards": [],
+         "inputs": [{"name": "x", "dtype": "float32", "shape": ["N", 128]}],
+         "values": [{"id": "%1", "op": op, "args": ["x"], "attrs": {"dim": [1]}, **y}],
+         "outputs": [{"name": "y", "value": "%1", **y}]}
+json.dump({"graph": graph, "sizes": {"N": 40}, "init": {"x": {"dist": "normal", "mean": 0, "std": 3}}, "torch": "",
+           "notes": [], "origin": {"class": op, "arguments": ["x"], "state": {}, "updates": {}}}, sys.stdout)
+PY
+    runs 0 "$1: the trace is imported" "$HONE" import torch --out tasks --trace "special_$1.trace.json" "special_$1.py"
+    runs 0 "$1: the built-in author writes a kernel" "$HONE" playbook kernel generate "tasks/special_$1"
+    cp "$T/out" special.cu
+    is "$1: one loop computes the maximum and the sum" "$(grep -c 'hone_exps<float, 4> ' special.cu)" 1
+    while IFS='|' read -r what mean list; do
+        python3 - "tasks/special_$1/task.json" "$mean" "$list" <<'PY'
+import json, sys
+task = json.load(open(sys.argv[1]))
+task["init"]["x"] = {"dist": "normal", "mean": int(sys.argv[2]), "std": 30,
+                     "special": [{"value": v, "every": n} for v, n in json.loads(sys.argv[3])]}
+json.dump(task, open(sys.argv[1], "w"))
+PY
+        runs 0 "$1: it passes for $what" "$HONE" eval --device emu --smoke --skip-baselines "tasks/special_$1" special.cu
+    done <<'LIST'
+rows whose exponentials are all 0|-300|[["-inf", 3]]
+rows whose exponentials are infinite|300|[["-inf", 3]]
+rows of -inf|0|[["-inf", 1]]
+rows with inf|0|[["inf", 300]]
+rows with NaN|0|[["nan", 300]]
+rows with -inf and inf|800|[["-inf", 2], ["inf", 500]]
+LIST
+}
+special softmax
+special logsumexp
 
 # layer OP [RELU]: writes the trace of one recurrent layer, with initial states as inputs
 layer() {

@@ -18,6 +18,8 @@ constexpr int kItems = @{items}; // units of a thread
 
 #define IN(t, i) hone_load(in_##t[i])
 #define OUT(t, i, v) hone_put(&out_##t[i], v)
+#define IN_AT(t, i) in_##t[i]
+#define OUT_AT(t, i) out_##t[i]
 #define AX(a) ax_##a
 #define SC(s) sc_##s
 
@@ -40,11 +42,39 @@ __device__ void hone_put(bool *p, V v)
 }
 
 @{overloads}
+// Several elements that lie side by side; their address is a multiple of their size.
+template <class T, int N>
+struct alignas(sizeof(T) * N) hone_vector {
+    T at[N];
+};
+
+template <int N, class T>
+__device__ hone_vector<T, N> hone_read(const T *p)
+{
+    return *reinterpret_cast<const hone_vector<T, N> *>(p);
+}
+
+template <int N, class T, class... V>
+__device__ void hone_write(T *p, V... v)
+{
+    hone_vector<T, N> all;
+    int k = 0;
+    ((void)hone_put(&all.at[k++], v), ...);
+    *reinterpret_cast<hone_vector<T, N> *>(p) = all;
+}
+
 // As in PyTorch, a NaN wins.
 template <class A, class B>
 __device__ auto hone_max(A a, B b) -> decltype(a + b)
 {
     return a > b || a != a ? a : b;
+}
+
+__device__ float hone_max(float a, float b)
+{
+    float most;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+    return most;
 }
 
 template <class A, class B>
@@ -119,12 +149,34 @@ __device__ int hone_lane(int lanes, int apart)
     return apart == 1 ? threadIdx.x % lanes : threadIdx.x / apart;
 }
 
-// Combines the lanes' values in a fixed order; each lane gets the result.
+template <class T>
+__device__ T hone_across(T v, int by)
+{
+    return __shfl_xor_sync(~0u, v, by);
+}
+
+// Combines the lanes' values in a fixed order; each lane gets the result. Lanes that are neighbours
+// are first combined in each warp, then the warps of the group.
 template <class T, class F>
 __device__ T hone_group(T v, int lanes, int apart, F combine)
 {
     __shared__ T part[kThreads];
     const int lane = hone_lane(lanes, apart);
+    if (apart == 1) {
+        const int warp = threadIdx.x / 32, first = (threadIdx.x - lane) / 32;
+        for (int step = 1; step < lanes && step < 32; step *= 2)
+            v = combine(v, hone_across(v, step));
+        if (lanes <= 32)
+            return v;
+        __syncthreads();
+        if (threadIdx.x % 32 == 0)
+            part[warp] = v;
+        __syncthreads();
+        v = part[first];
+        for (int k = 1; k < lanes / 32; k++)
+            v = combine(v, part[first + k]);
+        return v;
+    }
     __syncthreads();
     part[threadIdx.x] = v;
     __syncthreads();
@@ -167,6 +219,12 @@ struct hone_choice {
     double i;
 };
 
+template <class T>
+__device__ hone_choice<T> hone_across(hone_choice<T> c, int by)
+{
+    return {__shfl_xor_sync(~0u, c.v, by), __shfl_xor_sync(~0u, c.i, by)};
+}
+
 // If elements are equal, or several are NaN, the first one is chosen.
 template <class T>
 __device__ void hone_group_arg(T &v, double &i, int lanes, int apart, bool most)
@@ -197,5 +255,132 @@ __device__ void hone_group_argmin(T &v, double &i, int lanes, int apart)
 {
     hone_group_arg(v, i, lanes, apart, false);
 }
+
+template <class T>
+__device__ bool hone_is_finite(T v)
+{
+    return v - v == 0;
+}
+
+// For v <= 8, as exact as exp() in a sum whose largest term is near 1.
+__device__ float hone_exp(float v) { return exp2f(v * 1.44269504f); }
+__device__ double hone_exp(double v) { return exp(v); }
+
+// The largest element of a row, and the sum of exp(x - largest), in one loop. Each lane subtracts
+// `shift`, an earlier maximum of its own, from its elements. It takes a new one if an element is much
+// larger.
+template <class T, int N>
+struct hone_exps {
+    T most = -INFINITY;
+    T before = -INFINITY;  // the maximum when `shift` was chosen
+    T shift = 0;           // `before`, or 0 if that is not finite
+    T sum = 0, part[N] = {};
+
+    __device__ void move(T to)
+    {
+        const T by = before == -INFINITY ? (T)1 : exp(shift - to);
+        // An infinite factor must not change a zero.
+        sum = sum == 0 ? sum : sum * by;
+        for (int k = 0; k < N; k++)
+            part[k] = part[k] == 0 ? part[k] : part[k] * by;
+        shift = to;
+    }
+
+    template <class... V>
+    __device__ void add(V... v)
+    {
+        const T x[N] = {(T)v...};
+        T top = x[0];
+        for (int k = 1; k < N; k++)
+            top = hone_max(top, x[k]);
+        most = hone_max(most, top);
+        if (!(top <= before + 8)) {
+            move(hone_is_finite(top) ? top : (T)0);
+            before = top;
+        }
+        for (int k = 0; k < N; k++)
+            part[k] += hone_exp(x[k] - shift);
+    }
+
+    __device__ void fold()
+    {
+        for (int k = 0; k < N; k++) {
+            sum += part[k];
+            part[k] = 0;
+        }
+    }
+
+    __device__ T top(int lanes, int apart) { return hone_group_max(most, lanes, apart); }
+
+    // The sum for the maximum `all` of the row. If it is not finite, the sum is NaN, or with `finite`
+    // the sum of exp(x).
+    __device__ T total(T all, bool finite, int lanes, int apart)
+    {
+        move(hone_is_finite(all) ? all : (T)0);
+        const T row = hone_group_sum(sum, lanes, apart);
+        return finite || hone_is_finite(all) ? row : (T)NAN;
+    }
+};
+
+// The sum of a row, and the squares of the distances from its mean, in one loop. A few elements at a
+// time add up distances from the first of them, separately for each element of a vector; then these
+// sums are joined around their mean.
+template <class T, int N>
+struct hone_squares {
+    T sum = 0;
+    T n = 0, mean = 0, square = 0; // of the elements before the current ones
+    int few = 0;                   // vectors since begin()
+    T first[N], part[N] = {}, off[N] = {}, off_square[N] = {};
+
+    template <class... V>
+    __device__ void begin(V... v)
+    {
+        int k = 0;
+        ((void)(first[k++] = (T)v), ...);
+    }
+
+    template <class... V>
+    __device__ void add(V... v)
+    {
+        const T x[N] = {(T)v...};
+        for (int k = 0; k < N; k++) {
+            const T by = x[k] - first[k];
+            part[k] += x[k];
+            off[k] += by;
+            off_square[k] += by * by;
+        }
+        few++;
+    }
+
+    __device__ void fold()
+    {
+        const T one = (T)1 / few, count = (T)few * N, from = first[0];
+        T centre = 0, squares = 0;
+        for (int k = 0; k < N; k++) {
+            const T by = off[k] * one;
+            sum += part[k];
+            squares += off_square[k] - off[k] * by;
+            off[k] = (first[k] - from) + by;
+            centre += off[k] * ((T)1 / N);
+        }
+        for (int k = 0; k < N; k++) {
+            squares += few * (off[k] - centre) * (off[k] - centre);
+            part[k] = off[k] = off_square[k] = 0;
+        }
+        const T by = from + centre - mean, share = count / (n + count);
+        mean += by * share;
+        square += squares + by * by * n * share;
+        n += count;
+        few = 0;
+    }
+
+    __device__ T total(int lanes, int apart) { return hone_group_sum(sum, lanes, apart); }
+
+    // Around the mean `all` of the row.
+    __device__ T squares(T all, int lanes, int apart)
+    {
+        return hone_group_sum(n == 0 ? n : square + n * (mean - all) * (mean - all), lanes, apart);
+    }
+};
 
 @{kernels}

@@ -2,6 +2,8 @@
  * The other emit_*.c have the other operations. */
 #include "graph/reference/emit.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -31,9 +33,35 @@ struct index emit_at(struct emit *e, struct term t, const struct dim *n)
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
+/* Reads element p of v as a part of a vector. `array` is the macro for elements in memory. Returns
+ * false if the element must be read alone. */
+static bool read_in_vector(struct emit *e, const struct value *v, struct place *p,
+                           const char *array, int64_t bytes, struct term *out)
+{
+    struct unit_text *u = &e->u;
+    struct index i = place_number(u, p), first;
+    int64_t width = u->vector ? MIN(u->vector->n, VECTOR_BYTES / bytes) : 1, k;
+    struct term all;
+    if (!vector_read(u, i, p->shape, p->rank, width, &first, &k) ||
+        (v->op == OP_INPUT && !vector_align(u->vector, v->name, width * bytes)))
+        return false;
+    const char *from = arena_printf(u->arena, "%s%s)", array, first.text);
+    if (!unit_recall(u, from, &all)) {
+        all = (struct term){.depth = scope_depth(u->at)};
+        all.v = unit_object(u, "const auto", "hone_read<%d>(&%s)", (int)width, from);
+        unit_remember(u, u->at, from, all);
+    }
+    *out = term_of(e, unit_let(u, "hone_load(%s.at[%d])", all.v, (int)k), scope_depth(u->at));
+    return true;
+}
+
 static struct term emit_input(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);
+    struct term t;
+    const char *array = arena_printf(e->u.arena, "IN_AT(%s, ", v->name);
+    if (e->u.vector && read_in_vector(e, v, p, array, (int64_t)dtype_bytes(v->dtype), &t))
+        return t;
     return term_of(e, unit_let(&e->u, "IN(%s, %s)", v->name, i.text), scope_depth(e->u.at));
 }
 
@@ -52,10 +80,18 @@ static struct term emit_leaf(struct emit *e, const struct value *v, struct place
     }
 }
 
+int64_t kernel_bytes(enum dtype t)
+{
+    return t == DT_BOOL ? 1 : dtype_is_float(t) && t != DT_F64 ? 4 : (int64_t)dtype_bytes(t);
+}
+
 static struct term emit_stored(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);
     struct term t = {.depth = scope_depth(e->u.at)};
+    const char *array = arena_printf(e->u.arena, "VAL%u(", v->id);
+    if (e->u.vector && read_in_vector(e, v, p, array, kernel_bytes(v->dtype), &t))
+        return t;
     t.v = unit_let(&e->u, "VAL%u(%s)", v->id, i.text);
     if (e->store[v->id].is_exact)
         return term_of(e, t.v, t.depth);
@@ -65,50 +101,59 @@ static struct term emit_stored(struct emit *e, const struct value *v, struct pla
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
-static struct term emit_reshape(struct emit *e, const struct value *v, struct place *p)
+/* Returns the place in the operand of v that element p of v reads. v is a view that reads one
+ * operand at each place. */
+static struct place place_below(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *a = v->args[0];
-    struct place q = place_linear(a->rank, a->shape, place_number(&e->u, p));
-    return emit_value(e, a, &q);
-}
-
-static struct term emit_permute(struct emit *e, const struct value *v, struct place *p)
-{
-    const struct value *a = v->args[0];
-    const struct attr *dims = value_attr(v, "dims");
+    struct unit_text *u = &e->u;
     struct place q = place_empty(a->rank, a->shape);
-    for (uint32_t i = 0; i < v->rank; i++)
-        place_set(&q, (uint32_t)dims->ints[i], place_at(&e->u, p, i));
-    return emit_value(e, a, &q);
-}
-
-static struct term emit_slice(struct emit *e, const struct value *v, struct place *p)
-{
-    const struct value *a = v->args[0];
-    uint32_t axis = (uint32_t)value_attr(v, "dim")->ints[0];
-    struct place q = place_empty(a->rank, a->shape);
-    for (uint32_t i = 0; i < v->rank; i++)
-        place_set(&q, i, place_at(&e->u, p, i));
-    struct index at =
-        index_mul(&e->u, place_at(&e->u, p, axis), index_number(&e->u, value_attr(v, "step")->i));
-    at = index_add(&e->u, at, index_dim(&e->u, value_attr(v, "start")->dims[0]));
-    place_set(&q, axis, at);
-    return emit_value(e, a, &q);
-}
-
-static struct term emit_flip(struct emit *e, const struct value *v, struct place *p)
-{
-    const struct attr *dims = value_attr(v, "dims");
-    struct place q = place_empty(v->rank, v->shape);
-    for (uint32_t i = 0; i < v->rank; i++)
-        place_set(&q, i, place_at(&e->u, p, i));
-    for (size_t k = 0; k < dims->n; k++) {
-        uint32_t i = (uint32_t)dims->ints[k];
-        struct index last = index_sub(&e->u, index_dim(&e->u, v->shape[i]), index_number(&e->u, 1));
-        if (!dim_is(v->shape[i], 1))
-            place_set(&q, i, index_sub(&e->u, last, place_at(&e->u, p, i)));
+    if (v->op == OP_RESHAPE)
+        return place_linear(a->rank, a->shape, place_number(u, p));
+    if (v->op == OP_EXPAND)
+        return place_broadcast(e, p, a);
+    if (v->op == OP_PERMUTE) {
+        for (uint32_t i = 0; i < v->rank; i++)
+            place_set(&q, (uint32_t)value_attr(v, "dims")->ints[i], place_at(u, p, i));
+        return q;
     }
+    for (uint32_t i = 0; i < v->rank; i++)
+        place_set(&q, i, place_at(u, p, i));
+    if (v->op == OP_SLICE) {
+        uint32_t axis = (uint32_t)value_attr(v, "dim")->ints[0];
+        struct index at =
+            index_mul(u, place_at(u, p, axis), index_number(u, value_attr(v, "step")->i));
+        place_set(&q, axis, index_add(u, at, index_dim(u, value_attr(v, "start")->dims[0])));
+    }
+    const struct attr *dims = v->op == OP_FLIP ? value_attr(v, "dims") : NULL;
+    for (size_t k = 0; dims && k < dims->n; k++) {
+        uint32_t i = (uint32_t)dims->ints[k];
+        struct index last = index_sub(u, index_dim(u, v->shape[i]), index_number(u, 1));
+        if (!dim_is(v->shape[i], 1))
+            place_set(&q, i, index_sub(u, last, place_at(u, p, i)));
+    }
+    return q;
+}
+
+static struct term emit_view(struct emit *e, const struct value *v, struct place *p)
+{
+    struct place q = place_below(e, v, p);
     return emit_value(e, v->args[0], &q);
+}
+
+/* Opens a condition that is not the same for all elements of a vector. */
+static struct scope *open_single(struct emit *e, const char *condition)
+{
+    if (e->u.vector)
+        e->u.vector->single++;
+    return unit_if(&e->u, "%s", condition);
+}
+
+static void close_single(struct emit *e, struct scope *was)
+{
+    if (e->u.vector)
+        e->u.vector->single--;
+    unit_close(&e->u, was);
 }
 
 /* The text must not read the operand in the padding, where the element is the fill number. */
@@ -134,14 +179,29 @@ static struct term emit_pad(struct emit *e, const struct value *v, struct place 
     } else {
         t = (struct term){unit_var(&e->u, "%s", fill.v), unit_var(&e->u, "%s", fill.m),
                           scope_depth(e->u.at), NULL};
-        struct scope *was = unit_if(&e->u, "%s", inside.buf);
+        struct scope *was = open_single(e, inside.buf);
         struct term in = emit_value(e, a, &q);
         unit_set(&e->u, t.v, "= %s", in.v);
         unit_set(&e->u, t.m, "= %s", in.m);
-        unit_close(&e->u, was);
+        close_single(e, was);
     }
     strbuf_release(&inside);
     return t;
+}
+
+/* The place in part k of the cat v. */
+static struct place place_in_part(struct emit *e, const struct value *v, uint32_t k,
+                                  struct place *p)
+{
+    const struct value *a = v->args[k];
+    uint32_t axis = (uint32_t)value_attr(v, "dim")->ints[0];
+    struct place q = place_empty(a->rank, a->shape);
+    for (uint32_t i = 0; i < a->rank; i++)
+        place_set(&q, i, place_at(&e->u, p, i));
+    if (k)
+        place_set(&q, axis,
+                  index_sub(&e->u, q.at[axis], index_dim(&e->u, v->args[0]->shape[axis])));
+    return q;
 }
 
 /* Reads each operand only at the places that it fills. */
@@ -149,19 +209,21 @@ static struct term emit_cat(struct emit *e, const struct value *v, struct place 
 {
     uint32_t axis = (uint32_t)value_attr(v, "dim")->ints[0];
     struct index at = place_at(&e->u, p, axis), first = index_dim(&e->u, v->args[0]->shape[axis]);
+    if (e->u.vector && v->args[0]->shape[axis]->is_number && isdigit((unsigned char)*at.text)) {
+        uint32_t k = strtoll(at.text, NULL, 10) >= v->args[0]->shape[axis]->value;
+        struct place q = place_in_part(e, v, k, p);
+        return emit_value(e, v->args[k], &q);
+    }
     struct term t = {unit_var(&e->u, "0"), unit_var(&e->u, "0"), scope_depth(e->u.at), NULL};
     for (uint32_t k = 0; k < 2; k++) {
-        const struct value *a = v->args[k];
-        struct scope *was = unit_if(&e->u, "%s %s %s", at.text, k ? ">=" : "<", first.text);
-        struct place q = place_empty(a->rank, a->shape);
-        for (uint32_t i = 0; i < a->rank; i++)
-            place_set(&q, i, place_at(&e->u, p, i));
-        if (k)
-            place_set(&q, axis, index_sub(&e->u, at, first));
-        struct term in = emit_value(e, a, &q);
+        const char *condition =
+            arena_printf(e->u.arena, "%s %s %s", at.text, k ? ">=" : "<", first.text);
+        struct scope *was = open_single(e, condition);
+        struct place q = place_in_part(e, v, k, p);
+        struct term in = emit_value(e, v->args[k], &q);
         unit_set(&e->u, t.v, "= %s", in.v);
         unit_set(&e->u, t.m, "= %s", in.m);
-        unit_close(&e->u, was);
+        close_single(e, was);
     }
     return t;
 }
@@ -238,17 +300,11 @@ static struct term emit_op(struct emit *e, const struct value *v, struct place *
     }
     switch (v->op) {
     case OP_RESHAPE:
-        return emit_reshape(e, v, p);
-    case OP_EXPAND: {
-        struct place q = place_broadcast(e, p, v->args[0]);
-        return emit_value(e, v->args[0], &q);
-    }
+    case OP_EXPAND:
     case OP_PERMUTE:
-        return emit_permute(e, v, p);
     case OP_SLICE:
-        return emit_slice(e, v, p);
     case OP_FLIP:
-        return emit_flip(e, v, p);
+        return emit_view(e, v, p);
     case OP_PAD:
         return emit_pad(e, v, p);
     case OP_CAT:
@@ -418,8 +474,9 @@ struct term emit_value(struct emit *e, const struct value *v, struct place *p)
         return emit_only_own(e, v, p);
     if (e->shared && e->shared->path[v->id])
         return emit_on_path(e, v, p);
-    if (e->known == v)
-        return term_of(e, e->known_text, 0);
+    for (uint32_t k = 0; k < ARRAY_LEN(e->known); k++)
+        if (e->known[k].v == v)
+            return term_of(e, e->known[k].text, 0);
     struct index i = place_number(&e->u, p);
     struct term t;
     const char *key = arena_printf(e->u.arena, "%u@%s", v->id, i.text);
@@ -434,4 +491,67 @@ struct term emit_value(struct emit *e, const struct value *v, struct place *p)
     unit_remember(&e->u, e->u.at, key, t);
     e->u.at = was;
     return t;
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+/* Writes one condition for all elements of a vector, if the vector lies in one part of the cat. So
+ * the elements can be read with one load. */
+static void emit_cat_of_vector(struct emit *e, const struct value *v, struct place *p)
+{
+    uint32_t axis = (uint32_t)value_attr(v, "dim")->ints[0];
+    struct unit_text *u = &e->u;
+    struct index first = index_dim(u, v->args[0]->shape[axis]), at = {0};
+    const char *names[VECTOR_MAX];
+    struct place q[VECTOR_MAX];
+    int64_t n = u->vector->n;
+    for (int64_t j = 0; j < n; j++) {
+        struct index group = vector_group(u, place_at(u, &p[j], axis), first);
+        if ((j && !str_eq(group.text, at.text)) || isdigit((unsigned char)*group.text))
+            return;
+        at = group;
+    }
+    struct scope *was = unit_enter(u, MAX(place_number(u, &p[0]).depth, e->least_depth));
+    const char *type = type_begin(e, v);
+    for (int64_t j = 0; j < n; j++)
+        names[j] = unit_var(u, "0");
+    for (uint32_t k = 0; k < 2; k++) {
+        struct scope *outer = unit_if(u, "%s %s %s", at.text, k ? ">=" : "<", first.text);
+        for (int64_t j = 0; j < n; j++)
+            q[j] = place_in_part(e, v, k, &p[j]);
+        emit_vector(e, v->args[k], q, false);
+        for (int64_t j = 0; j < n; j++)
+            unit_set(u, names[j], "= %s", emit_value(e, v->args[k], &q[j]).v);
+        unit_close(u, outer);
+    }
+    for (int64_t j = 0; j < n; j++) {
+        const char *key = arena_printf(u->arena, "%u@%s", v->id, place_number(u, &p[j]).text);
+        unit_remember(u, u->at, key, term_of(e, names[j], scope_depth(u->at)));
+    }
+    u->real = type;
+    u->at = was;
+}
+
+void emit_vector(struct emit *e, const struct value *v, struct place *p, bool own)
+{
+    enum op_kind kind = op_row(v->op)->kind;
+    int64_t n = e->u.vector->n;
+    struct place q[VECTOR_MAX];
+    struct term t;
+    const char *key = arena_printf(e->u.arena, "%u@%s", v->id, place_number(&e->u, &p[0]).text);
+    if ((!own && (e->store[v->id].is_stored || e->known[0].v == v || e->known[1].v == v)) ||
+        unit_recall(&e->u, key, &t))
+        return;
+    bool below = v->op == OP_RESHAPE || v->op == OP_EXPAND || v->op == OP_PERMUTE ||
+                 v->op == OP_SLICE || v->op == OP_FLIP;
+    if (v->op == OP_CAT)
+        emit_cat_of_vector(e, v, p);
+    for (uint32_t k = 0; (kind == OPK_ELEMENTWISE || (below && k == 0)) && k < v->nargs; k++) {
+        for (int64_t j = 0; j < n; j++)
+            q[j] = below ? place_below(e, v, &p[j]) : place_broadcast(e, &p[j], v->args[k]);
+        emit_vector(e, v->args[k], q, false);
+    }
+    if (!own && (below || kind == OPK_ELEMENTWISE))
+        for (int64_t j = 0; j < n; j++)
+            emit_value(e, v, &p[j]);
 }

@@ -20,8 +20,8 @@
 #ifndef GRAPH_REFERENCE_EMIT_H
 #define GRAPH_REFERENCE_EMIT_H
 
+#include "graph/reference/place.h"
 #include "graph/reference/reference_mode.h"
-#include "graph/reference/unit_text.h"
 
 #define TERM_NO_ERROR "0.0" /* `m` of a term without error, in SIGMA and NOISY references */
 #define EMIT_CHUNK 4096     /* elements of a partial result */
@@ -83,10 +83,12 @@ struct emit {
      * it. */
     unsigned least_depth;
     /* Only for kernels: */
-    const bool *keep;          /* per value: store it in any case; or NULL */
-    int64_t repeat;            /* in place of STORES_REPEAT (stores.h), if not 0 */
-    const struct value *known; /* a value whose element is in the variable known_text, or NULL */
-    const char *known_text;
+    const bool *keep; /* per value: store it in any case; or NULL */
+    int64_t repeat;   /* in place of STORES_REPEAT (stores.h), if not 0 */
+    struct {
+        const struct value *v; /* a value whose element is in the variable `text`, or NULL */
+        const char *text;
+    } known[2];
     bool in_lanes;     /* the threads of a group (the lanes) may share the loop of a reduction */
     const char *guard; /* written before a store to memory: "if (writes) " or "" */
 };
@@ -106,6 +108,11 @@ void shared_of_value(struct emit *e, const struct value *v, bool biased, struct 
 void shared_bias(struct emit *e, const struct value *v, struct shared_error *s);
 /* Computes the element even if v is stored. */
 struct term emit_computed(struct emit *e, const struct value *v, struct place *p);
+
+/* Only while a vector is written (vector.h): computes the element of v at each of the places, one
+ * for each element of the vector. emit_value() then finds the results. `own`: all but the elements
+ * themselves, for emit_computed(). */
+void emit_vector(struct emit *e, const struct value *v, struct place *places, bool own);
 
 /* ---- elementwise operations (emit_element.c) ------------------------------------------------- */
 
@@ -153,6 +160,8 @@ const char *noise_key(struct emit *e, const struct value *v, struct index i);
 
 /* "float" or "double". A bool is the number 0 or 1. */
 const char *kernel_type(const struct value *v);
+/* The bytes of an element of a stored value. */
+int64_t kernel_bytes(enum dtype t);
 
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
 

@@ -234,7 +234,7 @@ static void kernel_body(struct emit *e, struct cell *c)
 {
     struct unit_text *u = &e->u;
     struct place row = line_place(e, c->v);
-    struct index lane = {"lane", 0};
+    struct index lane = {"lane", 0, NULL};
     c->row = place_at(u, &row, 1);
     struct scope *steps = unit_loop(u, index_number(u, 0), index_dim(u, c->v->shape[0]), &c->step);
     struct scope *elements = unit_loop_by(u, lane, index_dim(u, c->hidden), "lanes", &c->j);
@@ -251,7 +251,7 @@ void emit_recurrent(struct emit *e, const struct value *v, bool with_mag)
                               : v->op == OP_GRU ? 3
                                                 : 1,
                      .hidden = v->args[1]->shape[1],
-                     .step = {"STEP", 0},
+                     .step = {"STEP", 0, NULL},
                      .with_mag = with_mag || e->mode.kind == REFERENCE_SIGMA};
     if (e->mode.kernel) {
         kernel_body(e, &c);

@@ -5,6 +5,8 @@
 
 #include "base/util.h"
 #include "graph/reference/nest.h"
+#include "graph/reference/pair.h"
+#include "graph/reference/reduced.h"
 
 /* ---- the elements of a reduction ------------------------------------------------------------- */
 
@@ -26,38 +28,11 @@ static enum collect kind_of(enum graph_op op)
     }
 }
 
-/* Sets `out` to the sizes of the axes that v adds up over. */
-static uint32_t reduced_axes(const struct value *v, const struct dim **out)
-{
-    const struct value *a = v->args[0];
-    if (v->op == OP_MATMUL) {
-        out[0] = a->shape[a->rank - 1];
-        return 1;
-    }
-    const struct attr *dim = value_attr(v, "dim");
-    for (size_t i = 0; i < dim->n; i++)
-        out[i] = a->shape[dim->ints[i]];
-    return (uint32_t)dim->n;
-}
-
-/* An element of the operand. `kept` is its place in the result, `gone` its place along the reduced
- * axes. */
 static struct term reduced_item(struct emit *e, const struct value *v, struct place *kept,
                                 struct place *gone)
 {
-    const struct value *a = v->args[0];
-    const struct attr *dim = value_attr(v, "dim");
-    bool keep = value_flag(v, "keepdim");
-    struct place q = place_empty(a->rank, a->shape);
-    uint32_t k = 0, to = 0;
-    for (uint32_t i = 0; i < a->rank; i++)
-        if (k < dim->n && dim->ints[k] == (int64_t)i) {
-            place_set(&q, i, place_at(&e->u, gone, k++));
-            to += keep;
-        } else {
-            place_set(&q, i, place_at(&e->u, kept, to++));
-        }
-    return emit_value(e, a, &q);
+    struct place q = reduced_place(e, v, kept, gone);
+    return emit_value(e, v->args[0], &q);
 }
 
 /* The place in operand `which` of term k, for the element of v at `kept`. */
@@ -130,6 +105,24 @@ static void add_item(struct emit *e, const struct value *v, const struct collect
     collect_add(e, c, t, position(e, v, gone));
 }
 
+/* Adds the elements of the vector that begins at `first`. */
+static void add_vector(struct emit *e, const struct value *v, struct nest *x, struct place *kept,
+                       struct index first)
+{
+    const struct dim *axes[GRAPH_MAX_RANK];
+    uint32_t n = reduced_axes(v, axes);
+    struct place gone[VECTOR_MAX], q[VECTOR_MAX];
+    for (int64_t k = 0; k < x->vector; k++) {
+        gone[k] = place_linear(n, axes, vector_element(&e->u, first, k));
+        if (v->op != OP_MATMUL)
+            q[k] = reduced_place(e, v, kept, &gone[k]);
+    }
+    if (v->op != OP_MATMUL)
+        emit_vector(e, v->args[0], q, false);
+    for (int64_t k = 0; k < x->vector; k++)
+        add_item(e, v, nest_sum_of(x, k), kept, &gone[k]);
+}
+
 static unsigned flags_of(const struct value *v)
 {
     return v->op == OP_MATMUL ? COLLECT_PRODUCTS : 0;
@@ -143,6 +136,14 @@ static struct term in_one_step(struct emit *e, const struct value *v, struct pla
     struct shared_error errors, *was = shared_begin(e, v, &errors);
     struct nest x =
         nest_start(e, collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), flags_of(v)));
+    if (reduced_in_vectors(e, all)) {
+        add_vector(e, v, &x, kept,
+                   nest_vectors(&x, index_number(&e->u, 0), index_dim(&e->u, all),
+                                all->is_number ? all->value : 0));
+        struct collector sum = nest_end(&x);
+        e->shared = was;
+        return collect_end(e, &sum);
+    }
     if (nest_is_shared(e, all))
         gone = place_linear(n, axes,
                             nest_range(&x, index_number(&e->u, 0), index_dim(&e->u, all),
@@ -157,13 +158,6 @@ static struct term in_one_step(struct emit *e, const struct value *v, struct pla
 }
 
 /* ---- in two steps ---------------------------------------------------------------------------- */
-
-const struct dim *emit_reduced(struct emit *e, const struct value *v)
-{
-    const struct dim *axes[GRAPH_MAX_RANK];
-    uint32_t n = reduced_axes(v, axes);
-    return dim_product(&e->g->dims, axes, n);
-}
 
 const struct dim *emit_parts(struct emit *e, const struct value *v)
 {
@@ -195,28 +189,44 @@ static struct term part_of(struct emit *e, const struct value *v, const struct p
     struct place kept = place_linear(v->rank, v->shape, range->row);
     struct shared_error errors, *outer = shared_begin(e, v, &errors);
     struct nest x = nest_start(e, collect_start(e, v, kind_of(v->op), unit_index(), flags_of(v)));
-    struct index r = nest_range(&x, range->first, range->end, EMIT_CHUNK, e->in_lanes);
-    struct place gone = place_linear(n, axes, r);
-    add_item(e, v, nest_sum(&x), &kept, &gone);
+    if (reduced_in_vectors(e, emit_reduced(e, v))) {
+        add_vector(e, v, &x, &kept, nest_vectors(&x, range->first, range->end, EMIT_CHUNK));
+    } else {
+        struct index r = nest_range(&x, range->first, range->end, EMIT_CHUNK, e->in_lanes);
+        struct place gone = place_linear(n, axes, r);
+        add_item(e, v, nest_sum(&x), &kept, &gone);
+    }
     struct collector c = nest_end(&x);
     e->shared = outer;
     return collect_now(e, &c);
 }
 
+/* Writes the parts of a sum and of the squares around its mean. Returns the squares. */
+static struct term part_with_sum(struct emit *e, const struct value *v,
+                                 const struct part_range *range)
+{
+    const struct value *centre = e->store[v->id].centre, *sum = centre->args[0];
+    struct place kept = place_linear(sum->rank, sum->shape, range->row);
+    struct pair pair = {.kind = PAIR_SQUARES, .first = sum, .second = v};
+    if (e->in_lanes) {
+        pair_write(e, &pair, &kept, range->first, range->end);
+    } else {
+        pair.result[0] = part_of(e, sum, range).v;
+        e->known[0].v = centre;
+        e->known[0].text = unit_let(&e->u, "%s / (%s)(%s - %s)", pair.result[0], e->u.real,
+                                    range->end.text, range->first.text);
+        pair.result[1] = part_of(e, v, range).v;
+        e->known[0].v = NULL;
+    }
+    unit_do(&e->u, "%sPART%u(unit) = %s", e->guard ? e->guard : "", sum->id, pair.result[0]);
+    return term_of(e, pair.result[1], 0);
+}
+
 void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_bias)
 {
-    const struct value *centre = e->store[v->id].centre;
     const char *guard = e->guard ? e->guard : "";
     struct part_range range = part_range(e, v);
-    if (centre) {
-        struct term sum = part_of(e, centre->args[0], &range);
-        unit_do(&e->u, "%sPART%u(unit) = %s", guard, centre->args[0]->id, sum.v);
-        e->known = centre;
-        e->known_text = unit_let(&e->u, "%s / (%s)(%s - %s)", sum.v, e->u.real, range.end.text,
-                                 range.first.text);
-    }
-    struct term t = part_of(e, v, &range);
-    e->known = NULL;
+    struct term t = e->store[v->id].centre ? part_with_sum(e, v, &range) : part_of(e, v, &range);
     unit_do(&e->u, "%sPART%u(unit) = %s", guard, v->id, t.v);
     if (with_mag)
         unit_do(&e->u, "%sPMAG%u(unit) = %s", guard, v->id, t.m);

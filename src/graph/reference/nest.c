@@ -39,14 +39,38 @@ static void begin_chain(struct nest *x)
     x->sum[x->sums++] = collect_start(x->e, c->of, c->kind, c->i, c->flags);
 }
 
+const struct collector *nest_sum_of(const struct nest *x, int64_t k)
+{
+    return x->vector && !collect_is_index(x->sum[0].kind) ? &x->each[k] : nest_sum(x);
+}
+
+/* Separate collectors, so that one addition need not wait for the one before. */
+static void begin_each(struct nest *x)
+{
+    const struct collector *c = &x->sum[0];
+    x->each_from = x->n;
+    for (int64_t k = 0; k < x->vector && !collect_is_index(c->kind); k++)
+        x->each[k] = collect_start(x->e, c->of, c->kind, c->i, c->flags);
+}
+
+static void end_each(struct nest *x)
+{
+    for (int64_t k = 0; k < x->vector && !collect_is_index(x->sum[0].kind); k++)
+        collect_add(x->e, nest_sum(x), collect_now(x->e, &x->each[k]), "");
+}
+
 struct index nest_range(struct nest *x, struct index first, struct index end, int64_t most,
                         bool shared)
 {
     struct unit_text *u = &x->e->u;
     struct index i;
+    int64_t n = MAX(x->vector, 1);
+    const char *lanes = n > 1 ? arena_printf(u->arena, "%d * lanes", (int)n) : "lanes";
     x->shared |= shared;
     bool fits = !in_chains(x) || (most && x->terms && x->terms <= COLLECT_CHAIN / most);
-    if (shared)
+    if (shared && n > 1)
+        first = index_text(u, first.depth, "%s + %d * lane", first.text, (int)n);
+    else if (shared)
         first = index_text(u, first.depth, "%s + lane", first.text);
     if (!fits && (!most || most > COLLECT_CHAIN)) {
         const char *step = arena_printf(u->arena, shared ? "%d * lanes" : "%d", COLLECT_CHAIN);
@@ -57,11 +81,20 @@ struct index nest_range(struct nest *x, struct index first, struct index end, in
     }
     if (!fits)
         begin_chain(x);
-    push(x, shared ? unit_loop_by(u, first, end, "lanes", &i) : unit_loop(u, first, end, &i));
+    if (x->vector)
+        begin_each(x);
+    push(x, shared ? unit_loop_by(u, first, end, lanes, &i) : unit_loop(u, first, end, &i));
     if (shared)
-        unit_unroll(u); /* so that a lane has several loads in flight */
+        unit_unroll(u, n > 1 ? 4 : 8); /* so that a lane has several loads in flight */
     x->terms = fits ? x->terms * MAX(most, 1) : most > COLLECT_CHAIN ? COLLECT_CHAIN : most;
     return i;
+}
+
+struct index nest_vectors(struct nest *x, struct index first, struct index end, int64_t most)
+{
+    x->vector = x->e->u.vector->n;
+    x->e->u.vector->loops++;
+    return nest_range(x, first, end, most, true);
 }
 
 struct index nest_loop(struct nest *x, const struct dim *n)
@@ -96,6 +129,8 @@ struct collector nest_end(struct nest *x)
         struct scope *was = x->opened[--x->n];
         if (was) {
             unit_close(&x->e->u, was);
+            if (x->vector && x->n == x->each_from)
+                end_each(x);
             continue;
         }
         struct term t = collect_now(x->e, &x->sum[--x->sums]);

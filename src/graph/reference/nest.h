@@ -26,6 +26,10 @@ struct nest {
     uint32_t n;
     int64_t terms; /* terms of the innermost chain so far; 0 if not known */
     bool shared;   /* the lanes share a loop, so their results must be combined */
+    /* If the loop runs over vectors (vector.h), their length, and a collector for each element. */
+    int64_t vector;
+    struct collector each[VECTOR_MAX];
+    uint32_t each_from; /* opened[each_from] is the loop over vectors */
 };
 
 struct nest nest_start(struct emit *e, struct collector c);
@@ -35,8 +39,13 @@ struct index nest_loop(struct nest *x, const struct dim *n);
  * If `shared` is true, the lanes share the loop. */
 struct index nest_range(struct nest *x, struct index first, struct index end, int64_t most,
                         bool shared);
+/* The same, with lanes that share the loop and vectors of u.vector->n elements. This number must
+ * divide first and end. The index is that of a vector's first element. */
+struct index nest_vectors(struct nest *x, struct index first, struct index end, int64_t most);
 void nest_if(struct nest *x, const char *condition);
 const struct collector *nest_sum(const struct nest *x);
+/* The collector for element k of a vector. */
+const struct collector *nest_sum_of(const struct nest *x, int64_t k);
 /* Closes all loops and conditions. Returns the outermost collector. */
 struct collector nest_end(struct nest *x);
 

@@ -8,6 +8,7 @@
 #include "graph/reference/drawn.h"
 #include "graph/reference/line.h"
 #include "graph/reference/nest.h"
+#include "graph/reference/reduced.h"
 
 /* Operations for one element; HEAVY if it needs a loop. MANY is a number of reads that grows with a
  * size. */
@@ -381,29 +382,10 @@ static void add_sink(struct planner *p, enum sink_kind kind, const struct value 
     *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units, repeat, drawn};
 }
 
-/* If v is the sum of the squares of x - centre, and the centre is the mean of x along the same
- * axes, returns the centre: a sum divided by a size. Else returns NULL. */
-static const struct value *centre_of(struct emit *e, const struct value *v)
-{
-    if (v->op != OP_SUM || v->args[0]->op != OP_SQUARE || v->args[0]->args[0]->op != OP_SUB)
-        return NULL;
-    const struct value *x = v->args[0]->args[0]->args[0], *mean = v->args[0]->args[0]->args[1];
-    if (mean->op != OP_DIV || mean->args[0]->op != OP_SUM || mean->args[1]->op != OP_SIZE)
-        return NULL;
-    const struct value *sum = mean->args[0];
-    const struct attr *of_v = value_attr(v, "dim"), *of_sum = value_attr(sum, "dim");
-    bool same = sum->args[0] == x && of_v->n == of_sum->n && value_flag(sum, "keepdim") &&
-                value_same_shape(v->args[0], x) && str_eq(kernel_type(v), kernel_type(sum)) &&
-                mean->args[1]->size == emit_reduced(e, sum);
-    for (size_t i = 0; same && i < of_v->n; i++)
-        same = of_v->ints[i] == of_sum->ints[i];
-    return same ? mean : NULL;
-}
-
 /* A stored distance from the mean is computed too late for the parts, which need no mean. */
 static void join_parts(struct planner *p, const struct value *v)
 {
-    const struct value *centre = p->reads[v->id] ? centre_of(p->e, v) : NULL;
+    const struct value *centre = p->reads[v->id] ? reduced_centre(p->e, v) : NULL;
     struct store *s = p->s->store;
     if (!centre || !s[v->id].in_parts || !s[centre->args[0]->id].in_parts ||
         !s[centre->args[0]->id].is_stored || s[v->args[0]->id].is_stored ||

@@ -29,7 +29,7 @@ struct scope {
     struct scope *parent, *next_made; /* next_made links all scopes */
     unsigned depth;
     bool is_guard; /* the body of a condition */
-    bool unrolls;
+    unsigned unrolls;
     struct line_vec lines;
     VEC(struct memory) known;
 };
@@ -162,6 +162,15 @@ const char *unit_var(struct unit_text *u, const char *fmt, ...)
     return declare(u, u->real, 'v', u->at, text);
 }
 
+const char *unit_object(struct unit_text *u, const char *type, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = formatted(u, fmt, ap);
+    va_end(ap);
+    return declare(u, type, 'v', u->at, text);
+}
+
 void unit_set(struct unit_text *u, const char *name, const char *fmt, ...)
 {
     va_list ap;
@@ -197,7 +206,7 @@ static struct scope *open_loop(struct unit_text *u, struct index first, struct i
                                    arena_printf(u->arena, "for (%s %s = %s; %s < %s; %s%s) {",
                                                 u->whole, i, first.text, i, end.text, i, step),
                                    false);
-    *out = (struct index){i, u->at->depth};
+    *out = (struct index){i, u->at->depth, NULL};
     return was;
 }
 
@@ -213,9 +222,9 @@ struct scope *unit_loop_by(struct unit_text *u, struct index first, struct index
     return open_loop(u, first, end, arena_printf(u->arena, " += %s", step), out);
 }
 
-void unit_unroll(struct unit_text *u)
+void unit_unroll(struct unit_text *u, unsigned times)
 {
-    u->at->unrolls = true;
+    u->at->unrolls = times;
 }
 
 struct scope *unit_loop_named(struct unit_text *u, const char *name, int n)
@@ -243,7 +252,7 @@ void unit_close(struct unit_text *u, struct scope *was)
         inner |= s->lines.items[i].kind == LINE_OPEN && str_starts(s->lines.items[i].text, "for");
     if (s->unrolls && !inner)
         s->lines.items[0].text =
-            arena_printf(u->arena, "_Pragma(\"unroll 8\") %s", s->lines.items[0].text);
+            arena_printf(u->arena, "_Pragma(\"unroll %u\") %s", s->unrolls, s->lines.items[0].text);
     for (size_t i = 0; i < s->lines.n; i++)
         *vec_push(&s->parent->lines) = s->lines.items[i];
     s->lines.n = 0;
@@ -424,16 +433,6 @@ const char *dim_in_c(struct unit_text *u, const struct dim *d)
 
 /* ---- indices --------------------------------------------------------------------------------- */
 
-struct index unit_index(void)
-{
-    return (struct index){"unit", 0};
-}
-
-struct index index_number(struct unit_text *u, int64_t v)
-{
-    return (struct index){arena_printf(u->arena, v < 0 ? "(%lld)" : "%lld", (long long)v), 0};
-}
-
 struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ...)
 {
     va_list ap;
@@ -443,214 +442,9 @@ struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ..
     struct scope *s = scope_around(u, depth);
     struct term known;
     if (unit_recall(u, text, &known))
-        return (struct index){known.v, known.depth};
+        return (struct index){known.v, known.depth, NULL};
     struct index i = {declare(u, arena_printf(u->arena, "const %s", u->whole), 'i', s, text),
-                      s->depth};
+                      s->depth, NULL};
     unit_remember(u, s, text, (struct term){i.text, NULL, i.depth, NULL});
     return i;
-}
-
-/* In a reference, a size with a division gets a name before all loops. The compiler cannot move the
- * division there: a loop may call functions that report an access out of bounds. */
-struct index index_dim(struct unit_text *u, const struct dim *d)
-{
-    const char *text = dim_in_c(u, d);
-    if (str_eq(u->whole, "int64_t") && strpbrk(text, "/%"))
-        return index_text(u, 0, "%s", text);
-    return (struct index){text, 0};
-}
-
-static bool is_text(struct index a, const char *s)
-{
-    return str_eq(a.text, s);
-}
-
-struct index index_add(struct unit_text *u, struct index a, struct index b)
-{
-    if (is_text(a, "0"))
-        return b;
-    if (is_text(b, "0"))
-        return a;
-    return index_text(u, MAX(a.depth, b.depth), "%s + %s", a.text, b.text);
-}
-
-struct index index_sub(struct unit_text *u, struct index a, struct index b)
-{
-    if (is_text(b, "0"))
-        return a;
-    return index_text(u, MAX(a.depth, b.depth), "%s - %s", a.text, b.text);
-}
-
-struct index index_mul(struct unit_text *u, struct index a, struct index b)
-{
-    if (is_text(a, "0") || is_text(b, "1"))
-        return a;
-    if (is_text(b, "0") || is_text(a, "1"))
-        return b;
-    return index_text(u, MAX(a.depth, b.depth), "%s * %s", a.text, b.text);
-}
-
-struct index index_div(struct unit_text *u, struct index a, struct index b)
-{
-    if (is_text(a, "0") || is_text(b, "1"))
-        return a;
-    return index_text(u, MAX(a.depth, b.depth), "%s / %s", a.text, b.text);
-}
-
-struct index index_mod(struct unit_text *u, struct index a, struct index b)
-{
-    if (is_text(a, "0"))
-        return a;
-    if (is_text(b, "1"))
-        return index_number(u, 0);
-    return index_text(u, MAX(a.depth, b.depth), "%s %% %s", a.text, b.text);
-}
-
-/* ---- places ---------------------------------------------------------------------------------- */
-
-struct place place_empty(uint32_t rank, const struct dim *const *shape)
-{
-    struct place p = {.rank = rank};
-    for (uint32_t i = 0; i < rank; i++)
-        p.shape[i] = shape[i];
-    return p;
-}
-
-struct place place_linear(uint32_t rank, const struct dim *const *shape, struct index linear)
-{
-    struct place p = place_empty(rank, shape);
-    p.linear = linear;
-    p.has_linear = true;
-    return p;
-}
-
-void place_set(struct place *p, uint32_t axis, struct index at)
-{
-    p->at[axis] = at;
-    p->has_at[axis] = true;
-}
-
-static const char *factors(struct unit_text *u, const struct place *p, uint32_t first, uint32_t end)
-{
-    struct strbuf sb = STRBUF_INIT(1 << 16);
-    for (uint32_t i = first; i < end; i++)
-        if (!dim_is(p->shape[i], 1))
-            strbuf_addf(&sb, "%s%s", sb.len ? " * " : "", dim_in_c(u, p->shape[i]));
-    const char *text = arena_strdup(u->arena, sb.buf);
-    strbuf_release(&sb);
-    return text;
-}
-
-static struct index product_of(struct unit_text *u, const char *factors)
-{
-    bool several = strstr(factors, " * ") != NULL;
-    const char *text = several ? arena_printf(u->arena, "(%s)", factors) : factors;
-    return (struct index){*text ? text : "1", 0};
-}
-
-static struct index extent(struct unit_text *u, const struct place *p, uint32_t first, uint32_t end)
-{
-    return product_of(u, factors(u, p, first, end));
-}
-
-/* An index along one axis that place_at() computed from a row-major number: number / tail % size,
- * or number / tail for the first axis. */
-struct coordinate {
-    const char *name;
-    struct index number;
-    const char *size, *tail;
-    bool first;
-    const struct coordinate *next;
-};
-
-static void note_coordinate(struct unit_text *u, const struct place *p, uint32_t axis, bool first)
-{
-    struct coordinate *c = arena_alloc(u->arena, sizeof *c);
-    *c = (struct coordinate){.name = p->at[axis].text,
-                             .number = p->linear,
-                             .size = dim_in_c(u, p->shape[axis]),
-                             .tail = factors(u, p, axis + 1, p->rank),
-                             .first = first,
-                             .next = u->coordinates};
-    u->coordinates = c;
-}
-
-static const struct coordinate *find_coordinate(const struct unit_text *u, const char *name)
-{
-    const struct coordinate *c = u->coordinates;
-    while (c && !str_eq(c->name, name))
-        c = c->next;
-    return c;
-}
-
-/* Did a and b come from the same number, and is b the axis after a? */
-static bool are_neighbours(struct unit_text *u, const struct coordinate *a,
-                           const struct coordinate *b)
-{
-    const char *tail = *b->tail ? arena_printf(u->arena, "%s * %s", b->size, b->tail) : b->size;
-    return str_eq(a->number.text, b->number.text) && str_eq(a->tail, tail) && !b->first;
-}
-
-/* Finds the longest run of axes from `first` whose indices come from one number. Sets *at to the
- * row-major index along them. Returns the end of the run. */
-static uint32_t join_run(struct unit_text *u, const struct place *p, uint32_t first,
-                         struct index *at)
-{
-    const struct coordinate *head = find_coordinate(u, p->at[first].text), *last = head;
-    uint32_t end = first + 1;
-    for (uint32_t i = end; head && i < p->rank; i++) {
-        const struct coordinate *c = NULL;
-        if (dim_is(p->shape[i], 1))
-            continue;
-        c = find_coordinate(u, p->at[i].text);
-        if (!c || !are_neighbours(u, last, c) || !str_eq(c->size, dim_in_c(u, p->shape[i])))
-            break;
-        last = c;
-        end = i + 1;
-    }
-    *at = p->at[first];
-    if (last == head)
-        return end;
-    *at = index_div(u, head->number, product_of(u, last->tail));
-    if (!head->first) {
-        const char *rest = factors(u, p, first + 1, end);
-        *at = index_mod(u, *at, product_of(u, arena_printf(u->arena, "%s * %s", head->size, rest)));
-    }
-    return end;
-}
-
-struct index place_at(struct unit_text *u, struct place *p, uint32_t axis)
-{
-    if (p->has_at[axis])
-        return p->at[axis];
-    struct index at = index_number(u, 0);
-    bool first = is_text(extent(u, p, 0, axis), "1"), one = dim_is(p->shape[axis], 1);
-    if (!one) {
-        at = index_div(u, p->linear, extent(u, p, axis + 1, p->rank));
-        if (!first)
-            at = index_mod(u, at, index_dim(u, p->shape[axis]));
-    }
-    place_set(p, axis, at);
-    if (u->joins && !one)
-        note_coordinate(u, p, axis, first);
-    return at;
-}
-
-struct index place_number(struct unit_text *u, struct place *p)
-{
-    if (p->has_linear)
-        return p->linear;
-    struct index n = index_number(u, 0);
-    for (uint32_t i = 0, end; i < p->rank; i = end) {
-        struct index at = p->at[i];
-        end = i + 1;
-        if (dim_is(p->shape[i], 1))
-            continue;
-        if (u->joins)
-            end = join_run(u, p, i, &at);
-        n = index_add(u, index_mul(u, n, extent(u, p, i, end)), at);
-    }
-    p->linear = n;
-    p->has_linear = true;
-    return n;
 }

@@ -8,7 +8,6 @@
  *
  *     struct unit_text u;
  *     unit_init(&u, &arena, &graph);
- *     struct index row = index_div(&u, unit_index(), columns);
  *     struct scope *was = unit_loop(&u, index_number(&u, 0), columns, &j);
  *     ...
  *     unit_close(&u, was);
@@ -30,6 +29,8 @@
 struct index {
     const char *text;
     unsigned depth;
+    const struct spread
+        *spread; /* while a vector is written, what else is known (place.h); or NULL */
 };
 
 /* A double in the text, and its magnitude or variance (emit.h). */
@@ -53,22 +54,16 @@ struct unit_text {
      * computed several indices. */
     bool joins;
     const struct coordinate *coordinates; /* newest first */
+    struct vector *vector;                /* the vector that is written (place.h), or NULL */
 };
 
 void unit_init(struct unit_text *u, struct arena *a, const struct graph *g);
 void unit_release(struct unit_text *u);
 void unit_write(struct unit_text *u, struct strbuf *out);
 
-/* ---- indices --------------------------------------------------------------------------------- */
+/* ---- indices (place.h has arithmetic) ---------------------------------------------------------
+ */
 
-struct index unit_index(void);
-struct index index_number(struct unit_text *u, int64_t v);
-struct index index_dim(struct unit_text *u, const struct dim *d);
-struct index index_add(struct unit_text *u, struct index a, struct index b);
-struct index index_sub(struct unit_text *u, struct index a, struct index b);
-struct index index_mul(struct unit_text *u, struct index a, struct index b);
-struct index index_div(struct unit_text *u, struct index a, struct index b);
-struct index index_mod(struct unit_text *u, struct index a, struct index b);
 /* `depth` is that of the outermost scope that knows every name in the text. */
 struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -91,6 +86,9 @@ const char *unit_let(struct unit_text *u, const char *fmt, ...)
 /* Writes "double NAME = ...", for unit_set(). */
 const char *unit_var(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Writes "TYPE NAME = ..." and returns NAME. */
+const char *unit_object(struct unit_text *u, const char *type, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Writes `name` and a text such as "+= v4". Dropped if nothing reads the variable later. */
 void unit_set(struct unit_text *u, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -103,8 +101,8 @@ struct scope *unit_loop(struct unit_text *u, struct index first, struct index en
                         struct index *out);
 struct scope *unit_loop_by(struct unit_text *u, struct index first, struct index end,
                            const char *step, struct index *out);
-/* Asks the compiler to unroll the current loop, unless it contains another loop. */
-void unit_unroll(struct unit_text *u);
+/* Asks the compiler to unroll the current loop `times` times, unless it contains another loop. */
+void unit_unroll(struct unit_text *u, unsigned times);
 /* Macros of the reference use the name of this variable, which counts from 0 to n - 1. */
 struct scope *unit_loop_named(struct unit_text *u, const char *name, int n);
 struct scope *unit_if(struct unit_text *u, const char *fmt, ...)
@@ -114,21 +112,5 @@ void unit_close(struct unit_text *u, struct scope *was);
 /* Finds the term noted under `key`; false if none is in scope. */
 bool unit_recall(const struct unit_text *u, const char *key, struct term *out);
 void unit_remember(struct unit_text *u, struct scope *s, const char *key, struct term t);
-
-/* ---- places ---------------------------------------------------------------------------------- */
-
-/* An element of a tensor: its row-major number, its index along each axis, or both. */
-struct place {
-    uint32_t rank;
-    const struct dim *shape[GRAPH_MAX_RANK];
-    bool has_linear, has_at[GRAPH_MAX_RANK];
-    struct index linear, at[GRAPH_MAX_RANK];
-};
-
-struct place place_linear(uint32_t rank, const struct dim *const *shape, struct index linear);
-struct place place_empty(uint32_t rank, const struct dim *const *shape);
-void place_set(struct place *p, uint32_t axis, struct index at);
-struct index place_at(struct unit_text *u, struct place *p, uint32_t axis);
-struct index place_number(struct unit_text *u, struct place *p);
 
 #endif

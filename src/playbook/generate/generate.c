@@ -17,11 +17,8 @@
 
 #include "base/util.h"
 #include "graph/reference/lower.h"
-#include "graph/reference/nest.h"
-#include "graph/reference/stores.h"
 #include "job/job.h"
-#include "playbook/generate/params.h"
-#include "playbook/generate/part.h"
+#include "playbook/generate/launch.h"
 
 /* With more than MAX_TOGETHER sinks, a launch would have too many arguments. A graph with more than
  * MAX_ELEMENTWISE_PARTS sinks uses no templates for elementwise work. */
@@ -30,72 +27,7 @@ enum { MAX_TOGETHER = 4, MAX_ELEMENTWISE_PARTS = 16 };
  * contiguous memory. */
 enum { ENOUGH_THREADS = 1 << 18 };
 
-enum mapping { MAP_THREADS, MAP_LANES, MAP_BLOCK };
-
-struct writer {
-    struct generated *out;
-    struct graph *g;
-    struct emit emit;
-    struct stores stores;
-    struct params params;
-    struct arena arena;
-    unsigned kernels;
-    bool *done;                   /* by sink: it needs no further launch */
-    struct stores tail;           /* `stores` without the values of the tail */
-    const struct sink *tail_sink; /* NULL if no template computes the whole tail */
-    const struct generate_templates *templates;
-    const struct generate_cuts *cuts;
-    struct strbuf workspaces, tensormaps;
-    struct part_code_vec codes;
-    struct err *err;
-};
-
 /* ---- which threads compute a unit ------------------------------------------------------------ */
-
-/* Returns the first reduction or matrix product that the launch of v computes, or NULL. `own`: the
- * launch stores v. */
-static const struct value *loop_of(struct writer *w, const struct value *v, bool own, bool *seen)
-{
-    enum op_kind kind = op_row(v->op)->kind;
-    if (seen[v->id] || (!own && w->stores.store[v->id].is_stored))
-        return NULL;
-    seen[v->id] = true;
-    if (kind == OPK_REDUCTION || kind == OPK_PRODUCT)
-        return v;
-    if (v->op == OP_RESHAPE)
-        return loop_of(w, v->args[0], false, seen);
-    for (uint32_t k = 0; kind == OPK_ELEMENTWISE && k < v->nargs; k++) {
-        const struct value *loop =
-            value_same_shape(v, v->args[k]) ? loop_of(w, v->args[k], false, seen) : NULL;
-        if (loop)
-            return loop;
-    }
-    return NULL;
-}
-
-/* Returns the length of a sink's loop, or NULL if lanes cannot share it. *loop becomes the
- * reduction or product. */
-static const struct dim *loop_length(struct writer *w, const struct sink *s,
-                                     const struct value **loop)
-{
-    struct dim_pool *p = &w->g->dims;
-    const struct dim *n;
-    *loop = NULL;
-    if (s->kind == SINK_LINES)
-        return NULL;
-    bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
-    *loop = loop_of(w, s->v, s->kind != SINK_OUTPUT, seen);
-    free(seen);
-    if (!*loop)
-        return NULL;
-    if (s->kind == SINK_PART)
-        n = dim_min(p, emit_reduced(&w->emit, s->v), dim_number(p, EMIT_CHUNK));
-    else if (w->stores.store[(*loop)->id].in_parts)
-        n = emit_parts(&w->emit, *loop);
-    else
-        n = emit_reduced(&w->emit, *loop);
-    return nest_has_many(n) ? n : NULL;
-}
 
 static bool is_contiguous(const struct value *v)
 {
@@ -124,185 +56,6 @@ static const char *lanes_text(struct writer *w, const struct dim *units, const s
         cap = arena_printf(&w->arena, "(%s<256?@{threads}:%s)", units->text,
                            twice ? "min(4*@{lanes},@{threads})" : cap);
     return arena_printf(&w->arena, "min(%s,pow2ceil(cdiv(%s,4)),%s)", cap, n->text, most);
-}
-
-/* ---- one launch ------------------------------------------------------------------------------ */
-
-struct launch {
-    const struct sink *sinks;
-    /* `last` is the index of the last sink in writer.stores.sinks, not counting one that rides. */
-    size_t n, last;
-    bool rides; /* the second of two sinks rides (can_ride) */
-    enum mapping map;
-    const char *lanes;
-    bool contiguous;
-    const char *name;
-};
-
-static void write_sink(struct emit *e, const struct sink *s)
-{
-    struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
-    bool is_index = s->v->op == OP_ARGMAX || s->v->op == OP_ARGMIN;
-    e->u.real = kernel_type(s->v);
-    switch (s->kind) {
-    case SINK_OUTPUT:
-        unit_do(&e->u, "%sOUT(%s, unit, %s)", e->guard, s->output->name, emit_value(e, s->v, &p).v);
-        break;
-    case SINK_VALUE:
-        unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, s->v->id, emit_computed(e, s->v, &p).v);
-        break;
-    case SINK_PART:
-        emit_part(e, s->v, is_index, false);
-        break;
-    case SINK_LINES:
-        emit_line(e, s->v, false);
-        break;
-    }
-}
-
-/* A unit of the second sink may read the element of the reduction that it has just computed. */
-static void write_riding(struct emit *e, const struct sink *s)
-{
-    struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
-    e->u.real = kernel_type(s->v);
-    const char *text = emit_computed(e, s->v, &p).v;
-    unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, s->v->id, text);
-    e->known = s->v;
-    e->known_text = text;
-    write_sink(e, s + 1);
-    e->known = NULL;
-}
-
-static void write_body(struct writer *w, const struct launch *l, struct strbuf *out)
-{
-    struct emit *e = &w->emit;
-    unit_init(&e->u, &w->arena, w->g);
-    e->u.whole = "I";
-    e->u.joins = true;
-    e->in_lanes = l->map == MAP_LANES;
-    e->guard = e->in_lanes ? "if (writes) " : "";
-    if (l->rides)
-        write_riding(e, l->sinks);
-    else
-        for (size_t i = 0; i < l->n; i++)
-            write_sink(e, &l->sinks[i]);
-    unit_write(&e->u, out);
-    unit_release(&e->u);
-}
-
-static const char *const before_body[] = {
-    [MAP_THREADS] = "    for (int item = 0; item < kItems; item++) {\n"
-                    "    const I unit = ((I)blockIdx.x * kItems + item) * kThreads + threadIdx.x;\n"
-                    "    if (unit >= units)\n        return;\n",
-    [MAP_LANES] = "    const int groups = kThreads / lanes;\n"
-                  "    const int lane = %s, apart = %s;\n"
-                  "    const I number = (I)blockIdx.x * groups + %s;\n"
-                  "    const I unit = number < units ? number : units - 1;\n"
-                  "    const bool writes = number < units && lane == 0;\n",
-    [MAP_BLOCK] = ("    const I unit = blockIdx.x;\n    const int lane = threadIdx.x;\n"
-                   "    constexpr int lanes = kThreads;\n"),
-};
-
-static void write_function(struct writer *w, const struct launch *l, const char *body)
-{
-    struct strbuf *out = &w->out->kernels;
-    const char *lanes = l->map == MAP_LANES ? ", int lanes" : "";
-    strbuf_adds(out, "\n// Units: ");
-    strbuf_adds(out, l->sinks[0].units->text);
-    for (size_t i = 0; i < l->n; i++) {
-        const struct sink *s = &l->sinks[i];
-        static const char *const what[] = {"value", "parts of value", "lines of value", "output"};
-        strbuf_addf(out, "%s %s ", i ? "," : ";", what[s->kind]);
-        if (s->kind == SINK_OUTPUT)
-            strbuf_adds(out, s->output->name);
-        else
-            strbuf_addf(out, "%u (%s)", s->v->id, op_row(s->v->op)->name);
-    }
-    strbuf_adds(out, "\n");
-    strbuf_addf(out, "template <class I>\n__device__ __forceinline__ void %s_of(", l->name);
-    params_declare(&w->params, "I", out);
-    strbuf_addf(out, "%sI units%s)\n{\n", w->params.n ? ", " : "", lanes);
-    if (l->map == MAP_LANES)
-        strbuf_addf(out, before_body[MAP_LANES],
-                    l->contiguous ? "threadIdx.x % lanes" : "threadIdx.x / groups",
-                    l->contiguous ? "1" : "groups",
-                    l->contiguous ? "threadIdx.x / lanes" : "threadIdx.x % groups");
-    else
-        strbuf_adds(out, before_body[l->map]);
-    strbuf_adds(out, body);
-    strbuf_adds(out, l->map == MAP_THREADS ? "    }\n}\n" : "}\n");
-}
-
-static void write_entry(struct writer *w, const struct launch *l, const char *tail,
-                        const char *index)
-{
-    struct strbuf *out = &w->out->kernels;
-    bool lanes = l->map == MAP_LANES;
-    strbuf_addf(out, "\nextern \"C\" __global__ void __launch_bounds__(kThreads)\n%s%s(", l->name,
-                tail);
-    params_declare(&w->params, index, out);
-    strbuf_addf(out, "%s%s units%s)\n{\n    %s_of<%s>(", w->params.n ? ", " : "", index,
-                lanes ? ", int lanes" : "", l->name, index);
-    params_names(&w->params, out);
-    strbuf_addf(out, "%sunits%s);\n}\n", w->params.n ? ", " : "", lanes ? ", lanes" : "");
-}
-
-static void plan_entry(struct writer *w, const struct launch *l, const char *tail, const char *when)
-{
-    struct strbuf *out = &w->out->plan;
-    const char *units = l->sinks[0].units->text;
-    strbuf_addf(out, "%s\n    { \"kernel\": \"%s%s\", ", w->kernels++ ? "," : "", l->name, tail);
-    if (*when)
-        strbuf_addf(out, "\"when\": \"%s\", ", when);
-    if (l->map == MAP_LANES)
-        strbuf_addf(out, "\"grid\": [\"cdiv(%s,@{threads}/%s)\"]", units, l->lanes);
-    else if (l->map == MAP_THREADS)
-        strbuf_addf(out, "\"grid\": [\"cdiv(%s,@{threads}*@{items})\"]", units);
-    else
-        strbuf_addf(out, "\"grid\": [\"%s\"]", units);
-    strbuf_adds(out, ", \"block\": [@{threads}],\n      \"args\": [");
-    params_args(&w->params, out);
-    strbuf_addf(out, "%s\"%s\"", w->params.n ? ", " : "", units);
-    if (l->map == MAP_LANES)
-        strbuf_addf(out, ", \"%s\"", l->lanes);
-    strbuf_adds(out, "] }");
-}
-
-static int write_launch(struct writer *w, struct launch *l)
-{
-    struct strbuf body = STRBUF_INIT(GENERATED_MAX_TEXT);
-    const char *narrow;
-    int rc = 0;
-    l->name =
-        arena_printf(&w->arena, "k%u_%s", w->kernels,
-                     l->sinks[0].kind == SINK_OUTPUT ? "output" : op_row(l->sinks[0].v->op)->name);
-    write_body(w, l, &body);
-    params_find(&w->params, body.buf, l->sinks, l->n);
-    if (w->params.n + 2 > JOB_MAX_ARGS)
-        rc = err_set(w->err, ERR_LIMIT, "a launch would have %zu arguments; %d is the most",
-                     w->params.n + 2, JOB_MAX_ARGS);
-    switch (params_fit_int(&w->params, l->sinks[0].units, &narrow)) {
-    case FITS_ALWAYS:
-        write_function(w, l, body.buf);
-        write_entry(w, l, "", "int");
-        plan_entry(w, l, "", "");
-        break;
-    case FITS_NEVER:
-        write_function(w, l, body.buf);
-        write_entry(w, l, "", "long long");
-        plan_entry(w, l, "", "");
-        break;
-    case FITS_SOMETIMES:
-        write_function(w, l, body.buf);
-        write_entry(w, l, "", "int");
-        write_entry(w, l, "_wide", "long long");
-        plan_entry(w, l, "", narrow);
-        plan_entry(w, l, "_wide", arena_printf(&w->arena, "!(%s)", narrow));
-        break;
-    }
-    params_done(&w->params, l->last);
-    strbuf_release(&body);
-    return rc;
 }
 
 /* ---- launches of templates ------------------------------------------------------------------- */
@@ -436,7 +189,8 @@ static enum reading reading_of(struct writer *w, const struct value *v, const st
     for (uint32_t k = 0; k < v->nargs && r != READS_OTHERS; k++) {
         enum reading of_arg =
             v->args[k] ? reading_of(w, v->args[k], of, loop, false, known) : READS_NOT;
-        bool same_place = passes && v->args[k] && v->args[k]->rank == of->rank;
+        bool same_place = v->args[k] && v->args[k]->rank == of->rank &&
+                          (passes || (v->op == OP_RESHAPE && value_same_shape(v->args[k], of)));
         if (of_arg != READS_NOT)
             r = of_arg == READS_OWN && same_place ? READS_OWN : READS_OTHERS;
     }
@@ -482,25 +236,32 @@ static bool share_input(struct writer *w, const struct value *a, const struct va
     return found;
 }
 
+static bool replaces_input(struct writer *w, const struct sink *t)
+{
+    const struct value *v = graph_find(w->g, t->output->name);
+    return v && v->op == OP_INPUT;
+}
+
 /* Can the launch of the reduction `first` compute sink t right after it? It can if each row of t
  * reads only the reduction's result for this row, or if t reduces the same input. */
 static bool can_ride(struct writer *w, size_t first, const struct sink *t)
 {
     const struct value *of = w->stores.sinks.items[first].v, *loop = NULL;
-    if (t->kind != SINK_VALUE || t->units != w->stores.sinks.items[first].units ||
-        !loop_length(w, t, &loop) || op_row(loop->op)->kind != OPK_REDUCTION ||
-        !same_axes(of, loop))
+    bool own = t->kind == SINK_VALUE;
+    if ((!own && (t->kind != SINK_OUTPUT || replaces_input(w, t))) ||
+        t->units != w->stores.sinks.items[first].units || !launch_loop(w, t, &loop) ||
+        op_row(loop->op)->kind != OPK_REDUCTION || !same_axes(of, loop))
         return false;
     const struct store *s = &w->stores.store[loop->id];
     if (s->in_parts && (!s->centre || s->centre->args[0] != of))
         return false;
     uint8_t *known = xcalloc(w->g->values.n + 1, sizeof *known);
     bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
-    enum reading r = reading_of(w, t->v, of, loop, true, known);
+    enum reading r = reading_of(w, t->v, of, loop, own, known);
     bool whole = !s->in_parts && !w->stores.store[of->id].in_parts;
     bool ok = (r == READS_OWN ? value_flag(of, "keepdim")
                               : r == READS_NOT && whole && share_input(w, of, loop)) &&
-              reads_earlier(w, t->v, of, first, true, seen);
+              reads_earlier(w, t->v, of, first, own, seen);
     free(known);
     free(seen);
     return ok;
@@ -525,8 +286,8 @@ static struct launch launch_of(struct writer *w, size_t first)
     const struct sink_vec *v = &w->stores.sinks;
     const struct sink *s = &v->items[first];
     const struct value *loop;
-    const struct dim *n = loop_length(w, s, &loop);
-    struct launch l = {.sinks = s, .n = 1, .last = first, .map = MAP_THREADS};
+    const struct dim *n = launch_loop(w, s, &loop);
+    struct launch l = {.sinks = s, .n = 1, .last = first, .map = MAP_THREADS, .vector_when = ""};
     if (n) {
         l.map = MAP_LANES;
         l.contiguous = is_contiguous(loop);
@@ -545,11 +306,19 @@ static struct launch launch_of(struct writer *w, size_t first)
     } else {
         while (first + l.n < v->n && l.n < MAX_TOGETHER && s[l.n].kind == s->kind &&
                s[l.n].level == s->level && s[l.n].units == s->units &&
-               !loop_length(w, &s[l.n], &loop))
+               !launch_loop(w, &s[l.n], &loop))
             l.n++;
         l.last = first + l.n - 1;
     }
     return l;
+}
+
+/* A launch begins with the elements that the launch before read or wrote last: they are still in
+ * the L2. */
+static void choose_direction(struct writer *w, struct launch *l)
+{
+    l->backward = l->map == MAP_THREADS && w->kernels && !w->backward;
+    w->backward = l->backward;
 }
 
 static void mark_below(const struct value *v, bool *marked)
@@ -637,7 +406,8 @@ static int write_launches(struct writer *w)
         if (w->done[i] || write_template(w, &v->items[i]))
             continue;
         struct launch l = launch_of(w, i);
-        if (write_launch(w, &l) < 0)
+        choose_direction(w, &l);
+        if (launch_write(w, &l) < 0)
             return -1;
         i = l.last;
     }
@@ -685,6 +455,8 @@ int generate(const struct graph *g, const struct generate_templates *t,
 {
     struct graph low;
     struct writer w = {.out = out,
+                       .plan = &out->plan,
+                       .kernels_text = &out->kernels,
                        .g = &low,
                        .arena = ARENA_INIT,
                        .templates = t,

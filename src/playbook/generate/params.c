@@ -230,7 +230,8 @@ static void add_call(struct params *p, const char *s, size_t len, const struct s
     static const struct {
         const char *name;
         enum param_kind kind;
-    } calls[] = {{"IN", PARAM_IN}, {"OUT", PARAM_OUT}, {"AX", PARAM_AXIS}, {"SC", PARAM_SCALAR}};
+    } calls[] = {{"IN", PARAM_IN},      {"IN_AT", PARAM_IN}, {"OUT", PARAM_OUT},
+                 {"OUT_AT", PARAM_OUT}, {"AX", PARAM_AXIS},  {"SC", PARAM_SCALAR}};
     for (size_t i = 0; i < ARRAY_LEN(calls); i++)
         if (strlen(calls[i].name) == len && memcmp(calls[i].name, s, len) == 0) {
             size_t k = strcspn(s + len + 1, ",)");

@@ -1,7 +1,8 @@
 /*
  * params.h - the parameters of generated kernels: tensors, axes, scalars and stored values.
  *
- * The body of a kernel uses a macro for each parameter: IN(x, i), OUT(y, i, v), AX(N), SC(eps), and
+ * The body of a kernel uses a macro for each parameter: IN(x, i), OUT(y, i, v), AX(N), SC(eps),
+ * IN_AT(x, i) and OUT_AT(y, i) for elements in memory, and
  * VAL3(i), PART3(i), PMAG3(i) for stored value 3. Each stored value has a slot, a workspace of the
  * plan. When no later launch reads the value, its slot can hold another value with as many bytes.
  */

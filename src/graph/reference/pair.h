@@ -1,0 +1,36 @@
+/*
+ * pair.h - one loop for two reductions of the same rows, of which the second reads the result of
+ * the first. Only for kernels, where lanes share the loop.
+ *
+ *     struct pair x;
+ *     if (pair_find(e, max, sum, &x)) {
+ *         pair_write(e, &x, &kept, first, end);
+ *         ...                                          x.result[0], x.result[1]
+ *     }
+ */
+#ifndef GRAPH_REFERENCE_PAIR_H
+#define GRAPH_REFERENCE_PAIR_H
+
+#include "graph/reference/emit.h"
+
+enum pair_kind {
+    PAIR_EXPS,    /* a maximum, and the sum of exp(x - maximum) */
+    PAIR_SQUARES, /* a sum, and the sum of squares around the mean */
+};
+
+struct pair {
+    enum pair_kind kind;
+    const struct value *first, *second; /* the reductions */
+    bool finite;    /* PAIR_EXPS: the sum is of exp(x - 0) if the maximum is not finite */
+    int64_t vector; /* elements that are read at once */
+    const char *result[2];
+};
+
+bool pair_find(struct emit *e, const struct value *first, const struct value *second,
+               struct pair *out);
+/* Sets out->result. The elements are those from `first` to `end` of the row `kept`. If `first` is
+ * not 0, it must be a multiple of u->vector->n. */
+void pair_write(struct emit *e, struct pair *out, struct place *kept, struct index first,
+                struct index end);
+
+#endif

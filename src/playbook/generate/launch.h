@@ -1,0 +1,68 @@
+/*
+ * launch.h - writes the kernels of one launch, and its entry in the plan (generate.h).
+ *
+ *     struct launch l = {.sinks = s, .n = 1, .map = MAP_THREADS, .vector_when = ""};
+ *     if (launch_write(&w, &l) < 0) ...
+ *
+ * A launch may have a second kernel whose threads read and write vectors
+ * (graph/reference/vector.h). The plan takes it where all sizes and addresses allow it.
+ */
+#ifndef PLAYBOOK_GENERATE_LAUNCH_H
+#define PLAYBOOK_GENERATE_LAUNCH_H
+
+#include "graph/reference/stores.h"
+#include "playbook/generate/params.h"
+#include "playbook/generate/part.h"
+
+#define LAUNCH_MAX_TEXT (4u << 20) /* bytes */
+
+/* How units are mapped to threads (generate.c). */
+enum mapping { MAP_THREADS, MAP_LANES, MAP_BLOCK };
+
+struct generated;
+struct generate_templates;
+
+/* What the launches of a plan share. */
+struct writer {
+    struct generated *out;
+    struct strbuf *plan, *kernels_text; /* of `out` */
+    struct graph *g;
+    struct emit emit;
+    struct stores stores;
+    struct params params;
+    struct arena arena;
+    unsigned kernels;
+    bool *done;                   /* by sink: it needs no further launch */
+    struct stores tail;           /* `stores` without the values of the tail */
+    const struct sink *tail_sink; /* NULL if no template computes the whole tail */
+    const struct generate_templates *templates;
+    const struct generate_cuts *cuts;
+    struct strbuf workspaces, tensormaps;
+    struct part_code_vec codes;
+    bool backward; /* the last launch with a thread for each unit was */
+    struct err *err;
+};
+
+struct launch {
+    const struct sink *sinks;
+    /* `last` is the index of the last sink in writer.stores.sinks, not counting one that rides. */
+    size_t n, last;
+    bool rides; /* the second of two sinks rides (can_ride) */
+    enum mapping map;
+    const char *lanes;
+    bool contiguous;
+    const char *name;
+    /* How many elements a thread reads or writes at once, or 0; the condition for that. The same
+     * launch without vectors serves all other sizes and addresses. */
+    int64_t vector;
+    const char *vector_when;
+    bool tail;     /* the last vector may be cut off */
+    bool backward; /* the first blocks compute the last units */
+};
+
+/* Returns the length of a sink's loop, or NULL if lanes cannot share it. *loop becomes the
+ * reduction or product. */
+const struct dim *launch_loop(struct writer *w, const struct sink *s, const struct value **loop);
+int launch_write(struct writer *w, struct launch *l);
+
+#endif
