@@ -40,6 +40,8 @@ if in_tier quick; then
     is "with tail=0 generated launches do" "$(grep -c '"kernel": "c2::rows' no_tail.cu)" 0
     launches() { grep -c '"kernel": ' "$1"; }
     ok "repeat=8 stores another value" test "$(launches stored.cu)" -gt "$(launches no_tail.cu)"
+    runs 1 "a setting of launches that templates replace is refused" "$HONE" playbook kernel generate tasks/conv_norm lanes=8
+    runs 0 "the setting counts if a cut brings such launches back" "$HONE" playbook kernel generate tasks/conv_norm tail=0 lanes=8
     runs 1 "a cut that changes nothing is refused" "$HONE" playbook kernel generate cumsum join=0
     err_has "the message names the conditions" "does not allow these settings together for 'cumsum'"
 fi

@@ -2,6 +2,7 @@
 #include "playbook/cuts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/util.h"
 #include "graph/json.h"
@@ -97,12 +98,15 @@ static struct generate_cuts cuts_at(const struct playbook *pb, const struct pb_p
                                   .repeat = cut_value(pb, p, "repeat", STORES_REPEAT)};
 }
 
-/* Binds which cuts would change the launches, for the condition `fits`: another cut that changes
+/* Binds which settings would change the launches, for the condition `fits`: a setting that changes
  * nothing would only repeat a kernel. */
-static void bind_useful_cuts(const struct playbook *pb, const struct graph *g,
-                             const struct generated *x, struct pb_binding *out)
+static void bind_useful(const struct playbook *pb, const struct graph *g, const struct generated *x,
+                        struct pb_binding *out)
 {
     uint32_t i;
+    bind_number(out, "uses:lanes", strstr(x->plan.buf, "@{lanes}") != NULL);
+    bind_number(out, "uses:items", strstr(x->plan.buf, "@{items}") != NULL);
+    bind_number(out, "uses:threads", strstr(x->plan.buf, "@{threads}") != NULL);
     const struct pb_setting *s = cut_setting(pb, "repeat", &i);
     size_t stored = s ? generate_stored(g, s->values[s->start]) : 0;
     bind_number(out, "cuts:join", x->joins);
@@ -131,7 +135,7 @@ static bool bind_launches(const struct playbook *pb, struct graph *g,
         bind_text(out, "kernels", x.kernels.buf);
         out->elem = 4;
         if (!p)
-            bind_useful_cuts(pb, g, &x, out);
+            bind_useful(pb, g, &x, out);
     } else {
         strbuf_addf(why, "no kernel can be written from the task's graph: %s", err.msg);
     }
