@@ -1,4 +1,5 @@
 /* Settings for ranges of shapes: reading tables, labels, and kernel files with several versions. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "author/author.h"
 #include "playbook/items.h"
 #include "playbook_rig.h"
 
@@ -14,7 +16,7 @@ static const char book_json[] =
     " \"tensors\": [{\"role\": \"x\", \"io\": \"in\", \"shape\": [\"R\", \"C\"],"
     "  \"dtype\": [\"float32\"]}, {\"role\": \"y\", \"io\": \"out\", \"shape\": [\"R\", \"C\"],"
     "  \"dtype\": [\"float32\"]}],"
-    " \"scalars\": [], \"arch\": 80,"
+    " \"scalars\": [], \"arch\": 80, \"first\": true,"
     " \"settings\": [{\"name\": \"threads\", \"values\": [32, 64, 128, 256], \"start\": 64,"
     "  \"guess\": \"@{C}/4\", \"stage\": \"structure\", \"kind\": \"mapping\", \"why\": \"w\"},"
     "  {\"name\": \"vec\", \"values\": [1, 2, 4], \"start\": 1, \"stage\": \"movement\","
@@ -379,6 +381,208 @@ static void test_items(void **state)
     }
 }
 
+/* ---- the author ------------------------------------------------------------------------------ */
+
+/* The time of settings at a shape. */
+typedef double machine(int64_t threads, int64_t vec, int64_t rows);
+
+/* Few rows want few threads, many rows want many; 4 elements are the best for all. */
+static double divided(int64_t threads, int64_t vec, int64_t rows)
+{
+    int64_t best = rows < 100 ? 32 : 256;
+    double off = threads > best ? (double)threads / (double)best : (double)best / (double)threads;
+    return (double)(1000 + rows) * (1 + off / 4) * (1 + 0.1 / (double)vec);
+}
+
+static double agreed(int64_t threads, int64_t vec, int64_t rows)
+{
+    return divided(threads, vec, 1000) * (double)rows;
+}
+
+/* Four elements are wrong for few rows. */
+static double failing(int64_t threads, int64_t vec, int64_t rows)
+{
+    return vec == 4 && rows < 100 ? 0 : divided(threads, vec, rows);
+}
+
+struct sim {
+    struct bound b;
+    json_t *facts, *tried;
+    struct author *author;
+    machine *machine;
+    double best_ns;
+    struct strbuf moves; /* a line for each candidate */
+    struct pb_ranges best;
+    unsigned tables, failed; /* candidates */
+};
+
+static json_t *judge(struct sim *s, const struct pb_ranges *r, double *ns)
+{
+    const struct playbook *pb = s->b.book.pb;
+    json_t *times = json_array(), *w;
+    size_t i;
+    double sum = 0;
+    bool fails = false;
+    json_array_foreach(json_object_get(s->b.task, "workloads"), i, w)
+    {
+        int64_t rows = json_integer_value(json_object_get(json_object_get(w, "axes"), "R"));
+        const struct pb_point *p = &r->items[r->n == 1 ? 0 : ranges_choose(r, rows)].point;
+        double t =
+            s->machine(pb->settings[0].values[p->at[0]], pb->settings[1].values[p->at[1]], rows);
+        fails |= t <= 0;
+        sum += log(MAX(t, 1));
+        json_array_append_new(times, json_pack("{s:o, s:s, s:f}", "workload",
+                                               json_sprintf("time:%u", (unsigned)i), "who",
+                                               "candidate", "median_ns", t));
+    }
+    *ns = fails ? 0 : exp(sum / (double)i);
+    if (fails)
+        json_array_clear(times);
+    return json_pack("{s:s, s:f, s:o}", "kind", fails ? "mismatch" : "pass", "time_ns", *ns,
+                     "times", times);
+}
+
+/* Asks for the next candidate and judges it. Returns false if there is none of this playbook. */
+static bool sim_step(struct sim *s)
+{
+    struct author_call *c;
+    struct pb_ranges r;
+    double ns;
+    assert_int_equal(author_start(s->author,
+                                  &(struct author_request){.role = "code", .facts = s->facts}, &c,
+                                  NULL),
+                     0);
+    assert_true(author_poll(c));
+    assert_true(author_reply(c)->ok);
+    const char *move = strstr(author_reply(c)->text.buf, "\nMOVE: ");
+    if (!move || !ranges_uncode(s->b.book.pb, move, &r)) {
+        author_call_free(c);
+        return false;
+    }
+    const char *plan = strstr(move, "```cuda\n");
+    struct strbuf want = STRBUF_INIT(1 << 20);
+    assert_int_equal(playbook_expand_ranges(s->b.book.pb, &s->b.binding, &r, &want, NULL), 0);
+    assert_true(str_starts(plan + 8, want.buf));
+    strbuf_release(&want);
+    const char *text = strstr(move + 7, ": ") + 2;
+    size_t n = strcspn(text, "\n");
+    assert_true(n < 160);
+    strbuf_add(&s->moves, text, n);
+    strbuf_addc(&s->moves, '\n');
+    json_t *node = json_pack("{s:s%, s:o}", "move", text, n, "verdict", judge(s, &r, &ns));
+    json_array_append_new(s->tried, node);
+    s->tables += r.n > 1;
+    s->failed += ns <= 0;
+    if (ns > 0 && (s->best_ns <= 0 || ns < s->best_ns)) {
+        s->best_ns = ns;
+        s->best = r;
+        json_object_set(s->facts, "best", node);
+        json_object_set(s->facts, "node", node);
+    }
+    author_call_free(c);
+    return true;
+}
+
+static void sim_begin(struct sim *s, struct fixture *f, machine *m)
+{
+    *s = (struct sim){.machine = m, .moves = STRBUF_INIT(1 << 20)};
+    bind(f, book_kernel, &s->b);
+    char *spec = xasprintf("playbook:%s", f->dir.path);
+    assert_int_equal(author_open(&s->author, spec, NULL, NULL), 0);
+    s->tried = json_array();
+    s->facts = json_pack("{s:s, s:s, s:O, s:O}", "arch", "sm_90a", "stage", "", "task", s->b.task,
+                         "tried", s->tried);
+    free(spec);
+}
+
+static void sim_end(struct sim *s)
+{
+    json_decref(s->facts);
+    json_decref(s->tried);
+    author_close(s->author);
+    strbuf_release(&s->moves);
+    unbind(&s->b);
+}
+
+static void test_author_splits(void **state)
+{
+    struct sim s;
+    sim_begin(&s, *state, divided);
+    while (sim_step(&s) && json_array_size(s.tried) < 60)
+        continue;
+    assert_true(json_array_size(s.tried) < 60); /* it ends */
+    struct strbuf label = STRBUF_INIT(200);
+    ranges_code(s.b.book.pb, &s.best, &label);
+    assert_string_equal(label.buf, "[mine R<=256:0.2 3.1]"); /* 256 threads of 4 are forbidden */
+    assert_non_null(strstr(s.moves.buf, "\nR <= 256: threads "));
+    assert_true(s.best_ns < 1.001 * sqrt(divided(32, 4, 16) * divided(256, 2, 4096)));
+    strbuf_release(&label);
+    sim_end(&s);
+}
+
+static void test_author_keeps_one_point(void **state)
+{
+    struct sim s;
+    sim_begin(&s, *state, agreed);
+    while (sim_step(&s) && json_array_size(s.tried) < 60)
+        continue;
+    assert_int_equal(s.tables, 0);
+    assert_true(json_array_size(s.tried) > 2);
+    sim_end(&s);
+    /* one shape */
+    struct fixture *f = *state;
+    playbooks_close(f->shelf);
+    f->shelf = NULL;
+    sim_begin(&s, f, divided);
+    json_array_remove(json_object_get(s.b.task, "workloads"), 1);
+    while (sim_step(&s) && json_array_size(s.tried) < 60)
+        continue;
+    assert_int_equal(s.tables, 0);
+    assert_true(json_array_size(s.tried) > 2);
+    sim_end(&s);
+}
+
+/* Candidates that fail in one range. */
+static void test_author_with_failures(void **state)
+{
+    struct sim s;
+    sim_begin(&s, *state, failing);
+    while (sim_step(&s) && json_array_size(s.tried) < 60)
+        continue;
+    assert_true(json_array_size(s.tried) < 60);
+    assert_true(s.failed > 0);
+    assert_int_equal(s.best.n, 2);
+    assert_int_equal(s.best.items[0].point.at[1], 1);
+    sim_end(&s);
+}
+
+/* A user's file with a table. */
+static void test_author_refines_a_file(void **state)
+{
+    struct sim s;
+    struct strbuf source = STRBUF_INIT(1 << 20);
+    double ns;
+    sim_begin(&s, *state, divided);
+    expand(&s.b, "R <= 64: threads=64 vec=2; else: threads=128 vec=2", &source);
+    struct ranges_place at;
+    struct pb_ranges r;
+    assert_true(ranges_find(source.buf, &at));
+    assert_int_equal(ranges_parse(&s.b.book, at.text, at.len, at.line, &r, NULL), 0);
+    json_t *node = json_pack("{s:s, s:s, s:o}", "move", "", "source", source.buf, "verdict",
+                             judge(&s, &r, &ns));
+    json_array_append_new(s.tried, node);
+    json_object_set(s.facts, "best", node);
+    json_object_set(s.facts, "node", node);
+    s.best_ns = ns;
+    assert_true(sim_step(&s));
+    /* the second range is first, because one table was tried */
+    assert_string_equal(s.moves.buf, "else: threads 128 -> 256 [mine R<=64:1.1 3.1]\n");
+    assert_true(sim_step(&s));
+    assert_non_null(strstr(s.moves.buf, "\nR <= 64: threads 64 -> 128 [mine R<=64:2.1 3.1]\n"));
+    strbuf_release(&source);
+    sim_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +593,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_equal_ranges, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_templates_that_cannot, set_up, tear_down),
         cmocka_unit_test(test_items),
+        cmocka_unit_test_setup_teardown(test_author_splits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_author_keeps_one_point, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_author_with_failures, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_author_refines_a_file, set_up, tear_down),
+
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
