@@ -233,7 +233,7 @@ static int take_axis(struct reading *x, char axis[RANGES_MAX_AXIS])
 /* Reads "M <= 64", "64 < M <= 512" or "M > 512". */
 static int take_bounds(struct reading *x, char axis[RANGES_MAX_AXIS], struct bounds *out)
 {
-    int64_t v;
+    int64_t v = 0;
     *out = (struct bounds){0, INT64_MAX, false};
     skip_blanks(x);
     if (x->s < x->end && isdigit((unsigned char)*x->s)) {
@@ -305,7 +305,7 @@ static int take_setting(struct reading *x, struct pb_point *p, uint32_t *seen)
     size_t n = name_length(x);
     const char *at = x->s;
     uint32_t i = 0;
-    int64_t v;
+    int64_t v = 0;
     while (i < pb->nsettings &&
            (strlen(pb->settings[i].name) != n || memcmp(pb->settings[i].name, at, n) != 0))
         i++;
