@@ -266,9 +266,9 @@ static int take_bounds(struct reading *x, char axis[RANGES_MAX_AXIS], struct bou
 static int check_bounds(const struct reading *x, const char *at, const struct pb_ranges *r,
                         const struct bounds *b)
 {
-    int64_t from = ranges_from(r, r->n);
     if (r->n && r->items[r->n - 1].to == INT64_MAX)
         return bad(x, at, "the range is unreachable: the range before it has no end");
+    int64_t from = ranges_from(r, r->n);
     if (r->n == RANGES_MAX)
         return bad(x, at, "too many ranges: a table has at most %d", RANGES_MAX);
     if (b->to < MAX(from, 1))
