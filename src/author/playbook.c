@@ -15,6 +15,9 @@
 #include <string.h>
 
 #include "author/author.h"
+#include "author/proposal/describe.h"
+#include "author/proposal/split.h"
+#include "author/proposal/tried.h"
 #include "base/tokens.h"
 #include "base/util.h"
 #include "source/settings.h"
@@ -33,26 +36,6 @@ static void close_shelf(struct author *a)
     playbooks_close(a->priv);
 }
 
-/* ---- what the facts say --------------------------------------------------------------------- */
-
-static bool passes(const json_t *node)
-{
-    return str_eq(facts_text(json_object_get(node, "verdict"), "kind"), "pass");
-}
-
-static void read_tried(const struct playbook *pb, const json_t *facts, struct pb_trial_vec *out)
-{
-    const json_t *tried = json_object_get(facts, "tried");
-    for (size_t i = 0; i < json_array_size(tried); i++) {
-        const json_t *n = json_array_get(tried, i), *v = json_object_get(n, "verdict");
-        struct pb_point p;
-        if (!playbook_uncode(pb, facts_text(n, "move"), &p))
-            continue;
-        *vec_push(out) =
-            (struct pb_trial){p, passes(n) ? json_number_value(json_object_get(v, "time_ns")) : 0};
-    }
-}
-
 /* ---- the next proposal ---------------------------------------------------------------------- */
 
 struct proposal {
@@ -63,30 +46,40 @@ struct proposal {
     struct playbook own;
     struct pb_binding binding;
     struct pb_point point;
+    struct pb_ranges table; /* if n > 1, ranges of shapes have their own settings, not `point` */
     bool remembered;
     bool no_hints; /* memory misleads, so its slow values are not put last */
     char kind[24], move[160];
 };
 
-/* `base` is the point before the move, or NULL. The setting `changed` gives the kind. */
-static void describe(struct proposal *x, const struct pb_point *base, uint32_t changed)
+static bool has_table(const struct proposal *x)
 {
-    struct strbuf sb = STRBUF_INIT(400), code = STRBUF_INIT(100);
-    const struct pb_setting *s = &x->pb->settings[changed];
-    playbook_code(x->pb, &x->point, &code);
+    return x->table.n > 1;
+}
+
+static struct pb_ranges ranges_of(const struct proposal *x)
+{
+    return has_table(x) ? x->table : ranges_one(&x->point);
+}
+
+/* `base` has the settings before the move, or is NULL. The setting `changed` gives the kind. */
+static void describe(struct proposal *x, const struct pb_ranges *base, uint32_t changed)
+{
+    struct strbuf sb = STRBUF_INIT(400), code = STRBUF_INIT(400);
+    struct pb_ranges now = ranges_of(x);
+    ranges_code(x->pb, &now, &code);
     if (!base) {
         strbuf_addf(&sb, "playbook %s, %s", x->pb->name,
-                    x->remembered ? "a point from memory" : "starting point");
+                    has_table(x)    ? "settings for ranges of shapes"
+                    : x->remembered ? "a point from memory"
+                                    : "starting point");
         snprintf(x->kind, sizeof x->kind, "algorithm");
     } else {
-        for (uint32_t i = 0; i < x->pb->nsettings; i++) {
-            const struct pb_setting *t = &x->pb->settings[i];
-            if (x->point.at[i] != base->at[i])
-                strbuf_addf(&sb, "%s%s %lld -> %lld", sb.len ? ", " : "", t->name,
-                            (long long)t->values[base->at[i]],
-                            (long long)t->values[x->point.at[i]]);
-        }
-        snprintf(x->kind, sizeof x->kind, "%s", s->kind);
+        if (now.n == 1 && base->n == 1)
+            describe_point(x->pb, &base->items[0].point, &x->point, &sb);
+        else
+            describe_ranges(x->pb, base, &now, &sb);
+        snprintf(x->kind, sizeof x->kind, "%s", x->pb->settings[changed].kind);
     }
     size_t room = sizeof x->move - 2 - code.len;
     bool cut = sb.len > room; /* dots mark the cut: half a number would look like a number */
@@ -98,20 +91,13 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
 
 static bool follow_advice(struct proposal *x, const json_t *facts)
 {
-    struct pb_point p;
-    if (!playbook_uncode(x->pb, facts_text(facts, "advice"), &p) ||
-        !playbook_allows(x->pb, &x->binding, &p))
+    struct bound_book book = {x->pb, &x->binding, json_object_get(facts, "task")};
+    struct pb_ranges r;
+    if (!ranges_uncode(x->pb, facts_text(facts, "advice"), &r) || !ranges_allows(&book, &r))
         return false;
-    x->point = p;
+    x->point = r.items[0].point;
+    x->table = r;
     return true;
-}
-
-/* The point of the candidate to improve if that passes, else of the best kernel. */
-static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_point *out)
-{
-    const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
-    return (passes(node) && playbook_uncode(pb, facts_text(node, "move"), out)) ||
-           (best && playbook_uncode(pb, facts_text(best, "move"), out));
 }
 
 /* Settings that are not named get the values of `start`. */
@@ -149,18 +135,74 @@ static void read_hints(const struct playbook *pb, const json_t *facts, const str
     }
 }
 
-/* *k is 0 for the best next point, 1 for the second best, and so on. *known: the candidate to
+/* The first setting that changes between the tables, for the kind of the move. */
+static uint32_t first_change(const struct playbook *pb, const struct pb_ranges *a,
+                             const struct pb_ranges *b)
+{
+    for (uint32_t s = 0; s < pb->nsettings; s++)
+        for (uint32_t i = 0; i < b->n; i++) {
+            uint32_t k = a->n == 1 ? 0 : ranges_choose(a, b->items[i].to);
+            if (a->items[k].point.at[s] != b->items[i].point.at[s])
+                return s;
+        }
+    return 0;
+}
+
+/* Proposes a table. The best table that the times so far promise comes first, then the next one
+ * after `base`, if that has several ranges. */
+static bool propose_table(struct proposal *x, const json_t *facts, const struct pb_ranges *base,
+                          int stage, uint32_t *k)
+{
+    struct bound_book book = {x->pb, &x->binding, json_object_get(facts, "task")};
+    struct shape_times t;
+    uint32_t range, changed = 0;
+    shape_times_read(&book, facts, &t);
+    bool found = split_best(&book, &t, base, &x->table) && (*k)-- == 0;
+    if (found)
+        changed = first_change(x->pb, base, &x->table);
+    else if (base->n > 1)
+        found = split_next(&book, &t, base, stage, k, &x->table, &range, &changed);
+    shape_times_release(&t);
+    if (found)
+        describe(x, base, changed);
+    else
+        x->table.n = 0;
+    return found;
+}
+
+/* Proposes a point, the same for all shapes. */
+static bool propose_point(struct proposal *x, const json_t *facts, const struct pb_point *from,
+                          const struct pb_point *start, const struct pb_trial_vec *tried, int stage,
+                          uint32_t k)
+{
+    struct pb_ranges base = ranges_one(from);
+    struct pb_trial_vec hints = VEC_INIT;
+    uint32_t changed = 0;
+    if (!x->no_hints)
+        read_hints(x->pb, facts, start, &hints);
+    bool found = playbook_next_hinted(x->pb, &x->binding, tried, &hints, from, stage, k, &x->point,
+                                      &changed);
+    vec_release(&hints);
+    if (found)
+        describe(x, &base, changed);
+    return found;
+}
+
+/* *k is 0 for the best next settings, 1 for the second best, and so on. *known: the candidate to
  * improve or the best kernel is of this playbook. */
 static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, bool *known)
 {
+    struct bound_book book = {x->pb, &x->binding, json_object_get(facts, "task")};
     struct pb_trial_vec tried = VEC_INIT;
-    struct pb_point base, start = playbook_start(x->pb, &x->binding);
-    uint32_t changed = 0;
-    read_tried(x->pb, facts, &tried);
-    *known = base_of(x->pb, facts, &base);
+    struct pb_ranges base;
+    struct pb_point start = playbook_start(x->pb, &x->binding);
+    int stage = MAX(playbook_stage(facts_text(facts, "stage")), 0);
+    tried_points(x->pb, facts, &tried);
+    *known = base_ranges(&book, facts, &base);
     bool found = false;
     if (follow_advice(x, facts)) {
-        describe(x, *known ? &base : NULL, 0);
+        bool tables = *known && (base.n > 1 || has_table(x));
+        describe(x, *known ? &base : NULL, tables ? first_change(x->pb, &base, &x->table) : 0);
         found = true;
     } else if (!tried.n && !*known) {
         found = *k == 0;
@@ -169,18 +211,11 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
         if (found)
             describe(x, NULL, 0);
     }
-    if (!found) {
-        const struct pb_point *from = *known ? &base : &start;
-        int stage = MAX(playbook_stage(facts_text(facts, "stage")), 0);
-        struct pb_trial_vec hints = VEC_INIT;
-        if (!x->no_hints)
-            read_hints(x->pb, facts, &start, &hints);
-        found = playbook_next_hinted(x->pb, &x->binding, &tried, &hints, from, stage, *k, &x->point,
-                                     &changed);
-        vec_release(&hints);
-        if (found)
-            describe(x, from, changed);
-    }
+    if (!found && *known)
+        found = propose_table(x, facts, &base, stage, k);
+    if (!found && (!*known || base.n == 1))
+        found = propose_point(x, facts, *known ? &base.items[0].point : &start, &start, &tried,
+                              stage, *k);
     vec_release(&tried);
     return found;
 }
@@ -223,28 +258,30 @@ static void add_given(const struct playbook *own, const json_t *facts, struct pb
         struct proposal given = {.pb = NULL};
         if (!*source || !own_settings(&given, source) || given.own.nsettings != own->nsettings)
             continue;
-        *vec_push(tried) =
-            (struct pb_trial){playbook_start(&given.own, &given.binding),
-                              passes(n) ? json_number_value(json_object_get(v, "time_ns")) : 0};
+        *vec_push(tried) = (struct pb_trial){
+            playbook_start(&given.own, &given.binding),
+            node_passes_facts(n) ? json_number_value(json_object_get(v, "time_ns")) : 0};
     }
 }
 
 static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *k)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
-    const json_t *from = passes(node) || !best ? node : best;
+    const json_t *from = node_passes_facts(node) || !best ? node : best;
     struct pb_trial_vec tried = VEC_INIT;
     uint32_t changed = 0;
     bool found = false;
     x->binding = (struct pb_binding)PB_BINDING_INIT;
     if (from && own_settings(x, facts_text(from, "source"))) {
         struct pb_point base = playbook_start(x->pb, &x->binding);
-        read_tried(x->pb, facts, &tried);
+        tried_points(x->pb, facts, &tried);
         add_given(x->pb, facts, &tried);
         found = follow_advice(x, facts) ||
                 playbook_next(x->pb, &x->binding, &tried, &base, 0, *k, &x->point, &changed);
-        if (found)
-            describe(x, &base, changed);
+        if (found) {
+            struct pb_ranges before = ranges_one(&base);
+            describe(x, &before, changed);
+        }
     }
     vec_release(&tried);
     if (!found)
@@ -360,7 +397,7 @@ static double time_of(const struct fitting_point *p, const json_t *facts)
 {
     struct pb_trial_vec tried = VEC_INIT;
     double ns = -1;
-    read_tried(p->pb, facts, &tried);
+    tried_points(p->pb, facts, &tried);
     vec_each (struct pb_trial, t, &tried)
         if (memcmp(t->point.at, p->point.at, p->pb->nsettings) == 0)
             ns = t->time_ns;
@@ -385,9 +422,9 @@ static bool memory_misleads(const struct first_points *f, const json_t *facts)
 
 static bool is_advised(const struct playbook_shelf *s, const json_t *facts)
 {
-    struct pb_point p;
+    struct pb_ranges r;
     vec_each (struct playbook, pb, &s->books)
-        if (playbook_uncode(pb, facts_text(facts, "advice"), &p))
+        if (ranges_uncode(pb, facts_text(facts, "advice"), &r))
             return true;
     return false;
 }
@@ -395,15 +432,13 @@ static bool is_advised(const struct playbook_shelf *s, const json_t *facts)
 /* Takes the binding of `p`. */
 static void take_first_point(struct proposal *x, struct fitting_point *p, const json_t *facts)
 {
-    struct pb_point base;
-    bool known = base_of(p->pb, facts, &base);
-    uint32_t first = 0;
+    struct bound_book book = {p->pb, &p->binding, json_object_get(facts, "task")};
+    struct pb_ranges base, now = ranges_one(&p->point);
+    bool known = base_ranges(&book, facts, &base);
     x->pb = p->pb;
     x->binding = p->binding;
     x->point = p->point;
-    while (known && first + 1 < x->pb->nsettings && x->point.at[first] == base.at[first])
-        first++;
-    describe(x, known ? &base : NULL, first);
+    describe(x, known ? &base : NULL, known ? first_change(x->pb, &base, &now) : 0);
     p->binding = (struct pb_binding)PB_BINDING_INIT;
 }
 
@@ -446,7 +481,7 @@ static bool propose_other_start(const struct playbook_shelf *s, const json_t *fa
         if (!fits)
             continue;
         struct pb_trial_vec tried = VEC_INIT;
-        read_tried(pb, facts, &tried);
+        tried_points(pb, facts, &tried);
         bool untried = tried.n == 0;
         vec_release(&tried);
         if (untried && failed) {
@@ -493,8 +528,9 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
             strbuf_release(&no);
             fitting++;
             templates += !pb->last;
-            struct pb_point p;
-            bool of_best = base_of(pb, facts, &p), any_best = json_object_get(facts, "best");
+            struct bound_book book = {pb, &x->binding, task};
+            struct pb_ranges r;
+            bool of_best = base_ranges(&book, facts, &r), any_best = json_object_get(facts, "best");
             /* Even rounds: the best kernel's playbook, or all without a best kernel. Odd rounds:
              * the others. */
             bool now = round % 2 == 0 ? of_best || !any_best : !of_best;
@@ -539,8 +575,9 @@ static void say_stop(struct author_call *c, const json_t *task, bool fits, const
 
 static int write_source(const struct proposal *x, struct strbuf *out, struct err *err)
 {
+    struct pb_ranges r = ranges_of(x);
     if (!x->source)
-        return playbook_expand(x->pb, &x->binding, &x->point, out, err);
+        return playbook_expand_ranges(x->pb, &x->binding, &r, out, err);
     source_settings_apply(x->source, strlen(x->source), x->settings, x->pb->nsettings, x->point.at,
                           out);
     return 0;
@@ -587,11 +624,14 @@ static int reply_plan(struct author_call *c, const struct proposal *x, struct er
     struct pb_point p;
     int rc = write_source(x, &source, err);
     strbuf_addf(out, "%s.\n", x->pb->about);
-    for (uint32_t i = 0; i < x->pb->nsettings; i++)
+    if (has_table(x))
+        ranges_print(x->pb, &x->table, "- ", out);
+    for (uint32_t i = 0; i < x->pb->nsettings && !has_table(x); i++)
         strbuf_addf(out, "- %s (%s): %lld\n", x->pb->settings[i].name, x->pb->settings[i].why,
                     (long long)x->pb->settings[i].values[x->point.at[i]]);
     strbuf_addf(out, "\nPLAN: %s\nKIND: %s\n", x->move, x->kind);
-    if (x->source || playbook_uncode(x->pb, facts_text(node, "move"), &p))
+    bool same_lines = !has_table(x) && playbook_uncode(x->pb, facts_text(node, "move"), &p);
+    if (x->source || same_lines)
         add_anchors(facts_text(node, "source"), source.buf, out);
     strbuf_release(&source);
     return rc;

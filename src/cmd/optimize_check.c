@@ -20,7 +20,44 @@ static bool is_playbook(const char *spec)
     return str_eq(spec, "playbook") || str_starts(spec, "playbook:");
 }
 
-static int check_from(const struct run_config *c, struct err *err)
+static int open_shelf(const struct run_config *c, struct playbook_shelf **out, struct err *err)
+{
+    const char *spec = c->authors[AUTHOR_CODE], *dir = strchr(spec, ':');
+    if (playbooks_open(out, dir ? dir + 1 : NULL, err) < 0)
+        return err_prefix(err, "author '%s'", spec);
+    return 0;
+}
+
+/* Checks the table of ranges in the user's file, because the author goes on from its settings. A
+ * table of a playbook that does not fit is a comment. */
+static int check_table(const struct run_config *c, const struct task *t, struct err *err)
+{
+    struct playbook_shelf *shelf;
+    struct ranges_place at;
+    int rc = 0;
+    if (!is_playbook(c->authors[AUTHOR_CODE]) || !ranges_find(c->from, &at))
+        return 0;
+    if (open_shelf(c, &shelf, err) < 0)
+        return -1;
+    json_t *facts = say_task_json(t);
+    vec_each (struct playbook, pb, &shelf->books) {
+        struct pb_binding b;
+        struct pb_ranges r;
+        struct strbuf no = STRBUF_INIT(200);
+        if (str_eq(pb->name, at.book) &&
+            playbook_bind(pb, facts, playbook_arch(c->arch), &b, &no)) {
+            const struct bound_book book = {pb, &b, facts};
+            rc = ranges_parse(&book, at.text, at.len, at.line, &r, err);
+            pb_binding_release(&b);
+        }
+        strbuf_release(&no);
+    }
+    json_decref(facts);
+    playbooks_close(shelf);
+    return rc < 0 ? err_prefix(err, "%s", c->from_name) : 0;
+}
+
+static int check_from(const struct run_config *c, const struct task *t, struct err *err)
 {
     if (str_eq(c->strategy, "sample") || str_eq(c->strategy, "reflect"))
         return err_set(err, ERR_USAGE,
@@ -33,19 +70,18 @@ static int check_from(const struct run_config *c, struct err *err)
                        "needs a model: name one with --author or --author-port. Without a model, "
                        "write the plan into the file's first comment (docs/plan.md)",
                        c->from_name);
-    return 0;
+    return check_table(c, t, err);
 }
 
 /* Checks that the built-in author can write a kernel for the task. */
 static int check_playbooks(const struct run_config *c, const struct task *t, struct err *err)
 {
-    const char *spec = c->authors[AUTHOR_CODE];
     struct playbook_shelf *shelf;
     struct strbuf why = STRBUF_INIT(4096);
     uint32_t arch = str_starts(c->arch, "sm_") ? (uint32_t)strtoul(c->arch + 3, NULL, 10) : 90;
     bool fits = false;
-    if (playbooks_open(&shelf, strchr(spec, ':') ? strchr(spec, ':') + 1 : NULL, err) < 0)
-        return err_prefix(err, "author '%s'", spec);
+    if (open_shelf(c, &shelf, err) < 0)
+        return -1;
     json_t *facts = say_task_json(t);
     vec_each (struct playbook, pb, &shelf->books) {
         struct pb_binding b;
@@ -92,7 +128,7 @@ static int check_base(const struct task *t, struct err *err)
 int optimize_check(const struct run_config *c, const struct task *t, struct err *err)
 {
     if (*c->from)
-        return check_from(c, err);
+        return check_from(c, t, err);
     if (str_eq(c->strategy, "team"))
         return check_base(t, err);
     return is_playbook(c->authors[AUTHOR_CODE]) ? check_playbooks(c, t, err) : 0;

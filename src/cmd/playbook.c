@@ -139,22 +139,50 @@ static int take_setting(const struct playbook *pb, const char *arg, struct pb_po
     return err_set(err, ERR_INPUT, "'%s': playbook %s has no such setting", arg, pb->name);
 }
 
-/* Writes the kernel of the playbook `name` for the task, with the settings `set`. If `plain` is
- * true, the kernel takes no part from another playbook. */
-static int make_kernel(const struct playbook_shelf *s, const struct task *t, const char *name,
-                       bool plain, int nset, const char **set, struct strbuf *out, struct err *err)
+/* What `hone playbook kernel` is asked for. */
+struct kernel_order {
+    const char *name; /* of the playbook */
+    bool plain;       /* the kernel takes no part from another playbook */
+    const char *when; /* a table of ranges, or NULL */
+    int nset;
+    const char **set; /* "threads=256" */
+};
+
+static int read_ranges(const struct bound_book *book, const struct kernel_order *o,
+                       struct pb_ranges *out, struct err *err)
 {
+    if (o->when && o->nset)
+        return err_set(err, ERR_USAGE, "'%s': with --when, the table has all settings", o->set[0]);
+    if (o->when)
+        return ranges_parse(book, o->when, strlen(o->when), 1, out, err);
+    struct pb_point p = playbook_start(book->pb, book->binding);
+    for (int i = 0; i < o->nset; i++)
+        if (take_setting(book->pb, o->set[i], &p, err) < 0)
+            return -1;
+    *out = ranges_one(&p);
+    if (!playbook_allows(book->pb, book->binding, &p))
+        return err_set(err, ERR_INPUT,
+                       "playbook %s does not allow these settings together for this task: see "
+                       "`require` and `fits` in its playbook.json",
+                       o->name);
+    return 0;
+}
+
+static int make_kernel(const struct playbook_shelf *s, const struct task *t,
+                       const struct kernel_order *o, struct strbuf *out, struct err *err)
+{
+    const char *name = o->name;
     const struct playbook *pb = NULL;
     vec_each (struct playbook, b, &s->books)
         if (str_eq(b->name, name))
             pb = b;
     if (!pb)
         return err_set(err, ERR_INPUT, "there is no playbook '%s': see `hone playbook list`", name);
-    if (plain && !playbook_writes_graphs(pb))
+    if (o->plain && !playbook_writes_graphs(pb))
         return err_set(err, ERR_USAGE, "--plain is for the playbook generate, not for %s", name);
     struct playbook alone = *pb;
     alone.shelf = NULL;
-    if (plain)
+    if (o->plain)
         pb = &alone;
     struct pb_binding b;
     struct strbuf why = STRBUF_INIT(400);
@@ -163,16 +191,11 @@ static int make_kernel(const struct playbook_shelf *s, const struct task *t, con
     if (!playbook_bind(pb, facts, NEWEST_ARCH, &b, &why)) {
         rc = err_set(err, ERR_INPUT, "playbook %s does not fit '%s': %s", name, t->name, why.buf);
     } else {
-        struct pb_point p = playbook_start(pb, &b);
-        for (int i = 0; i < nset && rc == 0; i++)
-            rc = take_setting(pb, set[i], &p, err);
-        if (rc == 0 && !playbook_allows(pb, &b, &p))
-            rc = err_set(err, ERR_INPUT,
-                         "playbook %s does not allow these settings together for '%s': see "
-                         "`require` and `fits` in its playbook.json",
-                         name, t->name);
+        struct bound_book book = {pb, &b, facts};
+        struct pb_ranges r;
+        rc = read_ranges(&book, o, &r, err);
         if (rc == 0)
-            rc = playbook_expand(pb, &b, &p, out, err);
+            rc = playbook_expand_ranges(pb, &b, &r, out, err);
         pb_binding_release(&b);
     }
     json_decref(facts);
@@ -184,7 +207,7 @@ static int run_kernel(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
     struct playbook_shelf *s;
-    const char *dir = NULL;
+    const char *dir = NULL, *when = NULL;
     bool plain = false;
     const struct option opts[] = {
         DIR_OPTION(&dir),
@@ -192,6 +215,9 @@ static int run_kernel(int argc, const char **argv)
             0, "plain", &plain,
             "PLAYBOOK generate: write all launches from the task's graph; without --plain, the\n"
             "launches that fit another playbook, such as a product, are made by that one"),
+        OPT_STR(0, "when", &when, "TABLE",
+                "give ranges of shapes their own settings, such as\n"
+                "'M <= 64: bm=32; else: bm=128'"),
         OPT_END(),
     };
     const struct options spec = {
@@ -213,7 +239,8 @@ static int run_kernel(int argc, const char **argv)
         return cmd_fail(&err);
     }
     struct strbuf out = STRBUF_INIT(4u << 20);
-    int rc = make_kernel(s, t, argv[0], plain, argc - 2, argv + 2, &out, &err);
+    const struct kernel_order order = {argv[0], plain, when, argc - 2, argv + 2};
+    int rc = make_kernel(s, t, &order, &out, &err);
     if (rc == 0)
         fwrite(out.buf, 1, out.len, stdout);
     strbuf_release(&out);

@@ -17,6 +17,7 @@
 #define PLAYBOOK_PLAYBOOK_H
 
 #include "playbook/book/book.h"
+#include "playbook/book/ranges.h"
 
 /* "sm_90a" becomes 90, which is also the result for a name of another form. */
 uint32_t playbook_arch(const char *name);
@@ -30,5 +31,9 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
 /* Fails if the template has an unknown placeholder, or if the kernel file is too long for `out`. */
 int playbook_expand(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,
                     struct strbuf *out, struct err *err);
+/* Writes one kernel file in which each range has its own settings. A table with one range gives the
+ * file of playbook_expand(). Also fails if the template's code cannot be there more than once. */
+int playbook_expand_ranges(const struct playbook *pb, const struct pb_binding *b,
+                           const struct pb_ranges *r, struct strbuf *out, struct err *err);
 
 #endif

@@ -1,0 +1,20 @@
+/*
+ * tried.h - what the facts of a request say of the candidates that were tried, for the built-in
+ * author. A run keeps the label of a candidate's settings in its move (playbook/book/ranges.h).
+ */
+#ifndef AUTHOR_PROPOSAL_TRIED_H
+#define AUTHOR_PROPOSAL_TRIED_H
+
+#include "playbook/playbook.h"
+
+/* `node` is a candidate in the facts, or NULL. */
+bool node_passes_facts(const json_t *node);
+/* The candidates of this playbook with one point for all shapes. */
+void tried_points(const struct playbook *pb, const json_t *facts, struct pb_trial_vec *out);
+/* The settings of a candidate: those of its label, or of the table in its file. Returns false if it
+ * has neither, or if they do not suit the task. */
+bool node_ranges(const struct bound_book *book, const json_t *node, struct pb_ranges *out);
+/* The settings of the candidate to improve if that passes, else of the best kernel. */
+bool base_ranges(const struct bound_book *book, const json_t *facts, struct pb_ranges *out);
+
+#endif
