@@ -52,6 +52,7 @@ rest reduce_row squared_error
 rest reduce_row squared_error load=16 split=4096 blocks=528
 rest reduce_of weighted_error
 rest reduce_of weighted_error vec=1 unroll=8 split=4096
+rest reduce_of weighted_error vec=1 unroll=1
 rest loss cosine_loss
 rest loss cosine_loss unroll=4 per=16 split=4096 few=0
 rest gemm_sm80 batch_product

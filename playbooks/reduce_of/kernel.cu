@@ -95,7 +95,7 @@ __device__ void reduce(@{in:typed}, Out *y, State *part, int64_t rows, int64_t c
                                       }),
                                       at + v));
     };
-    if (down == 1)
+    if (down == 1 && from < bottom)
         for (; c + (kUnroll - 1) * beside < right; c += kUnroll * beside) {
             CUTE_UNROLL
             for (int u = 0; u < kUnroll; u++)
