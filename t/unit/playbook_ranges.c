@@ -599,5 +599,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_author_refines_a_file, set_up, tear_down),
 
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
