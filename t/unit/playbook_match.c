@@ -500,7 +500,7 @@ static void test_products_of_views(void **state)
         {"x float32 A,M,K; w float32 K,N; y float32 M,A,N out", "x.transpose(0, 1) @ w"},
         {"x float32 M,K,L; w float32 L,K,N; y float32 M,N out",
          "torch.einsum('mkl,lkn->mn', x, w)"},
-        /* b has one value for each n, but n is two axes */
+        /* b has one value for each index of H, but n counts D and H together */
         {"x float32 M,K; w float32 K,D*H; b float32 H; y float32 M,D,H out",
          "(x @ w).view(M, D, H) + b"},
         {"x float32 1,K; w float32 K,N; b float32 M,1; y float32 M,N out", "x @ w + b"},
@@ -679,7 +679,7 @@ static void test_permutations(void **state)
                   "more than a permutation");
 }
 
-/* An input that is only used with additional axes of size 1 is seen with these axes. */
+/* If an input is only used with additional axes of size 1, matching sees it with these axes. */
 static void test_views(void **state)
 {
     static const struct {
@@ -740,7 +740,7 @@ static void test_bounds(void **state)
         assert_null(strstr(why.buf, "cannot be read"));
         strbuf_release(&why);
     }
-    assert_true(cpu_seconds() - start < 60);
+    assert_true(cpu_seconds() - start < 5);
     json_decref(task);
     strbuf_release(&text);
 }

@@ -49,14 +49,16 @@ static const char *name_of(const struct value *v)
     }
 }
 
-static const struct value *find_reduction(const struct value *v, unsigned depth)
+/* Returns the last reduction over windows that the output needs, or NULL. */
+static const struct value *find_reduction(struct match *x)
 {
-    if (name_of(v) && v->args[0]->op == OP_WINDOWS)
-        return v;
-    const struct value *found = NULL;
-    for (uint32_t i = 0; depth < 50 && !found && i < v->nargs; i++)
-        found = v->args[i] ? find_reduction(v->args[i], depth + 1) : NULL;
-    return found;
+    const bool *needed = graph_needed(&x->m->g, x->v, NULL, &x->m->mem);
+    for (uint32_t i = x->v->id + 1; i-- > 0;) {
+        const struct value *v = x->m->g.values.items[i];
+        if (needed[i] && name_of(v) && v->args[0]->op == OP_WINDOWS)
+            return v;
+    }
+    return NULL;
 }
 
 /* Goes from the last windows back to the input. */
@@ -150,7 +152,7 @@ static void bind_windows(struct pool *p)
                              : arena_printf(&p->x->m->mem, "%s%sf", key, whole ? "." : ""));
 }
 
-/* With tensors of four axes. Returns a new reference. */
+/* Returns a copy of the task in which all tensors have four axes. */
 static json_t *see_axes(const struct pool *p)
 {
     struct dim_pool *dims = &p->x->m->g.dims;
@@ -173,7 +175,7 @@ static json_t *see_axes(const struct pool *p)
 
 const struct pb_op *match_pool(struct match *x)
 {
-    struct pool p = {.x = x, .reduced = find_reduction(x->v, 0)};
+    struct pool p = {.x = x, .reduced = find_reduction(x)};
     if (!p.reduced) {
         strbuf_adds(x->why, "the task's PyTorch expression has no pooling");
         return NULL;
