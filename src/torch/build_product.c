@@ -47,7 +47,8 @@ VALUE_BUILDER(build_dot)
     return p ? make_op(b, OP_SUM, &p, NO_MORE) : NULL;
 }
 
-/* alpha * (mat1 @ mat2) + beta * input, for addmm and baddbmm. */
+/* alpha * (mat1 @ mat2) + beta * input, for addmm and baddbmm. With beta = 0, PyTorch ignores the
+ * input, so its NaN and infinities do not spread. */
 VALUE_BUILDER(build_addmm)
 {
     const struct value *a = need_value(b, &arg[0], "input"), *p = build_matmul(b, op, arg + 1);
@@ -55,6 +56,8 @@ VALUE_BUILDER(build_addmm)
         return NULL;
     if (!obj_is(&arg[4], 1))
         p = op2(b, OP_MUL, need_value(b, &arg[4], "alpha"), p);
+    if (obj_is(&arg[3], 0))
+        return p;
     if (!obj_is(&arg[3], 1))
         a = op2(b, OP_MUL, need_value(b, &arg[3], "beta"), a);
     return op2(b, OP_ADD, p, a);
@@ -290,7 +293,7 @@ static bool spatial(struct build *b, const struct object *o, const char *name, s
     return true;
 }
 
-/* padding='same' puts an odd extra element after. */
+/* If padding='same' needs an odd number of elements, the extra one comes after the input. */
 static bool padding_of(struct build *b, const struct object *o, size_t axes, const struct value *w,
                        const struct attr *dilation, const struct attr *stride,
                        const struct dim **before, const struct dim **after)

@@ -70,7 +70,7 @@ static void compare_references(const struct expression_check *e, const struct or
         }
 }
 
-/* `so` is the reference of `copy`, which has the same shapes. */
+/* `so` is the compiled reference of `copy`, a task with the same shapes as e->t. */
 static int compare_at(const struct expression_check *e, const struct task *copy, const char *so,
                       const struct task_workload *w, struct err *err)
 {
@@ -244,7 +244,7 @@ static double rms_of(const double *v, uint64_t n)
     return n ? sqrt(sum / (double)n) : 0;
 }
 
-/* In units of the tolerance. Hone derives tolerances in sigmas. */
+/* The allowed error, in units of the tolerance. Hone derived the tolerance if it is in sigmas. */
 static double slack_of(const struct expression_check *e, const struct task_tensor *t, bool wide)
 {
     if (e->program)
@@ -304,8 +304,8 @@ static bool is_missing_kernel(const struct err *err)
     return strstr(err->msg, "not implemented for") || strstr(err->msg, "NotImplementedError");
 }
 
-/* In double, then in the task's own dtypes. The second result counts only if the task is imported,
- * or if the expression did not run in double. */
+/* Runs the expression in double, then in the task's own dtypes. The second result counts only if
+ * the task is imported, or if the expression did not run in double. */
 static int run_at(const struct expression_check *e, const struct shape *s, const char *where,
                   struct err *err)
 {
@@ -318,7 +318,8 @@ static int run_at(const struct expression_check *e, const struct shape *s, const
     if (rc == 0 && call(e, &x, true, err) == 0) {
         rc = compare_outputs(e, &x, true, where, err);
         compared = true;
-    } else if (rc == 0 && e->t->graph_json) { /* an imported graph needs the run in double */
+    } else if (rc == 0 && (e->t->graph_json || !e->c->python)) {
+        /* An imported graph needs the run in double. Without Python there is no second run. */
         rc = err_prefix(err, "in double");
     }
     if (rc == 0 && e->c->python) {
@@ -356,7 +357,7 @@ static int run_workload(const struct expression_check *e, const struct task_work
     return rc;
 }
 
-/* Until the first problem. */
+/* Stops at the first problem. */
 static void run_shapes(const struct expression_check *e, bool ok)
 {
     size_t before = e->r->problems.n;
@@ -373,7 +374,11 @@ static void run_pytorch(const struct expression_check *e)
 {
     struct err err = ERR_INIT;
     json_t *open = json_pack("{s:s, s:s, s:n}", "op", "open", "source", e->t->torch_src, "gpu");
-    run_shapes(e, tell(e, open, &err) == 0);
+    bool opened = tell(e, open, &err) == 0;
+    if (!opened && !interrupted())
+        check_say(&e->r->problems, e->t, place_of(e), "\"torch\" does not run in PyTorch: %s",
+                  err.msg);
+    run_shapes(e, opened);
 }
 
 /* ---- a user's program ------------------------------------------------------------------------ */
