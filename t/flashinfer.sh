@@ -90,7 +90,7 @@ print(t["init"]["indptr"], t["init"]["indices"], all(w["axes"]["len_indptr"] == 
     broken "a workload of another definition" 's,"definition": "e,"definition": "f,' \
         "embedding_v50_d24.jsonl:1: this workload is for definition 'fmbedding"
     broken "an axis that is not declared" 's,"n": 3,"m": 3,' "the definition has no axis 'm'"
-    broken "an axis of size 0" 's,"n": 3,"n": 0,' "axis 'n' needs a value of at least 1"
+    broken "an axis of size 0" 's,"n": 3,"n": 0,' "axis 'n' needs a value from 1 to 2^40"
     broken "an input that is not declared" 's,"table":,"tabel":,' "the definition has no input 'tabel'"
     broken "an input of an unknown kind" 's,"random","magic",' 'it must be random, scalar or safetensors'
     broken "a scalar in place of a tensor" 's,"random","scalar",' "the definition says it is a tensor"

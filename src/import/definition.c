@@ -70,7 +70,7 @@ static int read_axes(struct definition *d, const json_t *axes, struct definition
         const struct task_axis *x = &t->axes.items[i];
         json_int_t v = x->is_const ? x->value : json_integer_value(json_object_get(axes, x->name));
         if (v < 1 || v > INT64_C(1) << 40)
-            return err_set(err, ERR_INPUT, "axis '%s' needs a value of at least 1", x->name);
+            return err_set(err, ERR_INPUT, "axis '%s' needs a value from 1 to 2^40", x->name);
         w->axes[i] = v;
         w->size *= x->is_const ? 1 : (double)v;
     }
@@ -236,7 +236,7 @@ static void note(json_t *notes, const char *fmt, ...)
     strbuf_release(&text);
 }
 
-/* Keeps all if no workload has the value. */
+/* Drops workloads with another value of the scalar. Keeps all if no workload has this value. */
 static void keep_workloads_with(struct definition *d, const char *name, double value, json_t *notes)
 {
     size_t n = d->workloads.n, kept = 0;
@@ -398,8 +398,8 @@ static int look_at_file(const struct definition *d, const struct definition_work
     return rc;
 }
 
-/* FlashInfer-Bench gives indices in files. So integers without a file are no indices, and have both
- * signs. */
+/* FlashInfer-Bench gives indices in files. So integers without a file are no indices, and we draw
+ * them with both signs. */
 static json_t *random_init(enum dtype t)
 {
     if (t == DT_BOOL)
@@ -451,8 +451,8 @@ static json_t *init_like(const struct definition *d, const struct input_facts *f
     if (span == 0) /* a kernel that ignores its input could pass with constant data */
         return json_pack("{s:s, s:f, s:f}", "dist", "uniform", "min", f->least - 0.25, "max",
                          f->least + 0.25);
-    /* A normal distribution would draw values of the other sign, for which the task may be
-     * undefined: probabilities, variances. */
+    /* A normal distribution would draw values of the other sign. The task may be undefined for
+     * these, for example if the input is a probability or a variance. */
     bool one_sign = (f->least >= 0 || f->most <= 0) && fabs(mean) < 4 * std;
     if (f->n < 16 || fabs(std * sqrt(12) / span - 1) < 0.12 || one_sign)
         return json_pack("{s:s, s:f, s:f}", "dist", "uniform", "min", f->least, "max", f->most);

@@ -70,7 +70,8 @@ static int prove_tolerance(const struct task *t, const char *oracle_so, struct i
     }
     int rc = torch_read_task(&g, t, err);
     r->rounding = 0;
-    r->is_ill = false;
+    r->is_ill = r->is_loose = false;
+    r->few_runs = 0;
     if (rc == 0) {
         rc = tolerance_prove(&g, mode, t, oracle_so, shapes, n, found, err);
         for (size_t i = 0; rc == 0 && i < found->n; i++) {
