@@ -169,8 +169,8 @@ static struct watched *find_watched(struct live *l, int64_t id)
     return NULL;
 }
 
-/* Notes the run's state. Returns whether it changed. */
-static bool note_run(struct live *l, const struct run_rec *r)
+/* Notes the run's state, with `version` if it changed. Returns whether it changed. */
+static bool note_run(struct live *l, const struct run_rec *r, uint64_t version)
 {
     struct watched *w = find_watched(l, r->id);
     if (w && w->nodes == r->nodes && w->calls == r->calls && w->updated_ms == r->updated_ms &&
@@ -182,7 +182,7 @@ static bool note_run(struct live *l, const struct run_rec *r)
     w->nodes = r->nodes;
     w->calls = r->calls;
     w->updated_ms = r->updated_ms;
-    w->changed = l->version + 1;
+    w->changed = version;
     snprintf(w->name, sizeof w->name, "%s", r->name);
     snprintf(w->state, sizeof w->state, "%s", r->state);
     return true;
@@ -211,7 +211,7 @@ int live_look(struct live *l, struct err *err)
     int64_t training = view_training_version(l->s);
     pthread_mutex_lock(&l->lock);
     vec_each (struct run_rec, r, &list)
-        news |= note_run(l, r);
+        news |= note_run(l, r, l->version + !first);
     if (training != l->training_version && !first) {
         l->training_changed = l->version + 1;
         news = true;
