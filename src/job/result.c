@@ -172,9 +172,9 @@ void result_write(const struct result *res, struct strbuf *o)
 /* MIN_x: least bytes of an x in the file, for wire_get_array(). MAX_x: cap on a count; MAX_PRINTF
  * is in bytes. */
 enum {
-    MIN_COMPARE = 4 + 10 * 8 + 4 + 4,
-    MIN_CALL = 4 + 4 + 1 + 8 + 5 + 8 + 4 * 8 + 4 + 4,
-    MIN_FINDING = 1 + 4 * 3 + 6 * 4 + 8 + 4 + 4 + 8 + 4,
+    MIN_COMPARE = 4 + 11 * 8 + 4 + 4,
+    MIN_CALL = 4 + 4 + 1 + 3 * 8 + 5 + 8 + 4 * 8 + 4 + 4,
+    MIN_FINDING = 1 + 5 * 4 + 4 + 6 * 4 + 8 + 8 + 4,
     MIN_COUNTER = 4 * 4 + 8 + 4,
     MIN_MODULE = 5,
     MIN_SAMPLE = 24,
