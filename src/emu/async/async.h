@@ -53,8 +53,7 @@ struct async_op {
     uint32_t mbar_off;
     int32_t tx;              /* for ASYNC_LOAD: bytes that it reports to the mbarrier */
     struct block *src_block; /* for ASYNC_LOAD from another block's shared memory */
-    uint32_t src_off;
-    uint8_t imm[16]; /* value of st.async and red.async; `runs` points here */
+    uint8_t imm[16];         /* value of st.async and red.async; `runs` points here */
     uint32_t group;
     uint8_t *staged;       /* for ASYNC_STORE: a copy of the box, once it was read */
     uint32_t cp_seq;       /* for ASYNC_CP_ARRIVE: waits for copies with a smaller cp_rec.seq */
@@ -93,7 +92,7 @@ struct warp_async {
     uint32_t wg_clock[WG_CLOCKS];  /* san_product() of product i, at i % WG_CLOCKS */
     bool wg_fenced, wg_ever; /* wgmma.fence ran since the last commit; any product was issued */
     const uint32_t *wg_last; /* registers of the last completed accumulator */
-    uint64_t wg_last_hash;   /* of their values then */
+    uint64_t wg_last_hash;   /* of their values at its completion */
     uint32_t wg_last_n;
 };
 
@@ -117,8 +116,9 @@ void async_free(struct async_op *op);
 /* A store joins its thread's open bulk group. Another operation joins the list of the mbarrier's
  * block, or completes at once (async_eager()). */
 void async_start(struct async_op *op);
-/* Completes operations in flight that complete on this mbarrier, oldest first, until its phase is
- * over: a thread that waits for the phase does not wait for the others. Returns their number. */
+/* Completes operations in flight that complete on this mbarrier, oldest first. Stops when the
+ * mbarrier's phase is over, because a thread that waits for the phase does not wait for the rest.
+ * Returns the number of completed operations. */
 int async_settle(struct block *b, uint32_t mbar_off);
 /* Completes the committed bulk groups of the active lanes, except the newest `keep` of each lane.
  * If read_only, only reads their sources. */

@@ -193,7 +193,8 @@ static int find_runs(struct warp *w, const struct insn *in, struct async_op *op)
     return EX_NEXT;
 }
 
-/* *tx: the bytes that the mbarrier counts. */
+/* Sets op->span to the operation's bytes in shared memory, and *tx to the bytes that the mbarrier
+ * counts. */
 static int extent(struct warp *w, const struct insn *in, struct async_op *op, uint32_t *tx)
 {
     const struct bulk_insn *b = in->aux;
@@ -256,7 +257,6 @@ static int load_into(struct warp *w, const struct insn *in, uint32_t lane, struc
         op->src_block = shared_range(w, in, lane, src, op->span, b->what, &soff);
         if (!op->src_block)
             return finish_issue(w, EX_FAULT, op);
-        op->src_off = soff;
         *async_add_run(op) = (struct async_run){op->src_block->smem + soff, 0, op->span};
         san_proxy_check(w, in, op->src_block, soff, op->span, b->what);
         op->san_src =

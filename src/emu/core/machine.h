@@ -41,7 +41,7 @@ struct alloc_reads {
 /* The estimated share of a buffer's elements that blocks have written. `most` is `mean` plus four
  * standard errors. */
 struct written_share {
-    bool known; /* no block has run since */
+    bool known; /* true if no block has run since the estimate */
     double mean, most;
 };
 
@@ -73,7 +73,7 @@ struct emu_mem {
     uint8_t *host;         /* host address of GLOBAL_BASE */
     uint64_t size;         /* bytes of the reserved range */
     struct alloc **allocs; /* sorted by address */
-    size_t n, cap;
+    size_t n;
     uint64_t used, limit; /* bytes without guard zones: in use; allowed */
     /* one bit per byte, set if it was written; NULL without the sanitizer */
     uint8_t *init;
@@ -287,14 +287,14 @@ struct launch {
         uint32_t held;      /* clusters held now */
         uint32_t most;      /* limit of `held` */
         uint32_t cycling;   /* held clusters that repeat their state */
-        uint32_t confirmed; /* of these, those that did since `epoch` changed */
+        uint32_t confirmed; /* of these, those that did so again since `epoch` changed */
         uint32_t epoch;     /* counts changes of `held` and `cycling` */
     } spin;
     int stop;       /* atomic */
     bool parallel;  /* several host threads, with the sanitizer */
     bool serial;    /* the order of blocks matters, so only one host thread runs */
     int over_limit; /* ran past a limit, so clusters may be missing; atomic */
-    bool extra;     /* runs more clusters for verification, which may run past a limit */
+    bool extra;     /* runs more clusters for verification; these may run past a limit */
     /* Several host threads met a conflict, a finding or a fault, so it must run again (settle.c).
      * Atomic. */
     int redo;
@@ -405,10 +405,10 @@ struct emu {
     bool turned; /* a repetition of the last call */
     /* The worker verifies this sampled call, so blocks outside the counted sample run too. */
     bool verifying;
-    double verify_left;   /* host work left for them */
+    double verify_left;   /* host work left for these blocks */
     uint32_t ran_in_part; /* launches of this call that ran only some blocks */
     bool in_part_alone;   /* the blocks of the last such launch are independent */
-    bool stored_after;    /* a store came after such a launch */
+    bool stored_after;    /* a store came after a launch that ran only some blocks */
     /* For the last such launch: at most (bytes that all blocks would store) / (bytes stored). */
     double in_part_scale;
     uint64_t blocks, blocks_ran;
@@ -417,8 +417,8 @@ struct emu {
     double model_ns, model_lo_ns, model_hi_ns;
 };
 
-/* findings.c: for a finding that is recorded some time after we see it. emu_finding_seen() counts a
- * repeat and returns true if this instruction has one of this kind. */
+/* findings.c: for findings that we record some time after we see them. If this instruction has a
+ * finding of this kind, emu_finding_seen() counts a repeat and returns true. */
 bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind kind);
 void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                       const char *object, int64_t index, const char *other, const char *text,
@@ -483,8 +483,8 @@ uint32_t warp_lanes(const struct warp *w);
 
 /* Call it before each instruction while warp.undef is set. */
 void undef_step(struct warp *w, const struct insn *pc);
-/* A shuffle, vote, match or reduction of such a warp, when all lanes have arrived. Lane i executes
- * the instruction at[i], and gets values from the lanes in from[i]. */
+/* Call it for a shuffle, vote, match or reduction of such a warp, when all lanes have arrived. Lane
+ * i executes the instruction at[i], and gets values from the lanes in from[i]. */
 void undef_exchange(struct warp *w, const struct insn *const at[WARP], const uint32_t from[WARP]);
 /* The results of shuffle `pc` are undefined in these lanes. If it returns true, undefined.c will
  * report `text` at their first use. If it returns false, the caller must report it. */
@@ -497,7 +497,7 @@ struct matrix_access {
     uint64_t undefined; /* bit p: at[p] has undefined bytes */
     struct matrix_segment {
         uint64_t bytes;   /* bit k: byte k is undefined */
-        uint32_t origins; /* bit i: undef.read[i] made some of them */
+        uint32_t origins; /* bit i: undef.read[i] made some of these bytes */
     } at[64];
 };
 /* undef_bits() returns a register's undefined bits in a lane, and adds their origins to *origins.
@@ -514,7 +514,7 @@ void san_warp_sync(struct warp *w, uint32_t mask);
 void san_fence(struct warp *w, uint32_t scope);
 /* Call it when the warp issues a wgmma. Returns its stamp (sanitizer/state.h). */
 uint32_t san_product(struct warp *w);
-/* w has waited for the wgmma with stamp t of warp number `warp`. */
+/* Call it when w has waited for the wgmma that warp number `warp` issued with stamp t. */
 void san_product_done(struct warp *w, uint32_t warp, uint32_t t);
 /* Call it when the warp leaves a barrier of the whole block. */
 void san_barrier_full(struct warp *w, const void *key);
@@ -548,7 +548,7 @@ struct insn_count {
     uint64_t merged; /* shared memory: executions merged into another instruction */
     uint64_t lines;  /* global memory: sum over accesses of 128-byte lines */
     uint64_t fresh;
-    uint64_t waits[2]; /* how often a warp waited before it, by PEND_... */
+    uint64_t waits[2]; /* how often a warp waited before the instruction, by PEND_... */
 };
 
 /* The loads in flight of a warp. PEND_SHARED stands for shared loads and shuffles. */
@@ -558,7 +558,7 @@ struct pending {
     /* A pass through a region issues all loads of one insn_schedule.level together. level: the
      * highest in flight. waited: the highest for which the warp has waited in this pass. */
     uint8_t level[2], waited[2];
-    bool stored; /* stored to global memory in this pass; later loads cannot move before that */
+    bool stored; /* this pass stored to global memory; later loads cannot move before the store */
     uint32_t words;
     uint64_t *bits[2]; /* one bit per 64 bytes of the frame that wait for a load */
     uint32_t clock;

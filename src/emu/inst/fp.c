@@ -2,7 +2,7 @@
  * fp.c - executes single and double precision arithmetic.
  *
  * The rounding mode .rn is the host's default. For the others we call fesetround() around a loop
- * over volatile variables, so that the compiler cannot move the arithmetic out of it. Most
+ * over volatile variables, so that the compiler cannot move arithmetic out of the loop. Most
  * approximate functions use the host's libm and are right to within an ulp, well inside the bounds
  * of the PTX manual. tanh.approx, and rcp.approx and rsqrt.approx in double precision, have fewer
  * bits.
@@ -268,7 +268,7 @@ static inline double upper32(double r)
 {
     if (r != r)
         return float64(0x7fffffff00000000ull);
-    return float64((bits64(ftz64(r)) + 0) & 0xffffffff00000000ull);
+    return float64(bits64(ftz64(r)) & 0xffffffff00000000ull);
 }
 static inline double upper_in(double a)
 {

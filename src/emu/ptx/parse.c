@@ -306,19 +306,15 @@ static void parse_func_attrs(struct parser *ps, struct ptx_func *f)
             parse_dims(ps, f->reqntid);
         else if (ps_accept_dot(ps, "minnctapersm"))
             f->minnctapersm = ps_u32(ps);
-        else if (ps_accept_dot(ps, "maxnctapersm") || ps_accept_dot(ps, "abi_preserve") ||
-                 ps_accept_dot(ps, "abi_preserve_control"))
+        else if (ps_accept_dot(ps, "maxnctapersm") || ps_accept_dot(ps, "maxclusterrank") ||
+                 ps_accept_dot(ps, "abi_preserve") || ps_accept_dot(ps, "abi_preserve_control"))
             (void)ps_u32(ps);
         else if (ps_accept_dot(ps, "maxnreg"))
             f->maxnreg = ps_u32(ps);
         else if (ps_accept_dot(ps, "reqnctapercluster"))
             parse_dims(ps, f->cluster);
-        else if (ps_accept_dot(ps, "maxclusterrank"))
-            f->maxclusterrank = ps_u32(ps);
-        else if (ps_accept_dot(ps, "noreturn"))
-            f->is_noreturn = true;
-        else if (ps_accept_dot(ps, "explicitcluster") || ps_accept_dot(ps, "unique") ||
-                 ps_accept_dot(ps, "blocksareclusters"))
+        else if (ps_accept_dot(ps, "noreturn") || ps_accept_dot(ps, "explicitcluster") ||
+                 ps_accept_dot(ps, "unique") || ps_accept_dot(ps, "blocksareclusters"))
             continue;
         else if (ps_accept_dot(ps, "pragma")) {
             while (!lex_is(&ps->lx, ';') && ps->lx.tok != T_EOF)
@@ -329,7 +325,7 @@ static void parse_func_attrs(struct parser *ps, struct ptx_func *f)
     }
 }
 
-/* For a kernel (.entry), these are the offsets that the driver uses. */
+/* Gives each parameter its offset. For a kernel (.entry), the driver uses the same offsets. */
 static void place_params(struct ptx_func *f)
 {
     uint64_t off = 0;

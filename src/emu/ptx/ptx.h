@@ -177,13 +177,13 @@ struct ptx_insn {
 
 struct ptx_func {
     const char *name;
-    bool is_entry, is_extern, is_noreturn, defined;
+    bool is_entry, is_extern, defined;
     uint32_t nret, nparam;
     struct ptx_var **ret, **param;
     VEC(struct ptx_insn) insns;
     VEC(struct ptx_var *) regs;
     VEC(struct ptx_var *) locals; /* .local, .shared and .param variables */
-    uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg, cluster[3], maxclusterrank;
+    uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg, cluster[3];
     uint32_t param_bytes; /* of an .entry: size of the parameter block */
 };
 
