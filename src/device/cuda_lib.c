@@ -11,7 +11,7 @@
  * column-major, so it gets the transposed problem: D^T[N,M] = B^T A^T.
  *
  * The first untimed call of a shape tries the library's proposals and keeps the fastest algorithm.
- * Timed calls before it use the first proposal.
+ * Timed calls before that call use the first proposal.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -24,7 +24,7 @@
 #include "device/cuda.h"
 
 enum { MAX_ALGOS = 8, TRIES = 3 }; /* algorithms to try; launches of each */
-/* Hone is built without the library's headers. */
+/* The library's numbers. Hone is built without the library's headers. */
 enum { EPILOGUE_NONE = 1, EPILOGUE_BIAS = 4, EPILOGUE_RELU_BIAS = 6 };
 enum { DESC_TRANSA = 3, DESC_TRANSB = 4, DESC_EPILOGUE = 7, DESC_BIAS = 8 };
 static const uint64_t WORKSPACE = 64 << 20; /* bytes */
@@ -121,6 +121,7 @@ static struct cublaslt *lt_open(struct cuda *d, struct err *err)
         err_set(err, ERR_ENV, "cuBLASLt could not be initialised");
         if (lt->handle)
             lt->destroy(lt->handle);
+        dlclose(lib);
         free(lt);
         return NULL;
     }
