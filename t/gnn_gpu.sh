@@ -37,7 +37,7 @@ done
 for how in "--place host" "--place host --ahead 0" "--place gpu" "--place split --cache 0.3"; do
     # shellcheck disable=SC2086
     runs 0 "train measures exposed times with $how" "$gnn" train $small -e 1 --eval none --device emulator $how \
-        --exposed 2 --json data
+        --exposed 1 --json data
     times=$(field 'join " ", @{$_->{exposed}}{qw(epoch_s train_s preparation_s transfer_s)}')
     ok "the parts of an epoch with $how add up" awk -v v="$times" \
         'BEGIN { n = split(v, a, " "); exit !(n == 4 && a[2] > 0 && (a[1] - a[2] - a[3] - a[4]) ^ 2 < 1e-12) }'

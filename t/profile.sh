@@ -6,11 +6,17 @@ share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
 
 while IFS=$'\t' read -r name task workload want; do
-    case $name in '#'*) continue ;; tensor) continue ;; esac # wgmma takes long on the emulator
+    tier=quick
+    case $name in
+    '#'* | tensor) continue ;; # wgmma takes long on the emulator
+    l2) tier=rest ;;           # so does a matrix that is larger than L1
+    esac
+    in_tier $tier || continue
     runs 0 "$name: hone profile exits with 0" "$HONE" profile --device emu --workload "$workload" "$task" \
         "$ROOT/t/cases/bottleneck/$name.cu"
     out_has "$name: the bottleneck is $want" "$want: "
 done <"$ROOT/t/cases/bottleneck/expect.tsv"
+in_tier quick || done_testing
 
 runs 0 "hone profile --json exits with 0" "$HONE" profile --json --device emu --workload time:0 vector_add "$ROOT/kernels/vector_add.cu"
 cp "$T/out" v.json
