@@ -1,5 +1,5 @@
-/* A graph as JSON: refused with a place, or a graph that writes itself and is read back the same.
- */
+/* Reads any text as a graph in JSON. The reader refuses the text with a message, or Hone can write
+ * the graph and read the same graph back. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "graph/print.h"
 #include "sys/json.h"
 
-/* Hone's name for a size that grew too long to write: no file can name it. */
+/* True if a size of the printed graph is too long to write. */
 static bool has_unwritable_size(const char *text)
 {
-    return strstr(text, "size_") != NULL;
+    return strstr(text, "(a size too long to write)") != NULL;
 }
 
 static void write_and_read(const struct graph *g)

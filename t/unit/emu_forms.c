@@ -228,7 +228,7 @@ static void copy_operands(const struct form *f, struct strbuf *o)
 
 static void sync_operands(const struct form *f, struct strbuf *o)
 {
-    const char *mbar = has(f, "shared") ? "%r30" : "%r30";
+    const char *mbar = "%r30";
     if (str_eq(f->op, "mbarrier")) {
         if (has(f, "init"))
             strbuf_addf(o, "[%s], 1", mbar);

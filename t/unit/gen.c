@@ -78,7 +78,7 @@ static void a_thin_tensor_has_few_values(void **state)
                 assert_int_equal(n, first);
             }
     }
-    /* A dimension that has no more places than that keeps all its values. */
+    /* A dimension with at most GEN_FEW places keeps all its values. */
     s.thin[0] = (struct gen_range){GEN_FEW, 1};
     s.thin[1] = (struct gen_range){0, 0};
     gen_fill(&s, DT_F32, 3, 1, 0, A * B * C * D, x);
@@ -95,7 +95,7 @@ static void an_element_alone_equals_the_fill(void **state)
             struct gen_plan p = gen_prepare(&specs[s], t, 0x123456789abcdefu, 3);
             for (uint64_t first = 0; first < 9; first++) {
                 uint64_t count = 1001 - first * 37;
-                /* One byte further, because dst need not be aligned. */
+                /* buf + 1, because dst need not be aligned. */
                 gen_fill(&specs[s], (enum dtype)t, 0x123456789abcdefu, 3, first, count, buf + 1);
                 for (uint64_t i = 0; i < count; i++) {
                     uint64_t want = gen_element(&p, first + i), got = 0;
@@ -348,10 +348,8 @@ static void hashes_of_parts_add_up(void **state)
         assert_true(gen_hash(x, sizeof x, 0) != whole);
         x[i] ^= 4;
     }
-    unsigned char t = x[8]; /* a byte that moves is noticed too */
-    memmove(x, x + 8, 8);
+    memmove(x, x + 8, 8); /* bytes that move are noticed too */
     assert_true(gen_hash(x, sizeof x, 0) != whole);
-    x[8] = t;
 }
 
 /* The data of a seed must never change, because recorded evidence names seeds. t/gen_core.sh
@@ -428,7 +426,7 @@ static void fill(struct gen_spec s, float *x)
     s.rows = ROWS;
     s.cols = COLS;
     gen_fill(&s, DT_F32, 11, 4, 0, ELEMS, x);
-    /* Elements one by one are the same. */
+    /* A fill of a single element gives the same value. */
     for (uint64_t i = 0; i < ELEMS; i += 7) {
         float one;
         gen_fill(&s, DT_F32, 11, 4, i, 1, &one);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -142,7 +143,7 @@ static void test_cpu_limit(void **state)
     child_release(&c);
 }
 
-/* So does the CPU time of grandchildren that have ended, one after the other. */
+/* The CPU time of grandchildren that have ended, one after the other, counts too. */
 static void test_cpu_limit_of_many(void **state)
 {
     struct err err = ERR_INIT;
@@ -393,7 +394,6 @@ static void test_file_limit(void **state)
     temp_dir_release(&t);
 }
 
-#include <sys/mman.h>
 /* ---- jails ---------------------------------------------------------------------------------- */
 
 /* A jailed program and its children read and write only what the jail allows. */
