@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Measures `hone eval` on the emulator.
-#   bench/eval.sh                     the overhead of an evaluation of smoke workloads. Kernels are compiled before.
-#                                     "beside" is the wall time without the worker's time, median of 7. It must be
-#                                     at most 0.3 s.
+#   bench/eval.sh                     the overhead of an evaluation of smoke workloads. The script compiles the kernels
+#                                     first. Column "beside" is the wall time minus the worker's time, the median of
+#                                     7 evaluations. It must be at most 0.3 s.
 #   bench/eval.sh OLD NEW [TASK...]   the CPU time of whole evaluations with the programs OLD and NEW, in turns, for
 #                                     the kernel of each task, median of 3 seeds. If OLD takes less than 2 s, the
 #                                     ratio NEW/OLD must be at most 1.3.

@@ -5,8 +5,8 @@
 # DGL runs if PYTHON (default python3) has it: python3.11 -m venv V && V/bin/pip install torch==2.9.1
 # dgl==1.1.3 numpy==1.26.4 torchdata pandas pyyaml pydantic packaging; PYTHON=V/bin/python bench/gnn.sh
 # All rates count CPU time, and things that are compared take turns. At the end, a table says which goals hold:
-# ratios to DGL and to this machine's memory, two threads, growth with the graph, memory. With LARGE=1 and DGL it takes
-# about 15 minutes on a quiet machine. The graphs stay in build/bench-gnn, or in DATA.
+# ratios to DGL and to this machine's memory, two threads, growth with the graph, memory. With LARGE=1 and DGL the
+# script takes about 15 minutes on a quiet machine. The graphs stay in build/bench-gnn, or in DATA.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gnn=build/${MODE:-release}/hone-gnn data=${DATA:-build/bench-gnn} python=${PYTHON:-python3} rounds=${ROUNDS:-5}
@@ -29,7 +29,7 @@ goal "rows sliced / random rows copied" "$(over "$(number "$run" rows_per_cpu_s)
 two=$(number "$run" loader_edges_per_cpu_s_2)
 goal "work of two threads / work of one" "$(awk -v a="$two" -v b="$(number "$run" loader_edges_per_cpu_s_1)" \
     'BEGIN { printf "%.3f", (b > 0 ? 2 * a / b : 0) }')" ">=" 1.8
-# The loader has four slots; the measurement of one thread keeps a fifth batch.
+# The loader has four slots, each with room for one batch. The measurement of one thread keeps a fifth batch.
 goal "memory at most / (data + 1.1 slots)" "$(awk -v p="$(number "$run" peak_bytes)" -v d="$(number "$run" data_bytes)" \
     -v s="$(number "$run" slot_bytes)" 'BEGIN { printf "%.3f", p / (d + 1.1 * 5 * s) }')" "<=" 1
 

@@ -3,8 +3,8 @@
 #
 # Measures how much accuracy sampled inference costs: trains four models on Debian's package graph
 # and on a block model, predicts the test nodes with 2, 5, 10 and 20 sampled neighbours and with all
-# of them, and prints a table in Markdown. A difference compares two inferences of one trained
-# model. Its interval is a 95% t interval over the seeds.
+# of them, and prints a table in Markdown. A cell is the mean difference to the accuracy with all
+# of them, for the same trained model. Its interval is a 95% t interval over the seeds.
 #
 # DIR (default: a temporary directory) keeps data and results. A run that was interrupted continues
 # there. `make bench` does not run this script, because it takes 20 minutes on one core. A smaller run:

@@ -26,7 +26,8 @@ def in_huge_pages(name, stored):
     return torch.from_numpy(array)
 
 
-# hone-gnn samples the neighbours of a node's row; DGL samples in-edges, the columns: the graph is symmetric.
+# hone-gnn samples the neighbours in a node's row. DGL samples in-edges, which are in the columns. The graph is
+# symmetric, so both sample from the same edges.
 graph = dgl.graph(("csc", (in_huge_pages("offsets", np.int64), in_huge_pages("neighbours", np.int32), [])),
                   num_nodes=manifest["nodes"])
 train = torch.from_numpy(np.fromfile(f"{folder}/train.bin", np.int32).astype(ids))

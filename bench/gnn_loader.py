@@ -23,7 +23,8 @@ seconds, rounds = float(sys.argv[4]), int(sys.argv[5])
 
 data = hone_gnn.Dataset(folder, memory="read")
 arrays = {name: data.array(name).torch() for name in ("offsets", "neighbours", "features", "labels", "train")}
-# hone-gnn samples the neighbours of a node's row; DGL samples in-edges, the columns: the graph is symmetric.
+# hone-gnn samples the neighbours in a node's row. DGL samples in-edges, which are in the columns. The graph is
+# symmetric, so both sample from the same edges.
 ids = torch.int32 if data.num_edges < 2**31 else torch.int64
 graph = dgl.graph(("csc", (arrays["offsets"].to(ids), arrays["neighbours"].to(ids), [])), num_nodes=data.num_nodes)
 graph.ndata["x"], graph.ndata["y"] = arrays["features"], arrays["labels"]

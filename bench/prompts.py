@@ -119,7 +119,7 @@ class Count:
         self.parts = collections.Counter()
         self.new_tokens = 0
         self.runs = {}   # name -> (tokens, candidates)
-        self.known = []  # for each prompt except the first of a role: the share that begins the prompt before
+        self.known = []  # (share that also begins the role's previous prompt, name) of each prompt but the first
         for recording in sorted(glob.glob(os.path.join(RECORDINGS, "*.jsonl"))):
             with tempfile.TemporaryDirectory() as folder:
                 self.add(os.path.basename(recording)[:-len(".jsonl")],

@@ -92,7 +92,7 @@ if in_tier rest; then
         "$HONE" bench softmax vector_add --device emu --smoke --steps 3 --budget-steps 2 \
         --store b.db --json
     is "the tasks share the budget of candidates" "$(field '[r["candidates"] for r in t["rows"]]')" "[1, 1]"
-    # With a larger budget, the tasks that had used up their shares go on. Without, they are left alone.
+    # With a larger budget, the tasks that had used up their shares go on. Otherwise they are left alone.
     runs 0 "a campaign with one candidate for each task ends well" \
         "$HONE" bench vector_add sigmoid --device emu --steps 8 --budget-steps 2 --store g.db --json
     is "each task had one candidate" "$(field '[r["candidates"] for r in t["rows"]]')" "[1, 1]"

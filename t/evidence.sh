@@ -89,8 +89,8 @@ fi
 
 # ---- a timed call that runs past its limit ----
 
-# slow LAUNCHES OPERATOR: prints a candidate with 1 or 2 launches; the last one computes a OPERATOR b, and hangs at
-# the timed shapes
+# slow LAUNCHES OPERATOR: prints a candidate with 1 or 2 launches. The last launch computes a OPERATOR b, and hangs at
+# the timed shapes.
 slow() {
     local first=
     [ "$1" = 1 ] || first='{"kernel":"first","grid":["1"],"block":[32],"args":["ws"]},'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# `hone export`: it exports only kernels with a passing verdict. Exported C builds, launches the kernels of the
-# plan and refuses wrong calls. `make test-all` also checks exported Python, with PyTorch for the CPU.
+# `hone export`: without --unverified, it exports only kernels with a passing verdict. Exported C builds, launches
+# the kernels of the plan and refuses wrong calls. `make test-all` also checks exported Python, with PyTorch for the
+# CPU.
 . "$(dirname "$0")/lib.sh"
 share_cache
 export HONE_STORE=$T/store.db
@@ -80,7 +81,7 @@ sed -e 's/^int main(void)/int unused_main(void)/' -e '$a int main(void) { return
 ok "the example decodes infinities and NaN" \
     sh -c 'gcc -std=c11 -Ilengths_c -o decode decode.c lengths_c/lengths.c -ldl -lm && ./decode'
 
-# ---- a run that replays a recording; the verdicts of the recording get the task hash
+# ---- a run that replays a recording; the test adds the task hash to the recorded verdicts
 hash=$("$HONE" task show --json fused_add_rmsnorm | python3 -c 'import json,sys; print(json.load(sys.stdin)["hash"])')
 rec=$ROOT/t/cases/recordings/team_norm.jsonl
 if in_tier rest; then

@@ -39,7 +39,7 @@ runs 3 "a report folder that cannot be written is an error" optimize vector_add 
 err_has "the message names the option --out" "--out: "
 nothing "a report folder that cannot be written"
 runs 2 "an unknown dialect is refused" optimize vector_add --dialect ptx
-# A copy of Hone far from .deps finds no headers of CuTe, if the machine has none.
+# tools/setup puts CuTe's headers into .deps. A copy of Hone far from .deps finds them only if the machine has its own.
 mkdir "$T/away" && cp "$HONE" "$T/away/hone" && cd "$T/away" || exit 1
 if "$T/away/hone" doctor 2>/dev/null | grep -q 'no cute/tensor.hpp'; then
     runs 3 "CuTe is refused where its headers are missing" ./hone optimize vector_add --dialect cute --author exec:true --device emu
@@ -68,7 +68,8 @@ runs 1 "a file with a wrong plan stops the run" optimize vector_add --from plan.
 err_has "the message names the wrong plan and its line" \
     "your file plan.cu has a wrong launch plan (line 2: unknown function 'div'"
 
-# The built-in author says of each playbook why it does not fit, and at last what to do.
+# When no playbook fits, the built-in author says of each one why not, and then what to do. This author's reason is as
+# long.
 printf 'echo "STOP: no playbook fits (%s). Do this"\n' "$(printf 'reason%.0s ' {1..200})" >stop.sh
 runs 1 "a run whose author stops with a long reason ends" \
     optimize vector_add --author "exec:sh $PWD/stop.sh" --tries 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Kernels that the built-in author writes from a graph, for tasks that no template fits. The graphs are
-# recorded traces, so this needs no PyTorch. `make test` evaluates one kernel;
-# `make test-all` evaluates those for all traces and for all built-in tasks.
+# recorded traces, so this needs no PyTorch. `make test` evaluates two kernels. `make test-all` evaluates those for
+# all traces, and for the built-in tasks that `hone playbook list` names for the playbook `generate`.
 . "$(dirname "$0")/lib.sh"
 share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
@@ -25,7 +25,8 @@ if in_tier quick; then
         --trace "$ROOT/t/cases/generate/recurrent.trace.json" recurrent.py
     runs 0 "the built-in author writes a kernel for recurrent layers" "$HONE" playbook kernel generate tasks/recurrent
     is "the template writes both layers" "$(grep -c 'recurrent<true' "$T/out")" 2
-    # Cuts: the trace is a convolution, silu, a norm over groups of channels, and a gate.
+    # The settings join, tail and repeat say where the graph is cut into launches (docs/playbooks.md#settings). The
+    # trace is a convolution, silu, a norm over groups of channels, and a gate.
     runs 0 "a trace of a convolution and a norm is imported" "$HONE" import torch --out tasks \
         --trace "$ROOT/t/cases/generate/conv_norm.trace.json" conv_norm.py
     cut() { "$HONE" playbook kernel generate tasks/conv_norm "$@"; }
@@ -90,7 +91,7 @@ for trace in "$ROOT"/t/cases/generate/*.trace.json; do
     judge "tasks/$name"
 done
 
-# Each cut is right. With repeat=8, norm_chain stores distances from a mean whose squares are added up.
+# Kernels with other cuts are right. With repeat=8, norm_chain stores distances from a mean, and adds up their squares.
 judge_cut() { # judge_cut NAME SETTING
     runs 0 "$1: a kernel with $2" "$HONE" playbook kernel generate "tasks/$1" "$2"
     cp "$T/out" kernel.cu
@@ -99,7 +100,8 @@ judge_cut() { # judge_cut NAME SETTING
 judge_cut norm_chain repeat=8
 judge_cut conv_norm join=0
 judge_cut conv_norm tail=0
-# special OP: checks a maximum and the exponentials below it, which one loop computes, in rows with infinities and NaN
+# special OP: checks OP in rows with infinities and NaN. One loop computes the maximum of a row and the sum of the
+# exponentials below it.
 special() {
     python3 - "$1" >"special_$1.trace.json" <<'PY'
 import json, sys
@@ -166,8 +168,8 @@ json.dump(trace, sys.stdout)
 PY
     runs 0 "layer_$1: the trace is imported" "$HONE" import torch --out tasks --trace "layer_$1.trace.json" "layer_$1.py"
 }
-# judge_layer OP SETTING...: checks the kernel of the playbook `recurrent`, also if shared memory were too small
-# for the weights
+# judge_layer OP SETTING...: checks the kernel of the playbook `recurrent`, and a copy that behaves as if shared memory
+# were too small for the weights
 judge_layer() {
     runs 0 "layer_$1: the template writes a kernel, ${*:2}" "$HONE" playbook kernel recurrent "tasks/layer_$1" "${@:2}"
     cp "$T/out" held.cu

@@ -89,7 +89,7 @@ with zipfile.ZipFile("ogb_npz/raw/data.npz", "w", zipfile.ZIP_DEFLATED) as z:
     z.writestr("num_nodes_list.npy", npy("<i8", "(1,)", struct.pack("<q", 6)))
 with zipfile.ZipFile("ogb_npz/raw/node-label.npz", "w") as z:
     z.writestr("node_label.npy", Y)
-# OGB stores edges as columns, also if there are two edges, so that the array is square.
+# OGB stores edges as columns. With two edges the array is square, so its shape does not tell columns from rows.
 for name, id in ("train", b"0\n"), ("valid", b"1\n"), ("test", b"2\n"):
     put(f"ogb_square/split/time/{name}.csv.gz", id)
 os.makedirs("ogb_square/raw")

@@ -8,7 +8,7 @@ mkdir "$T/tmp" && export TMPDIR=$T/tmp
 after() {
     local late=$1
     shift
-    # a shell lets background jobs ignore SIGINT, and the tests may be one
+    # a shell lets background jobs ignore SIGINT, and the tests may run as a background job
     perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' \
         timeout --foreground --preserve-status -s INT "$late" "$@"
 }

@@ -6,7 +6,7 @@ runs 0 "tools/check-layers accepts src/" "$ROOT/tools/check-layers"
 is "tools/check-layers prints nothing about src/" "$(cat "$T/out")" ""
 
 # planted FILE INCLUDE REASON [REPORTED]: checks that tools/check-layers refuses a copy of src/ in which FILE also
-# includes INCLUDE
+# includes INCLUDE; the report names REPORTED (default: FILE)
 planted() {
     rm -rf "$T/src"
     cp -r "$ROOT/src" "$T/src"

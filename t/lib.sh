@@ -67,8 +67,8 @@ out_has() { if grep -qF -- "$2" "$T/out"; then pass "$1"; else fail "$1" "no '$2
 err_has() { if grep -qF -- "$2" "$T/err"; then pass "$1"; else fail "$1" "no '$2' in: $(cat "$T/err")"; fi; }
 out_lacks() { if grep -qF -- "$2" "$T/out"; then fail "$1" "'$2' is in the output"; else pass "$1"; fi; }
 err_empty() { if [ -s "$T/err" ]; then fail "$1" "$(cat "$T/err")"; else pass "$1"; fi; }
-# Sets HONE_PYTHON to a Python with PyTorch 2.6 or newer, which tools/setup installs if it is missing.
-# If there is none, returns 1 and the last line of $T/setup says why.
+# Sets HONE_PYTHON to a Python with PyTorch 2.6 or newer. If there is none, tools/setup installs PyTorch. If that
+# fails, returns 1, and the last line of $T/setup says why.
 find_torch() {
     local python try=(-c 'import torch, sys; sys.exit(torch.__version__ < "2.6")')
     for python in "${HONE_PYTHON:-python3}" "$ROOT/.deps/torch/bin/python"; do

@@ -181,7 +181,7 @@ ok "the message names the variable of the missing key" \
 ok "a missing key is reported before a file is imported" \
     bash -c "! env -u OPENAI_API_KEY HOME=/nonexistent '$HONE' optimize f.py --author openai:gpt-5 2>msg && grep -q OPENAI_API_KEY msg && ! grep -q importing msg"
 
-# A run that waits for its author saves its wall time: a killed process does not lose it for --budget-time.
+# A run that waits for its author saves its wall time, so that --budget-time counts this time even after a kill.
 "$HONE" optimize softmax --author mailbox:slow_box --device emu --store waits.db -q >/dev/null 2>&1 &
 waiter=$!
 saved() { python3 -c 'import sqlite3; print(sqlite3.connect("waits.db").execute("select max(wall_ns) from run").fetchone()[0] or 0)' 2>/dev/null; }

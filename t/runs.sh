@@ -176,7 +176,7 @@ if in_tier rest; then
     runs 1 "hone compare fails if the first file is wrong" compare_files wrong.cu other.cu
     out_has "the second file has its own verdict" "fault                               pass"
     runs 3 "hone compare fails for a file that does not exist" compare_files other.cu none.cu
-    # The recording's task is another one; its plan names a kernel that vector_add's inputs do not fit.
+    # The recorded candidate is for another task. Its plan does not fit the inputs of vector_add, so it fails.
     runs 1 "hone compare evaluates a candidate of a run beside a file" compare_files other.cu "$refine:best"
     out_has "hone compare names the candidate, not a temporary file" "B is $refine:"
     out_lacks "no path of a temporary file appears" "/b.cu"

@@ -150,7 +150,8 @@ kill $listener 2>/dev/null
 is "the server printed nothing on stderr" "$(cat serve.err)" ""
 
 # ---- a browser, and another address ----
-# The browser of this test writes down what it was given.
+# This script stands in for the browser. It writes the number of its arguments, and the mode, the owner and the text of
+# the file that it gets, to `opened`.
 mkdir bin
 cat >bin/xdg-open <<'SH'
 #!/bin/sh

@@ -42,7 +42,8 @@ give_up() {
 environment() { tr '\0' '\n' <"/proc/$1/environ" | sed -n "s/^$2=//p"; } 2>/dev/null
 # hold_worker [NODE]: waits until a worker runs a bundle, and suspends the worker. Sets worker (its process), job,
 # element (the job's name in its array) and node.
-# Bundles are short, so this function starts no program before the worker is suspended.
+# A bundle runs only for a short time. So this function starts no program before the worker is suspended: it waits with
+# `read` from the empty pipe `never`.
 exec {never}<> <(:)
 hold_worker() {
     local until=$((SECONDS + 200)) claim

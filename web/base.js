@@ -119,7 +119,8 @@ const Hone = { views: {} };
     };
     return { heads, sort };
   }
-  /* A table with such heads; row(item) gives the cells. On a narrow page it becomes a list. */
+  /* A table whose heads order the rows; row(item) gives the cells. On a narrow page it becomes a
+   * list. */
   function orderedTable(caption, columns, order, items, row) {
     const body = el("tbody");
     const draw = () => body.replaceChildren(...sort(items).map((item) => {

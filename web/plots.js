@@ -97,7 +97,8 @@
         key("pass", "a candidate"), r.shapes > 1 && "means of " + r.shapes + " shapes"],
       draw: ({ width, height }) => {
         const box = { left: 84, right: width - 16, top: 22, bottom: height - 58 };
-        /* Both ceilings are shown, unless the ridge is so far that all points would be one. */
+        /* Both ceilings are shown, unless the ridge where they meet is so far away that all points
+         * would be one. */
         const near = ridge / intensity < 2000 && intensity / ridge < 2000;
         const lo = intensity / 8 / (near && ridge < intensity ? intensity / ridge : 1);
         const hi = intensity * 8 * (near && ridge > intensity ? ridge / intensity : 1);

@@ -8,7 +8,7 @@
   const className = (t) => t.startsWith("//") || t.startsWith("/*") ? "c" : t.startsWith('"') || t.startsWith("'") ? "s" :
     t.trimStart().startsWith("#") ? "p" : "k";
 
-  /* Returns the pieces of one line, and whether a comment goes on behind it. */
+  /* Returns the pieces of one line, and whether a comment goes on in the next line. */
   function colour(text, inComment) {
     const parts = [];
     let at = 0;

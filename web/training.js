@@ -112,7 +112,8 @@
     ["sample on the GPU", "second"], ["sum over ranks", "bad"]]);
   const BATCHES = 12;
 
-  /* The spans from the start of one of the last updates to the end of the last one. */
+  /* The spans of the last BATCHES batches, from the end of the update before them to the end of the
+   * last update. */
   function lastBatches(t) {
     const spans = t.spans.map(([thread, work, start, length, epoch, batch]) => ({ thread, work: t.work[work], start, end: start + length, epoch, batch }));
     const steps = spans.filter((s) => s.work === "update");
@@ -121,7 +122,8 @@
     return { spans: spans.filter((s) => s.end > from && s.start < to), from, to };
   }
 
-  /* A lane for each thread. A thread that begins after another of its name has ended takes its lane. */
+  /* A lane for each thread. If a thread begins after another of the same name has ended, the two
+   * share a lane. */
   function lanes(spans, names) {
     const out = [], threads = new Map();
     for (const s of spans) {

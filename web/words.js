@@ -85,7 +85,7 @@ Hone.words = {
     launch__block_size: "threads of a block",
     launch__waves_per_multiprocessor: "rounds of blocks that each SM runs",
   },
-  /* The meaning of a word, or undefined. Words come from outside, "constructor" among them. */
+  /* The meaning of a word, or undefined. Words come from outside: one may be "constructor". */
   of(table, name) { return Object.hasOwn(this[table], name) ? this[table][name] : undefined; },
   /* Counters that come in families: inst_fp32, sass_global, ... */
   counter(name) {

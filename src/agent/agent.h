@@ -41,7 +41,7 @@ struct node {
     bool judged;
     bool recorded;         /* the verdict came from the store */
     int64_t verdict_index; /* its key in the store, or -1 */
-    /* Static: the role that wrote the source, and the strategy's stage. */
+    /* Static strings: the role that wrote the source, and the strategy's stage. */
     const char *role, *stage;
     char move[160], kind[24]; /* the change from the parent, and its kind */
     const char *fate;         /* "open", "best", "kept", "regression", "failed", "pruned", ... */
@@ -56,12 +56,12 @@ struct idea {
     uint64_t of;  /* index of the candidate that made the move */
     int64_t node; /* `of`, or the index of the repair that gave the outcome */
     char kind[24], text[160];
-    /* Static: "gain", "regression", "no change", "failed", or "" if not known. */
+    /* A static string: "gain", "regression", "no change", "failed", or "" if not known. */
     const char *outcome;
     double gain; /* parent's time / candidate's time; 0 if not known */
 };
 
-/* Progress; each may be NULL. */
+/* Callbacks that report progress; each may be NULL. */
 struct agent_watch {
     void (*asking)(void *ctx, const struct agent *a, const char *role);
     /* Called repeatedly. The call began `ns` ago; `what` is author_call_waits_for(). */
@@ -93,7 +93,8 @@ struct agent_setup {
     uint64_t prior_wall_ns;
 };
 
-/* The built-in author says of every playbook why it does not fit, and then what to do. */
+/* A reason may be long: the built-in author lists playbooks and why each does not fit the task, and
+ * then says what to do. */
 #define AGENT_STOP_MAX 8192
 
 struct agent {
@@ -139,7 +140,7 @@ void agent_close(struct agent *a);
 int agent_run(struct agent *a, struct err *err);
 
 /* ---- for strategies ------------------------------------------------------------------------- */
-/* Unless noted, an int is 0, 1 if the run must stop, or -1 on an error. */
+/* Unless noted, an int function returns 0, 1 if the run must stop, or -1 on an error. */
 
 struct ask {
     enum author_role author;
@@ -165,7 +166,7 @@ struct author *agent_author(const struct agent *a, enum author_role r);
 struct node *agent_grow(struct agent *a, struct node *parent, const char *source, const char *role,
                         const char *stage, const char *kind, const char *move);
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
-/* ns[i] becomes the modelled time of sources[i], or 0 if it fails. */
+/* ns[i] becomes the modelled time of sources[i], or 0 if the source does not pass. */
 int agent_estimate(struct agent *a, const char *const *sources, size_t n, double *ns,
                    struct err *err);
 /* Gives the node this verdict without asking the judge. */
@@ -193,7 +194,7 @@ bool node_passes(const struct node *n);
 int node_cmp(const struct node *a, const struct node *b);
 bool profile_allowed(const struct agent *a, uint32_t step);
 /* Stops the run and returns true if the best kernel reaches cfg->stop_ns or cfg->stop_pct. With
- * --smoke any right kernel does. */
+ * --smoke, any kernel that passes is enough. */
 bool goal_reached(struct agent *a);
 
 #endif

@@ -104,7 +104,7 @@ struct places {
     size_t n, first, last; /* how many lines fit a quote; the first and the last of them */
 };
 
-/* `part`: finds lines that contain the quote. Otherwise they must equal it. */
+/* If `part`, finds the lines that contain the quote, else the lines that equal it. */
 static struct places find_quote(const char *source, struct quote q, size_t from, size_t to,
                                 bool part)
 {
@@ -132,8 +132,8 @@ static struct places find_end(const char *source, const struct end *e, size_t fr
     return found.n ? found : find_quote(source, e->text, from, to, true);
 }
 
-/* At least one quote must fit only one line. If the other fits several, the shortest place is
- * meant. */
+/* At least one quote must fit only one line. If the other fits several, takes the shortest
+ * place. */
 static bool locate(const char *source, const struct end *first, const struct end *last,
                    struct anchor *a, struct strbuf *reason)
 {
@@ -351,7 +351,8 @@ static bool slide(const char *before, const char *after, struct hunk *h, int dir
     return true;
 }
 
-/* Returns the index of the anchor around the hunk, MAX_ANCHORS for the launch plan, or -1. */
+/* Returns the index of the anchor around the hunk, MAX_ANCHORS if the hunk is in the launch plan,
+ * or -1. */
 static int anchor_of(const struct hunk *h, const struct anchor_vec *anchors, size_t plan)
 {
     size_t end = h->first + h->removed; /* exclusive */
@@ -407,7 +408,7 @@ bool anchors_check(const char *before, const char *after, const struct anchor_ve
 void anchors_mark(const char *source, const struct anchor_vec *anchors,
                   const struct line_range_vec *hidden, struct strbuf *out)
 {
-    size_t line = 1, past = 0; /* number of ranges before this line */
+    size_t line = 1, past = 0; /* `past`: number of hidden ranges before the line */
     for (const char *p = source; *p || line == 1; line++) {
         size_t n = strcspn(p, "\n");
         while (past < hidden->n && hidden->items[past].last < line)

@@ -43,7 +43,7 @@ enum author_role {
 };
 
 /* The dialect that the run asks for. `hone resume` may change it, but a stored reply keeps its
- * rule: the resumed run makes the same candidates. */
+ * rule, so that the resumed run makes the same candidates. */
 struct dialect_rule {
     enum dialect dialect;
     bool strict;    /* reject kernels in another dialect; else only report them */
@@ -55,7 +55,7 @@ struct run_config {
     const char *strategy;
     /* A built-in task's name, or a path. The store has an absolute path. */
     const char *task;
-    /* Hash of its snapshot in the store (task/snapshot.h), or "". */
+    /* Hash of the task's snapshot in the store (task/snapshot.h), or "". */
     const char *task_sha;
     const char *arch;
     const char *gpu;
@@ -78,8 +78,8 @@ struct run_config {
     bool whole_files; /* prompts always show the whole kernel (shown_file.h) */
     bool rejudge;     /* a replay ignores recorded verdicts */
     bool baselines;
-    unsigned torch_variants;        /* of PyTorch, as bits (job/torch_variants.h) */
-    struct torch_programs programs; /* of the user, as further baselines */
+    unsigned torch_variants;        /* PyTorch variants to time, as bits (job/torch_variants.h) */
+    struct torch_programs programs; /* PyTorch programs of the user, as further baselines */
     bool smoke;                     /* judge at the smoke shapes only, without times */
     bool torch_at_end;              /* time PyTorch only beside the final kernel */
     uint64_t seed;
@@ -87,12 +87,12 @@ struct run_config {
     uint32_t steps;
     int32_t repairs; /* of a failed step; -1: the strategy's default */
     uint32_t tries;
-    /* First step with counters in prompts; -1: by the task's class. */
+    /* The first step whose prompt may show the profiler's counters; -1: by the task's class. */
     int32_t profile_delay;
     /* refine: for regress_steps steps the parent may be slower than the best by this factor. */
     double regress_allow;
     uint32_t regress_steps;
-    double stop_pct; /* of the roofline, at which the run stops; 0: never */
+    double stop_pct; /* the run stops at this share of the roofline; 0: never */
     /* For studies: the run stops when a kernel is this fast; 0: never. Not stored. */
     double stop_ns;
     double eps;               /* search: probability of a random leaf */

@@ -8,7 +8,8 @@
 /* After this many failed confirmations, the next best kernel stays unconfirmed. */
 enum { CONFIRM_TRIES = 3 };
 
-/* If PyTorch ran and its result was wrong, the verdict has no time but says so. */
+/* If PyTorch ran and its result was wrong, the verdict has no time of PyTorch, but a baseline in
+ * the state "wrong". */
 static bool timed_with_torch(const struct node *n)
 {
     vec_each (struct verdict_time, t, &n->verdict.times)

@@ -5,8 +5,9 @@
  * A wave is several candidates that are judged at the same time. During a run PyTorch is timed only
  * beside the first candidate of a wave, and only until one of these has passed. But the report
  * compares the best kernel with PyTorch, and both times should come from one measurement. The
- * confirmation makes it, with fresh inputs and held-out shapes. In the store, its verdict has the
- * index of the kernel's node plus STORE_CONFIRM. It counts against the time budget, not as a step.
+ * confirmation is this measurement, with fresh inputs and held-out shapes. In the store, its
+ * verdict has the index of the kernel's node plus STORE_CONFIRM. The confirmation counts against
+ * the time budget, not as a step.
  *
  * A kernel that fails its confirmation had passed by luck. Its fate becomes "unconfirmed", and the
  * next best kernel is confirmed. No confirmation is needed on the emulator, for a task without

@@ -59,8 +59,8 @@ static int by_worth(const void *x, const void *y)
     return c ? c : (*a)->index < (*b)->index ? -1 : 1;
 }
 
-/* If the changes have more tokens than this, the two files have too little in common to show
- * them. */
+/* If the changes have more tokens than this, the two files have too little in common to show the
+ * changes. */
 enum { MAX_CHANGES = 600 };
 
 static void say_difference(const struct node *n, const struct node *fastest, struct strbuf *out)

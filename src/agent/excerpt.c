@@ -168,7 +168,8 @@ static void show_named(const struct name_vec *names, struct name word, struct bl
 }
 
 /* Marks every function that a shown block uses, directly or indirectly. A block uses a function if
- * it contains one of its names. Reads each block once: a source may have 100,000 of them. */
+ * the block contains one of the function's names. Reads each block once, because a source may have
+ * 100,000 blocks. */
 static void show_used(struct block_vec *blocks)
 {
     struct name_vec names = VEC_INIT;

@@ -5,7 +5,7 @@
  * functions around these places, the functions that those use, and all code outside functions. The
  * prompt can leave out the bodies of the other functions.
  *
- * This works on the text alone. Code that it cannot divide into functions is never left out.
+ * excerpt_find() works on the text alone. If the braces do not match, it leaves out nothing.
  */
 #ifndef AGENT_EXCERPT_H
 #define AGENT_EXCERPT_H

@@ -154,7 +154,7 @@ enum { MAX_EDITS = 200 };
 
 /* ---- edits ---------------------------------------------------------------------------------- */
 
-/* Counts overlaps too. Stops at 100, because a short text may occur nearly everywhere. */
+/* Counts overlapping hits too. Stops at 100, because a short text may occur nearly everywhere. */
 static size_t count_of(const char *hay, const char *needle, const char **first)
 {
     size_t n = 0;
@@ -192,9 +192,9 @@ static size_t equal_bytes(struct span a, struct span b)
 }
 
 struct difference {
-    size_t equal_lines;    /* before it */
-    size_t equal_bytes;    /* from its first non-blank on */
-    size_t line;           /* number in the file */
+    size_t equal_lines;    /* before the first line that differs */
+    size_t equal_bytes;    /* of that line, from its first non-blank on */
+    size_t line;           /* number of that line in the file */
     size_t read;           /* bytes that were compared */
     struct span has, want; /* in the file, and in SEARCH */
 };

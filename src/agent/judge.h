@@ -51,15 +51,16 @@ struct judge {
     void *priv;
 };
 
-/* Which baselines a judge may time: `some` the task's own, and with PyTorch also the others. */
+/* Which baselines a judge may time: none if `some` is false, else the task's own. An order with
+ * BASELINES_ALL also times the variants and programs of PyTorch. */
 struct judge_baselines {
     bool some;
     unsigned torch_variants;        /* job/torch_variants.h */
     struct torch_programs programs; /* borrowed */
 };
 
-/* Uses the evaluator `e`, but for orders with `model` the evaluator `model`, which is on the
- * emulator. `model` is NULL if `e` is on the emulator. Both are borrowed. */
+/* Uses the evaluator `e`. For orders with `model` it uses the evaluator `model`, which is on the
+ * emulator, or `e` if `model` is NULL. Both are borrowed. */
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, struct judge_baselines b);
 /* Gives the verdicts of a recording, which is borrowed. */
 struct judge *judge_replay(const struct replay *r);

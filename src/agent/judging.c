@@ -134,8 +134,8 @@ static int store_verdict(struct agent *a, struct node *n, struct err *err)
     return rc;
 }
 
-/* Returns 1, 0 if the store has no verdict, or -1. A verdict of another source is an error: this is
- * not the recorded run. */
+/* Reads the node's verdict from the store. Returns 1, 0 if there is none, or -1. A verdict of
+ * another source is an error, because then this is not the recorded run. */
 static int judge_recorded(struct agent *a, struct node *n, struct err *err)
 {
     struct arena mem = ARENA_INIT;
@@ -197,8 +197,8 @@ static int submit(struct agent *a, struct pending *p, bool model, struct err *er
     return rc == 1 ? agent_stop(a, REPLAY_END) : rc;
 }
 
-/* Gives a verdict to its node. `unjudged` means that Hone or the machine failed, so the node is
- * submitted again, up to UNJUDGED_TRIES times. An estimate (`model`) is never submitted again. */
+/* Gives a verdict to its node. `unjudged` means that Hone or the machine failed. Then we submit the
+ * node again, up to UNJUDGED_TRIES times in all. We never submit an estimate (`model`) again. */
 static int receive(struct agent *a, struct pending *list, size_t n, bool model, uint64_t ticket,
                    struct verdict *v, struct err *err)
 {
@@ -243,8 +243,8 @@ static void tell_judging(struct agent *a, const struct pending *list, size_t n)
     strbuf_release(&what);
 }
 
-/* PyTorch's time does not depend on the candidate. So PyTorch is timed only beside nodes[0], and
- * only until one of those passes. */
+/* PyTorch's time does not depend on the candidate. So PyTorch is timed only beside nodes[0], until
+ * such a first node of a call passes. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);
@@ -298,8 +298,8 @@ int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
         a->spent.steps++;
         rc = settle(a, nodes[i], err);
     }
-    /* PyTorch does not run on the emulator. If the run is resumed on a GPU, it must still be
-     * timed. */
+    /* PyTorch does not run on the emulator. If the run is resumed on a GPU, PyTorch must
+     * still be timed. */
     if (rc == 0 && n && !a->with_torch && !a->cfg->torch_at_end && node_passes(nodes[0]) &&
         !nodes[0]->verdict.time_is_model)
         a->with_torch = nodes[0];

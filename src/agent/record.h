@@ -2,9 +2,9 @@
  * record.h - writes a run as a recording (author/replay.h) and compares a replayed run with its
  * recording.
  *
- * A recording holds replies and verdicts, but only the hashes of prompts. It also leaves out a file
- * of the user's that an author turned into a candidate: its owner decides who may have it, and a
- * replay does not need it.
+ * A recording holds replies and verdicts, but only the hashes of prompts. It also leaves out the
+ * user's own file, if an author turned the file into a candidate. A replay does not need that file,
+ * and its owner decides who may have it.
  */
 #ifndef AGENT_RECORD_H
 #define AGENT_RECORD_H

@@ -134,7 +134,7 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
         return node_passes(result) && result != a->best
                    ? agent_set_fate(a, result, "regression", err)
                    : 0;
-    if (a->best != before) { /* by this step */
+    if (a->best != before) { /* this step found a new best */
         *lead = (struct lead){NULL, 0};
         return 0;
     }

@@ -214,7 +214,8 @@ static int make_marked(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Makes {{file}}, and fills m->changes for {{changes}}. So prompts have {{file}} first. */
+/* Makes {{file}}, and fills m->changes for {{changes}}. So slot_makers has "file" before
+ * "changes". */
 static int make_shown(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *text = m->a->cfg->whole_files

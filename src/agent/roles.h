@@ -1,7 +1,7 @@
 /*
  * roles.h - makes the prompt of each role from a template in prompts/, and turns the reply into a
- * candidate. A strategy decides which role is asked when. An int is 0, 1 if the run must stop, or
- * -1 on an error.
+ * candidate. A strategy decides which role is asked when. An int function returns 0, 1 if the run
+ * must stop, or -1 on an error.
  */
 #ifndef AGENT_ROLES_H
 #define AGENT_ROLES_H
@@ -26,7 +26,7 @@ struct situation {
     const char *given;
 };
 
-/* For a role that answers in words. Release `q` also after an error. */
+/* Makes the prompt and the author facts of a call. Release `q` also after an error. */
 int role_ask(struct agent *a, struct ask *q, enum author_role author, const char *role,
              const char *template, const struct situation *s, double temperature, struct err *err);
 
@@ -62,7 +62,7 @@ void writing_release(struct writing *w);
 /* Makes up to cfg->repairs attempts. *out is a node that passes, or NULL. */
 int repair_node(struct agent *a, struct node *failed, struct node **out, struct err *err);
 
-/* Such as "- candidate 4 (from 2), repair: fixed the tail. pass, 12.3 us". */
+/* Appends a line such as "- candidate 4 (from 2), repair: fixed the tail. pass, 12.3 us". */
 void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 
 /* Judges a source with a plan, and repairs it. *out is a node that passes, or NULL. */

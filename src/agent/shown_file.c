@@ -18,7 +18,7 @@ enum { MAX_GAP = 3 };
 #define MAX_GROWTH 1.25
 #define MAX_CHANGED 0.8
 
-/* at[n] is the end of the text. */
+/* at[i] is the beginning of line i, from 0; at[n] is the end of the text. */
 struct lines {
     const char **at;
     size_t n;

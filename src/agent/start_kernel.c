@@ -34,7 +34,7 @@ static void say_error(const struct verdict *v, struct strbuf *out)
 }
 
 /* The built-in author changes settings and fills in templates, but cannot repair code. If it is the
- * one who repairs and the file cannot be built, the run stops: the file would fail with all other
+ * debugger and the file cannot be built, the run stops, because the file would fail with all other
  * settings too. */
 static int stop_if_broken(struct agent *a, const struct node *n)
 {

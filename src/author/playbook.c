@@ -148,8 +148,8 @@ static uint32_t first_change(const struct playbook *pb, const struct pb_ranges *
     return 0;
 }
 
-/* Proposes a table. The best table that the times so far promise comes first, then the next one
- * after `base`, if that has several ranges. */
+/* Proposes a table. The best table that the times so far promise comes first. Then come changes of
+ * one range of `base`, if `base` has several ranges. */
 static bool propose_table(struct proposal *x, const json_t *facts, const struct pb_ranges *base,
                           int stage, uint32_t *k)
 {
@@ -295,7 +295,7 @@ enum {
     REMEMBERED = 3, /* points from memory to try first */
     TRUSTED = 2     /* of these, before the point that a run without memory begins with */
 };
-/* Memory misleads if its points take more than this times as long as the starting point. */
+/* Memory misleads if its points take more than this many times as long as the starting point. */
 #define REFUTED 1.005
 
 /* A point of a playbook that fits the task. */

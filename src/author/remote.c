@@ -202,7 +202,8 @@ static uint64_t next_random(struct remote *r)
     return r->rng;
 }
 
-/* Ends the call after too many failures. The server asks for a pause of `asked` seconds, or -1. */
+/* Pauses before the next request, or ends the call after too many failures. `asked` is the pause in
+ * seconds that the server asks for, or -1. */
 static void pause_and_retry(struct author_call *c, const char *why, double asked)
 {
     struct remote *r = c->author->priv;

@@ -29,7 +29,7 @@ struct replay;
 int replay_load(struct replay **out, const char *path, struct err *err);
 void replay_free(struct replay *r);
 const json_t *replay_run(const struct replay *r);
-/* The recorded run was stopped before its end. A replay stops at the same place. */
+/* True if the recorded run was stopped before its end. Then a replay stops at the same place. */
 bool replay_stopped(const struct replay *r);
 /* NULL if the recording does not have the call. Borrowed. */
 const json_t *replay_call(const struct replay *r, const char *role, uint64_t index);

@@ -8,7 +8,7 @@
 
 uint64_t turn_token_bound(uint64_t estimate, uint64_t bytes)
 {
-    /* The estimate is within about 15% of common tokenizers, so half of it is enough to add. No
+    /* The estimate is within about 15% of common tokenizers, so adding half of it is enough. No
      * text has more tokens than bytes. */
     return MIN(estimate + estimate / 2, bytes) + EXTRA_TOKENS;
 }

@@ -42,7 +42,7 @@ enum turn_answer {
     TURN_GO,
     TURN_WAIT,     /* ask again later; `why` says what the request waits for */
     TURN_OVER,     /* the budget is used up; `why` says so */
-    TURN_TOO_LONG, /* the provider allows none for more than longest_wait_ns */
+    TURN_TOO_LONG, /* the provider allows no request for more than longest_wait_ns */
 };
 
 /* `prompt` is an upper bound on the tokens of the prompt, `*most` is the cap on the tokens of the

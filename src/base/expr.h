@@ -54,7 +54,8 @@ struct expr_names {
 };
 struct expr *expr_parse_real(const char *text, size_t len, const struct expr_names *names,
                              struct arena *a, size_t *col, struct err *err);
-/* If true, only expr_eval_real() works; its result must be finite. */
+/* If true, expr_eval() fails and expr_eval_real() works. An operator must not give infinity or
+ * NaN. */
 bool expr_is_real(const struct expr *e);
 int expr_eval_real(const struct expr *e, const struct expr_env *env, double *out, struct err *err);
 const char *expr_text(const struct expr *e);
@@ -77,9 +78,9 @@ struct expr_fold {
     void *(*real_name)(void *ctx, size_t i);
 };
 void *expr_fold(const struct expr *e, const struct expr_fold *f);
-/* Appends a shorter expression: "(64*1)/cdiv(N, 1) + 0" becomes "64/N". It has the same value
- * wherever `text` has one. Every word may be a name. Returns false if `text` is no expression of
- * integers. */
+/* Appends a shorter expression: "(64*1)/cdiv(N, 1) + 0" becomes "64/N". The new expression
+ * has the same value wherever `text` has one. Any word in `text` may be a name. Returns false if
+ * `text` is no expression of integers. */
 bool expr_simplify(const char *text, size_t len, struct strbuf *out);
 void expr_fix(struct expr *e, size_t i, int64_t value);
 bool expr_uses(const struct expr *e, size_t i);

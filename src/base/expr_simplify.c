@@ -138,7 +138,7 @@ static struct term *shortcut(struct simplifier *s, const char *op, struct term *
     return (str_eq(op, "min") || str_eq(op, "max")) && str_eq(a->text, b->text) ? a : NULL;
 }
 
-/* NULL if that fails, for example by overflow. */
+/* Computes a text without names. NULL if that fails, for example by overflow. */
 static void *computed(struct simplifier *s, const char *text)
 {
     size_t col;
@@ -174,7 +174,8 @@ static void *choose(void *ctx, void *condition, void *then, void *otherwise)
                              operand(s, b, B_OR)));
 }
 
-/* The parser takes a word before a parenthesis as a function. */
+/* Takes every word as a name, also a function's. The parser still reads a word before a parenthesis
+ * as a function. */
 static bool find_names(struct simplifier *s, const char *text, size_t len)
 {
     for (size_t i = 0; i < len;) {

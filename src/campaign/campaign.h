@@ -8,7 +8,8 @@
  *
  * The process of a task is `hone bench --work CAMPAIGN:NUMBER`. It imports the task if necessary
  * and records its run in the store before the first step. So a campaign that was killed can go on,
- * and repeats no recorded step. The processes die with that of campaign_run() (sys/proc.h).
+ * and repeats no recorded step. These processes die with the process that called campaign_run()
+ * (sys/proc.h).
  */
 #ifndef CAMPAIGN_CAMPAIGN_H
 #define CAMPAIGN_CAMPAIGN_H
@@ -28,7 +29,7 @@ enum { CAMPAIGN_MAX_JOBS = 64 };
 struct campaign_config {
     const char *strategy, *author, *dialect;
     const char *device, *on, *gpu, *arch, *compiler; /* "" means the default */
-    const char *gpu_model;           /* on which the campaign began: "NVIDIA H200", or "" */
+    const char *gpu_model;           /* the GPU on which the campaign began: "NVIDIA H200", or "" */
     const char *out;                 /* "" means hone-out/CAMPAIGN */
     uint64_t steps, proposals, seed; /* 0 means the default */
     uint64_t jobs;

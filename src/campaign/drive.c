@@ -197,7 +197,7 @@ static int set_share(struct drive *d, struct job *j, struct err *err)
            (b->steps && j->share.steps < 1);
 }
 
-/* Author calls of all tasks reserve tokens and money in the pool, a file. */
+/* Makes the pool, a file in which the author calls of all tasks reserve tokens and money. */
 static int open_pool(struct drive *d, struct err *err)
 {
     const struct budget *b = &d->r->budget;

@@ -24,7 +24,7 @@ struct work_kind {
     bool collapsed;
     bool degenerate;    /* as in struct task: a kernel that writes constants would pass */
     unsigned free_axes; /* axes that are not constant */
-    bool may_convolve;  /* as torch_may_convolve() (torch/task.h) */
+    bool may_convolve;  /* the result of torch_may_convolve() (torch/task.h) */
 };
 
 void work_kind_of(const struct task *t, struct work_kind *out);

@@ -60,7 +60,7 @@ struct campaign_row {
      * "torch.compile", because one run stands for both. `who` is NULL if there is no such time. */
     struct row_baseline default_eager, default_compile;
     const char *program_note; /* why a user's PyTorch program gave no ratio, or "" */
-    /* To the baseline of the comparison; `who` is NULL if there is none. */
+    /* The ratio to the baseline of the comparison; `who` is NULL if there is none. */
     struct verdict_ratio ratio;
     enum row_standing standing;
     double roofline_pct; /* of the best kernel (verdict.h) */

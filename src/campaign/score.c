@@ -49,7 +49,7 @@ static struct score *score_of_kind(struct campaign_score *c, const char *kind)
     return &k->score;
 }
 
-/* Whether a row is in the means of `measured` rows, or of modelled ones. */
+/* Whether a row is in the means. If `measured`, the means are those of measured rows. */
 static bool counts(const struct campaign_row *r, bool measured)
 {
     return is_done(r) && !r->kind.degenerate && !(measured && r->state == ROW_PASS && r->is_model);

@@ -276,7 +276,8 @@ static int by_number(const void *x, const void *y)
     return m != n ? (m < n ? -1 : 1) : strcmp(a, b);
 }
 
-/* Leaves out those in folders inside `dir`. */
+/* Adds `dir` if it is a task's folder. Otherwise adds the PyTorch files and task folders directly
+ * in `dir`. */
 static int add_folder(const char *dir, struct suite_item_vec *out, struct arena *a, struct err *err)
 {
     struct name_vec names = VEC_INIT;

@@ -57,8 +57,8 @@ struct axis_values {
     uint64_t divides_any[2]; /* bit k is set if 2^k divides at least one value */
 };
 
-/* We report a difference if at least so many shapes fail and so many pass. Else it may be chance.
- */
+/* We report a difference if at least this many shapes fail and this many pass. Otherwise it may be
+ * chance. */
 enum { MIN_SHAPES = 2 };
 
 static void add_value(struct axis_values *x, int64_t value, bool ok)

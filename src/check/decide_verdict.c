@@ -87,8 +87,8 @@ struct call_ctx {
 enum { BUDGET_MIN_ELEMS = 256 };
 
 /* most_written estimates the share of an output that all blocks write. Below this limit, the
- * kernel leaves a part unwritten. It is below 1 because one right byte in 256 equals the poison
- * by chance. */
+ * kernel leaves a part unwritten. The limit is below 1 because one right byte in 256 equals the
+ * poison by chance. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 /* The largest allowed rms_ratio. The mean of few elements varies with the data. So the budget is
@@ -183,7 +183,7 @@ static bool has_cause(const struct call_ctx *x)
     return false;
 }
 
-/* The finding stays first, because the author must repair that. */
+/* The finding stays first in the summary, because the author must repair its cause. */
 static void add_consequence(struct verdict *v, const struct call_ctx *x, const char *story)
 {
     static const char lead[] = "; so the result is wrong on ";
@@ -557,7 +557,8 @@ static const char *kernel_label(const struct check_input *in, const struct resul
     return c->nprograms ? job_kernel_label(c->programs, f->kernel) : f->kernel;
 }
 
-/* Whether the verdict has this kind, kernel and line. If `count`, counts the finding there. */
+/* Whether the verdict already has a finding of this kind, kernel and line. If `count`, adds this
+ * one to its count. */
 static bool found_before(struct verdict *v, const struct check_input *in,
                          const struct result_finding *f, bool count)
 {

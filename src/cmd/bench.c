@@ -152,7 +152,7 @@ static int check_device(const struct campaign_config *c, bool programs, struct e
     return rc;
 }
 
-/* Child processes may run in other folders. */
+/* Makes a path absolute, because child processes may run in other folders. */
 static const char *full_path(const char *operand, struct arena *a)
 {
     if (str_starts(operand, SUITE_ASSET) || (!strchr(operand, '/') && !suite_is_python(operand)))
@@ -478,7 +478,7 @@ static int run_campaign(struct bench *b)
     return rc;
 }
 
-/* Returns 1, 0, or -1 on an error. */
+/* Returns 1 if the run belongs to the campaign, 0 if not, or -1 on an error. */
 static int has_run(struct store *s, const struct campaign_rec *c, int64_t run, struct arena *a,
                    struct err *err)
 {

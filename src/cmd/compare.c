@@ -166,7 +166,7 @@ static bool names_candidate(const char *operand)
     return !str_ends(operand, ".cu") && !file_exists(operand);
 }
 
-/* The caller frees *name, the full name. */
+/* Writes a candidate's source to the file `path`. The caller frees *name, the full name. */
 static int write_candidate(struct store *s, const char *which, const char *path, char **name,
                            struct err *err)
 {

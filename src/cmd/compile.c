@@ -150,7 +150,7 @@ static void print_diags(const struct compiled *c, unsigned max_lines)
     strbuf_release(&sb);
 }
 
-/* Hopper's if this machine has no GPU. */
+/* The architecture of GPU 0, or Hopper's if this machine has no GPU. */
 static const char *device_arch(char out[16])
 {
     struct gpu_probe gpu;

@@ -32,7 +32,7 @@ struct doctor {
     VEC(struct row) rows;
 };
 
-/* Shows a path below the current directory relative to it. */
+/* If the path is below the current directory, returns the part after that directory. */
 static const char *shown(const char *path)
 {
     char cwd[4096];

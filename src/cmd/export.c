@@ -70,7 +70,7 @@ static int evaluate_now(struct evidence *e, const struct request *r, struct err 
     return rc;
 }
 
-/* In the file of --verdict, in the store, or by an evaluation. */
+/* Reads the verdict from the file of --verdict or from the store, else evaluates the kernel. */
 static int find_verdict(struct evidence *e, const struct request *r, struct err *err)
 {
     struct store *s = NULL;

@@ -189,8 +189,8 @@ static const char *task_of_operand(const struct optimize_run *s, const struct wi
     return task;
 }
 
-/* Without --dialect, a run accepts plain CUDA if only the built-in author writes code: the kernels
- * that it writes from a graph are plain CUDA. */
+/* True if all authors are built in. Without --dialect, such a run asks for plain CUDA, because the
+ * kernels that these authors write from a graph are plain CUDA. */
 static bool only_built_in(const struct run_config *c)
 {
     for (int i = 0; i < AUTHOR_ROLES; i++)
@@ -200,7 +200,7 @@ static bool only_built_in(const struct run_config *c)
     return true;
 }
 
-/* The user's, or else the device's. */
+/* Sets the architecture and the GPU: the user's, or else those of the device. */
 static int choose_target(const struct wishes *w, struct run_config *c, struct arena *mem,
                          struct err *err)
 {

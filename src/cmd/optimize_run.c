@@ -413,7 +413,7 @@ static const char *in_full(const char *text, const char *prefix, struct arena *m
     return text;
 }
 
-/* The user may resume the run from any directory. */
+/* Makes paths absolute, because the user may resume the run from any directory. */
 static void keep_full_paths(struct run_config *c, const struct task *t, struct arena *mem)
 {
     static const char *const schemes[] = {"mailbox:", "playbook:", "replay:"};
@@ -425,7 +425,7 @@ static void keep_full_paths(struct run_config *c, const struct task *t, struct a
             c->authors[i] = in_full(c->authors[i], schemes[k], mem);
 }
 
-/* The copy of the task is for a resumed run. */
+/* Stores a copy of the task, for a resumed run. */
 static int keep_task(struct optimize_run *s, const struct task *t, struct arena *mem,
                      struct err *err)
 {
@@ -465,7 +465,7 @@ static int prepare_out(struct optimize_run *s, struct arena *mem, struct err *er
     return 0;
 }
 
-/* A replay has the lessons in its recording. */
+/* Finds the lessons for a new run. A replay has them in its recording. */
 static int recall(struct optimize_run *s, const struct task *t, const struct evaluator *e,
                   struct arena *mem, struct err *err)
 {
@@ -506,7 +506,7 @@ static int begin_run(struct optimize_run *s, const struct task *t, const struct 
     return 0;
 }
 
-/* The options of `hone resume` hold for the rest of the run. */
+/* Stores the configuration, because the options of `hone resume` hold for the rest of the run. */
 static int keep_config(const struct optimize_run *s, const struct task *t, struct arena *mem,
                        struct err *err)
 {
@@ -542,8 +542,8 @@ static int recorded_device(const struct optimize_run *s, const char **name, stru
     return rc < 0 ? -1 : 0;
 }
 
-/* Fails if another device gave the recorded times: they cannot be compared. We cannot check the
- * GPUs behind a spool. A campaign has its own check. */
+/* Fails if another device gave the recorded times, because times of two devices cannot be compared.
+ * We cannot check the GPUs behind a spool. A campaign has its own check. */
 static int check_same_device(const struct optimize_run *s, const struct evaluator *e,
                              struct arena *mem, struct err *err)
 {

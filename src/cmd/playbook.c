@@ -139,7 +139,7 @@ static int take_setting(const struct playbook *pb, const char *arg, struct pb_po
     return err_set(err, ERR_INPUT, "'%s': playbook %s has no such setting", arg, pb->name);
 }
 
-/* What `hone playbook kernel` is asked for. */
+/* The arguments of `hone playbook kernel`. */
 struct kernel_order {
     const char *name; /* of the playbook */
     bool plain;       /* the kernel takes no part from another playbook */

@@ -409,7 +409,7 @@ static int run_show(int argc, const char **argv)
     if (sigma && !reference)
         return cmd_usage(&spec, "--sigma is for --reference");
     struct problem_vec problems = VEC_INIT;
-    /* These accept an unfinished task.json, which may lack the oracle that --reference writes. */
+    /* --graph and --reference accept a task.json without the oracle that --reference writes. */
     struct task *t =
         graph || reference ? task_find_draft(argv[0], &problems) : task_find(argv[0], &problems);
     int rc = HONE_OK;
@@ -451,11 +451,11 @@ struct check_job {
     json_t *all;                         /* with --json: the results so far */
     const struct torch_program *program; /* of --against, or NULL */
     bool machine;                        /* this machine could not check a task */
-    /* Why PyTorch could not be used, from the last of these files; else NULL. */
+    /* Why PyTorch could not be used: the text of I.good, I.bad or I.machine. NULL if it could. */
     char *why_not;
 };
 
-enum check_end { CHECK_GOOD, CHECK_BAD, CHECK_MACHINE }; /* MACHINE: it could not check the task */
+enum check_end { CHECK_GOOD, CHECK_BAD, CHECK_MACHINE }; /* MACHINE: this machine cannot check it */
 static const char *const check_ends[] = {"good", "bad", "machine"};
 
 static enum check_end check_one(const struct check_job *job, const char *what, struct evaluator **e,

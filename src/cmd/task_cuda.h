@@ -10,8 +10,9 @@
 
 /* Both functions open *e at the first use. The caller closes it. */
 
-/* Compiles a reference.c that a person wrote as CUDA C++, as for an evaluation on a GPU. Adds a
- * problem if that fails, and a note if Hone could not try. */
+/* Compiles reference.c as CUDA C++, as for an evaluation on a GPU. Does nothing if the task has a
+ * graph, because then Hone wrote reference.c. Adds a problem if the compile fails, and a note if
+ * Hone could not try. */
 void task_check_cuda(struct evaluator **e, const struct task *t, struct task_check_result *r);
 /* Judges the task's baseline "naive", a simple kernel, on the emulator like a candidate. Adds a
  * problem with file and line if the verdict is not `pass`. Adds a note if the baseline could not be

@@ -1,7 +1,7 @@
 /*
  * workers.c - `hone workers`: lists the workers of spools, directories in which jobs wait. A living
  * worker increments a count in a file (spool/beat.h). The command reads each count twice, and calls
- * a worker silent if it has not changed.
+ * a worker silent if its count has not changed.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -20,8 +20,8 @@
 
 /* ENTRY_MAX is in bytes. cache_put() trims the cache once per PUTS_PER_LOOK entries. */
 enum { ENTRY_MAX = 512 << 20, PUTS_PER_LOOK = 32 };
-/* In seconds. An older temporary file belongs to a process that was killed. A precompiled header
- * unused for that long probably belongs to another build of Hone. */
+/* In seconds. A temporary file older than STALE_S belongs to a process that was killed. A
+ * precompiled header unused for HEADER_STALE_S probably belongs to another build of Hone. */
 enum { STALE_S = 3600, HEADER_STALE_S = 3 * 24 * 3600 };
 
 static const char magic[8] = "HONEOBJ1";

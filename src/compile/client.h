@@ -33,8 +33,8 @@ struct client_job {
 
 void client_stop(struct client *c);
 /* Call it if the service closed this job's socket without a reply. Ends that service, so that the
- * next job starts a new one. It may still run: a dying process closes its sockets one after
- * another. */
+ * next job starts a new one. The old service may still run, because a dying process closes its
+ * sockets one after another. */
 void client_reap(struct client *c, const struct client_job *job);
 
 /* Finds the program to run as the service. Sets `out` to "" if there is none; then the service is a

@@ -1,7 +1,7 @@
 /*
  * code.h - turns a compiler's output into a struct compiled. Hone appends a trailer (trailer.h) to
- * every candidate's source. It makes the compiler write the signatures of the kernels into the PTX.
- * The functions here compare the signatures with the code, and remove the trailer and unused
+ * every candidate's source. The trailer makes the compiler write the kernels' signatures into the
+ * PTX. The functions here compare the signatures with the code, and remove the trailer and unused
  * variables from the PTX. They also read each kernel's registers, spills and shared memory.
  */
 #ifndef COMPILE_CODE_H

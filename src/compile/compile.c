@@ -77,7 +77,7 @@ struct compile_ticket {
     size_t nkernels;
     bool resent;
     struct family *family; /* whose header this compile uses, or NULL */
-    /* For a family header of this compile, if record.source is set. */
+    /* For building a family header from this compile's source. Unused if record.source is NULL. */
     struct family_record record;
 };
 
@@ -272,8 +272,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
         add_option(o, "%s", *x);
 }
 
-/* Headers that a source can include by name: for NVRTC the shims (shim.h), for trusted code Hone's
- * embedded headers. */
+/* Finds the headers that a source can include by name: for NVRTC the shims (shim.h), for trusted
+ * code also Hone's embedded headers. */
 static void find_headers(const struct compiler *c, const struct compile_request *rq,
                          struct compile_job_request *job, struct arena *a)
 {
@@ -318,8 +318,8 @@ static void find_roots(const struct compiler *c, struct compile_job_request *job
     job->dir = *c->tc.cuda_include ? c->tc.cuda_include : "/proc/self/fdinfo";
 }
 
-/* Sets `out` to the header's path, or leaves it if no header can be kept on disk. `kind` is "" or
- * PCH_FAMILY. */
+/* Sets `out` to the header's path. Leaves `out` as it is if no header can be kept on disk. `kind`
+ * is "" or PCH_FAMILY. */
 static void find_pch(struct compiler *c, const struct option_list *o, const char *kind,
                      const char *prelude, char out[PCH_PATH_MAX])
 {

@@ -43,7 +43,7 @@ struct slot {
     pid_t pid;
     uint64_t start_ns, deadline_ns;
     uint64_t cpu_ns;
-    bool building; /* pchs[pch_index] */
+    bool building; /* the child builds the header pchs[pch_index] */
     bool timed_out;
     bool gone;        /* the client has given up the job */
     bool without_pch; /* second try, after a crash with a header */
@@ -66,7 +66,7 @@ static struct {
     struct pch pchs[MAX_PCHS];
     size_t npchs;
     unsigned jobs, running; /* compiles at the same time: the most, and now */
-    /* Expected memory of a compile: raised by larger ones, and lowered a little by others. */
+    /* The expected memory of a compile. Larger compiles raise it, and others lower it a little. */
     uint64_t child_bytes;
     bool short_of_memory;
     unsigned background; /* 1 while a COMPILE_JOB_PCH runs; not in `running` */
@@ -244,8 +244,8 @@ static int slot_start(struct slot *s)
 {
     pid_t self = getpid();
     s->start_ns = now_ns();
-    /* limit_ns limits processor time, so a busy machine makes no candidate fail. This ends a child
-     * that sleeps. */
+    /* limit_ns limits processor time, so a busy machine makes no candidate fail. The deadline
+     * ends a child that sleeps. */
     s->deadline_ns = s->start_ns + s->spec.limit_ns * WALL_FACTOR;
     pid_t pid = fork();
     if (pid == 0)
@@ -288,7 +288,8 @@ static bool slot_ready(struct slot *s)
     return true;
 }
 
-/* Whether memory suffices for one more compile and the growth of the others. One may always run. */
+/* Whether memory suffices for one more compile and the growth of the others. One compile may always
+ * run. */
 static bool has_memory(void)
 {
     uint64_t need = sv.child_bytes, available = sv.running ? memory_available() : 0;
@@ -468,7 +469,7 @@ static void cancel(struct slot *s)
 
 /* ---- the loop --------------------------------------------------------------------------------*/
 
-/* Returns false if the client closed the socket or sent something else. */
+/* Returns false if the client closed the socket or sent anything but a job. */
 static bool receive(int control)
 {
     struct compile_job_spec spec;

@@ -243,7 +243,7 @@ static bool read_placeless(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* 'FILE(LINE): note #3196-D: to match this "{"' is the place of an error at the end. */
+/* 'FILE(LINE): note #3196-D: to match this "{"' gives the place of an error at the source's end. */
 static bool read_match(struct parser *p, const char *s, size_t n)
 {
     const char *note = memmem(s, n, "): note ", 8), *match = memmem(s, n, "to match this ", 14);
@@ -315,7 +315,8 @@ static void read_line(struct parser *p, const char *s, size_t n)
     }
 }
 
-/* If the source leaves a brace open, errors without a place come from the trailer. */
+/* Drops diagnostics without a line. If the source leaves a brace open, they come from the
+ * trailer. */
 static void drop_placeless(struct diag_vec *v)
 {
     size_t kept = 0;

@@ -7,8 +7,8 @@
 #include "base/strbuf.h"
 #include "compile/compiled.h"
 
-/* Reads the log of NVRTC or nvcc. `name` is the candidate's file name. Of a template backtrace,
- * keeps only the frames in this file. */
+/* Reads the log of NVRTC or nvcc. `name` is the candidate's file name. Keeps only those frames of a
+ * template backtrace that lie in the candidate's file. */
 void diag_parse(const char *log, const char *name, struct diag_vec *out, struct arena *a);
 
 void diag_add(struct diag_vec *out, struct arena *a, const char *name, uint32_t line,

@@ -97,8 +97,9 @@ static int name_length(const char *name, const char *end)
     return (int)(q - name);
 }
 
-/* An edited version must see the macros as they are after the includes. So a macro of the source
- * goes at the end, unless a header has it: `#ifndef INFINITY`. */
+/* An edited version must see the macros as the headers leave them. So the prelude ends with an
+ * #undef of each macro that the parent defines, unless a header defines it too. A parent may
+ * contain `#ifndef INFINITY`, for example. */
 static void on_define(struct walk *w, const char *name, const char *end)
 {
     int n = name_length(name, end);
@@ -107,7 +108,8 @@ static void on_define(struct walk *w, const char *name, const char *end)
     strbuf_addf(&w->after, "#ifndef hone_family_has_%.*s\n#undef %.*s\n#endif\n", n, name, n, name);
 }
 
-/* A header's macro could not come back, so then there is no precompiled header. */
+/* We could not restore a header's macro that the parent removes. Then #error stops the build of the
+ * precompiled header. */
 static void on_undef(struct walk *w, const char *name, const char *end)
 {
     int n = name_length(name, end);

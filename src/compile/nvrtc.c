@@ -1,6 +1,6 @@
 /*
- * nvrtc.c - runs NVRTC in a child process of the compile service, which loads the library once,
- * before it forks.
+ * nvrtc.c - runs NVRTC in a child process of the compile service. The service loads the library
+ * once, before it forks.
  */
 #include <dlfcn.h>
 #include <glob.h>
@@ -36,8 +36,8 @@ static struct {
 
 static const char prelude_name[] = "hone-prelude.hpp";
 
-/* NVRTC looks for its builtins library by file name on the loader's path. The right one is in
- * NVRTC's own folder, so we load that first. */
+/* NVRTC looks for its builtins library by file name on the loader's path. The library that fits is
+ * in NVRTC's own folder, so we load that library before NVRTC looks. */
 static void load_builtins(const char *path)
 {
     glob_t found;

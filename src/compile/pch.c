@@ -90,7 +90,7 @@ bool pch_valid(const char *path)
 }
 
 /* Renames the checksum first. If the process dies between the two renames, the checksum matches no
- * header, and the header is built again. */
+ * header, and Hone builds the header again. */
 int pch_seal(const char *tmp, const char *path)
 {
     char name[PCH_PATH_MAX + 8], tmp_name[PCH_PATH_MAX + 32], text[64];

@@ -24,11 +24,11 @@ void ptx_entries(const char *plain, size_t len, void (*fn)(const char *name, siz
                  void *ctx);
 
 /*
- * Copies PTX without the module variables that nothing refers to. With -default-device there are
- * many: one for every static constexpr member of every template. Keeps .visible variables, except
- * the trailer's (trailer.h), whose names begin with `drop`. Drops a line only if it is one complete
- * declaration outside of every function. So the functions stay as they are: the emulator reads the
- * copy and must run the code that the GPU runs.
+ * Copies PTX without the module variables that nothing refers to. NVRTC's option -default-device
+ * makes many: one for every static constexpr member of every template. Keeps .visible variables,
+ * except the trailer's (trailer.h), whose names begin with `drop`. Drops a line only if it is one
+ * complete declaration outside of every function. So the functions stay as they are: the emulator
+ * reads the copy and must run the code that the GPU runs.
  */
 void ptx_prune(const char *ptx, const char *plain, size_t len, const char *drop,
                struct strbuf *out);

@@ -74,8 +74,8 @@ static unsigned long own_file(const char *ptx, const char *name)
     return 0;
 }
 
-/* Finds the last .loc before `end`. If `of` is not NULL, it must name the place *of and say where
- * that was inlined. */
+/* Finds the last .loc before `end`. If `of` is not NULL, finds the last .loc that names the place
+ * *of and says where that place was inlined. */
 static bool last_loc(const char *ptx, const char *end, const struct place *of, struct loc *out)
 {
     bool found = false;

@@ -7,12 +7,12 @@
 #include "base/arena.h"
 
 /*
- * ptxas names lines of the PTX, but authors see only their source. Returns a copy of the log in
- * which
+ * ptxas names lines of the PTX, but authors see only their source. Returns a copy of the log. In
+ * the copy, an error
  *
  *     ptxas application ptx input, line 35; error   : MESSAGE
  *
- * has become
+ * becomes
  *
  *     NAME(12): error: ptxas: MESSAGE, in `INSTRUCTION`
  *

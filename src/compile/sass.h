@@ -4,7 +4,8 @@
  *     struct sass_vec v = VEC_INIT;
  *     sass_count(cubin, len, tc.cuobjdump, &v, &listing, &arena, err);
  *
- * With cuobjdump it reads the mnemonics, without it the opcode bits of each 16-byte instruction.
+ * With cuobjdump, Hone reads mnemonics. Without it, Hone reads the opcode bits of each 16-byte
+ * instruction.
  * t/unit/compile_sass.c checks for one kernel that both ways give the same counts.
  */
 #ifndef COMPILE_SASS_H
@@ -52,7 +53,7 @@ VEC_DECL(sass_vec, struct sass_kernel);
 /*
  * Counts the instructions of every kernel in the cubin. `cuobjdump` is the program's path; with ""
  * the counts come from the opcode bits, and `listing` stays empty. Otherwise `listing` gets the
- * disassembly. It may be NULL.
+ * disassembly. `listing` may be NULL.
  */
 int sass_count(const void *cubin, size_t len, const char *cuobjdump, struct sass_vec *out,
                struct strbuf *listing, struct arena *a, struct err *err);

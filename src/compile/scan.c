@@ -306,8 +306,8 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->i > y->i) - (x->i < y->i);
 }
 
-/* Keeps the first of equal names. It sorts, because a source may be made to have very many
- * kernels. */
+/* Keeps the first of equal names. Sorts them, so that even a hostile source with very many kernels
+ * takes little time. */
 static void drop_repeated_kernels(struct scanner *s)
 {
     struct source_scan *out = s->out;
@@ -332,8 +332,9 @@ static void drop_repeated_kernels(struct scanner *s)
 
 /* ---- the whole source ------------------------------------------------------------------------ */
 
-/* True if a character controls a terminal or reverses the direction of text, also if only an old
- * terminal takes it for a control character. */
+/* True if the character at i controls a terminal or reverses the direction of text. A byte from
+ * 0x80 to 0x9f outside of UTF-8 counts too: a terminal without UTF-8 takes it for a control
+ * character. */
 static bool is_hostile(const struct scanner *s, size_t i)
 {
     const char *p = s->r.src + i;

@@ -9,7 +9,7 @@
  *  2. The trailer first #undefs every keyword and builtin that it uses, so that no macro can change
  *     it. scan.h rejects pragmas that would survive an #undef.
  *  3. The trailer redeclares each kernel as extern "C" __global__ with the type decltype(::kernel).
- *     For any other name, that does not compile.
+ *     This compiles only if the candidate declares the kernel so too.
  *     A kernel with a name such as softmax<float, 4> or space::scale is not extern "C". The trailer
  *     defines a pointer to it, which also instantiates a template. In the PTX, the pointer's value
  *     is the name of the entry. The trailer #undefs every word of the name.

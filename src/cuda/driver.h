@@ -13,8 +13,8 @@
  * returns 0 or a negated error number of the driver, such as -CU_OUT_OF_MEMORY. nvml.h has its own
  * rules.
  *
- * The declarations are ours, so that Hone can be built without cuda.h. Where it is installed,
- * t/unit/cuda.c compares them.
+ * The declarations are ours, so that Hone can be built without cuda.h. Where cuda.h is installed,
+ * t/unit/cuda.c compares our declarations with it.
  *
  * Each thread must make a context current with cu_context_use() before it calls the driver;
  * cu_context_open() does so for its own thread.
@@ -67,8 +67,8 @@ enum {
     CU_INVALID_CLUSTER_SIZE = 912,
 };
 
-/* For cu_device_attribute(), cu_function_get() and cu_function_set(), cu_context_limit(),
- * cu_context_open(), and for the wrappers. */
+/* Arguments of cu_device_attribute(), cu_function_get(), cu_function_set(), cu_context_limit() and
+ * cu_context_open(), and numbers that the wrappers pass to the driver. */
 enum {
     CU_ATTR_MAX_THREADS_PER_BLOCK = 1,
     CU_ATTR_SM_COUNT = 16,
@@ -223,10 +223,11 @@ struct cu_driver {
  * loading a kernel at its first launch would stop the stream. */
 const struct cu_driver *cu_driver_load(struct err *err);
 
-/* The same for the library `path`; fills `out`. */
+/* Opens the library `path` and fills `out`. Returns 0 or a negated error number. */
 int cu_driver_open(const char *path, struct cu_driver *out, struct err *err);
 
-/* A function such as "cuMemAlloc_v2", or NULL, for exported kernels (docs/export.md). */
+/* Returns the driver's function `name`, such as "cuMemAlloc_v2", or NULL if CU_FUNCTIONS lacks it.
+ * Exported kernels (docs/export.md) get the driver's functions this way. */
 void *cu_driver_symbol(const struct cu_driver *cu, const char *name);
 
 /* Such as "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)". `r` may be

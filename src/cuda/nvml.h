@@ -17,8 +17,8 @@ struct nvml *nvml_open(const char *pci_bus_id);
 void nvml_close(struct nvml *n);
 
 /* Reads the SMs' present and highest clock. Sets bits in *throttle, NVML's reasons why the clock is
- * low; bits that were set stay set. What NVML does not know stays as it is. If n is NULL,
- * everything does. */
+ * low; bits that were set stay set. A value that NVML does not know stays as it is. If n is NULL,
+ * all values stay as they are. */
 void nvml_read(struct nvml *n, double *clock_mhz, double *max_clock_mhz, uint64_t *throttle);
 
 /* Lists up to `max` processes that have a CUDA context on the GPU. Returns how many, or 0 if NVML

@@ -26,8 +26,8 @@ int cu_stream_create_urgent(const struct cu_driver *cu, cu_stream *out, struct e
 void cu_stream_destroy(const struct cu_driver *cu, cu_stream s);
 int cu_stream_sync(const struct cu_driver *cu, cu_stream s, struct err *err);
 /* Waits for the stream, but at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran
- * out. Records and polls `done`, an event of the caller. Then the driver writes out what the
- * kernels printed, which timeout_ns does not limit. */
+ * out. Records and polls `done`, an event of the caller. Then the driver writes out the text that
+ * the kernels printed. timeout_ns does not limit the time for that. */
 int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done,
                           uint64_t timeout_ns, struct err *err);
 /* Work put on the stream after this call waits for the event. */

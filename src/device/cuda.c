@@ -20,7 +20,7 @@ enum { CUBIN_MAX = 256 << 20, PRINTF_MIN = 64 << 10, PRINTF_MAX = 4 << 20, HEAP_
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* For each error of the driver: what it says about the code that was running. */
+/* For each error of the driver: its meaning for the code that was running. */
 static const struct {
     cu_result r;
     enum result_status st;
@@ -272,7 +272,7 @@ static int open_flags(struct cuda *d, struct err *err)
 static void cuda_close(struct device *dev)
 {
     struct cuda *d = cuda_of(dev);
-    /* a lost context is freed when the process ends */
+    /* the driver frees a lost context when the process ends */
     if (d->ctx && d->lost == RESULT_OK) {
         cuda_truth_close(d);
         cuda_lib_close(d);

@@ -107,7 +107,8 @@ static inline struct cuda *cuda_of(struct device *d)
 }
 
 /* `rc` is a negated error number of the driver. Both functions set d->lost if the context is no
- * longer usable. They say more than the functions of src/cuda/, which get no err. */
+ * longer usable. Their messages say more than those of src/cuda/. So we pass NULL as `err` to most
+ * functions of src/cuda/. */
 
 /* For a driver call of Hone. Writes "<what>: <reason>" to err and returns -1. */
 int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);

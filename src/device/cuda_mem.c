@@ -175,7 +175,8 @@ int cuda_free(struct device *dev, uint64_t addr, struct err *err)
 
 /* ---- hidden copies --------------------------------------------------------------------------- */
 
-/* The rest of the device's memory is for PyTorch's own tensors. */
+/* Buffers and hidden copies may take this share of the device's memory. The rest is for PyTorch's
+ * own tensors. */
 static const double FILL_SHARE = 0.6;
 
 static uint64_t hidden_bytes(const struct cuda *d)

@@ -99,8 +99,8 @@ static bool holds_variables(const struct elf *e, unsigned shstr, unsigned index)
 /*
  * Symbols that tell where the writable variables of a cubin lie. A section has the same layout in
  * memory as in the file. So one symbol that the driver knows is enough for a section, even for its
- * static variables. We keep them for the next load: headers like CuTe's define thousands, and the
- * driver takes microseconds for each.
+ * static variables. We keep these symbols for the next load: headers like CuTe's define thousands
+ * of variables, and the driver takes microseconds to look up each.
  */
 struct cuda_symbols {
     struct cuda_symbols *next;
@@ -130,7 +130,8 @@ static void look_for_symbols(struct cuda *d, struct cuda_symbols *out, cu_module
     struct elf e;
     bool found[256] = {false};
     if (!elf_open(&e, data, len)) {
-        /* PTX does not tell. One section without a symbol makes the module not sealed. */
+        /* PTX does not say where its variables will lie. We count one section without a symbol, so
+         * that the module is not sealed. */
         out->nsections = 1;
         return;
     }
@@ -292,7 +293,7 @@ static int find_function(struct cuda *d, struct device_module *m, const char *na
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* The driver would only say "invalid value". */
+/* Says what is wrong with a launch's shape. The driver would only say "invalid value". */
 static enum result_status check_shape(struct cuda *d, const struct device_module *m, int fn,
                                       const struct job_launch *l, struct err *err)
 {

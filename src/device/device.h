@@ -54,7 +54,7 @@ struct device_health {
 
 struct launch_stat {
     double time_ns;      /* negative if the launches were not timed */
-    double lo_ns, hi_ns; /* if is_model: where we expect the GPU's time */
+    double lo_ns, hi_ns; /* if is_model: range in which we expect the GPU's time */
     bool is_model;
 };
 
@@ -62,7 +62,7 @@ struct launch_stat {
  * this many bytes. */
 #define DEVICE_PIECE 1024u
 
-/* Blocks that run only for verification may take this many times the limit of a call. */
+/* Blocks that run only for verification may take this many times the time limit of a call. */
 #define DEVICE_VERIFY_LIMITS 10u
 
 struct device_piece {
@@ -85,10 +85,10 @@ struct device_written {
     struct piece_vec pieces; /* some of the written ones, in the order of the buffer */
     struct place_vec places; /* elements in the pieces, from as many blocks as possible */
     double seen;             /* share of the buffer that this call wrote */
-    double most;             /* upper bound for the share of all blocks; may be infinite */
+    double most;             /* upper bound for the share that all blocks write; may be infinite */
 };
 
-/* An output that the worker kept: in host memory, or at a device address. The other is 0. */
+/* An output that the worker kept: in host memory, or at a device address. The other member is 0. */
 struct device_output {
     const void *host;
     uint64_t addr;
@@ -111,7 +111,7 @@ struct device_ops {
     int (*read)(struct device *d, void *dst, uint64_t addr, uint64_t n, struct err *err);
     int (*fill_gen)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t seed,
                     struct err *err);
-    /* The bits of job/poison.h. */
+    /* Fills the buffer with the bits that job/poison.h defines. */
     int (*poison)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                   struct err *err);
     int (*zero)(struct device *d, uint64_t addr, uint64_t n, struct err *err);
@@ -126,7 +126,7 @@ struct device_ops {
     void (*unload)(struct device *d, struct device_module *m);
 
     /* Whether __device__ variables have their initial values. If not, *which names one and lives as
-     * long as the module. May be NULL. */
+     * long as the module. This operation may be NULL. */
     int (*globals_intact)(struct device *d, struct device_module *m, bool *ok, const char **which,
                           struct err *err);
 
@@ -148,11 +148,12 @@ struct device_ops {
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
-    /* A sampled call fills a piece of a buffer at its first access. May be NULL. */
+    /* Says which call comes next. In a sampled call, the device fills each piece of a buffer at its
+     * first access. May be NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
-    /* `findings` and `counters` append what is new. Their strings live until close; the text of
-     * `printf_text` until its next call. */
+    /* `findings` and `counters` append those that are new since the last call. Their strings live
+     * until close; the text of `printf_text` until its next call. */
     void (*findings)(struct device *d, struct finding_vec *out);
     void (*counters)(struct device *d, struct counter_vec *out);
     const char *(*printf_text)(struct device *d);
@@ -168,9 +169,10 @@ struct device_ops {
     /* The blocks of a sampled call, and those that ran. */
     void (*blocks)(struct device *d, uint64_t *all, uint64_t *ran);
 
-    /* `hide` copies a buffer to device memory that no kernel can reach; ERR_LIMIT if less than
-     * `more` bytes would stay free. `show` gives the copy an address; unload all candidate modules
-     * before. `forget` frees it. The worker hides outputs of at least hide_from bytes; 0 = none. */
+    /* `hide` copies a buffer to device memory that no kernel can reach. It fails with ERR_LIMIT if
+     * less than `more` bytes would stay free. `show` gives the copy an address; unload all
+     * candidate modules before. `forget` frees the copy. The worker hides outputs of at least
+     * hide_from bytes; 0 = none. */
     uint64_t hide_from;
     int (*hide)(struct device *d, uint64_t addr, uint64_t more, struct device_hidden **out,
                 struct err *err);
@@ -197,7 +199,7 @@ struct device_ops {
     int (*share)(struct device *d, uint64_t addr, uint8_t handle[64], uint64_t *offset,
                  struct err *err);
     void (*health)(struct device *d, struct device_health *out);
-    /* For a profiler that watches this process. */
+    /* Makes a profiler that watches this process start (`on`) or stop collecting. */
     void (*profile)(struct device *d, bool on);
     /* Makes the GPU raise its clocks before the first timed call, and times an empty launch. */
     int (*prepare_timing)(struct device *d, double *empty_launch_ns, struct err *err);

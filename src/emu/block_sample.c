@@ -175,26 +175,27 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  * 1. block_sample_choose() draws clusters for the cost model, the counted sample. It draws at
  *    random, so that a block cannot know whether it is in the sample. If blocks may wait for
  *    earlier blocks, it takes the first clusters of the grid. Blocks that poll may divide the
- *    work at run time, and a sample would do all of it. So if each SM gets at most two clusters,
- *    all run. A costly sample of independent blocks is smaller (SAMPLE_COST in machine.h).
+ *    work at run time. Then the blocks of a sample would do the work of all blocks. So if each SM
+ *    gets at most two clusters, all run. A costly sample of independent blocks is smaller
+ *    (SAMPLE_COST in machine.h).
  * 2. If the call is verified, all other clusters run, uncounted. If that is too much work, some
- *    random ones and those at the grid's edges run. Blocks that depend on each other run all or
- *    not at all.
+ *    random clusters and those at the grid's edges run. If blocks depend on each other, either all
+ *    other clusters run or none.
  * 3. If the whole grid seems to leave a part of an output unwritten, more clusters run.
  *
  * The limits count host work in units of count_cost(), so they do not depend on the speed of this
  * machine.
  */
-/* Most clusters of step 2, with the counted sample. If 1% of the blocks are bad, 500 blocks contain
- * a bad one with a probability of 99.3%. */
+/* Most clusters of steps 1 and 2 together, if not all run. If 1% of the blocks are bad, 500 blocks
+ * contain a bad one with a probability of 99.3%. */
 #define VERIFY_CLUSTERS 500u
 /* The limit of step 2 is VERIFY_COST. A heavy kernel gets half the work of its counted sample, up
  * to VERIFY_COST_MOST. */
 #define VERIFY_COST_MOST 6e7
 #define WHOLE_COST 2e8 /* limit of step 2, if all clusters must run or none */
 #define DOUBT_COST 4e8 /* limit of step 3 */
-/* Step 3 runs if the grid seems to write less than this share of an output. If some block wrote
- * nothing, the share must be 1: the kernel may leave out 1% of its blocks. */
+/* Step 3 runs if the grid seems to write less than this share of an output. If some cluster stored
+ * nothing, step 3 runs at any share below 1: the kernel may leave out 1% of its blocks. */
 #define DOUBT_SHARE 0.995
 
 static void forget_shares(const struct emu_mem *m)
@@ -344,8 +345,8 @@ static double scale_of_sample(const struct launch *run, const struct stored *s)
     return s->all > 0 ? run->nclusters * (s->sum / s->n) / s->all : 1;
 }
 
-/* An upper bound: four standard errors, and four clusters for rare blocks that the sample misses.
- * Infinite if too few clusters stored anything. */
+/* An upper bound for scale_of_sample(): adds four standard errors, and four clusters for rare
+ * blocks that the sample misses. Infinite if too few clusters stored anything. */
 static double bound_of_sample(const struct launch *run, const struct stored *s)
 {
     enum { ENOUGH = 16 };
@@ -355,8 +356,9 @@ static double bound_of_sample(const struct launch *run, const struct stored *s)
     return scale_of_sample(run, s) * (1 + 4 * error + 4 / s->n);
 }
 
-/* Whether the whole grid probably leaves a part of an output unwritten. Elements that are updated
- * in place do not show, so there we look for clusters that stored nothing. */
+/* Whether the whole grid probably leaves a part of an output unwritten. A buffer that the kernel
+ * updates in place does not show that. So if no output has written elements, we look for clusters
+ * that stored nothing. */
 static bool leaves_something_out(const struct launch *run)
 {
     const struct emu_mem *m = &run->emu->mem;

@@ -34,8 +34,8 @@ static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct 
     return a;
 }
 
-/* Returns the host's address of [addr, addr + n). In a sampled call (block_sample.h), fills these
- * bytes with the buffer's data before, if no one has done so. */
+/* Returns the host's address of [addr, addr + n). In a sampled call (block_sample.h), first fills
+ * these bytes with the buffer's data, if they are not yet filled. */
 static uint8_t *bytes_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
 {
     struct alloc *a = buffer_at(e, addr, n, err);
@@ -518,8 +518,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
 
 /* ---- memset and copy ------------------------------------------------------------------------ */
 
-/* If an earlier launch ran only some blocks, what we copy or set after it may hide elements that
- * the launch wrote. stored_after says so. */
+/* If an earlier launch ran only some blocks, a copy or memset after it may hide elements that the
+ * launch wrote. stored_after records that. */
 static void note_transfer(struct emu *e, const char *name, uint64_t read, uint64_t written)
 {
     e->stored_after |= e->sampling && e->ran_in_part;

@@ -21,8 +21,8 @@
 #include "task/task.h"
 #include "verdict/verdict.h"
 
-/* These are part of a verdict's key. `gpu` names the data sheet, `gpu_name` the GPU. `call_ns` is
- * the time limit of a call. */
+/* These are part of a verdict's key. `gpu` names the data sheet, `gpu_name` the GPU. `on` says
+ * where jobs run (eval.h). `call_ns` is the time limit of a call. */
 struct baseline_place {
     const char *device;
     const char *gpu, *gpu_name, *driver, *arch, *compiler, *on;
@@ -47,7 +47,7 @@ void baseline_verdicts_close(struct baseline_verdicts *b);
 
 void baseline_key(const struct baseline_verdicts *b, const struct baseline_place *p,
                   const struct task *t, const char *source, char key[HASH_HEX]);
-/* The seed is never 0. */
+/* Returns the seed for every evaluation of this baseline. It is never 0. */
 uint64_t baseline_seed(const struct task *t, const char *source);
 
 /* The verdict is borrowed until close. Returns NULL if it is not known yet. */

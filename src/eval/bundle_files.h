@@ -3,8 +3,8 @@
  * and the service code.
  *
  * These baselines are left out:
- * - Baselines that Hone cannot make for the task. PyTorch needs a task with a PyTorch form, a
- *   library a plain matrix product. `notes` names them.
+ * - Baselines that Hone cannot make for the task. PyTorch needs a task with a PyTorch form. A
+ *   library needs a plain matrix product. `notes` names the baselines.
  * - Kernels that are wrong or do not compile, and baselines that failed in an earlier job of this
  *   evaluation. `rejected` lists them.
  * - On the emulator, baselines that are not kernels.

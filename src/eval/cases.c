@@ -11,7 +11,7 @@
 
 /* The emulator does this work in about a second. */
 static const double emu_max_flops = 4e7, emu_max_bytes = 8e6;
-/* for a timed case */
+/* The emulator leaves out timed cases with more bytes. */
 static const double emu_max_time_bytes = 6e9;
 
 static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
@@ -417,8 +417,8 @@ void cases_release(struct case_set *s)
 
 void cases_allow_for_work(const struct case_set *s, bool calls, struct job_limits *limits)
 {
-    /* CPU time of the emulator. AlexNet with one image took 18 ns for each flop, because tiles of
-     * its products are mostly padding there. No call adds more than an hour. */
+    /* These are CPU times of the emulator. AlexNet with one image took 18 ns for each flop, because
+     * the tiles of its products are then mostly padding. No call adds more than an hour. */
     const double ns_per_flop = 20, ns_per_byte = 200, longest = 3600e9;
     double most = 0, all = 0;
     vec_each (const struct job_case, c, &s->cases) {

@@ -7,8 +7,9 @@
  *     2. other data, without reloading the module: a kernel must not carry data from call to call;
  *     3. the data of call 2 in a fresh module; the result must be bit-identical;
  *     4. the data of call 1 with one element of a float input changed.
- * Two kinds have one call: workloads that Hone adds by a rule (task/regimes.h), and cases with
- * precision data (precision.h). On the emulator the first smoke workload also gets timed calls.
+ * Two kinds of cases have one call: workloads that Hone adds by a rule (task/regimes.h), and cases
+ * with precision data (precision.h). On the emulator the first smoke workload also gets timed
+ * calls.
  */
 #ifndef EVAL_CASES_H
 #define EVAL_CASES_H
@@ -56,8 +57,8 @@ int cases_build(struct case_set *out, const struct task *t, const struct contend
                 const struct case_options *o, struct arena *a, struct err *err);
 
 /*
- * Raises the limit of a job on the emulator, and of each call if `calls`, by the time that the work
- * may take. Cases with sampled calls do not count.
+ * Raises the time limit of a job on the emulator by the time that its work may take. If `calls`,
+ * also raises the limit of each call. Cases with sampled calls do not count.
  */
 void cases_allow_for_work(const struct case_set *s, bool calls, struct job_limits *limits);
 

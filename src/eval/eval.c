@@ -183,7 +183,8 @@ static uint32_t line_of(const char *text, const char *at)
     return line;
 }
 
-/* Returns NULL if no kernel is missing, or if the source shows none at all. */
+/* Returns an error text about a kernel that the plan launches and the source lacks. Returns NULL if
+ * no kernel is missing, or if we find no kernel at all in the source. */
 static const char *missing_kernel(struct evaluation *a)
 {
     struct source_scan scan;
@@ -262,8 +263,8 @@ static uint64_t default_measure_ns(const struct bundle_files *p)
     return 2000000000u + more * UINT64_C(500000000);
 }
 
-/* PyTorch variants and programs of users compile during a job. Returns how much longer it may run
- * for that. */
+/* PyTorch variants and programs of users compile during a job. Returns how much longer the job may
+ * run because of that. */
 static uint64_t variants_ns(const struct job *j)
 {
     uint64_t sum_s = 0;
@@ -473,7 +474,7 @@ static bool begin_profile(struct evaluator *e, struct evaluation *a)
     if (!e->cuda || a->cfg.depth < EVAL_PROFILE || !a->v.times.n)
         return false;
     /* The emulator counted smoke workloads, which say nothing about the timed ones. So the profile
-     * needs a run of its own. */
+     * needs a job of its own. */
     a->stage = PROFILING;
     a->no_ncu = a->no_ncu || (str_eq(e->main->ops->name, "spool") && !e->one_gpu);
     submit_run(e, a);

@@ -41,7 +41,7 @@ struct eval_target {
 int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err);
 const char *evaluator_device(const struct evaluator *e);
 /* Names the GPU that runs candidates by its data sheet, or else by its own name. For the emulator
- * or a GPU of another machine: the data sheet in the options. */
+ * or a GPU of another machine, names the data sheet in use. */
 const char *evaluator_gpu(const struct evaluator *e, struct arena *a);
 
 /* Call it before you submit candidates derived from this source: it makes their compiles faster.
@@ -54,14 +54,14 @@ void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out);
 int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
                 const struct eval_config *cfg, uint64_t *ticket, struct err *err);
 /* Evaluates a baseline's kernel like a candidate, or finds an earlier verdict (baseline_verdict.h).
- * The evaluator owns the verdict. NULL if Hone could not begin. */
+ * The evaluator owns the verdict. Returns NULL if Hone itself fails. */
 const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, const char *source,
                                     struct err *err);
 /* *log becomes NULL, or the compiler's messages if the oracle does not compile; the caller frees
  * it. Returns -1 if the compiler could not run. */
 int eval_compile_oracle(struct evaluator *e, const struct task *t, char **log, struct err *err);
-/* Returns 1 with a ticket and its verdict, 0 if none is finished within timeout_ns, -1 on an
- * error. */
+/* Returns 1 with a ticket and its verdict, 0 if no evaluation is finished within timeout_ns, -1 on
+ * an error. */
 int eval_wait(struct evaluator *e, uint64_t timeout_ns, uint64_t *ticket, struct verdict *out,
               struct err *err);
 

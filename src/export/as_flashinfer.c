@@ -36,7 +36,8 @@ static json_t *document_of(const struct task *t, bool *imported)
     return definition ? definition : doc;
 }
 
-/* Tensor and scalar are NULL if the reference of an imported task does not use the input. */
+/* Calls fn for each input in the task's document. Tensor and scalar are NULL if the reference of an
+ * imported task does not use the input. */
 static void each_input(struct export_model *m,
                        void (*fn)(struct export_model *m, const char *name,
                                   const struct task_tensor *tensor,
@@ -71,7 +72,7 @@ static void add_param(struct export_model *m, const char *name, const struct tas
     strbuf_addf(out, "%s%s", out->len ? ", " : "", py(m, name));
 }
 
-/* The kernel was verified for one value only. */
+/* The kernel was verified for one value of the scalar only. */
 static void add_scalar_check(struct export_model *m, const char *name,
                              const struct task_tensor *tensor, const struct task_scalar *scalar,
                              void *ctx)
@@ -214,9 +215,9 @@ static double reference_ns(const struct verdict *v, const char *workload)
     return found;
 }
 
-/* max_ratio is the largest ratio of an element's error to its tolerance. Times rtol it gives the
- * relative error, times atol the absolute one. A tolerance in standard deviations (sigmas) has
- * neither; then both errors are NaN. */
+/* max_ratio is the largest ratio of an element's error to its tolerance. max_ratio times rtol is
+ * the relative error, max_ratio times atol the absolute error. A tolerance in standard deviations
+ * (sigmas) has neither rtol nor atol. Then both errors are NaN. */
 static json_t *correctness_json(const struct export_model *m, const char *workload)
 {
     double ratio = 0, rtol = 0, atol = 0;

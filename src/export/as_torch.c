@@ -13,7 +13,7 @@
 
 /* Where the gradient of the operator comes from. EAGER: PyTorch differentiates the task's PyTorch
  * expression. KERNEL: a second kernel. IN_PLACE: no gradient, because the operator updates tensors
- * in place. NONE: no gradient, because the exported file can have no PyTorch expression. */
+ * in place. NONE: no gradient, because the exported file contains no PyTorch expression. */
 enum gradient { GRADIENT_NONE, GRADIENT_IN_PLACE, GRADIENT_EAGER, GRADIENT_KERNEL };
 
 /* ---- --backward ------------------------------------------------------------------------------ */

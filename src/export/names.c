@@ -1,4 +1,4 @@
-/* names.c - the words that exported code must not use as names, and what it uses instead. */
+/* names.c - the words that exported code must not use as names, and the names that replace them. */
 #include "export/names.h"
 
 #include <ctype.h>

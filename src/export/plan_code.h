@@ -54,7 +54,7 @@ const char *code_formula(struct plan_code *c, const struct formula *f, enum form
 const char *code_text(struct plan_code *c, const char *text);
 /* The text reads back exactly. */
 const char *code_double(struct plan_code *c, double v);
-/* Dimension i as text: the one that the plan gives, else that of the tensor itself. */
+/* Dimension i of a tensor map as text: the dimension that the plan gives, else the tensor's own. */
 const char *code_map_dim(struct plan_code *c, const struct plan_map *m, uint32_t i);
 /* The bits of a 2-byte floating-point scalar. */
 unsigned code_half_bits(const struct task_scalar *s);

@@ -165,7 +165,7 @@ static bool plan_uses_align(const struct export_model *m)
             return true; /* it needs an aligned address */
         vec_each (const struct plan_arg, a, &l->args)
             if (a->kind == PLAN_ARG_MAP || (a->expr && expr_alignof_name(a->expr, 0, NULL)))
-                return true; /* it needs an address that is a multiple of 16 */
+                return true; /* a map needs an address that is a multiple of 16 */
     }
     vec_each (const struct plan_workspace, w, &m->in.plan->workspaces)
         if (expr_alignof_name(w->bytes, 0, NULL))

@@ -43,7 +43,7 @@ struct gnn_batch {
     const int32_t *row[GNN_MAX_HOPS]; /* n_nodes[h] + 1 offsets into col[h] */
     const int32_t *col[GNN_MAX_HOPS]; /* local ids */
     const int32_t *node;              /* global ids */
-    const int32_t *degree;            /* n_nodes[L-1] degrees in the whole graph, or NULL */
+    const int32_t *degree;            /* of the targets of hop L-1, in the whole graph; or NULL */
 
     const void *feature; /* n_nodes[L] rows, or NULL */
     enum gnn_type feature_type;

@@ -15,7 +15,8 @@ struct census {
     bool permutes;
 };
 
-/* No other view repeats an element, for example a reshape from [R] to [R, 1]. */
+/* Of the views, only an expand broadcasts. A reshape from [R] to [R, 1], for example, does not,
+ * although value_repeats() is true for it. */
 static bool broadcasts(const struct value *a, const struct value *v)
 {
     bool may = op_row(v->op)->kind == OPK_ELEMENTWISE || v->op == OP_EXPAND;
@@ -269,8 +270,8 @@ static const struct dim *read_through(struct graph *g, const struct value *v, ui
     }
 }
 
-/* Returns for each value how many of its elements the graph reads at most. NULL means all. Few rows
- * of a table may be read by an index, and part of a tensor by a slice. */
+/* Returns for each value how many of its elements the graph reads at most. NULL means all. An index
+ * may read only a few rows of a table, and a slice only a part of a tensor. */
 static const struct dim **elements_read(struct graph *g, const uint32_t *uses, struct arena *a)
 {
     const struct dim **read = arena_alloc(a, (g->values.n + 1) * sizeof *read);

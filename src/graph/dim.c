@@ -8,7 +8,7 @@
  *   - a whole expression, kept as text
  *
  * A size's key is its text with sorted terms and atoms, so equal sums have equal keys. If a sum or
- * product exceeds a limit below, or a factor overflows 64 bits, the operation becomes an atom.
+ * product exceeds a cap below, or a factor overflows 64 bits, the operation becomes an atom.
  */
 #include "graph/dim.h"
 
@@ -164,7 +164,7 @@ static const struct dim *of_atom(struct dim_pool *p, const struct atom *a)
     return interned(p, &s);
 }
 
-/* Each level of nesting could double the length of the key. */
+/* The key has a cap, because each level of nesting could double its length. */
 static const struct dim *applied(struct dim_pool *p, const char *op, const struct dim *a,
                                  const struct dim *b)
 {
@@ -381,7 +381,7 @@ const struct dim *dim_product(struct dim_pool *p, const struct dim *const *d, si
 
 static void *fold_apply(void *ctx, const char *op, void *a, void *b);
 
-/* Returns d with the definitions of its names. */
+/* Returns d with each defined name replaced by its definition. */
 static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
 {
     const struct dim *sum = NULL;

@@ -45,17 +45,17 @@ struct dim_pool {
 void dim_pool_init(struct dim_pool *p, struct arena *a, const char *const *names, size_t n);
 void dim_pool_release(struct dim_pool *p);
 
-/* Records that name number i equals d. Only dim_same() uses this. False if the name is defined
- * already, or if d contains it. */
+/* Records that name number i equals d. Sizes keep the name, but their member `fixed` has d instead.
+ * False if the name is defined already, or if d contains it. */
 bool dim_define(struct dim_pool *p, size_t i, const struct dim *d);
 /* Uses a constraint "NAME == SIZE". False for other constraints, or if dim_define() refuses. */
 bool dim_define_by(struct dim_pool *p, const char *constraint);
 
-/* Uses a constraint "SIZE % NUMBER == 0": SIZE is a name, or a name plus a number, and NUMBER is at
- * least 2, or a name that is defined as such a number. From "C % 8 == 0" on, dim_same() knows that
+/* Uses a constraint "SIZE % NUMBER == 0". SIZE is a name, or a name plus a number. NUMBER is a
+ * number of at least 2, or a name that is defined as one. After "C % 8 == 0", dim_same() knows that
  * 8*(C/8) is C. False for other constraints, or if the name is defined already. */
 bool dim_divide_by(struct dim_pool *p, const char *constraint);
-/* Both pools must have the same names. */
+/* Copies the definitions of names. Both pools must have the same names. */
 void dim_take_values(struct dim_pool *to, const struct dim_pool *from);
 
 const struct dim *dim_number(struct dim_pool *p, int64_t v);

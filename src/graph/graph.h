@@ -111,11 +111,12 @@ void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t 
  *   - every value comes after its operands. */
 int graph_verify(const struct graph *g, struct err *err);
 
-/* Returns, by id, how often outputs and other values use a value. Only values that an output needs
- * count as users. */
+/* Returns an array by id: how often outputs and other values use each value. Only values that an
+ * output needs count as users. */
 const uint32_t *graph_uses(const struct graph *g, struct arena *a);
-/* Returns, by id up to v's id, true for v and what it is computed from. The search ends where
- * `stop`, which may be NULL, returns true. */
+/* Returns an array by id, up to v's id: true for v and for the values that v is computed from. The
+ * search does not go to the operands of a value for which `stop` returns true. `stop` may be
+ * NULL. */
 const bool *graph_needed(const struct graph *g, const struct value *v,
                          bool (*stop)(const struct value *v), struct arena *a);
 

@@ -59,7 +59,8 @@ static enum dtype promoted(enum dtype a, enum dtype b)
     return ka == kb ? wider(a, b) : ka > kb ? a : b;
 }
 
-/* The operands `second` count only if there are no others, or if they have a higher kind. */
+/* `second` counts only if `first` is DT_NONE or has a lower kind. From low to high, the kinds are
+ * bool, integer, float. */
 static enum dtype giving_way(enum dtype first, enum dtype second)
 {
     bool counts = first == DT_NONE || (second != DT_NONE && kind_of(second) > kind_of(first));
@@ -415,7 +416,8 @@ static int rule_matmul(struct infer *x)
     return 0;
 }
 
-/* Checks one entry for each of the n spatial axes. Without a list, fills it with `usual`. */
+/* Checks that the list has one entry for each of the n spatial axes. If there is no list, makes one
+ * of n entries `usual`. */
 static int spatial_ints(const struct infer *x, const char *name, uint32_t n, int64_t usual,
                         int64_t least)
 {

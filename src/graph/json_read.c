@@ -77,7 +77,7 @@ static void step_out(struct reader *r, size_t before)
         r->path.buf[before] = '\0';
 }
 
-/* At most 40 characters, in plain ASCII, for error messages. */
+/* Returns at most 40 characters of s in plain ASCII, for error messages. */
 static const char *quoted(struct reader *r, const char *s)
 {
     char *to = r->quote;

@@ -83,7 +83,8 @@ static double size_of(struct spread s)
     return sqrt(s.mean * s.mean + s.variance);
 }
 
-/* A rough estimate is enough: a wrong epsilon shows even if the value is not very near. */
+/* A rough estimate is enough: a wrong epsilon shows even if the value is not very near the
+ * epsilon. */
 static struct spread estimate(const struct search *x, const struct value *v)
 {
     struct spread a = {0, 1}, b = {0, 0};
@@ -148,7 +149,8 @@ static bool collect_all(struct search *x, const struct value *v)
 }
 
 /* Chooses inputs with which v probably grows; degree_of() checks this. Returns false if an input
- * may not be scaled, a number is not 0, or an operation is not listed. */
+ * may not be scaled, or if v depends on a number other than 0 or on an operation that is not listed
+ * here. */
 static bool collect(struct search *x, const struct value *v)
 {
     double zero;

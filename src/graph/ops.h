@@ -40,7 +40,7 @@ enum op_kind {
     OPK_LOSS
 };
 
-/* Each comment names the members of struct attr in use. */
+/* Each comment names the members of struct attr that the kind uses. */
 enum attr_kind {
     ATTR_NONE, /* not given, or Python's None */
     ATTR_BOOL, /* i */

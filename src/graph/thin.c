@@ -135,7 +135,7 @@ static void scale_both(const struct graph *g, struct thin *t, const struct sourc
     of(g, t, s[1].input)->scale = -1;
 }
 
-/* As bits: the dimensions of its first two operands that v sums over. */
+/* Sets *a and *b, as bits, to the dimensions of v's first and second operand that v sums over. */
 static void summed_dims(const struct value *v, uint32_t *a, uint32_t *b)
 {
     const struct value *x = v->args[0], *w = v->args[1];

@@ -9,7 +9,7 @@
  * graph_thin() looks at each matrix product, convolution and attention in float32, and then at each
  * sum and mean. It searches for an operand that comes from one input by operations that keep zeros,
  * such as permute and abs. It also finds products of two inputs that nothing else uses. Hone may
- * multiply one of them by a power of two and divide the other by it.
+ * multiply one of these inputs by a power of two and divide the other by it.
  */
 #ifndef GRAPH_THIN_H
 #define GRAPH_THIN_H

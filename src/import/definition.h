@@ -22,7 +22,7 @@
 #include "task/task.h"
 
 struct definition_workload {
-    int64_t *axes;        /* also of constant axes */
+    int64_t *axes;        /* the size of every axis, also of constant ones */
     const json_t *inputs; /* in `document` */
     double size;          /* product of the variable axes */
     json_t *document;     /* the line as JSON */

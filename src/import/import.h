@@ -12,7 +12,7 @@
  * The steps:
  *  1. trace.py records the module's operations as a graph.
  *  2. Hone writes the graph as C code, the reference. Hone also computes a tolerance from a model
- * of rounding errors, and chooses sizes (task_text.h).
+ *     of rounding errors, and chooses sizes (task_text.h).
  *  3. Hone checks the task as `hone task check` does. Unless the trace was recorded earlier, the
  *     module in PyTorch must agree with the compiled reference, the oracle: within the tolerance,
  *     or in double within a thousandth of it.
@@ -43,7 +43,7 @@ struct import_report {
     /* The largest error of random rounding / the tolerance. */
     double rounding;
     double seconds;
-    size_t axes; /* that may vary */
+    size_t axes; /* how many axes may vary */
     /* Wrong kernels would pass, because the outputs hardly depend on the inputs. */
     bool accepts_wrong;
     bool is_ill; /* rounding alone changes an output a lot (docs/tolerance.md) */

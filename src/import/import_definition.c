@@ -103,7 +103,7 @@ static char *write_program(const struct pending *p, const char *dir, struct err 
     return path;
 }
 
-/* One text such as "x=bfloat16[batch_size,4096]" for each input. Const axes become numbers. */
+/* Adds a text such as "x=bfloat16[batch_size,4096]" for each input. Const axes become numbers. */
 static void declare_inputs(const struct pending *p, struct arena *a, struct str_vec *out)
 {
     const struct task *t = p->d->task;

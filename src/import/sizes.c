@@ -11,14 +11,14 @@
 #include "task/task.h"
 
 #define TRIALS 6000
-#define SMOKE_COST 3e6   /* the emulator runs it in well under a second */
-#define CHECK_COST 1.5e8 /* the reference runs it in about a second */
+#define SMOKE_COST 3e6   /* the emulator runs a shape of this cost in well under a second */
+#define CHECK_COST 1.5e8 /* the reference runs a shape of this cost in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
 /* merit() subtracts this for a constant result. */
 #define CONSTANT_COSTS 50
 /* If DEEP or more variances follow each other, each must combine DEEP_STATISTICS elements. With
- * fewer, networks this deep never had a useful tolerance. */
+ * fewer, networks this deep have no useful tolerance. */
 enum { DEEP = 8, DEEP_STATISTICS = 16 };
 #define MAX_SHRINKS 100 /* each by a fifth: 2e-10 of a size is left */
 
@@ -45,13 +45,13 @@ struct search {
     VEC(const struct dim *) flops;
     VEC(const struct value *) values;
     VEC(struct least_size) statistics;
-    /* Elements that a variance, layer_norm or softmax combines. */
+    /* How many elements each variance, layer_norm and softmax combines. */
     VEC(const struct dim *) lengths;
 };
 
 /* ---- what a shape must satisfy --------------------------------------------------------------- */
 
-/* Axes are at least 1, and so are their sums of products. */
+/* Axes are at least 1, so sums of products of axes are too. Other sizes may be smaller. */
 static bool always_positive(const struct dim *d)
 {
     return d->is_number ? d->value >= 1 : !strpbrk(d->text, "-/%") && !strstr(d->text, "min");
@@ -144,7 +144,7 @@ static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
     return best;
 }
 
-/* The least multiple of the step that fits while the other axes stay. */
+/* Returns the least multiple of the step of axis i that fits while the other axes stay. */
 static int64_t find_least(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], m = s->multiple[i], v = m;
@@ -221,7 +221,8 @@ static bool add_best(struct size_choice *c, struct size_points *out, const struc
     return best != NULL;
 }
 
-/* Used if even the least sizes cost too much. */
+/* Widens the range of the axis whose larger sizes cost least. Used if even the least sizes cost too
+ * much. */
 static void widen_cheapest(const struct search *s, struct size_range *out)
 {
     struct arena a = ARENA_INIT;
@@ -284,7 +285,8 @@ static int read_guards(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* At a shape where d is 1, the result is constant and hides errors. */
+/* Notes d, the number of elements that a norm or softmax combines. At a shape where d is 1, its
+ * result is constant and hides errors. */
 static void note_length(struct search *s, const struct dim *d)
 {
     int64_t original = 0;
@@ -296,8 +298,8 @@ static void note_length(struct search *s, const struct dim *d)
     *vec_push(&s->lengths) = d;
 }
 
-/* Returns how many elements a variance or layer_norm combines, or with `softmaxes` a softmax, else
- * NULL. */
+/* If v is a variance, a layer_norm or, with `softmaxes`, a softmax, returns how many elements it
+ * combines. Else returns NULL. */
 static const struct dim *elements_along(struct graph *g, const struct value *v, bool softmaxes)
 {
     const struct value *x = v->args[0];
@@ -336,7 +338,8 @@ static void read_values(struct search *s, struct size_choice *c)
                                                   (long long)MIN(s->limits.floor, s->original[i]));
 }
 
-/* On one path through the graph. Variances of fixed length do not count. */
+/* Returns the largest number of variances on one path through the graph. Variances of a constant
+ * number of elements do not count. */
 static uint32_t stacked_variances(struct search *s, struct size_choice *c)
 {
     uint32_t *depth = arena_alloc(&c->arena, (s->g->values.n + 1) * sizeof *depth), most = 0;
@@ -352,7 +355,8 @@ static uint32_t stacked_variances(struct search *s, struct size_choice *c)
     return most;
 }
 
-/* A variance of two or three elements amplifies errors too much for a useful tolerance. */
+/* Adds the condition that each variance combines at least limits.statistics elements. A variance of
+ * two or three elements amplifies errors too much for a useful tolerance. */
 static void note_statistics(struct search *s, struct size_choice *c)
 {
     if (s->limits.statistics < DEEP_STATISTICS && stacked_variances(s, c) >= DEEP)
@@ -388,7 +392,8 @@ static int find_steps(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* Shrinks one axis after the other, in several orders, if the least sizes do not fit together. */
+/* Returns the least sizes if they fit together. Else shrinks one axis after the other, in several
+ * orders, and returns the cheapest result. */
 static int64_t *least_together(struct size_choice *c, const struct search *s)
 {
     int64_t *best = arena_alloc(&c->arena, (s->n + 1) * sizeof *best);

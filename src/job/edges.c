@@ -35,7 +35,7 @@ static void move_largest(char *row, uint64_t n, uint64_t step, enum dtype t)
     memcpy(row + (n - 1) * step, tmp, size);
 }
 
-/* For all rows along a dimension of n places that are `inner` elements apart. */
+/* Rearranges the rows along a dimension of n places that are `inner` elements apart. */
 static void move_in_rows(char *data, uint64_t elems, uint64_t n, uint64_t inner, enum dtype t)
 {
     uint64_t size = dtype_bytes(t), row = 0;

@@ -255,7 +255,7 @@ static const char *get_name(struct wire_reader *r, struct arena *a, const char *
     return wire_get_str(r, a, JOB_MAX_NAME, what);
 }
 
-/* "" or a plain name: without a slash or a backslash, and without a dot in front. */
+/* Reads "" or a plain name: without a slash or a backslash, and without a dot in front. */
 static const char *get_file(struct wire_reader *r, struct arena *a, const char *what)
 {
     const char *s = get_name(r, a, what);

@@ -65,14 +65,14 @@ struct job_buffer {
     enum dtype dtype;
     uint64_t elems;
     uint64_t bytes;
-    uint32_t align;  /* aligned to this, but not to twice this */
-    uint64_t offset; /* bytes added to the aligned address */
+    uint32_t align;  /* the address is an odd multiple of this, plus `offset` */
+    uint64_t offset; /* bytes */
     bool zero_init;
     uint32_t rank;
     int64_t dims[8];
     uint32_t edge_dims; /* bit d: JOB_CALL_EDGES rearranges dimension d */
     struct gen_spec gen;
-    uint32_t stream;  /* of random numbers */
+    uint32_t stream;  /* which stream of random numbers fills it */
     const char *file; /* file in the bundle that replaces `gen`, or ""; zeros follow its end */
     /* An error of atol + rtol * magnitude + half an ulp of dtype is allowed (docs/judge.md). */
     double rtol, atol;
@@ -116,7 +116,7 @@ struct job_launch {
     uint32_t regs;                          /* per thread; 0: not known */
     uint32_t spill_bytes;                   /* per thread */
     bool cooperative;
-    bool pdl; /* of a baseline: may begin before the previous launch has ended */
+    bool pdl; /* only for baselines: may begin before the previous launch has ended */
     uint32_t nargs;
     struct job_arg *args;
 };
@@ -212,8 +212,8 @@ struct job_case {
     int64_t *axes; /* in the task's order */
     uint32_t nscalars;
     double *scalars;         /* in the task's order */
-    uint64_t max_units;      /* of the last phase, to verify; 0: all (unit_sample.h) */
-    double flops, min_bytes; /* what no implementation can avoid */
+    uint64_t max_units;      /* verify at most so many of the last phase; 0: all (unit_sample.h) */
+    double flops, min_bytes; /* the least operations and bytes of any implementation */
 };
 
 bool job_is_sampled(const struct job_case *c);
@@ -231,7 +231,7 @@ struct job_module {
 };
 
 /* The emulator's limits count CPU time, so that a verdict does not depend on other processes. As a
- * safeguard it also has limits of wall time: this many times as long as on a GPU. */
+ * safeguard Hone also limits the emulator's wall time: to this many times the limit on a GPU. */
 #define JOB_EMU_PATIENCE 10u
 
 struct job_limits {

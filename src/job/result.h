@@ -112,8 +112,8 @@ struct result_call {
     bool inputs_intact, guards_intact;
     bool globals_intact; /* the module's __device__ variables are as at load */
     bool repeat_equal;   /* for JOB_CALL_REPEAT: bit-identical to the previous call */
-    /* For JOB_CALL_BLOCK_SAMPLE: an upper bound for the share of an output that all blocks would
-     * write. The smallest over all outputs. */
+    /* For JOB_CALL_BLOCK_SAMPLE: at most this share of an output would be written if all blocks
+     * ran. With several outputs, the smallest share. */
     double most_written;
     struct { /* for JOB_CALL_BLOCK_SAMPLE */
         uint64_t blocks;

@@ -7,8 +7,8 @@
  *         if (set & 1u << i)
  *             ... torch_variants[i].name
  *
- * Most variants are baselines: a kernel is compared with the fastest. A variant that runs *beside*
- * is timed in the same rounds, but is no baseline. Authors do not see it.
+ * Most variants are baselines: Hone compares a kernel with the fastest of them. A variant that runs
+ * *beside* is timed in the same rounds, but is no baseline. Authors do not see it.
  */
 #ifndef JOB_TORCH_VARIANTS_H
 #define JOB_TORCH_VARIANTS_H
@@ -24,8 +24,8 @@ struct torch_variant {
     const char *mode; /* the mode of the sidecar (src/worker/torch_sidecar.py) */
     /* A task asks for it in its list of baselines. */
     bool by_task;
-    /* It is this variant without cudnn.benchmark, PyTorch's default setting. Hone times it by
-     * itself beside that variant if the program may use a convolution. NULL for the others. */
+    /* Name of another variant. This one is the same without cudnn.benchmark, which PyTorch has off
+     * by default. If the program may use a convolution, Hone times both. NULL for the others. */
     const char *default_of;
     bool beside;           /* no kernel is compared with it */
     bool unjudged;         /* its result is not compared with the truth */

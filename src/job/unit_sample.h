@@ -42,8 +42,8 @@ void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t see
 bool unit_sample_is_partial(const struct job_case *c);
 
 /* Considers three errors: in `share` of the rows, in `share` of the blocks of UNIT_SAMPLE_TILE
- * columns, and in `share` of the square tiles. Returns the least probability that the sample finds
- * one. */
+ * columns, and in `share` of the square tiles. For each error there is a probability that the
+ * sample finds it. Returns the least of the three. */
 double unit_sample_finds(const struct job_case *c, uint64_t seed, double share);
 
 /* Of `all` things, `bad` are bad. Returns the probability that `seen` of them, drawn at random,

@@ -99,7 +99,7 @@ int call_check_candidate(const char *candidate, struct err *err);
 
 /* Returns the JSON that the child printed, or NULL with the child's message in *err. */
 json_t *call_output(struct call *c, struct err *err);
-/* Adds foreign text (reply.h) to the reply; of a long text the beginning and a link. */
+/* Adds foreign text (reply.h) to the reply. If it is long, adds its beginning and a link. */
 void call_foreign(struct call *c, const char *what, const char *name, const char *mime,
                   const char *text, size_t len);
 /* Keeps a long text as a resource of the server, and adds a link to the reply. */

@@ -319,7 +319,7 @@ static void on_ping(const struct request *r)
     result_of(r, json_object());
 }
 
-/* All lists fit one page. */
+/* Refuses a cursor, because all lists fit one page. */
 static bool has_cursor(const struct request *r)
 {
     if (!json_object_get(r->message->params, "cursor"))
@@ -434,7 +434,8 @@ static void on_read_resource(const struct request *r)
         c->is_resource = true;
 }
 
-/* The lists never change, so the stream stays silent. */
+/* The client asks to hear about changes of the lists. The lists never change, so the server sends
+ * only an acknowledgement. */
 static void on_listen(const struct request *r)
 {
     struct server *s = r->server;
@@ -450,7 +451,8 @@ static void on_listen(const struct request *r)
                                                      c->id, "notifications")));
 }
 
-/* The eras of MCP (protocol.h) in which a method exists. */
+/* In which revisions of MCP a method exists: those with a handshake, or stateless ones
+ * (protocol.h). */
 enum { HANDSHAKE = 1, STATELESS = 2 };
 
 static const struct method {

@@ -234,7 +234,8 @@ static double counter_sum(const struct measure_input *in, uint32_t c, const char
     return sum;
 }
 
-/* An upper bound: each instruction counts as a multiply-add, on halves as two. */
+/* Returns an upper bound of the flops. Each instruction counts as a multiply-add, and each
+ * instruction on halves as two. */
 static double arithmetic_done(const struct measure_input *in, uint32_t c)
 {
     return counter_sum(in, c, "tensor_ops") + 4 * counter_sum(in, c, "inst_half") +

@@ -40,19 +40,19 @@ struct tensor_use {
     double tf32, narrow; /* flops of the tensor cores / flops of the task */
     double share;        /* products done / products that the declared precision needs */
 };
-/* Finds the case with the smallest `share` in the emulator's counters. Returns it if the share is
- * below in->least_arithmetic, else -1. One float32 product needs six products of a 16-bit type,
- * three of TF32, or one of TF32 if the task allows it. Looks only at cases with work of tensor
- * cores, and only if all float inputs are float32. */
+/* Finds the case with the smallest `share` in the emulator's counters. Returns the case's index if
+ * the share is below in->least_arithmetic, else -1. One float32 product needs six products of a
+ * 16-bit type, three of TF32, or one of TF32 if the task allows TF32. Looks only at cases with work
+ * of tensor cores, and only if all float inputs are float32. */
 int measure_tensor_use(const struct measure_input *in, struct tensor_use *out);
 
 /* Returns the first case in which the candidate was faster than physics allows (the floor), or -1.
  * A modelled time is compared with 80% of the floor. */
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);
 /* For the emulator, which cannot verify every timed call. Returns the first case in which the
- * candidate left out work, or -1. *share is the part that it did: less than 75% of the memory that
- * the task touches or, if *arithmetic is true, less than least_arithmetic of the task's flops.
- * Skips cases with a call that was cut off. */
+ * candidate left out work, or -1. *share is the part of the work that the candidate did: less than
+ * 75% of the memory that the task touches or, if *arithmetic is true, less than least_arithmetic of
+ * the task's flops. Skips cases with a call that was cut off. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic);
 
 #endif

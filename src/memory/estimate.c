@@ -1,5 +1,5 @@
-/* estimate.c - fits the model of estimate.h by coordinate descent: it sets one level or effect at a
- * time to its best value, until they hardly change. */
+/* estimate.c - fits the model of estimate.h by coordinate descent: SWEEPS times, it sets each level
+ * and each effect to its best value, one at a time. */
 #include "memory/estimate.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 
-/* As much evidence as this many outcomes that say that a value has no effect. */
+/* Pulls each effect towards 0, as outcomes of this total weight would if they showed no effect. */
 #define RIDGE 1.0
 #define SWEEPS 40
 #define MAX_VALUES 1024 /* further values have no effect: a hostile file has many */

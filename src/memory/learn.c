@@ -3,7 +3,8 @@
  *
  * Some settings have a guess: the playbook computes their first value from the sizes of the task
  * (playbook/book/guess.c). If a candidate has the guessed value, the lesson does not name the
- * setting. So it says "as guessed", and in a run with other sizes that is another value.
+ * setting. A setting that the lesson does not name counts as guessed, so in a run with other sizes
+ * it has another value.
  */
 #include <string.h>
 

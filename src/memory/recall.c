@@ -6,12 +6,13 @@
  * is. It is lower for another GPU, for an imported lesson, and if only one of the two runs has
  * measured times.
  *
- * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, it is the
+ * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, L is the
  * mean of two numbers: an estimate from the points of the same playbook (estimate.h), and the mean
- * over the points that r tried. The second one is a caution: settings may depend on each other. So
- * a point's rank hardly depends on how often it was tried. Points are ranked by the weighted mean
- * of L over the runs. If the gains of two points agree in every run that tried both, they differ
- * only in a setting that does not matter. Then the one with the lower rank goes to the end.
+ * over the points that r tried. The second number is a caution: settings may depend on each other.
+ * If r tried no point of the playbook, L is the second number. So a point's rank hardly depends on
+ * how often it was tried. Points are ranked by the weighted mean of L over the runs. If the gains
+ * of two points agree in every run that tried both, the points differ only in a setting that does
+ * not matter. Then the one with the lower rank goes to the end.
  *
  * Lines. All lessons of one move make one line. Lines are ranked by the weighted sum of the
  * logarithms of all gains.
@@ -29,7 +30,7 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
-/* Smaller gains count as this one. In ranks, so do failures. */
+/* Smaller gains count as this gain. In ranks, failures do too. */
 #define FAILED_GAIN 0.125
 /* For ranks, a passing point has at least this gain: 20% slower is as bad as 5% slower. */
 #define SLOW_GAIN 0.95

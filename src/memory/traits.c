@@ -249,8 +249,8 @@ double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops
                          const char *sizes_b)
 {
     /* How fast similarity falls with the difference in each size. The width of elements has the
-     * largest rate: another width needs other settings. A task of half the size counts half more
-     * than one of a quarter. */
+     * largest rate: another width needs other settings. A task of half the size counts about 1.4
+     * times as much as one of a quarter. */
     static const double rate[TRAITS_SIZES] = {0.1, 0.3, 0.2, 0.7, 0.2};
     unsigned na, nb, common;
     double a[TRAITS_SIZES], b[TRAITS_SIZES], distance = 0;

@@ -1,7 +1,8 @@
 /*
  * model.h - a parsed plan, for the files of plan/ and for exporters.
  *
- * A member `index` counts in one of the plan's vectors, or in the task's tensors, axes or scalars.
+ * A member `index` is a place in one of the plan's vectors, or in the task's tensors, axes or
+ * scalars.
  * Strings and expressions live in the plan's arena.
  */
 #ifndef PLAN_MODEL_H

@@ -41,8 +41,9 @@ const char *const *plan_compile_options(const struct plan *p);
 int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
                          struct problem_vec *problems);
 
-/* Fills what depends only on task and shape: the tensors' buffers (in task order), the oracle's
- * phases, axes, scalars, flops and bytes. The caller sets name, programs, calls and timing. */
+/* Fills the parts that depend only on task and shape: the tensors' buffers (in task order), the
+ * oracle's phases, axes, scalars, flops and bytes. The caller sets name, programs, calls and
+ * timing. */
 int plan_fill_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err);
 
 /* Resolves the plan to a program of case `c`. Calls plan_fill_case() if the case has no buffers

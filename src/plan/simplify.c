@@ -176,8 +176,8 @@ static bool some_run(const json_t *launches)
     return some;
 }
 
-/* Returns the plan's key "launches", or NULL. Of several, JSON takes the last. Strings and the keys
- * of inner objects can be equal to it. */
+/* Returns the plan's key "launches", or NULL. If there are several, JSON takes the last. Skips
+ * strings, and keys of inner objects, with the same text. */
 static const char *launches_key(const char *p, const char *end)
 {
     const char *key = NULL;

@@ -98,8 +98,8 @@ static struct generate_cuts cuts_at(const struct playbook *pb, const struct pb_p
                                   .repeat = cut_value(pb, p, "repeat", STORES_REPEAT)};
 }
 
-/* Binds which settings would change the launches, for the condition `fits`: a setting that changes
- * nothing would only repeat a kernel. */
+/* Binds numbers that say which settings change the launches. The condition `fits` uses them: other
+ * values of a setting that changes nothing would only repeat a kernel. */
 static void bind_useful(const struct playbook *pb, const struct graph *g, const struct generated *x,
                         struct pb_binding *out)
 {

@@ -16,7 +16,8 @@
 /* For an op with "from": "graph". If no kernel can be written, `why` says why. */
 bool bind_graph(const struct playbook *pb, const json_t *task, uint32_t arch,
                 struct pb_binding *out, struct strbuf *why);
-/* True for all playbooks that write no kernels from graphs. */
+/* Does `b` have the texts for the cuts of point p? True if the playbook writes no kernels from
+ * graphs. */
 bool binding_has_cuts_of(const struct playbook *pb, const struct pb_binding *b,
                          const struct pb_point *p);
 int bind_cuts_of(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,

@@ -1,7 +1,7 @@
 /*
  * expand_ranges.c - writes one kernel file from a `when` table (book/ranges.h).
  *
- * The template is expanded once for each range. These versions share all code in which they do not
+ * Hone expands the template once for each range. These versions share all code in which they do not
  * differ. The other code of a version is in a namespace: range1, range2, ... Versions with the same
  * code have one namespace. A launch of the plan gets the condition of its range, so the host
  * chooses by the sizes of the call.
@@ -83,7 +83,7 @@ static int compare_versions(struct combining *x)
     return 0;
 }
 
-/* Without extern "C", because C names clash even in different namespaces. */
+/* Adds an item without its extern "C", because C names clash even in different namespaces. */
 static void add_own(const struct item *it, bool comments, struct strbuf *out)
 {
     static const char c_name[] = "extern \"C\" ";
@@ -113,8 +113,8 @@ static void choose_spaces(struct combining *x)
     }
 }
 
-/* The shared code, then each namespace once. Only the first has comments between the items. A
- * namespace does not end a macro. */
+/* Adds the shared code, then each namespace once. Only the first version's namespace has comments
+ * between the items. Macros do not end with a namespace, so #undef ends them. */
 static void add_code(const struct combining *x, struct strbuf *out)
 {
     vec_each (const struct item, it, &x->v[0].items)
@@ -141,7 +141,7 @@ static void add_code(const struct combining *x, struct strbuf *out)
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
-/* Do all versions that have this entry of `section` have the same one? */
+/* Is this entry of `section` the same in all versions that have it? */
 static bool is_common(const struct combining *x, const char *section, const char *name,
                       const json_t *entry)
 {
@@ -173,7 +173,7 @@ static void rename_value(const struct combining *x, uint32_t i, json_t *object, 
         json_object_set_new(object, key, name);
 }
 
-/* Renames what the launches and tensor maps of version i use. */
+/* Renames the workspaces and tensor maps that the launches of version i use. */
 static void rename_uses(const struct combining *x, uint32_t i)
 {
     const json_t *launches = json_object_get(x->v[i].plan, "launches");
@@ -194,7 +194,8 @@ static void rename_uses(const struct combining *x, uint32_t i)
     }
 }
 
-/* A map of a workspace that is renamed differs between the versions, as the workspace does. */
+/* Renames the workspaces that tensor maps describe. A map of a renamed workspace then differs
+ * between the versions, as the workspace does. */
 static void rename_map_tensors(const struct combining *x)
 {
     for (uint32_t i = 0; i < x->r->n; i++) {
@@ -216,7 +217,7 @@ static void add_condition(const struct pb_ranges *r, uint32_t i, struct strbuf *
         strbuf_addf(out, "%s%s <= %lld", i ? " && " : "", r->axis, (long long)r->items[i].to);
 }
 
-/* Is it a kernel of the version's namespace? `name` may be a template instance. */
+/* Is `name` a kernel of the version's namespace? It may be a template instance. */
 static bool is_own_kernel(const struct version *v, const char *name)
 {
     return items_declare(&v->items, name, strcspn(name, "<"), true);

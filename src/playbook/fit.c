@@ -63,7 +63,7 @@ static const struct pb_op *op_by_way(const struct match_way *way, struct match *
     return x->v && !x->why->len ? way->find(x) : NULL;
 }
 
-/* By the expression, or else by the name. */
+/* Finds the op by the task's expression, or else by the task's name. */
 static const struct pb_op *find_op(struct match *x)
 {
     const struct pb_op *op = match_form(x->pb, x->m, &x->seen), *any = op_called(x->pb, "*");

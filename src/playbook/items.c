@@ -67,7 +67,8 @@ static size_t after_template(const struct part_vec *v, size_t i)
     return i;
 }
 
-/* All words up to the body; those of the body too if it is an enum's. */
+/* Declares all words up to the body of a type. With `body`, also declares the words of the body,
+ * because an enum's body has names. */
 static void declare_type(struct item *it, const struct part_vec *v, size_t i, bool body)
 {
     for (; i < v->n; i++) {
@@ -79,8 +80,8 @@ static void declare_type(struct item *it, const struct part_vec *v, size_t i, bo
     }
 }
 
-/* A function or variables: the words before "(", "=", "[", "{", "," and ";", but not those of
- * initial values. */
+/* Declares a function or variables: the words before "(", "=", "[", "{", "," and ";", but no words
+ * of initial values. */
 static void declare_values(struct item *it, const struct part_vec *v, size_t i)
 {
     bool in_value = false;

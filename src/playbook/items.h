@@ -43,9 +43,9 @@ VEC_DECL(item_vec, struct item);
  * braces do not match. */
 bool items_split(const char *code, struct item_vec *out);
 void items_release(struct item_vec *v);
-/* Marks each item of `a` that differs between the versions `a` and `b`, or that needs such an item.
- * Versions can share the other items. Call it for each further version `b`. Returns false if the
- * versions do not have the same number of items. */
+/* Marks each item of `a` that differs between the versions `a` and `b`. Call it for each further
+ * version `b`, and then items_spread(). Versions can share the items without a mark. Returns false
+ * if the versions do not have the same number of items. */
 bool items_compare(struct item_vec *a, const struct item_vec *b);
 /* Completes the marks: an item that needs a marked one is marked too. */
 void items_spread(struct item_vec *a);

@@ -19,7 +19,7 @@
 #include "playbook/book/book.h"
 #include "playbook/book/ranges.h"
 
-/* "sm_90a" becomes 90, which is also the result for a name of another form. */
+/* "sm_90a" becomes 90. So does a name of another form. */
 uint32_t playbook_arch(const char *name);
 /* Does the playbook write a kernel for any graph, as `generate` does? It may take kernels for parts
  * of the graph from its shelf. */

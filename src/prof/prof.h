@@ -33,7 +33,7 @@ struct prof_kernel {
     /* Percent of the peak, over time_ns. */
     double dram_pct, l2_pct, shared_pct, issue_pct, tensor_pct;
     double fma_pct, alu_pct, sfu_pct, fp64_pct;
-    /* The time that latency alone would take; only from the emulator. */
+    /* The time that latency alone would take, in percent of time_ns; only from the emulator. */
     double latency_pct;
     double occupancy_pct;              /* active warps, in percent of an SM's maximum */
     double registers, smem_bytes;      /* per thread, per block */
@@ -45,7 +45,8 @@ struct prof_kernel {
 
 /* ---- Nsight Compute ---- */
 
-/* ncu prints "n/a" for a metric that the GPU lacks. */
+/* Returns the metrics that Hone asks ncu for, separated by commas. ncu prints "n/a" for a metric
+ * that the GPU lacks. */
 const char *ncu_metrics(struct arena *a);
 
 /* The output of ncu --csv --page raw: a row of names, a row of units, a row per launch. */
@@ -62,7 +63,7 @@ void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char 
 
 /* ---- from counters to words ---- */
 
-/* From ncu's counters, or else from the emulator's. */
+/* Fills `out` from ncu's counters, or else from the emulator's. Returns the number of kernels. */
 size_t prof_from_counters(const struct verdict *v, const char *workload, struct prof_kernel *out,
                           size_t max);
 

@@ -43,7 +43,8 @@ static bool has_reason(const struct verdict_workload *w)
     return *w->note && !str_eq(w->note, VERDICT_FAILED);
 }
 
-/* If so, the author does not get the verdict's own texts: they may name the held-out shape. */
+/* Did the candidate fail at a held-out shape? Then the author does not get the verdict's own texts,
+ * because they may name the shape. */
 static bool heldout_failed(const struct verdict *v)
 {
     vec_each (struct verdict_workload, w, &v->workloads)
@@ -353,7 +354,7 @@ static bool is_static(const struct verdict_counter *c)
 }
 
 /* Counters of held-out workloads are secret. From the other workloads the author gets only the
- * counters of the last one: it would take counters of two shapes for one measurement. */
+ * counters of the last one, because it would take counters of two shapes for one measurement. */
 static bool is_superseded(const struct verdict *v, const struct verdict_counter *c)
 {
     if (verdict_hidden(c->role))

@@ -45,7 +45,7 @@ static void add_unconfirmed(struct run_summary *m, struct store *s, const struct
     *vec_push(&m->unconfirmed) = (struct unconfirmed){n, r->kind, summary};
 }
 
-/* Uses the verdict `r` if PyTorch is one of its baselines and no earlier call found one. */
+/* Uses the verdict `r` if PyTorch is one of its baselines, and no earlier call used a verdict. */
 static void take(struct run_summary *m, struct store *s, const struct verdict_rec *r)
 {
     if (m->has_with_torch || !load_verdict(s, r->json_sha, &m->with_torch))

@@ -45,8 +45,8 @@ bool compare_side_passes(const struct compare_side *s)
     return str_eq(kind_of(s), "pass");
 }
 
-/* NULL if the side has no time there. Compares shapes too, because the sides may come from two
- * tasks or two versions of one. */
+/* Returns the side's time for the workload of `like`, or NULL. Compares shapes too, because the
+ * sides may come from two tasks or two versions of one. */
 static const struct verdict_time *time_at(const struct compare_side *s,
                                           const struct verdict_time *like)
 {

@@ -80,7 +80,7 @@ static bool is_of_file(const struct node_rec *n)
     return str_eq(n->role, "given") || strstr(n->move, "[settings ");
 }
 
-/* The built-in author wrote it from a template. */
+/* Did the built-in author write the kernel from a template? */
 static bool is_of_template(const struct node_rec *n)
 {
     return str_starts(n->author, "playbook") && !is_of_file(n);
@@ -127,7 +127,7 @@ static void count_nodes(struct run_summary *m)
     free(repaired);
 }
 
-/* The time of the fastest kernel that passed; 0 = none. */
+/* Returns the time of the fastest passing kernel among the first i nodes; 0 if none passed. */
 static double best_before(const struct run_summary *m, size_t i)
 {
     double best = 0;

@@ -67,7 +67,7 @@ struct run_summary {
 
 /* `which`: as for store_run_find(). After an error there is nothing to release. */
 int run_summary_load(struct run_summary *m, struct store *s, const char *which, struct err *err);
-/* For a mailbox or a program: Hone cannot know the cost. */
+/* True for a mailbox or a program, because Hone cannot know their cost. */
 bool author_price_is_unknown(const char *author);
 /* Returns n->move, with the values of the settings in place of a label "[settings ...]". */
 const char *run_summary_move(const struct run_summary *m, const struct node_rec *n);

@@ -17,7 +17,7 @@
 
 struct autoscale {
     unsigned most;
-    uint64_t unit_ns;  /* unit of these waiting times; 0 = a second */
+    uint64_t unit_ns;  /* unit of the waiting times after failures; 0 = a second */
     unsigned failures; /* failures in a row */
     uint64_t hold_ns;  /* start no worker before this time */
     /* since when there are too many workers; 0 = there are not */

@@ -1,6 +1,6 @@
 /*
  * local.c - runs bundles (sched.h) on this machine, each in a fresh `hone-worker` process. One
- * bundle runs in each slot; the others wait. A worker that exceeds its time limit is killed, with
+ * bundle runs in each slot; the others wait. Hone kills a worker that exceeds its time limit, with
  * all processes it started.
  *
  * The worker of a GPU first waits until no other process of Hone uses the GPU. While it waits, it
@@ -20,7 +20,7 @@
 /* A profiler runs each kernel many times and writes a report at the end. */
 #define PROFILER_NS 600000000000u
 #define LOOK_NS 250000000u /* how often we look for late workers */
-/* A worker stops itself at its limit. This is its time to write results. */
+/* A worker stops itself at its limit. Then it has this time to write results. */
 #define GRACE_NS 10000000000u
 
 struct local_bundle {

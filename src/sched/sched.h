@@ -56,8 +56,8 @@ int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, str
 /* Appends what the worker does, such as ": case 'check:1', call 2 of 'candidate'", if known. */
 void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
 
-/* Lets child processes share Slurm's workers: opens a spool for each child's sched_open(). *out
- * becomes NULL if `on` does not name Slurm. */
+/* Lets child processes share Slurm's workers: opens one spool, which sched_open() then uses in each
+ * child. *out becomes NULL if `on` does not name Slurm. */
 int sched_share(struct sched **out, const char *on, bool emu, struct err *err);
 /* Starts and watches the workers. Call it a few times a second. */
 int sched_tend(struct sched *s, struct err *err);

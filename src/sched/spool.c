@@ -213,7 +213,8 @@ static int nap(struct spool *s, uint64_t ns, struct err *err)
     return 0;
 }
 
-/* We notice short bundles soon, and seldom look for long ones. */
+/* Returns the time until the next look, about a hundredth of the newest bundle's age. So we notice
+ * the end of short bundles soon, and seldom look for long ones. */
 static uint64_t pause_of(const struct spool *s)
 {
     uint64_t age = now_ns() - s->newest_ns;

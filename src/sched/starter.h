@@ -15,9 +15,9 @@
 struct starter;
 
 struct starter_ops {
-    /* Starts workers if more are needed. The caller calls it repeatedly while there are bundles; it
-     * may wait up to wait_ns. `bundles` counts the unfinished bundles, `finished` all that ever
-     * finished. Returns -1 if no worker can be started. */
+    /* Starts workers if more are needed. The caller calls this repeatedly while there are bundles.
+     * Each call may wait up to wait_ns. `bundles` counts the unfinished bundles, `finished` all
+     * that ever finished. Returns -1 if no worker can be started. */
     int (*step)(struct starter *st, unsigned bundles, uint64_t finished, uint64_t wait_ns,
                 struct err *err);
     void (*close)(struct starter *st); /* also ends the workers */
@@ -27,7 +27,7 @@ struct starter {
     const struct starter_ops *ops;
 };
 
-/* `list` is "all", or numbers of GPUs: "0,2,3". With `pretend`, the emulator plays the GPUs, and
+/* `list` is "all", or numbers of GPUs: "0,2,3". With `pretend`, emulators replace the GPUs, and
  * "all" means one for each core. */
 int starter_local(struct starter **out, struct spool_fs *fs, const char *dir, const char *list,
                   bool pretend, struct err *err);

@@ -40,9 +40,9 @@
 
 #define SECOND UINT64_C(1000000000)
 /* Hone gives up after MAX_FAILURES failures in a row: sbatch refuses, or a job ends before a bundle
- * finishes. It also gives up if squeue fails for a minute, BLIND_AT_FIRST * every_ns, and at least
- * MAX_FAILURES times. Once squeue has worked, it is a quarter of an hour, BLIND_LATER * every_ns:
- * Slurm's controller may be restarting while the jobs go on. */
+ * finishes. It also gives up if squeue fails at least MAX_FAILURES times in a row, for a minute
+ * (BLIND_AT_FIRST * every_ns). Once squeue has worked, Hone waits a quarter of an hour instead
+ * (BLIND_LATER * every_ns): Slurm's controller may be restarting while the jobs go on. */
 enum { MAX_FAILURES = 5, BLIND_AT_FIRST = 12, BLIND_LATER = 180, MAX_WORKER_BYTES = 256 << 20 };
 
 extern char **environ;
@@ -64,7 +64,7 @@ struct slurm_starter {
     uint64_t every_ns; /* between two runs of squeue */
     bool seen;
     unsigned blind;
-    uint64_t blind_ns; /* the first of these failures */
+    uint64_t blind_ns; /* when the first of `blind` failures of squeue in a row happened */
     char last_words[300];
 };
 

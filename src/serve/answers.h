@@ -2,7 +2,7 @@
  * answers.h - keeps the newest answers of the server, so that many open pages of one run cost one
  * query of the store.
  *
- * An answer is kept until the store or a training run changes, but at most two seconds. It also
+ * An answer is kept until the store or a training run changes, but at most two seconds: it also
  * says whether the process of a run lives, and the store does not change when that process dies.
  * Only the server's thread uses a `struct answers`.
  */

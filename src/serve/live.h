@@ -8,9 +8,10 @@
  *     data: {"runs":[{"run":"softmax-refine-b879","candidates":7,"state":"running"}],
  *            "training":false}
  *
- * The thread that called live_new() calls live_look() about four times a second. It looks at the
- * newest 100 runs, and at the training runs beside the store ("training"). A listener without news
- * is suspended until live_look() wakes it. live.lock guards the listeners and the table of runs.
+ * The thread that called live_new() calls live_look() about four times a second. live_look() looks
+ * at the newest 100 runs, and at the training runs beside the store ("training"). A listener
+ * without news is suspended until live_look() wakes it. live.lock guards the listeners and the
+ * table of runs.
  *
  * Hone queues no events, so a slow reader costs no memory: it gets the newest state of each run
  * that changed. After 15 s without news a listener gets a comment, so that the server notices

@@ -111,7 +111,7 @@ static const char *header(struct server *v, struct MHD_Connection *c, const char
     return v->mhd.lookup(c, MHD_HEADER_KIND, name);
 }
 
-/* How many such headers a request has. */
+/* How many Host and Cookie headers a request has. */
 struct header_counts {
     unsigned host, cookie;
 };

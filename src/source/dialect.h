@@ -22,7 +22,7 @@ struct dialect_use {
 };
 
 void dialect_scan(const char *source, size_t len, struct dialect_use *out);
-/* If it is not, `why` (may be NULL) says what is missing. */
+/* Is the source in the cute dialect? If not, `why` (may be NULL) says what is missing. */
 bool dialect_is_cute(const char *source, size_t len, struct strbuf *why);
 /* Appends "CuTe: 4 layouts, 6 tensors, ..., 2 copy atoms, 1 MMA atoms", or "no CuTe". */
 void dialect_describe(const struct dialect_use *u, struct strbuf *out);

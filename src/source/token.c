@@ -180,7 +180,7 @@ static void lex_number(struct token_reader *r, struct token *t)
     }
 }
 
-/* The next character is no blank and begins no comment. */
+/* The caller has skipped blanks and comments. */
 static struct token read_token(struct token_reader *r)
 {
     struct token t = {.kind = TOK_END, .start = r->pos};

@@ -257,7 +257,7 @@ bool spool_run_where(struct spool_run *r, uint64_t tag, char claim[SPOOL_NAME_MA
     return found;
 }
 
-/* tmp/ first, so that no worker claims a half-deleted bundle. */
+/* Moves the bundle to tmp/ and deletes it there, so that no worker claims a half-deleted bundle. */
 static void withdraw(struct spool_run *r, const char *folder, const char *name)
 {
     char from[SPOOL_NAME_MAX], to[SPOOL_NAME_MAX];

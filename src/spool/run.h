@@ -35,7 +35,7 @@ struct spool_run {
     /* When we last counted our bundles, and last listed done/. */
     uint64_t census_ns, list_ns;
     size_t waiting, running; /* bundles in todo/ and in claimed/, by the last count */
-    unsigned seconds;        /* what the newest result's worker took, rounded up */
+    unsigned seconds;        /* how long the worker of the newest result took, rounded up */
 };
 
 struct spool_taken {

@@ -23,7 +23,7 @@
 struct store {
     sqlite3 *db;
     char *path;
-    int64_t schema;  /* the file's, when it was last read */
+    int64_t schema;  /* the file's version, as last read */
     int lock_fd;     /* while store_run_lock() holds a lock; else -1 */
     uint64_t writes; /* made by this handle */
     void (*hook)(void *ctx, uint64_t n, bool after); /* see store_set_hook() */

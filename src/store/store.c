@@ -75,8 +75,8 @@ static int migrate(struct store *s, struct err *err)
     return 0;
 }
 
-/* Even to read, SQLite wants to create a log file. If it may not, and there is none, we assume that
- * nobody writes, and tell SQLite that the store is immutable. */
+/* Even to read, SQLite wants to create a log file. If it cannot (`may_log` is false), and there is
+ * no log file, we assume that nobody writes, and tell SQLite that the store is immutable. */
 static int open_to_read(struct store *s, bool may_log)
 {
     struct strbuf uri = STRBUF_INIT(4 * strlen(s->path) + 64);
@@ -519,7 +519,7 @@ int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t b
     return sql_write(&q);
 }
 
-/* One lock file for all: byte k is run k, and byte CAMPAIGN_LOCKS + k is campaign k. */
+/* All locks are bytes of one file: byte k locks run k, byte CAMPAIGN_LOCKS + k locks campaign k. */
 #define CAMPAIGN_LOCKS (INT64_C(1) << 48)
 
 static int lock_byte(struct store *s, int64_t at, const char *what, struct err *err)

@@ -1,8 +1,8 @@
 /*
  * store.h - the SQLite file that holds every run. In a run (`hone optimize`) an author writes
- * candidate kernels for a task, and Hone evaluates them. Its records are calls (a prompt and its
- * reply), verdicts, nodes (candidates, each with the parent from which it was made), ideas (changes
- * that were tried) and events (notes).
+ * candidate kernels for a task, and Hone evaluates them. The records of a run are calls (a prompt
+ * and its reply), verdicts, nodes (candidates, each with the parent from which it was made), ideas
+ * (changes that were tried) and events (notes).
  *
  * Invariants:
  *   1. A record is written before the next step begins. Each write is a synced transaction, or part
@@ -68,7 +68,7 @@ struct run_rec {
     int64_t best; /* index of a node, or -1 */
     /* Calls that ended; all nodes; nodes that passed; tokens. */
     uint64_t calls, nodes, passes, in_tokens, out_tokens;
-    /* usd is the sum of the known costs. The rest is of the best node. */
+    /* usd is the sum of the known costs. The next members describe the best node. */
     double usd, best_time_ns, best_speedup;
     bool best_is_model;
 };
@@ -100,7 +100,7 @@ bool store_run_is_locked(struct store *s, int64_t run);
 /* Returns "killed" if r->state is "running", but no process works on the run. */
 const char *store_run_state(struct store *s, const struct run_rec *r);
 /* Fails if a process works on the run, or if a campaign has it. Deletes unused blobs too, unless a
- * process works on another run: it may be about to use one. */
+ * process works on another run, because that process may be about to use one. */
 int store_run_remove(struct store *s, int64_t run, struct err *err);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -125,11 +125,12 @@ struct call_rec {
 VEC_DECL(call_rec_vec, struct call_rec);
 
 int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
-/* With the handle, a resumed run gets the reply without asking again (author_call_handle). */
+/* Keeps the handle with which a resumed run gets the reply without asking again
+ * (author_call_handle). */
 int store_call_handle(struct store *s, int64_t run, const char *role, uint64_t index,
                       const char *handle, struct err *err);
-/* If c->ended is false, a resumed run makes the call again. If c->author is NULL, the author
- * stays. */
+/* If c->ended is false, a resumed run makes the call again. If c->author is NULL, the record keeps
+ * its author. */
 int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
 int store_call_get(struct store *s, int64_t run, const char *role, uint64_t index,
                    struct call_rec *out, struct arena *a, struct err *err);
@@ -301,18 +302,18 @@ VEC_DECL(lesson_run_vec, struct lesson_run_rec);
 /* In the order of store_lesson_list(). */
 int store_lesson_runs(struct store *s, struct lesson_run_vec *out, struct arena *a,
                       struct err *err);
-/* NULL means any. If `imported`, removes only imported lessons. *n is their number. */
+/* NULL means any. If `imported`, removes only imported lessons. *n is the number removed. */
 int store_lesson_forget(struct store *s, const char *task, const char *class, const char *run,
                         bool imported, int64_t *n, struct err *err);
-/* Keeps `keep` lessons. Imported ones go first, then old ones. */
+/* Keeps `keep` lessons. Removes imported ones first, then old ones. */
 int store_lesson_trim(struct store *s, int64_t keep, struct err *err);
 
-/* Keeps all writes between the two, or none. store_end() drops them and returns -1 if `keep` is
- * false or SQLite fails. */
+/* The store keeps all writes between store_begin() and store_end(), or none. store_end() drops them
+ * and returns -1 if `keep` is false or SQLite fails. */
 int store_begin(struct store *s, struct err *err);
 int store_end(struct store *s, bool keep, struct err *err);
 
-/* For tests: runs before and after write number n. */
+/* For tests: calls the hook before and after each write; n is the number of the write. */
 void store_set_hook(struct store *s, void (*hook)(void *ctx, uint64_t n, bool after), void *ctx);
 
 #endif

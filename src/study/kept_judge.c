@@ -15,7 +15,7 @@
 
 struct order {
     uint64_t ticket; /* the ticket that our caller has */
-    uint64_t theirs; /* the evaluator's, if it was asked */
+    uint64_t theirs; /* the evaluator's ticket, if `asked` */
     char path[400];  /* of the verdict's file */
     bool asked;      /* there was no file, so the evaluator was asked */
     bool done;       /* the caller has the verdict */
@@ -27,8 +27,8 @@ struct kept {
     VEC(struct order) orders;
 };
 
-/* Leaves out lines at the end that begin with //. They change no verdict, and the author `noisy`
- * adds one when it changes nothing else. */
+/* Leaves out lines at the end that begin with //. They change no verdict. The author `noisy` adds
+ * such a line when it changes nothing else. */
 static size_t code_len(const char *source, size_t len)
 {
     for (;;) {

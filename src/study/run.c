@@ -297,7 +297,7 @@ static int keep_lessons(struct worker *w, const struct task *t, const char *path
     return rc;
 }
 
-/* For a task, this is also its run of the arm `playbook`. */
+/* Unless t is a sibling task, this is also the task's run of the arm `playbook`. */
 static int learn_from(struct worker *w, const struct task *t, bool sibling,
                       const struct study_row_vec *rows, struct err *err)
 {

@@ -30,7 +30,8 @@
 
 #define STUDY_MAX_BUDGET 64
 #define STUDY_MAX_SEEDS 10000
-/* The goal for memory: this share of the candidates that a run without memory needs. */
+/* The goal for memory: a run with memory needs at most this share of the candidates that a run
+ * without memory needs. */
 #define STUDY_SHARE 0.6
 #define STUDY_REACHED 1.005 /* a time at most 0.5% above a goal reaches it */
 
@@ -39,7 +40,7 @@ struct study_arm {
     const char *ablate; /* such as "restore=off", or NULL */
     const char *option; /* such as "repairs=0", or NULL (study_set_option()) */
     bool memory;
-    /* Changes only what prompts tell a model, which `noisy` does not read. */
+    /* The arm changes only text in prompts. The author `noisy` does not read that text. */
     bool words;
     const char *author; /* NULL = the study's author */
 };

@@ -289,7 +289,7 @@ struct memory_row {
     struct study_interval share; /* with memory / without */
 };
 
-/* Returns false if the study has no runs for the task yet. */
+/* Returns false if the study has no runs for the task yet, or none passed without memory. */
 static bool memory_row(const struct study_scores *x, const char *task, struct memory_row *out)
 {
     const struct study_row *base = find_row(x, "playbook", task, 1);

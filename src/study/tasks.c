@@ -42,9 +42,9 @@ static void drop_slow_parts(json_t *j)
     json_object_set_new(j, "baselines", json_pack("[s]", "naive")); /* a task needs a baseline */
 }
 
-/* Divides the first (k is even) or the last (k is odd) axis of which at least 32 are left; by 2 if
- * k is below 2, else by 4. Returns false if there is none, or if k is odd and the last is also the
- * first. */
+/* Divides one axis: by 2 if k is below 2, else by 4. An axis qualifies if the quotient is whole and
+ * at least 32. Takes the first such axis if k is even, else the last. Returns false if no axis
+ * qualifies, or if k is odd and only one does. */
 static bool divide_axis(json_t *w, int k)
 {
     json_t *axes = json_object_get(w, "axes"), *v, *first = NULL, *last = NULL;
@@ -65,7 +65,8 @@ static bool divide_axis(json_t *w, int k)
     return true;
 }
 
-/* Every timed shape gets a shorter axis. Returns NULL if that cannot be done. */
+/* Shortens one axis of each timed shape where it can. Returns NULL if it can for no shape, or if
+ * the copy is not a valid task. */
 static struct task *make_sibling(json_t *j, const struct task *like, int k)
 {
     json_t *copy = json_deep_copy(j), *w;

@@ -5,8 +5,8 @@
  *     const struct asset *a = asset_find("tasks/softmax/task.json");
  *     if (a) use(a->data, a->len);
  *
- * Paths are those of the source tree. data[len] is NUL. The table is sorted by path and ends with
- * an entry whose path is NULL. tools/embed writes it.
+ * Paths are those of the source tree. data[len] is NUL. tools/embed writes the table. It is sorted
+ * by path and ends with an entry whose path is NULL.
  */
 #ifndef SYS_ASSET_H
 #define SYS_ASSET_H
@@ -23,7 +23,7 @@ extern const struct asset assets[];
 extern const size_t nassets;
 
 const struct asset *asset_find(const char *path);
-/* Others with this prefix follow it in the table. */
+/* The other assets with this prefix follow the first one in the table. */
 const struct asset *asset_first(const char *prefix);
 
 #endif

@@ -20,7 +20,7 @@
 static const char *program_name = "hone";
 static const struct program *program;
 static enum { MODE_RUN, MODE_COMPLETE, MODE_MAN } mode;
-/* The summary of the command that runs, for --help; cmd_dispatch() sets it. */
+/* The summary of the command that runs, for its manual page. cmd_dispatch() sets it. */
 static const char *summary = "";
 static char command_path[128]; /* "hone-task-list" */
 

@@ -14,9 +14,9 @@
  *         return cmd_fail(&err);
  *     return HONE_OK;
  *
- * `hone __complete WORD...` prints completions of the last WORD, `hone __man [COMMAND...]` the
- * manual page: they call run(), and cmd_parse prints and exits. Results go to stdout, everything
- * else to stderr.
+ * `hone __complete WORD...` prints completions of the last WORD, `hone __man [COMMAND...]` prints
+ * the manual page. Both call the command's run(), in which cmd_parse() prints and exits. Results go
+ * to stdout, everything else to stderr.
  */
 #ifndef SYS_COMMAND_H
 #define SYS_COMMAND_H

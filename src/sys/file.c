@@ -94,7 +94,8 @@ static int write_and_rename(int fd, const char *tmp, const char *path, const voi
 }
 
 /* A rename would put a file in the place of a device, of a pipe, or of a link such as /dev/stdout.
- * Other links are replaced, so that a link in a folder of a stranger leads nowhere. */
+ * Other links are replaced. Otherwise a link in a stranger's folder could make us overwrite any
+ * file. */
 static bool is_device_or_pipe(const char *path)
 {
     struct stat st;
@@ -140,8 +141,8 @@ int file_write(const char *path, const void *data, size_t len, struct err *err)
     return file_write_mode(path, data, len, usual_mode(), err);
 }
 
-/* Locks an open file, until its process ends. Returns true if another process holds the lock. On a
- * file system without locks, returns false, and the file stays unlocked. */
+/* Locks an open file until fd is closed. Returns true if another process holds the lock. On a file
+ * system without locks, returns false, and the file stays unlocked. */
 static bool locked_by_others(int fd)
 {
     return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
@@ -362,8 +363,9 @@ void temp_dir_release(struct temp_dir *t)
     *t = (struct temp_dir)TEMP_DIR_INIT;
 }
 
-/* A killed process left this directory behind if it is ours and nobody holds its lock. It must be
- * older than a minute, because its owner may not have locked a new one yet. */
+/* A killed process left the directory behind if our user owns it and nobody holds its lock. We
+ * spare directories younger than a minute, because a process makes its directory before it locks
+ * it. */
 static bool is_left_behind(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -28,12 +28,13 @@ int file_replace(const char *path, const void *data, size_t len, struct err *err
 int file_copy(const char *from, const char *to, struct err *err);
 
 bool file_exists(const char *path);
-/* Returns a path such as "../c", or a copy if nothing is there. The caller frees it. */
+/* Returns the path from the working directory, such as "../c", or a copy of `path` if nothing is
+ * there. The caller frees it. */
 char *path_from_here(const char *path);
 bool file_is_dir(const char *path);
 bool file_is_executable(const char *path); /* also false for a directory */
 
-int dir_make(const char *path, struct err *err); /* with its parents; it may exist */
+int dir_make(const char *path, struct err *err); /* also makes its parents; it may exist */
 /* Does not follow symbolic links. Succeeds if there is no tree. */
 int dir_remove(const char *path, struct err *err);
 /* Sorted, without "." and "..". */

@@ -187,7 +187,7 @@ static size_t on_data(char *data, size_t size, size_t n, void *ctx)
     return bytes;
 }
 
-/* The value is trimmed. */
+/* Copies the value of the header `name` without the spaces around it. */
 static bool take_header(const char *line, size_t n, const char *name, char *out, size_t size,
                         bool lower)
 {

@@ -3,7 +3,7 @@
  *
  *     if (memory_available() < need) ...
  *
- * The functions allocate nothing, because compile_service.c must not.
+ * The functions allocate nothing, because the compile service calls them and must not allocate.
  */
 #ifndef SYS_MEMORY_H
 #define SYS_MEMORY_H

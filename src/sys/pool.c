@@ -1,6 +1,6 @@
 /*
  * pool.c - forks the children, hands out pieces through shared memory, and hears through a pipe
- * which are done.
+ * which pieces are done.
  */
 #include "sys/pool.h"
 

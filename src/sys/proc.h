@@ -35,8 +35,8 @@ struct child_process {
     const char *const *argv; /* looked up on PATH */
     /* "NAME=VALUE" sets a variable, "NAME" removes it; NULL at the end. May be NULL. */
     const char *const *env;
-    bool clean_env;    /* keep PATH, HOME, TMPDIR, LANG, LD_LIBRARY_PATH */
-    const char *dir;   /* NULL means Hone's own */
+    bool clean_env;    /* keep only PATH, HOME, TMPDIR, LANG, LD_LIBRARY_PATH */
+    const char *dir;   /* working directory; NULL means Hone's own */
     const void *input; /* standard input; NULL means an empty one */
     size_t input_len;
     /* Standard streams; -1 means `input`, `out` and `err`. */
@@ -44,7 +44,7 @@ struct child_process {
     int pass_fd;               /* becomes descriptor 3; -1 = none */
     bool merge;                /* standard error joins standard output */
     size_t max_out, max_err;   /* bytes that Hone keeps; 0 means 1 MiB */
-    uint64_t limit_ns;         /* elapsed; 0 means no limit, here and below */
+    uint64_t limit_ns;         /* elapsed time; in every limit_, 0 means no limit */
     uint64_t limit_cpu_ns;     /* of all descendants */
     uint64_t grace_ns;         /* from SIGTERM to SIGKILL; 0 means SIGKILL at once */
     uint64_t limit_bytes;      /* of all descendants */

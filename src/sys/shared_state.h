@@ -16,8 +16,8 @@
  *  4. Each process that opens the file is a member, and holds a lock on a byte of its own. It is
  *     alive as long as that byte is locked.
  *
- * Only the file's owner can open it. It is valid only on this machine until the next boot, so
- * callers put shared_state_boot_id() into its name.
+ * Only the file's owner can open it. The state is valid only on this machine until the next boot.
+ * So callers put shared_state_boot_id() into the file's name.
  */
 #ifndef SYS_SHARED_STATE_H
 #define SYS_SHARED_STATE_H
@@ -41,8 +41,8 @@ void shared_state_close(struct shared_state *s);
 void *shared_state_begin(struct shared_state *s);
 void shared_state_end(struct shared_state *s, bool keep);
 
-/* Below SHARED_STATE_MEMBERS. A dead member may have had this number. So a new member must first
- * forget what the state holds about it. */
+/* Below SHARED_STATE_MEMBERS. A dead member may have had the same number. So a new member must
+ * first clear what the state holds under its number. */
 unsigned shared_state_member(const struct shared_state *s);
 bool shared_state_is_alive(const struct shared_state *s, unsigned member);
 

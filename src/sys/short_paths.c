@@ -27,8 +27,8 @@ static bool may_begin(const char *text, const char *p)
     return !path_char(p[-1]) && p[-1] != '*';
 }
 
-/* 0 if no absolute path begins at p. It needs two parts, as "/a/b"; "/", "//x" and "a/b" do not
- * count. */
+/* Returns 0 if no absolute path begins at p. A path needs two parts, as "/a/b"; "/", "//x" and
+ * "a/b" do not count. */
 static size_t path_length(const char *text, const char *p)
 {
     size_t n = 0, parts = 0;

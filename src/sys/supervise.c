@@ -1,6 +1,6 @@
 /*
- * supervise.c - the process that runs a program, and ends with it. No descendant of the program
- * outlives it, except one that Linux does not end within 10 s of SIGKILL.
+ * supervise.c - the supervisor: a process that runs a program, and ends with it. No descendant of
+ * the program outlives the supervisor, except one that Linux does not end within 10 s of SIGKILL.
  *
  * Invariants:
  *   1. After SUPER_STARTED the supervisor sends SUPER_ENDED exactly once, when every descendant
@@ -325,7 +325,7 @@ static void end_all(struct supervisor *v)
     v->report.end = WIFSIGNALED(status) ? CHILD_SIGNALED : CHILD_EXITED;
     v->report.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 
-    /* A grandchild becomes our child only when its parent dies: a round for each generation. */
+    /* A grandchild becomes our child only when its parent dies: each generation needs a round. */
     pid_t r;
     do {
         v->pids.n = 0;

@@ -23,8 +23,9 @@ static void add_place(struct place_vec *v, struct arena *a, const char *dir)
         *vec_push(v) = arena_strdup(a, dir);
 }
 
-/* Binaries lie at different depths of a source tree, so we look into .deps/ of four directories.
- * Then come the current directory, and share/hone/ of an installed Hone. */
+/* Binaries lie at different depths of a source tree. So we look for .deps/ in the binary's
+ * directory and the three above it. Then come the current directory, and share/hone/ of an
+ * installed Hone. */
 static void add_deps_places(struct place_vec *v, struct arena *a, const char *sub)
 {
     struct strbuf self = STRBUF_INIT(4096);

@@ -6,7 +6,8 @@
  *     if (!*tc.nvrtc_lib) ...           "" = not found
  *     toolchain_release(&tc);
  *
- * CUDA is the first of these places that has the headers, and NVRTC unless HONE_NVRTC names it:
+ * toolchain_find() takes CUDA from the first of these places that has the headers and NVRTC. If
+ * HONE_NVRTC names NVRTC, the headers are enough.
  *   1. HONE_CUDA_HOME
  *   2. .deps/, which tools/setup fills, in the binary's directory and the three above it, then in
  *      the current directory

@@ -214,7 +214,7 @@ static bool check_source(const struct task *t, const char *dir, struct task_chec
         check_fail(r, t, &err);
     } else {
         /* -O2 also finds variables that are read before they are set. For a long text that Hone
-         * wrote, it takes too long. */
+         * wrote, -O2 takes too long. */
         bool quick = t->graph_json && text.len > QUICK_BYTES;
         const char *cc[] = {compiler("CC", "cc"),
                             "-std=c17",
@@ -236,7 +236,7 @@ static bool check_source(const struct task *t, const char *dir, struct task_chec
     return r->problems.n == before;
 }
 
-/* Someone who writes 0 may want no error at all, but 0 switches the check off. */
+/* Someone who gives a budget of 0 may want no error at all, but 0 switches the check off. */
 static void check_budgets(const struct task *t, struct task_check_result *r)
 {
     vec_each (const struct task_tensor, x, &t->tensors)

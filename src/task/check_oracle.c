@@ -1,7 +1,7 @@
 /*
  * check_oracle.c - runs a task's oracle (its compiled reference.c) at many shapes. Checks the
- * results, and what the tolerance accepts. A second build reports every access to outputs and
- * scratch.
+ * results, and whether the tolerance refuses wrong answers. A second build reports every access to
+ * outputs and scratch.
  */
 #include "task/check_oracle.h"
 
@@ -18,8 +18,8 @@
 
 static const double MAX_OPS = 5e8; /* larger shapes are skipped */
 /* Hone wrote the reference.c of an imported task (t->graph_json). We watch its accesses only at
- * small shapes, and not at all if it is long. Accesses that are right there should be right
- * everywhere. */
+ * small shapes, and not at all if the text is long. Accesses that are right at small shapes should
+ * be right at all shapes. */
 static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000, MAX_WATCHED_PHASES = 100 };
 static const double IMPORTED_OPS = 5e8; /* of all shapes of an imported task together */
@@ -46,8 +46,8 @@ struct oracle_check {
     struct task_check_result *r;
     bool refused[TASK_MAX_TENSORS][WRONG_COUNT];
     bool tried[TASK_MAX_TENSORS][WRONG_COUNT];
-    double nonzero[TASK_MAX_TENSORS];      /* over all shapes */
-    double zero_refused[TASK_MAX_TENSORS]; /* of these */
+    double nonzero[TASK_MAX_TENSORS];      /* elements of all shapes that are not 0 */
+    double zero_refused[TASK_MAX_TENSORS]; /* elements for which a 0 is refused */
     double operations;
     unsigned left_out;           /* because of IMPORTED_OPS */
     VEC(const int64_t *) shapes; /* imported task: shapes tried */
@@ -138,8 +138,9 @@ static bool find_difference(const struct oracle_trial *a, const struct oracle_tr
     return false;
 }
 
-/* Runs the units in another order, compiled as C; a watched `x` is C++. If the results differ, a
- * third run (C, in order) tells whether the language or the order is the reason. */
+/* Runs the units again, compiled as C and in another order. (If `x` was watched, it was compiled as
+ * C++.) If the results differ, a third run (C, in order) tells whether the language or the order is
+ * the reason. */
 static int check_same(struct oracle_check *c, const struct oracle_trial *x, const char *where,
                       struct err *err)
 {
@@ -209,7 +210,8 @@ static void check_at(struct oracle_check *c, const struct shape *s, const char *
 
 /* ---- all shapes ------------------------------------------------------------------------------ */
 
-/* Only for an imported task. A network with fixed sizes has several workloads of one shape. */
+/* An imported task leaves out shapes that it has tried, and shapes beyond IMPORTED_OPS. A network
+ * with fixed sizes has several workloads of one shape. */
 static bool is_left_out(struct oracle_check *c, const struct shape *s)
 {
     size_t n = c->t->axes.n;

@@ -13,8 +13,8 @@
 struct task_check_result {
     struct problem_vec problems, notes;
     bool accepts_wrong; /* a problem is that obviously wrong outputs would pass */
-    /* A problem is this machine's, for example a missing compiler or a full disk. The task may be
-     * good. */
+    /* A problem lies with this machine, for example a missing compiler or a full disk. The task may
+     * be good. */
     bool machine;
     /* Where the check builds the oracle's shared object and leaves it for later checks. If the file
      * exists, the check does not compile reference.c again. NULL = do not keep it. */
@@ -27,7 +27,7 @@ struct task_check_result {
 
 void task_check_result_release(struct task_check_result *r);
 
-/* The place is added if it is known. */
+/* Adds the message, with the place if that is known. */
 void check_say(struct problem_vec *v, const struct task *t, struct task_place at, const char *fmt,
                ...) __attribute__((format(printf, 4, 5)));
 /* Adds `err` as a problem of the task, or of the machine if its kind says so. */

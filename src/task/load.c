@@ -338,7 +338,7 @@ static void load_constraints(struct loader *l)
     }
 }
 
-/* Only Hone's finished tasks must have this key. */
+/* Reads a key that Hone's tasks must have, but drafts and FlashInfer-Bench definitions need not. */
 static bool hone_key(struct loader *l, const char *key, struct json_node *out)
 {
     return l->t->is_definition || l->draft ? json_node_get(&l->root, key, out)
@@ -473,8 +473,8 @@ static struct task_tensor *find_input(struct task *t, const char *name)
     return NULL;
 }
 
-/* A task says which inputs are weights in "weights". For an imported module they are its state; an
- * input that the module changes is also an output, and no weight. */
+/* The key "weights" lists the inputs that are weights. In an imported module, the inputs of
+ * "origin"."state" are weights too, unless the module changes them: then they are also outputs. */
 static void load_weights(struct loader *l)
 {
     const char *path, *name;

@@ -67,7 +67,8 @@ static int include_kind(const char *line, const char *end)
                                                                                             : -1;
 }
 
-/* Leaves out the include, because hone_ref.h is already there, but keeps line numbers. */
+/* Copies reference.c. Leaves out the include, because `out` already has hone_ref.h, but keeps the
+ * line numbers. */
 static int add_reference(struct strbuf *out, const struct task *t, struct err *err)
 {
     unsigned lineno = 1;
@@ -180,7 +181,8 @@ static int compile_plain(const char *c_path, const char *so_path, const char *na
     return run_compiler(argv, c_path, name, err);
 }
 
-/* Links without -fsanitize: hone_ref_checked.h defines what the sanitizer's library would. */
+/* Links without -fsanitize, because hone_ref_checked.h defines the functions of the sanitizer's
+ * library. */
 static int compile_checked(const char *c_path, const char *so_path, const char *name,
                            struct err *err)
 {

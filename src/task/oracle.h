@@ -27,8 +27,8 @@ int oracle_source(const struct task *t, struct strbuf *out, struct err *err);
  * fails, *err has the compiler's messages. */
 int oracle_build(const struct task *t, const char *so_path, struct err *err);
 
-/* Builds the object for oracle_trial.h with $CXX or c++. It reports every access to outputs and
- * scratch, and undefined behaviour. */
+/* Builds the object for oracle_trial.h with $CXX or c++. The object reports every access to outputs
+ * and scratch, and undefined behaviour. */
 int oracle_build_checked(const struct task *t, const char *so_path, struct err *err);
 
 /* `threads`: 0 = one per core. The arrays have a pointer for each tensor: NULL for pure outputs in
@@ -46,8 +46,8 @@ struct oracle_ctx {
     uint64_t fault;
 };
 
-/* Does not set the scratch. Takes memory that a trial does not free: its process ends after the
- * run. */
+/* Does not set the scratch. Takes memory that a trial does not free, because the trial's process
+ * ends after the run. */
 int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
                     double *const *out_value, double *const *out_mag, struct err *err);
 /* A lower bound, from the task's flops, scratch, tensors and phases. */

@@ -30,7 +30,7 @@ enum { CPU_SECONDS = 10, WALL_SECONDS = 600, IMPORTED_PATIENCE = 6 };
 static const double FLOPS_PER_SECOND = 1e8;
 /* With more operations, units of an imported task run on all cores. */
 static const double ONE_THREAD_OPS = 2e7;
-/* From here on, a file keeps an imported task's results for later runs. */
+/* With at least so many operations, a file keeps an imported task's results for later runs. */
 static const double LONG_OPS = 1e8;
 #define MEMORY_BYTES (UINT64_C(16) << 30)
 
@@ -226,7 +226,8 @@ static void limit(int what, uint64_t soft, uint64_t hard)
 static uint64_t cpu_seconds(const struct shape *s)
 {
     uint64_t seconds = (uint64_t)MAX(CPU_SECONDS, oracle_operations(s) / FLOPS_PER_SECOND);
-    /* A reference that Hone wrote always ends, but also computes rounding errors. */
+    /* A reference that Hone wrote always ends. It takes longer, because it also computes rounding
+     * errors. */
     return s->task->graph_json ? seconds * IMPORTED_PATIENCE : seconds;
 }
 

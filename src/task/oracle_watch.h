@@ -23,7 +23,7 @@
 /* The last user of an element. `phase` counts from 1; 0 = nobody. */
 struct oracle_user {
     uint16_t phase;
-    bool several; /* several units, in that step */
+    bool several; /* several units used it in that step */
     uint32_t step;
     int64_t unit;
 };
@@ -43,7 +43,8 @@ struct oracle_watch {
 void oracle_watch_init(struct oracle_watch *w, const struct ref_ctx *ctx, const char *const *names,
                        void (*on_error)(void *data, const char *text), void *data);
 void oracle_watch_release(struct oracle_watch *w);
-/* Call it before each unit. `phase` counts from 0 here. `step` is 0 if nothing is repeated. */
+/* Call it before each unit. `phase` counts from 0 here. `step` is 0 in a phase that is not
+ * repeated. */
 void oracle_watch_unit(struct oracle_watch *w, size_t phase, const char *fn, int64_t step,
                        int64_t unit);
 /* `kind` is HONE_REF_READ, HONE_REF_WRITE or HONE_REF_CHANGE (hone_ref.h). `tensor` -1 is the

@@ -28,10 +28,11 @@ struct problem_log {
     const char *text;
     size_t len;
     struct problem_vec *out;
-    size_t n; /* so far */
+    size_t n; /* problems so far */
 };
 
-/* The place is `within` columns after the value that a JSON pointer names, or after its key. */
+/* The place is `within` columns after the start of the value that `pointer` names, or of its key if
+ * `at_key`. */
 void problem_at(struct problem_log *r, const char *pointer, bool at_key, size_t within,
                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
@@ -42,8 +43,8 @@ struct json_node {
     const char *path; /* JSON pointer */
 };
 
-/* r->text must be a JSON object. The JSON lives until json_node_root_release(); what is read from
- * it lives in the arena. */
+/* r->text must be a JSON object. The JSON lives until json_node_root_release(). Strings and
+ * expressions that are read from it live in the arena. */
 bool json_node_root(struct json_node *out, struct problem_log *r, struct arena *a);
 void json_node_root_release(struct json_node *root);
 

@@ -12,14 +12,14 @@
 
 enum {
     MAX_VALUES = 56,
-    VECTOR = 16,    /* bytes of the widest vector, and at most as many elements */
+    VECTOR = 16,    /* bytes of the widest vector, so it has at most 16 elements */
     MAX_SCAN = 4200 /* when we search for a value, we try 1 to this */
 };
 
 struct axis_value {
     int64_t v;
     const char *text; /* "just above a warp (32)" */
-    bool alone;       /* also with all other axes at their least */
+    bool alone;       /* try it also with all other axes at their least */
 };
 
 struct axis_info {

@@ -5,8 +5,8 @@
  * is not covered yet, we add the shape that covers most goals for its cost.
  *
  * Other workloads displace addresses: a tensor begins a few elements after an aligned address. They
- * cover no goals about sizes, because a kernel then usually takes its plain path. That hides
- * mistakes of the vectorised path.
+ * cover no goals about sizes, because at such an address a kernel usually takes its plain path, and
+ * mistakes of its vectorised path stay hidden.
  *
  * Invariants:
  *   1. Every shape satisfies the constraints. No axis exceeds its largest value in the task's own
@@ -294,7 +294,8 @@ static int64_t second_least(const struct builder *b, size_t axis)
     return least;
 }
 
-/* First the smallest values that serve the goal, later random ones. */
+/* Sets the free axes: at the first try to the smallest values that serve the goal, later to random
+ * values. */
 static void set_open_axes(struct builder *b, const struct goal *g, bool first, int64_t *x)
 {
     size_t larger = SIZE_MAX;
@@ -360,7 +361,8 @@ static void add_workload(struct builder *b, const int64_t *x, const uint32_t *of
     *vec_push(&b->t->regimes) = w;
 }
 
-/* Time may run out: small sizes first, then pairs, then large sizes. */
+/* total_ms() may not suffice for all goals. So small sizes come first, then pairs, then large
+ * sizes. */
 static int turn_of(const struct goal *g)
 {
     return g->kind == GOAL_PAIR ? 1 : g->v <= 65 ? 0 : 2;
@@ -444,8 +446,9 @@ static uint32_t elems_for(const struct task_tensor *t, uint32_t bytes)
     return MAX(bytes / (uint32_t)dtype_bytes(t->dtype), 1u);
 }
 
-/* `bytes` is the distance. 0 means one element, and VECTOR - 1 the last element before a multiple
- * of 16 bytes. The distance must keep the alignment that the task promises. */
+/* Adds a workload with displaced tensors: only tensor `one`, all but `one`, or all. `bytes` is the
+ * distance. 0 means one element, and VECTOR - 1 the last element before a multiple of 16 bytes. The
+ * distance must keep the alignment that the task promises. */
 static void displace(struct builder *b, const int64_t *x, double ms, enum displaced who, size_t one,
                      uint32_t bytes)
 {
@@ -495,7 +498,8 @@ static void displace_at(struct builder *b, const int64_t *x, double ms, bool tho
     }
 }
 
-/* Rows of odd length, and rows that end before the next aligned address. */
+/* Displaces shapes with rows of odd length, and with rows that end before the next aligned
+ * address. */
 static void displace_small(struct builder *b)
 {
     static const int64_t sizes[] = {1, 2, 3, 1023};

@@ -1,10 +1,10 @@
 /*
  * task.h - a task: what a kernel must compute, and the sizes at which Hone runs the kernel.
  *
- * Its reference.c is the oracle: it computes the right outputs in double. Tolerances limit a
- * kernel's distance from the oracle. Workloads give the sizes. task.json follows FlashInfer-Bench's
- * Definition; docs/task.md describes Hone's own keys. The loader reports ALL problems of a file. A
- * loaded task never changes, and owns everything that it points to.
+ * The task's compiled reference.c is the oracle. It computes the right outputs in double.
+ * Tolerances limit a kernel's distance from them. Workloads give the sizes. task.json follows
+ * FlashInfer-Bench's Definition; docs/task.md describes Hone's own keys. The loader reports ALL
+ * problems of a file. A loaded task never changes, and owns everything that it points to.
  */
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
@@ -111,8 +111,8 @@ struct task_tensor {
 };
 
 /* For every output with `sigmas` (docs/tolerance.md). */
-#define TASK_SIGMAS 8     /* an element's error, in its sigma */
-#define TASK_SIGMAS_RMS 4 /* the rms error, in the rms of all sigmas */
+#define TASK_SIGMAS 8     /* limit of an element's error, in its sigma */
+#define TASK_SIGMAS_RMS 4 /* limit of the rms error, in the rms of all sigmas */
 
 struct task_phase {
     const char *fn; /* a phase of reference.c */
@@ -173,7 +173,7 @@ struct task {
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
     const char *torch_src;       /* PyTorch expression or module, or NULL */
     struct task_place torch_place;
-    const char *graph_json; /* what it computes (graph/json.h), or NULL */
+    const char *graph_json; /* what the task computes (graph/json.h), or NULL */
     struct task_place graph_place;
 };
 
@@ -203,7 +203,7 @@ bool task_exists(const char *name_or_path);
 struct task *task_find_draft(const char *name_or_path, struct problem_vec *problems);
 /* The baseline "naive": naive_cu, or else the built-in kernel with the task's name; or NULL. */
 const char *task_naive_source(const struct task *t);
-/* Appends that kernel. */
+/* Appends the text of task_naive_source(). Fails if that is NULL. */
 int task_simple_kernel(const struct task *t, struct strbuf *out, struct err *err);
 /* Sorted, in the arena. Returns how many. */
 size_t task_builtin_names(struct arena *a, const char ***out);

@@ -135,8 +135,8 @@ VALUE_BUILDER(build_ones_like);
 VALUE_BUILDER(build_full_like);
 VALUE_BUILDER(build_one_hot);
 
-/* Is low <= high for all values of their names from 1 on? Tries many values, so "yes" is not
- * proven. */
+/* Is low <= high whatever sizes, from 1 on, the axes in them have? Tries many sizes, so "yes" is
+ * not proven. */
 bool size_at_most(struct build *b, const struct dim *low, const struct dim *high);
 /* Returns `a` itself if it has the shape d. */
 const struct value *expand_to(struct build *b, const struct value *a, const struct dim *const *d,

@@ -69,7 +69,7 @@ VALUE_BUILDER(build_stack)
     return y;
 }
 
-/* Moves the elements of one axis towards its end by `shift`; those at the end come first. */
+/* Moves the elements of one axis towards its end by `shift`. Those that pass the end come first. */
 static const struct value *rolled(struct build *b, const struct value *a, int64_t axis,
                                   const struct dim *shift)
 {
@@ -207,8 +207,8 @@ static bool factor_of(struct build *b, const struct object *size, const struct o
     }
     if (!*out || (*out)->value < 1)
         return refuse(b, "interpolate: the factor must be at least 1");
-    /* PyTorch divides places by the factor in float32. If the float is below 1/factor, places at
-     * the start of a group can fall into the group before. */
+    /* PyTorch multiplies places by 1/factor in float32. If the float is below 1/factor, the first
+     * copy of an element can become a copy of the element before. */
     v = (double)(*out)->value;
     return (double)(float)(1 / v) >= 1 / v ||
            lacks(b, "interpolate: PyTorch rounds the factor %g; its result is not supported", v);

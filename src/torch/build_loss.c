@@ -65,7 +65,7 @@ static const struct value *valid_target(struct build *b, const struct classes *c
     return op3(b, OP_WHERE, c->counted, c->target, graph_integer(b->g, 0));
 }
 
-/* The weight of each row, or whether it counts. */
+/* Returns the weight of each row. Without weights, returns whether each row counts. */
 static const struct value *row_weights(struct build *b, const char *of, const struct classes *c,
                                        const struct object *weight)
 {

@@ -15,7 +15,7 @@
 
 /* ---- names and literals ---------------------------------------------------------------------- */
 
-/* Names are those of the task or of the caller. */
+/* Looks for a name of the caller (x->names), then for one of the task. */
 static bool find_name(struct expression *x, const char *name, struct object *out)
 {
     struct graph *g = x->b.g;
@@ -423,7 +423,7 @@ static int python_call(struct expression *x, const struct call *c, struct object
     return ok ? 1 : -1;
 }
 
-/* The result must have the tensor's shape, and is cast to its dtype. */
+/* Casts the result of a change in place to the tensor's dtype. It must have the tensor's shape. */
 static bool in_place(struct expression *x, const struct object *self, struct object *out)
 {
     if (self->kind != OBJ_VALUE || out->kind != OBJ_VALUE)

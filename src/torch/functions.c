@@ -448,7 +448,7 @@ static bool fill(struct build *b, const struct function *f, const struct argumen
     for (size_t i = 0; i < n; i++) {
         size_t k = args[i].key ? 0 : place++;
         if (args[i].key && str_eq(args[i].key, "inplace"))
-            continue; /* in_place_check() has allowed it; the result is the same */
+            continue; /* in_place_check() has allowed it; the result is the same without it */
         while (args[i].key && k < nparams && !is_key(&params[k], args[i].key))
             k++;
         if (k >= nparams && args[i].key)

@@ -81,9 +81,9 @@ static int add_leaves(struct graph *g, const struct torch_task *t, struct err *e
             guards[g->nguards++] = arena_strdup(&g->arena, t->constraints[i]);
     for (size_t i = 0; i < t->ntensors; i++) {
         const struct torch_tensor *one = &t->tensors[i];
-        /* Only inputs need their shapes here. But the graph prints a size with the first text that
-         * it parsed for it, and that should be the task's text. So we parse the shapes of outputs
-         * too. */
+        /* Only inputs need their shapes here. But the graph prints each size with the first text
+         * that it parsed for the size. So we also parse the shapes of outputs now: the first text
+         * should be the task's. */
         if (shape_of(g, one, shape, err) < 0)
             return -1;
         if (one->input)

@@ -11,8 +11,8 @@
 #include "graph/graph.h"
 #include "task/task.h"
 
-/* Reads and verifies the graph. It borrows names and sizes from the task. A task that has neither
- * key is an error. After an error there is nothing to release. */
+/* Reads and verifies the graph. The graph borrows names and sizes from the task. A task that has
+ * neither key is an error. After an error there is nothing to release. */
 int torch_read_task(struct graph *g, const struct task *t, struct err *err);
 /* Whether the task's PyTorch program may use a convolution: the graph has one, or there is no graph
  * and the program's text has the letters "conv". Only then does cudnn.benchmark matter. */

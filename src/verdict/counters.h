@@ -10,7 +10,7 @@ struct counter_info {
     const char *meaning; /* comes after the value: "39 % of the DRAM's peak throughput" */
 };
 
-/* Those that tell most about a kernel's speed, the most telling first. */
+/* The counters that tell most about a kernel's speed, the most telling first. */
 extern const struct counter_info counter_infos[];
 extern const size_t counter_ninfos;
 

@@ -79,7 +79,7 @@ struct verdict_time {
      * of 80% of the kernels when we checked the model. */
     double lo_ns, hi_ns;
     uint32_t n; /* timed calls */
-    /* A baseline's time / the candidate's, with the 95% interval. Otherwise 0. */
+    /* In a baseline's row: its time / the candidate's, with the 95% interval. Otherwise 0. */
     double ratio, ratio_lo, ratio_hi;
     /* Percent of the highest rate that the GPU can reach. 0 if unknown. */
     double roofline_pct;
@@ -132,8 +132,8 @@ struct verdict {
     const char *stage;
     const char *detector; /* the rule, such as "input-hash" */
     const char *summary;
-    /* How failing shapes differ: "all 19 failing shapes have C >= 4097; all with C <= 4096
-     * pass". */
+    /* How failing shapes differ from passing ones: "all 19 failing shapes have C >= 4097; all with
+     * C <= 4096 pass". */
     const char *separation;
     const char *detail; /* facts for a repair, at most about 60 lines */
     double score;

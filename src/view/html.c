@@ -160,7 +160,7 @@ static int add_campaign(struct collection *c, struct err *err)
     return rc;
 }
 
-/* JSON, compressed, in base64. */
+/* Appends the answers and the table of lines: JSON, compressed, in base64. */
 static int add_data(struct collection *c, struct strbuf *out, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(512u << 20);

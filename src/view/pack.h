@@ -20,7 +20,7 @@ struct pack *pack_new(void);
 void pack_free(struct pack *p);
 /* Returns a copy in which ranges of lines stand for long texts. */
 json_t *pack_json(struct pack *p, const json_t *j);
-/* An array of strings. */
+/* Returns the table of lines, an array of strings. */
 json_t *pack_lines(const struct pack *p);
 
 #endif

@@ -65,7 +65,7 @@ static void records_release(struct record_vec *v)
     vec_release(v);
 }
 
-/* Adds regular files NAME.json whose NAME can stand in a query. */
+/* Adds the file if it is a regular file NAME.json, and NAME can stand in a query. */
 static void add_record(struct record_vec *v, const char *folder, const char *file)
 {
     size_t n = strlen(file);
@@ -150,7 +150,8 @@ static json_t *column_names(void)
     return names;
 }
 
-/* If there are more than MAX_EPOCHS, a row for every k-th epoch and the last. */
+/* Returns a row for each epoch. If there are more than MAX_EPOCHS, only for every k-th and the
+ * last. */
 static json_t *epoch_rows(const json_t *epochs)
 {
     json_t *rows = json_array();

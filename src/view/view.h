@@ -63,7 +63,7 @@ void view_query_text(const struct view_query *q, struct strbuf *out);
 json_t *view_json(struct store *s, const struct view_query *q, struct err *err);
 /* Appends compact JSON. Fails if it exceeds VIEW_MAX_BYTES. */
 int view_text(struct store *s, const struct view_query *q, struct strbuf *out, struct err *err);
-/* Training runs are files beside the store. The number changes when they change. */
+/* Training runs are files beside the store. Returns a number that changes when they change. */
 int64_t view_training_version(struct store *s);
 
 #endif

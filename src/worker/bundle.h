@@ -19,8 +19,8 @@
 /* Reads at most `max` bytes. Sets data[len] to NUL. The caller frees data. */
 int bundle_read(const char *dir, const char *name, size_t max, char **data, size_t *len,
                 struct err *err);
-/* Renames a temporary file, so readers never see half of it. If `durable`, the data is on disk
- * before that. */
+/* Renames a temporary file, so readers never see half a file. If `durable`, syncs the data to disk
+ * before the rename. */
 int bundle_write(const char *dir, const char *name, const void *data, size_t len, bool durable,
                  struct err *err);
 /* Removes the bundle, with folders up to four deep. Removes links, never follows them. */

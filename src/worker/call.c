@@ -1,6 +1,7 @@
 /*
  * call.c - runs one call: all launches of one program (the candidate or a baseline), once. Then
- * checks what the launches may not change, and keeps, hashes or dumps the outputs.
+ * checks that they changed no input, guard zone or __device__ variable. Keeps, hashes or dumps the
+ * outputs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -467,7 +468,7 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         if (is_output(&x->jc->buffers[i]) && !hide_output(r, x, i, &k->hidden[i]))
             total += x->jc->buffers[i].bytes;
-    /* Enough must be left for the candidate. */
+    /* Baselines may fill only a quarter, so that enough is left for the candidate. */
     uint64_t most = x->call->program ? r->kept_max / 4 : r->kept_max;
     if (r->kept_bytes + total > most) {
         log_warn("worker",
@@ -499,8 +500,8 @@ static double share_unseen(const struct call_ctx *x, uint32_t i, const struct de
 }
 
 /* Keeps some of the pieces (1024 bytes each) that a sampled call wrote. There are none if results
- * may depend on blocks that did not run. Then variables are not checked either: the block that
- * restores them may not have run. */
+ * may depend on blocks that did not run. Then we do not check __device__ variables either, because
+ * the block that restores them may not have run. */
 static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     enum { MAX_PIECES = 768, MAX_INPUT_PIECES = 512 };
@@ -590,7 +591,7 @@ static int hash_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* Otherwise the candidate could find the baseline's answer in memory. */
+/* Overwrites a baseline's outputs. Otherwise the candidate could find the answer in memory. */
 static int scrub_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
@@ -607,8 +608,8 @@ static void add_lap(uint64_t *since, uint64_t *sum)
     *since = t;
 }
 
-/* After a failed call the watchdog stays armed until run_call() has freed the buffers: that may
- * hang too. */
+/* After a failed call the watchdog stays armed until run_call() has freed the buffers, because
+ * freeing may hang too. */
 static enum result_status execute_watched(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     bool more = is_sampled(x) && (x->call->flags & JOB_CALL_VERIFY);

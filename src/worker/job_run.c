@@ -45,8 +45,8 @@ void job_run_save_progress(struct job_run *r, const char *where, bool now)
     bool soon = t - r->told_ns < (emulated ? TELL_EMULATED_NS : TELL_NS);
     if (!now && soon)
         return;
-    /* Most emulated calls take a millisecond, and writing a file takes a third of that. So the
-     * watchdog writes it, if the call takes more than 50 ms. */
+    /* Most emulated calls take a millisecond, and writing a file takes a third of that. So we leave
+     * the writing to the watchdog, which does it only if the call takes more than 50 ms. */
     bool later = soon && emulated && r->job->limits.wall_ns;
     const char *was = r->res.message;
     r->res.status = RESULT_NOT_RUN;
@@ -142,7 +142,7 @@ static void verify_after_failure(struct job_run *r)
     r->res.where_call = where_call;
 }
 
-/* The first case with sampled calls, which only jobs for the emulator have. */
+/* Is c the first case with sampled calls? Only jobs for the emulator have such calls. */
 static bool sampling_begins(const struct job *j, uint32_t c)
 {
     for (uint32_t i = 0; i < c; i++)

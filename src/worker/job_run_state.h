@@ -25,7 +25,7 @@ struct module_state {
     enum result_status status; /* RESULT_OK, or how it failed */
 };
 
-/* Kept for verification. Arrays have one entry for each buffer. */
+/* A call whose outputs are kept for verification. Arrays have one entry for each buffer. */
 struct kept_call {
     uint32_t c;
     uint32_t k; /* index in result_case.calls */

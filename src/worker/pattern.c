@@ -20,7 +20,7 @@ struct view {
     const struct job_buffer *b;
     uint64_t rows, cols;
     uint64_t *row_bad, *col_bad; /* bad elements in each row, in each column */
-    uint64_t probe[PROBES];      /* evenly spread */
+    uint64_t probe[PROBES];      /* bad elements, evenly spread */
     size_t nprobes;
 };
 

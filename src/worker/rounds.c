@@ -9,8 +9,8 @@
  *
  * The worker verifies a random sample of the candidate's calls. It takes the first calls. A later
  * call replaces one of them only if it is no slower than the median, because fast calls determine
- * the candidate's time. Calls more than 10% slower than the median go first. Neither the candidate
- * nor the job can know the choice in advance.
+ * the candidate's time. Calls more than 10% slower than the median are replaced first. Neither the
+ * candidate nor the job can know the choice in advance.
  */
 #include <stdlib.h>
 

@@ -33,7 +33,8 @@ struct sidecar {
     int to, from;     /* pipes for requests and replies */
     uint32_t at_case; /* of the last request `case`; UINT32_MAX = none */
     bool opened;      /* `open` was sent */
-    /* Its reply is still to come. Without an earlier `load`, PyTorch is imported first. */
+    /* The reply to `open` is still to come. Without an earlier `load`, the process first imports
+     * PyTorch. */
     bool opening;
     uint64_t born_ns;
 };
@@ -194,8 +195,8 @@ static int send_and_wait(struct sidecar *s, struct strbuf *line, uint64_t timeou
 /*
  * A module's spec has the lines "axes NAME...", "scalars NAME...", "mode MODE", "tf32
  * 0|1|convs" and, if the mode needs them, "weights NAME...", then a blank line, then the program.
- * If it does not begin with "axes", the whole spec is the program, and the module's name decides
- * the mode.
+ * If a spec does not begin with "axes", all of it is the program, and the module's name decides the
+ * mode.
  */
 struct program {
     char *axes, *scalars, *weights; /* names, separated by spaces */
@@ -475,7 +476,7 @@ struct sidecar *sidecar_open_reference(const char *spec, struct err *err)
     return s;
 }
 
-/* Passes buffer i to or from the sidecar. The caller frees the name. */
+/* Returns the name of the file that passes buffer i to or from the sidecar. The caller frees it. */
 static char *data_name(uint32_t i)
 {
     return xasprintf("truth.%u", i);

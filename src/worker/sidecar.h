@@ -14,7 +14,8 @@
 /* Starts the processes of all PyTorch baselines and waits until they have imported PyTorch. They do
  * not use the GPU yet: another worker may be timing there. */
 void sidecar_load(struct job_run *r);
-/* Makes these processes open the GPU, and starts those that do not run. Does not wait for them. */
+/* Makes the processes of all PyTorch baselines open the GPU, and starts those that do not run. Does
+ * not wait for them. */
 void sidecar_prepare(struct job_run *r);
 /* Starts the process if necessary. If PyTorch fails, only the baseline fails:
  * RESULT_LOAD_FAILED. */

@@ -105,7 +105,7 @@ static int link_file(const struct job_run *r, const char *dir, const char *name,
     if (!*name)
         return 0;
     char *from = bundle_path(r->dir, name), *to = bundle_path(dir, name);
-    /* A missing file is left for the timing process to report. */
+    /* The timing process will report a missing file. */
     bool done = link(from, to) == 0 || errno == EEXIST || errno == ENOENT;
     int rc = done ? 0 : err_errno(err, "cannot link %s", to);
     free(from);
@@ -166,8 +166,8 @@ static int read_timing_process(struct job_run *r, const struct timing_process *s
     return rc < 0 ? -1 : result_fits(out, &s->job, err);
 }
 
-/* If the candidate failed there, it fails here too. Returns -1 if the machine failed or a module
- * did not load. */
+/* If the candidate failed in the timing process, our job fails with the same status. Returns -1 if
+ * the machine failed or a module did not load. */
 static int append_calls(struct job_run *r, const struct timing_process *s, const struct result *in,
                         struct err *err)
 {

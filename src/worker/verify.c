@@ -2,8 +2,8 @@
  * verify.c - compares the outputs of the kept calls with the right outputs (the truth).
  *
  * The device computes the truth if it can, else the CPU. Calls on the same data share one truth.
- * But if several answers are right (job_has_choice()), the truth depends on the call's answer. Of a
- * call that ran only a sample of its blocks we verify some elements, and only with an oracle on the
+ * But if several answers are right (job_has_choice()), the truth depends on the call's answer. If a
+ * call ran only a sample of its blocks, we verify some elements, and only with an oracle on the
  * CPU.
  */
 #include <math.h>
@@ -137,8 +137,9 @@ static const struct kept_call *unperturbed(const struct job_run *r, const struct
     return NULL;
 }
 
-/* Estimates how many wrong elements equal those of the unperturbed call: the kernel seems not to
- * have read the perturbed element. NaNs do not count, because they are equal anyway. */
+/* Estimates how many wrong elements equal those of the unperturbed call. For these elements the
+ * kernel seems not to have read the perturbed element. NaNs do not count, because they are equal
+ * anyway. */
 static uint64_t count_stale(const struct job_buffer *b, const struct result_compare *cmp,
                             const void *got, const void *before)
 {

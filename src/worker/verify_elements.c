@@ -21,7 +21,7 @@
 static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.0 / 400;
 enum {
     MAX_ELEMS = 1536, /* random elements in all */
-    FEW_PIECES = 8,   /* an output with so few pieces may exceed it */
+    FEW_PIECES = 8,   /* outputs with so few pieces may exceed MAX_ELEMS */
     MAX_PLACES = 1024,
     MAX_ROUNDS = 64,     /* random elements from each piece */
     MAX_UNITS = 1 << 20, /* units of one phase that one element may need */
@@ -427,7 +427,7 @@ static uint32_t count_written(const struct device_piece *p)
     return n;
 }
 
-/* n elements are written. If n is 0, returns the piece's last element. */
+/* Draws one of the n written elements of a piece. If n is 0, returns the piece's last element. */
 static uint32_t draw(struct verify_elements *s, const struct device_piece *p, uint32_t n)
 {
     uint32_t at = 0;

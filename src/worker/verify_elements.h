@@ -26,8 +26,8 @@
 #include "worker/oracle.h"
 
 /* `written` has one entry for each buffer. Appends to out->compares an entry for each output with
- * an element whose truth we found; out->compares has room for all buffers. out->sample.verified
- * becomes the number of blocks with such an element at a place. */
+ * an element whose truth we found. out->compares must have room for all buffers.
+ * out->sample.verified becomes the number of blocks with such an element at a place. */
 int verify_elements(struct oracle *o, const struct job_case *c, const struct job_call *call,
                     const struct device_written *written, unsigned nthreads, struct arena *a,
                     struct result_call *out, struct err *err);

@@ -50,7 +50,8 @@ static void end_process(struct watchdog *w, enum result_status status)
 static struct watchdog *in_crash;
 static char *crash_path;
 
-/* progress.bin then names the call that crashed. The process dies of the signal. */
+/* Writes an unsaved snapshot to progress.bin, which then names the call that crashed. The process
+ * dies of the signal. */
 static void save_in_crash(int sig)
 {
     struct watchdog *w = in_crash;

@@ -29,8 +29,8 @@ struct watchdog;
 int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, uint64_t cpu_ns,
                    struct err *err);
 /* Copies the snapshot and keeps it until the next one. With `save_later`, the watchdog writes it to
- * progress.bin after 50 to 100 ms, unless a newer one comes; in a crash, a signal handler does.
- * `save_later` needs a cpu_ns: otherwise the thread does not wake up to write. */
+ * progress.bin after 50 to 100 ms, unless a newer one comes. In a crash, a signal handler writes
+ * it. `save_later` needs a cpu_ns: otherwise the thread does not wake up to write. */
 void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len, bool save_later);
 /* From now on the call may take limit_ns; 0 = no limit. `status` is for a call that takes
  * longer. */

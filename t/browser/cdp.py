@@ -150,6 +150,6 @@ class Page:
 
     def seen(self, method):
         """The events of one kind so far, of this page."""
-        self.eval("1")  # reads what is waiting
+        self.eval("1")  # also reads the events that wait in the pipe
         return [e["params"] for e in self.browser.events
                 if e.get("method") == method and e.get("sessionId") == self.session]

@@ -235,7 +235,7 @@ with Browser() as browser:
     damaged(page)
     in_progress(page)
 
-    # The alarm can ring: a page that takes the text as markup rings it.
+    # A page that takes the hostile text as markup sets window.alarm, so alarms() can notice a script.
     page.open("about:blank")
     page.eval("document.body.innerHTML = '<img src=x onerror=\"window.alarm=(window.alarm||0)+1\">'")
     ok("the test notices a hostile script that runs", page.wait("window.alarm === 1"))
@@ -323,7 +323,7 @@ with Browser() as browser:
     ok(f"to fold it, open it and go to its ends takes less than 400 ms ({took:.0f} ms)", took < 400)
     ok("only rows in sight are in the page", 10 < page.eval("document.querySelectorAll('.tree .row').length") < 60)
 
-    # The file of a long run does not hold all candidates. Those that it holds open without their parents.
+    # The file of a long run does not hold all candidates. A candidate opens even if its parent is not in the file.
     subprocess.run([fake, store, "grow", run, "700"], check=True)
     subprocess.run([os.environ["HONE"], "report", run, "--store", store, "--html", report], check=True, stdout=subprocess.DEVNULL)
     page = browser.page()

@@ -1,8 +1,8 @@
 /*
  * kill_at.c - a library for LD_PRELOAD that kills its process (SIGKILL) at a chosen point.
  *
- *     KILL_AT=save:7 LD_PRELOAD=./kill_at.so hone-gnn train ...     in the 7th point of a save
- *     KILL_AT=step:900 ...                                          in the 900th point of a step
+ *     KILL_AT=save:7 LD_PRELOAD=./kill_at.so hone-gnn train ...     at the 7th point of saves
+ *     KILL_AT=step:900 ...                                          at the 900th point of steps
  *     KILL_COUNT=FILE ...                   kills nothing; appends "save N" and "step N" to FILE
  *
  * Saving a file has four points: after the first half of the data, before fsync(), before rename()

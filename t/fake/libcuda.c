@@ -5,8 +5,9 @@
  *     LD_LIBRARY_PATH=DIR FAKE_CUDA_LOG=calls PROGRAM
  *
  * Device memory is host memory, and work is done when it is queued. Kernels do nothing, except
- * `add_one(uint32_t *x, uint32_t n)`, which adds 1 to each element. A module is PTX text with the
- * kernel's name in it, or any ELF file, which has every kernel and no variable.
+ * `add_one(uint32_t *x, uint32_t n)`, which adds 1 to each element. A module is PTX text or an ELF
+ * file. PTX text has the kernels and variables whose names it contains. An ELF file has every
+ * kernel and no variable.
  *
  *   FAKE_CUDA_LOG=FILE          each call becomes a line of FILE
  *   FAKE_CUDA_FAIL=NAME:CODE    every call of NAME returns the error CODE
@@ -181,7 +182,7 @@ FAKE(cuMemcpyDtoHAsync_v2, (void *dst, cu_ptr src, size_t n, cu_stream s), " %zu
      memcpy(dst, host(src), n))
 FAKE(cuMemcpyDtoDAsync_v2, (cu_ptr dst, cu_ptr src, size_t n, cu_stream s), " %zu", (n),
      memcpy(host(dst), host(src), n))
-/* Large buffers are fresh pages of zeros, and clearing them would cost time. */
+/* Does not clear large buffers: they are fresh pages of zeros, and clearing would cost time. */
 static void set(cu_ptr p, unsigned char v, size_t n)
 {
     if (v || n < 64u << 20)
@@ -197,8 +198,8 @@ FAKE(cuMemsetD32Async, (cu_ptr p, unsigned v, size_t n, cu_stream s), " %u %zu",
 FAKE(cuIpcGetMemHandle, (struct cu_ipc_handle * h, cu_ptr p), "", (), memset(h, 0, sizeof *h);
      memcpy(h, &p, sizeof p))
 
-/* Memory without an address is a file without a name. As on a GPU, an access to an address that is
- * only reserved is fatal. */
+/* cuMemCreate() makes memory without an address: here, a file without a name. As on a GPU, an
+ * access to an address that is only reserved is fatal. */
 static int new_file(uint64_t *h, size_t n)
 {
     int fd = memfd_create("memory", MFD_CLOEXEC);

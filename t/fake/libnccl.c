@@ -1,8 +1,8 @@
 /*
  * libnccl.c - stands in for libnccl.so.2 with one rank, on the emulator. It checks the arguments,
  * and appends a line for each call to the file $FAKE_NCCL_LOG. With one rank and the factor 1, the
- * result of an all-reduce in place is its input, so it has nothing to compute. FAKE_NCCL_FAIL=1
- * makes every all-reduce fail.
+ * result of an all-reduce in place is its input, so this library computes nothing.
+ * FAKE_NCCL_FAIL=1 makes every all-reduce fail.
  */
 #include <stdarg.h>
 #include <stdio.h>

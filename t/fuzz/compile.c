@@ -1,8 +1,9 @@
 /*
  * Texts that compile/ reads from outside. The first byte chooses the reader.
  *
- * Source scan: text keeps its length and its lines; a family header can be made of what it accepts.
- * Diagnostics: at most the lines asked for. PTX: pruning twice is pruning once.
+ * Source scan: the text keeps its length and its lines. Hone can make a family header
+ * (compile/family.h) from every text that the scan accepts. Diagnostics: diag_text() writes at most
+ * as many lines as it may. PTX: pruning a second time changes nothing.
  */
 #include <stdint.h>
 #include <stdlib.h>

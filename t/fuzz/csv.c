@@ -1,5 +1,5 @@
-/* Any bytes as csv, plain or gzip: refused, or read to its end. The first byte says how many
- * columns there are, and whether they are integers. */
+/* Reads any bytes as csv, plain or gzip, to the end or until the reader refuses them. The first
+ * byte says how many columns there are, and whether they are integers. */
 #include "gnn/read/csv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

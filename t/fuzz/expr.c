@@ -1,5 +1,5 @@
-/* Any text as an expression: refused at a column inside it, or evaluated twice to the same, and to
- * the same after it was simplified. */
+/* Parses any text as an expression. The parser refuses the text at a column inside it, or two
+ * evaluations give the same value. The simplified expression gives this value too. */
 #include <stdlib.h>
 #include <string.h>
 

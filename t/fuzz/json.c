@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* Every value that can be reached by a pointer has a place inside the text. */
+/* The root and the first element of an array have a place inside the text. */
 static void check_places(const char *text, size_t len, const json_t *root)
 {
     struct json_place p;
@@ -24,7 +24,7 @@ static void check_places(const char *text, size_t len, const json_t *root)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct err err = ERR_INIT;
-    char *text = xmalloc(len ? len : 1); /* exactly sized, so that ASan sees one byte too far */
+    char *text = xmalloc(len ? len : 1); /* exactly sized: ASan sees a read past the end */
     for (size_t i = 0; i < len; i++)
         text[i] = (char)data[i];
     json_t *root = json_read_text(text, len, "input", NULL, &err);

@@ -1,5 +1,5 @@
-/* Messages to the MCP server: lines in pieces of any size, and what the server asks of each message
- * before it acts on it. */
+/* Messages to the MCP server. Lines come in pieces of any size. Each message passes the checks that
+ * the server makes before it acts. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static json_t *catalogue;
 
-/* As the server does it: choose a revision, then check the arguments of a tool. */
+/* Does as the server: chooses a revision, then checks the arguments of a tool. */
 static void use(const struct message *m)
 {
     struct err err = ERR_INIT;
@@ -39,7 +39,7 @@ static void use(const struct message *m)
 static void read_one(const char *line, size_t len)
 {
     struct message m;
-    char *text = xmalloc(len ? len : 1); /* exactly sized, so that ASan sees one byte too far */
+    char *text = xmalloc(len ? len : 1); /* exactly sized: ASan sees a read past the end */
     memcpy(text, line, len);
     message_read(&m, text, len);
     if (m.kind == MESSAGE_REQUEST)
@@ -50,7 +50,7 @@ static void read_one(const char *line, size_t len)
     free(text);
 }
 
-/* The first byte is the size of the pieces. */
+/* The first byte sets the size of the pieces. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct line_reader r = LINE_READER_INIT;

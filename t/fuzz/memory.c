@@ -1,6 +1,6 @@
-/* Any bytes as a file of lessons and as the findings in a configuration. What is accepted has its
- * form: no line of a prompt holds a sign that could end it, and no lesson a name that is too long.
- */
+/* Reads any bytes as a file of lessons, and as the part of a configuration that memory wrote.
+ * Accepted lines have no sign that could end a line of a prompt. Accepted lessons have no text that
+ * is too long. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

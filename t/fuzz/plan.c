@@ -1,4 +1,5 @@
-/* Any text as a candidate: refused with a problem, or a plan that resolves or says why not. */
+/* Parses any text as a candidate. Hone refuses the text with a problem, or makes a plan. For each
+ * shape, the plan resolves, or an error says why not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ static const char task_json[] =
     " {\"role\": \"check\", \"axes\": {\"M\": 1, \"N\": 3}, \"offset_elems\": 1},"
     " {\"role\": \"heldout\", \"axes\": {\"M\": [1, 70000], \"N\": 8}}]}";
 
-/* Parameters of every kind, chosen by the arguments' text, so that all conversions are reached. */
+/* Makes a parameter for each argument. The argument's text chooses the kind, so that the fuzzer
+ * reaches all conversions. */
 static void make_sigs(const struct plan *p, struct sig_vec *sigs, struct arena *a)
 {
     static const struct sig_param kinds[] = {

@@ -1,4 +1,4 @@
-/* playbook.c - a task's PyTorch expression, as every playbook binds it. */
+/* playbook.c - binds tasks with any PyTorch expression to every playbook, and writes kernels. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "playbook/playbook.h"
 
-/* Inputs of several ranks, so that every reader finds what it looks for. */
+/* A task with inputs of several ranks, so that many playbooks can find their inputs. */
 static json_t *a_task(const char *torch)
 {
     return json_pack("{s:s, s:s, s:s, s:["
@@ -29,7 +29,7 @@ static void of_integers(json_t *task)
         json_object_set_new(json_array_get(tensors, i), "dtype", json_string(dtypes[i]));
 }
 
-/* One tensor, updated in place, whose rows have halves. */
+/* Leaves one tensor, which the task updates in place. Its rows have length 2*D. */
 static void in_place(json_t *task)
 {
     json_t *tensors = json_object_get(task, "tensors"), *x = json_array_get(tensors, 0);
@@ -39,7 +39,7 @@ static void in_place(json_t *task)
     json_object_set_new(x, "shape", json_pack("[s, s]", "R", "2*D"));
 }
 
-/* The same with a result of half the rows' length. */
+/* Leaves one input with rows of length 2*D, and adds an output with rows of length D. */
 static void halved(json_t *task)
 {
     in_place(task);
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = xstrndup((const char *)data, size);
     if (!shelf && playbooks_open(&shelf, NULL, NULL) < 0)
         abort();
-    for (size_t round = 0; round < 8; round++) { /* with three inputs, two, one; with integers */
+    for (size_t round = 0; round < 8; round++) { /* 3, 4 and 5: integers */
         json_t *task = a_task(text);
         if (task && round >= 3 && round < 6)
             of_integers(task);
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             (round == 6 ? in_place : halved)(task);
         for (size_t i = 0; task && round < 6 && i < round % 3; i++)
             json_array_remove(json_object_get(task, "tensors"), 2 - i);
-        if (round == 2) /* the first has fewer axes than the next */
+        if (round == 2) /* puts an input with fewer axes before the other */
             json_array_insert_new(json_object_get(task, "tensors"), 0,
                                   json_pack("{s:s, s:s, s:[s], s:b, s:b}", "name", "n", "dtype",
                                             "float16", "shape", "K", "input", 1, "output", 0));

@@ -1,6 +1,6 @@
 /*
- * Any text as a PTX module: refused, or loaded, and its first kernel run for a few thousand
- * instructions on a small grid, with the sanitizer. Nothing of ours may be harmed by it.
+ * Reads any text as a PTX module. The emulator refuses the module, or runs its first kernel on a
+ * small grid, for at most 20,000 warp instructions. Some texts run with the sanitizer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static struct device *open_device(struct job *job, uint8_t how)
     return emu_open(&d, job, NULL) < 0 ? NULL : d;
 }
 
-/* A launch whose arguments fit the entry: pointers to two buffers, small numbers. */
+/* Launches the kernel `f`. Parameters of 8 bytes get pointers to two buffers, others get 64. */
 static void run(struct device *d, struct code *c, struct code_func *f, uint8_t how)
 {
     static uint8_t bytes[4096];
@@ -86,8 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     return 0;
 }
 
-/* ---- mutation of valid text: lines and words are moved, numbers and registers changed ----------
- */
+/* ---- mutation of valid text: removes and copies lines, changes numbers and registers -------- */
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t len, size_t max);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t max, unsigned seed);
@@ -158,10 +157,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *d, size_t len, size_t max, unsigned seed
     for (uint32_t k = 1 + next_random(&rng) % 4; k > 0 && len > 0; k--) {
         pick_line(d, len, &rng, &at, &n);
         switch (next_random(&rng) % 6) {
-        case 0: /* lose a line */
+        case 0: /* remove a line */
             len = splice(d, len, max, at, n, "", 0);
             break;
-        case 1: /* a line again, elsewhere */
+        case 1: /* copy a line to another place */
             n = MIN(n, sizeof line);
             memcpy(line, d + at, n);
             pick_line(d, len, &rng, &at2, &n2);

@@ -30,7 +30,7 @@ static struct bound_book open_book(void)
     abort();
 }
 
-/* What was accepted must be accepted again, from its text and from its label. */
+/* Hone must read the same table back from its text, and from its label. */
 static void check_table(const struct bound_book *book, const struct pb_ranges *r)
 {
     struct pb_ranges again;

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct safetensor t;
     const char *key;
     json_t *value;
-    char *file = xmalloc(size ? size : 1); /* exactly sized, so that ASan sees one byte too far */
+    char *file = xmalloc(size ? size : 1); /* exactly sized: ASan sees a read past the end */
     volatile double sum = 0;
     if (size)
         memcpy(file, data, size);

@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* A query that is accepted has exactly one spelling. */
+/* Hone reads the same query back from the text that it writes for an accepted query. */
 static void check_route(const struct request *r, const char *target)
 {
     struct strbuf again = STRBUF_INIT(VIEW_MAX_QUERY);

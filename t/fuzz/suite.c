@@ -1,5 +1,5 @@
-/* Any bytes as a suite, and as a table of known times. An item that is accepted stays below its
- * folder, has words of a known form, and survives the store. */
+/* Reads any bytes as a suite, and as a table of known times. An accepted item stays below its
+ * folder and has a label. The store can keep its options. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* torch.c - PyTorch expressions as graphs: what is read verifies, what is refused has a reason. */
+/* torch.c - reads any text as a PyTorch expression. A refusal has a reason, and no text causes an
+ * internal error. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static const struct torch_tensor tensors[] = {
 };
 static const struct torch_scalar scalars[] = {{"eps", DT_F32}, {"N", DT_I64}};
 
-/* The same text once more gives the same graph. */
+/* Reads the text twice. Both graphs must be the same. */
 static void read_task(const char *text)
 {
     const struct torch_task task = {
@@ -49,7 +50,7 @@ static void read_task(const char *text)
     graph_release(&g);
 }
 
-/* As a form: names hide inputs, functions need no module. */
+/* Reads the text with torch_read_values(): names hide inputs, and functions need no module. */
 static void read_form(const char *text)
 {
     struct graph g;

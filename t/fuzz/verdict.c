@@ -1,5 +1,5 @@
-/* Any JSON as a verdict (a recording, a store, a worker's neighbour): refused, or read, written and
- * read again alike; its counters in words, itself as text. */
+/* Reads any JSON as a verdict, as from a recording or a store. Hone refuses it, or can write it and
+ * read the same verdict back. Then Hone prints the verdict and its counters as text. */
 #include <stdint.h>
 
 #include "base/util.h"

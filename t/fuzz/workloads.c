@@ -1,4 +1,4 @@
-/* Any text as the workloads of a FlashInfer-Bench definition: read, and used for its scalars. */
+/* Reads any text as the workloads of a FlashInfer-Bench definition, and takes scalars from them. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct problem_vec problems = VEC_INIT;
     struct definition d = {.path = xstrdup("d.json"), .lines = xstrdup("d.jsonl")};
-    char *lines = xmalloc(size ? size : 1); /* exactly sized, so that ASan sees one byte too far */
+    char *lines = xmalloc(size ? size : 1); /* exactly sized: ASan sees a read past the end */
     if (size)
         memcpy(lines, data, size);
     d.task = task_parse(text, strlen(text), "d.json", NULL, &problems);

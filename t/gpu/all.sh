@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs all checks that need a GPU, part by part. Prints a line for each part at the end.
+# Runs checks that need a GPU, part by part. Prints a line for each part at the end.
 #   HONE=bin/hone OUT=results [LIMIT=SECONDS] t/gpu/all.sh [PART...]
 # A part is the name of a script beside this one, in quotes if it has arguments ("noise 40 200ms"), or
 # redteam. OUT gets PART.txt (the output of the part) and details.tar.gz. After LIMIT seconds in all, the

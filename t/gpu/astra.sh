@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Times kernels for the three tasks of suites/astra3 beside FlashInfer's own kernels (t/gpu/flashinfer), with a cold and
-# with a warm L2. Prints a table, and says which goals are met.
+# with a warm L2. Prints a table, and says which goals are missed.
 #   FLASHINFER_INCLUDE=DIR [OUT=DIR] t/gpu/astra.sh [TASK...]
 # FLASHINFER_INCLUDE is the folder flashinfer/data/include of the PyPI package flashinfer-python. It is not needed where
 # python3 finds the package. Further variables:

@@ -1,7 +1,7 @@
 /*
- * src/cuda/ on a GPU: batches go through pinned memory, a copy stream and a compute stream, and a
- * kernel from PTX text adds one to each element. t/gpu/cuda.sh builds and runs it; TAP on stdout,
- * exit 77 where there is no GPU.
+ * Tests src/cuda/ on a GPU: batches go through pinned memory, a copy stream and a compute stream,
+ * and a kernel from PTX text adds one to each element. t/gpu/cuda.sh builds and runs this program.
+ * It prints TAP, and exits with 77 where there is no GPU.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +125,8 @@ static uint32_t value(uint32_t batch, uint32_t i)
     return (i + 1) * 2654435761u + batch * 40503u;
 }
 
-/* Queues one batch: in on the copy stream, kernel and way back on the compute stream. */
+/* Queues one batch: the copy to the GPU on the copy stream, the kernel and the copy back on the
+ * compute stream. */
 static int queue_batch(struct gpu *g, struct slot *s, struct err *err)
 {
     const struct cu_driver *cu = g->cu;
@@ -182,7 +183,8 @@ static int read_time(struct gpu *g, struct err *err)
     return ms > 0 ? 0 : err_set(err, ERR_INTERNAL, "no time passed");
 }
 
-/* The kernel works on pinned memory where it lies; 64 KB of shared memory must be allowed first. */
+/* Runs the kernel on pinned memory, without a copy. The launch asks for 64 KiB of shared memory, so
+ * the function must allow them first. */
 static int in_place(struct gpu *g, bool cooperative, struct err *err)
 {
     const struct cu_driver *cu = g->cu;

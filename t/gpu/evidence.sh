@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The evidence that Hone judges on this GPU as it should: each attack of t/redteam/ is caught, each planted bug of
-# t/cases/planted/ is found and its corrected twin passes, each kernel of kernels/ passes.
+# Tests that Hone judges as it should on this GPU: it catches each attack of t/redteam/ and finds each planted bug of
+# t/cases/planted/, and the corrected twin of each bug and each kernel of kernels/ pass.
 #   HONE=bin/hone OUT=results [JOBS=14] t/gpu/evidence.sh [STEP...]
-# A step is redteam, planted or kernels, or NAME=SECONDS to change its limit. JOBS rows run at a time. hone-test must lie
-# beside HONE (docs/testing.md). OUT gets STEP.tap (of kernels, a table in kernels.txt) and STEP.err. Each step gets a line:
-# how many checks, how many failed or were skipped, how long it took. TIER, ATTACKS, PLANTED and KERNELS choose rows;
-# DEVICE=emu tries the script without a GPU. Exits 77 where there is no GPU, 1 if a check fails or a step does not end in
-# time.
+# A step is redteam, planted or kernels, or NAME=SECONDS to change its limit. A row is an attack, a bug or a kernel.
+# JOBS rows run at a time. hone-test must lie beside HONE (docs/testing.md). OUT gets STEP.err and STEP.tap; the step
+# kernels writes the table kernels.txt in place of STEP.tap. Each step prints a line: how many checks passed, failed or
+# were skipped, and how long it took. TIER, ATTACKS, PLANTED and KERNELS choose rows. DEVICE=emu tries the script
+# without a GPU. Exits 77 where there is no GPU, 1 if a check fails or a step does not end in time.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 export HONE=${HONE:-$PWD/bin/hone} DEVICE=${DEVICE:-cuda} JOBS=${JOBS:-14} TIER=${TIER:-all}

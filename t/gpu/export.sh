@@ -4,7 +4,8 @@
 # verdict. Compares the host's time for an eager call with that of a compiled extension. Builds and runs the C
 # example, and runs ModelNew in both forms and a FlashInfer-Bench solution. That takes less than a minute.
 #   HONE=bin/hone OUT=results t/gpu/export.sh
-# Two folders, which the machine with the GPU may lack the network to get, add minutes (export_upstream.py):
+# Two more parts take minutes (export_upstream.py). Each needs a folder, which you must bring if this machine has no
+# network:
 #   KERNELBENCH=DIR       a checkout of KernelBench: its own evaluation judges ten exported ModelNew
 #   FLASHINFER_BENCH=DIR  the package, which runs three exported Solutions. To make DIR for Python 3.12 on x86_64:
 #     pip install --no-deps --target DIR flashinfer-bench==0.1.2

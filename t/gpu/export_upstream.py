@@ -175,7 +175,7 @@ def flashinfer(folder):
     right = 0
     for name in names:
         states = [t.evaluation.status.value for t in traces.get(name, [])]
-        # rmsnorm_h96 has a workload with another eps than the verified one, which the Solution refuses.
+        # One workload of rmsnorm_h96 has another eps than the verified one. The Solution refuses this workload.
         want = [w for w in given.workloads.get(name, []) if not other_eps(w.workload)]
         passed = states.count("PASSED")
         good = name in valid and passed == len(want) > 0

@@ -1,5 +1,5 @@
 /*
- * fidelity.c - the same PTX on the emulator and on a GPU, outputs compared.
+ * fidelity.c - runs the same PTX on the emulator and on a GPU, and compares the outputs.
  *
  *     fidelity [--gpu | --against RECORD] [--save RECORD] [--quiet] [--seed N] [--ptx DIR] FILE...
  *
@@ -10,8 +10,8 @@
  * with the GPU's, --against with a record of a GPU (fidelity_record.c). --save writes a record.
  * Exit 0: all agree.
  *
- * A fault or a hang spoils the CUDA context of its process. So cases run in a child. If it dies or
- * is silent for too long, its current case fails, and the next child goes on after it.
+ * A fault or a hang spoils the CUDA context of its process. So cases run in a child. If the child
+ * dies or is silent for too long, its current case fails, and a new child runs the next cases.
  */
 #include <math.h>
 #include <poll.h>
@@ -49,7 +49,8 @@ char *slurp(const char *path)
 
 /* ---- the emulator ---------------------------------------------------------------------------- */
 
-/* The device's operation only makes maps of tiles, because jobs know no others. */
+/* Turns a map of tiles into an im2col map. The device only makes maps of tiles, because jobs have
+ * no others. */
 static void to_im2col(struct map *m)
 {
     struct tensormap t;
@@ -169,7 +170,7 @@ static double ulp_of(enum dtype t, double v)
     return dtype_is_float(t) ? ldexp(1, MAX(e - 1, least) - dtype_mantissa_bits(t)) : 1;
 }
 
-/* The allowed difference; -1 = none. */
+/* The allowed difference; -1: no difference is allowed. */
 static double allowed(const struct buffer *b, double v)
 {
     if (str_eq(b->rule, "abs"))

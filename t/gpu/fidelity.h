@@ -42,7 +42,7 @@ struct map {
 struct test {
     char kernel[128], note[64];
     uint32_t grid, block, smem, cluster;
-    uint32_t fault; /* both must refuse it */
+    uint32_t fault; /* 1: the emulator and the GPU must refuse it */
     struct buffer b[MAX_BUFFERS];
     int nb;
     struct map m[MAX_MAPS];
@@ -52,7 +52,7 @@ struct test {
     int line;
 };
 
-/* A file of cases and the PTX they are about. */
+/* A file of cases, and the PTX with their kernels. */
 struct suite {
     const char *file;
     char *ptx; /* path */
@@ -65,7 +65,8 @@ _Noreturn void bad(const char *file, int line, const char *what);
 char *slurp(const char *path);
 int find_buffer(const struct test *t, const char *name);
 
-/* NAME.case beside NAME.ptx; NAME.ops, whose PTX is written into dir. */
+/* read_cases() reads NAME.case, whose PTX is NAME.ptx. read_ops() reads NAME.ops, and writes its
+ * PTX into dir. */
 struct test *add_test(struct suite *s);
 void read_cases(struct suite *s);
 void read_ops(struct suite *s, const char *dir);
@@ -74,19 +75,20 @@ void read_ops(struct suite *s, const char *dir);
 void seed_data(uint64_t seed);
 void fill(struct buffer *b);
 
-/* The driver, at run time. 0, or the driver's error. */
+/* The driver, loaded at run time. gpu_load() and gpu_run() return 0 or the driver's error. */
 struct cuda;
 struct cuda *gpu_open(void);
 int gpu_load(struct cuda *c, const char *ptx);
 int gpu_run(struct cuda *c, struct test *t);
 
-/* The record of what a GPU wrote before. hash_inputs() names a case whose buffers are filled. */
+/* The recorded outputs of a GPU. hash_inputs() identifies a case, after its buffers were filled. */
 struct record;
 enum known { NOT_KNOWN, STALE, KNOWN_EQUAL, KNOWN_OTHER, KNOWN_SAMPLE };
 uint64_t hash_inputs(const struct test *t);
 void save_outputs(FILE *f, const char *file, int index, const struct test *t, uint64_t inputs);
 struct record *read_record(const char *path);
-/* Holds b->data against the record; KNOWN_SAMPLE: every `every`-th element is in b->gpu now. */
+/* Compares b->data with the record. KNOWN_SAMPLE: compares nothing, but copies the recorded
+ * elements, which are every `every`-th one, to b->gpu. */
 enum known recall(const struct record *r, const char *file, int index, struct buffer *b,
                   uint64_t inputs, uint64_t *every);
 

@@ -9,7 +9,8 @@
  *       args a d t #7
  *       compare d abs 1e-5
  *
- * Arguments are buffers, tensor maps and 32-bit integers. `compare d bits` allows no difference.
+ * Arguments are buffers, tensor maps and 32-bit integers. `compare d bits` allows no difference,
+ * except between two NaNs.
  */
 #include <stdio.h>
 #include <stdlib.h>

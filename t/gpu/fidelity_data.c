@@ -1,11 +1,12 @@
 /*
- * fidelity_data.c - what the inputs of a case hold.
+ * fidelity_data.c - fills the inputs of a case.
  *
  *     uniform LO HI [special inf 67 nan 71]   every 67th or so is an infinity, ...
  *     int LO HI | bits | zero | index | meta [tf32]
  *     coords LO HI STEP  five for each box; the first is a multiple of STEP
- *     edges K [LO HI]    operand K of an instruction: with its neighbours every pair of edge values
- *                        of the type, then random bits and numbers; or only numbers of a range
+ *     edges K            operand K of an instruction: operands 0 and 1 together take every pair of
+ *                        edge values of the type, then random bits and numbers
+ *     edges K LO HI      operand K: numbers from LO to HI
  */
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static uint32_t rnd(void)
     return (uint32_t)(rng >> 24);
 }
 
-/* Two draws have an order: compilers evaluate operands in orders of their own. */
+/* Draws in two statements, because a compiler may evaluate operands in any order. */
 static uint64_t rnd64(void)
 {
     uint64_t low = rnd();
@@ -75,7 +76,7 @@ static const uint64_t int_edges[] = {0,
                                      UINT64_MAX,
                                      UINT64_MAX - 1};
 
-/* Numbers; what a type cannot hold becomes an infinity, a zero or its nearest. */
+/* A number that a type cannot hold becomes an infinity, a zero or the nearest value. */
 static const double float_edges[] = {
     0.0,          -0.0,          1.0,     -1.0,         0.5,          -0.5,
     1.5,          2.5,           -2.5,    3.0,          1.0 / 3,      0x1.921fb54442d18p+1,
@@ -88,7 +89,7 @@ static const double float_edges[] = {
 
 enum { SPECIALS = 10, FLOAT_EDGES = 44 + SPECIALS };
 
-/* Values only the bits can say: infinities, NaNs, the ends of the denormals, the largest. */
+/* Values given as bits: infinities, NaNs, the ends of the denormals, the largest number. */
 static uint64_t special_bits(enum dtype t, int i)
 {
     int m = dtype_mantissa_bits(t), bits = 8 * (int)dtype_bytes(t);
@@ -198,7 +199,7 @@ static void uniform(struct buffer *b, double lo, double hi)
     }
 }
 
-/* Which two of four elements a sparse operand keeps. */
+/* Draws which two of each four elements a sparse operand keeps, for eight groups of four. */
 static uint32_t metadata(bool tf32)
 {
     static const uint32_t pairs[] = {0x4, 0x8, 0x9, 0xc, 0xd, 0xe}, halves[] = {0x4, 0xe};

@@ -1,6 +1,5 @@
 /*
- * fidelity_gpu.c - cases on the GPU, through the driver's own entry points, so that nothing of
- * Hone's is between.
+ * fidelity_gpu.c - runs cases on the GPU. It calls the driver itself, not through src/cuda/.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

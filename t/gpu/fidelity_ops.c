@@ -1,24 +1,24 @@
 /*
  * fidelity_ops.c - reads NAME.ops: one instruction family, an instruction (or a few) per line. Each
- * becomes a kernel whose threads load operands, run it and store the result.
+ * line becomes a kernel, whose threads load operands, run the instruction and store the result.
  *
  *     # a comment
  *     ! .const .align 16 .b32 table[4] = {1, 2, 3, 4};        -- raw PTX before the kernels
  *     f32 = f32 f32 : add<|.rn|.rz|.rm|.rp><|.ftz>.f32 $d, $a, $b
  *     f32 = f32 : sin.approx.f32 $d, $a | abs 5.12e-7 | a -3.1415 3.1415
  *
- * <x|y> writes the line once for each choice; choices combine. Results are $d and $e, operands $a
- * $b $c, each a type below. A text may use %p0-7, %h0-7, %r0-15, %rd0-15 and `;` between
- * instructions, also
- *     $i   the thread's number in the grid          $t   in its block (128 threads)
- *     $o   16 bytes of global memory of its own, zeroed and compared; $O   the whole of it
- *     $s   16 bytes of shared memory of its own; $S   the block's 2048
+ * <x|y> writes the line once for each choice; choices combine. Results are $d and $e, operands are
+ * $a, $b and $c; their types are those of `types` below. A text may use the registers %p0-7, %h0-7,
+ * %r0-15 and %rd0-15, `;` between instructions, and
+ *     $i   the thread's number in the grid          $t   its number in the block (of 128 threads)
+ *     $o   the thread's 16 bytes of global memory, zeroed and compared; $O   those of all threads
+ *     $s   the thread's 16 bytes of shared memory   $S   the block's 2048 bytes
  *     $l   16 bytes of local memory
  *     $L   a label's name that no other kernel has
  *
- * After the first bar: how results compare (exact, unless said: nan, ulp N, abs X, rel X, near ABS
- * REL). After the second: operands whose values come from a range, instead of edge values and
- * random bits.
+ * After the first bar: the rule that compares results. It is exact (the default), nan (all NaNs are
+ * equal), ulp N, abs X, rel X or near ABS REL. After the second bar: operands whose values come
+ * from a range, instead of edge values and random bits.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -114,7 +114,7 @@ static bool parse_op(struct op *op, char *line)
     return true;
 }
 
-/* mad.lo.s32 and a number: fit for a PTX name. */
+/* A name for PTX from a number and the instruction, such as k007_mad_lo_s32. */
 static void kernel_name(const struct op *op, int number, char *out, size_t cap)
 {
     const char *s = op->text;

@@ -1,11 +1,11 @@
 /*
- * fidelity_record.c - what a GPU wrote, kept in a file, so that a machine without one can hold the
- * emulator against it. A line for each compared buffer:
+ * fidelity_record.c - keeps the outputs of a GPU in a file, so that a machine without a GPU can
+ * compare the emulator with them. The file has a line for each compared buffer:
  *
- *     FILE INDEX INPUTS BUFFER = HASH                 -- compared bit by bit: its content
- *     FILE INDEX INPUTS BUFFER every 16 HEX HEX ...   -- compared within a bound: a sample
+ *     FILE INDEX INPUTS BUFFER = HASH                 -- compared bit by bit: all elements
+ *     FILE INDEX INPUTS BUFFER every 17 HEX HEX ...   -- compared within a bound: each 17th element
  *
- * INPUTS is a hash of all that goes into the case. A line whose case has changed since is stale.
+ * INPUTS is a hash of the case and its inputs. A line whose case has changed since is stale.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ struct record {
     size_t n;
 };
 
-/* Bits that say the same: NaNs are equal, unless the rule looks at their payloads. */
+/* The bits of an element. Unless the rule is `exact`, all NaNs have the same bits. */
 static uint64_t bits_at(const struct buffer *b, const uint8_t *data, uint64_t i)
 {
     uint64_t bits = 0;

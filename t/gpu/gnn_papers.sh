@@ -208,7 +208,7 @@ PY
 }
 
 if wanted counters; then
-    # ncu needs seconds for each launch, so it is stopped after a while and prints what it has.
+    # ncu needs seconds for each launch. So `timeout` interrupts it, and it prints the counters that it has.
     echo "== counters, scale $counters_scale: the launches for which ncu found time"
     metrics=gpu__time_duration.sum,launch__grid_size,sm__warps_active.avg.pct_of_peak_sustained_active
     for unit in dram lts sm; do

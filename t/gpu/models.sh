@@ -7,8 +7,8 @@
 #   t/gpu/models.sh state DIR           says how far each run is
 # A line of DIR/runs is NAME TASK START STRATEGY [OPTION...]: a name, a task, the kernel to start from, a strategy, and
 # further options of `hone optimize`. Paths are relative to DIR. The reply to a prompt is DIR/box/NNNN.reply.md.
-# DEVICE=emu lets the emulator judge. SPOOL=DIR, an empty folder, goes on with recorded runs on a machine without a GPU,
-# up to the next evaluation: so the prompts of calls that follow each other are written there.
+# DEVICE=emu lets the emulator judge. With SPOOL=DIR, an empty folder, recorded runs go on up to their next evaluation
+# on a machine without a GPU. So this machine can write the prompts of several calls, one after the other.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=$(realpath "${HONE:-$root/bin/hone}")

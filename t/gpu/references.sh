@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the references that Hone writes from graphs on the GPU, compiled by NVRTC. Hone judges the simple kernel of
+# Tests, on the GPU, the references that Hone writes from graphs. NVRTC compiles them. Hone judges the simple kernel of
 # each built-in task by the reference from the task's PyTorch expression, not by the hand-written one.
 #   HONE=bin/hone OUT=results t/gpu/references.sh [TASK...]
 # Exits 77 where there is no GPU, 1 if a kernel does not pass.

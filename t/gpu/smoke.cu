@@ -1,13 +1,13 @@
 /*
- * Kernels for the worker's smoke test, each with one virtue or vice: z = x + y over n floats. The
- * job (smoke_job.c) launches one of them with 256 threads a block.
+ * Kernels for the worker's smoke test. Each computes z = x + y over n floats, and most do one thing
+ * wrong. The job (smoke_job.c) launches one of them with 256 threads a block.
  */
 #define ARGS const float *x, const float *y, float *z, int n
 #define I (blockIdx.x * blockDim.x + threadIdx.x)
-#define ADD              \
-    do {                 \
-        unsigned i = I;  \
-        if (i < n)       \
+#define ADD                     \
+    do {                        \
+        unsigned i = I;         \
+        if (i < n)              \
             z[i] = x[i] + y[i]; \
     } while (0)
 

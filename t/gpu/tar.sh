@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Twenty evaluations on this machine, whose GPU is on another machine. You copy one tar to it and one tar back.
+# Makes twenty evaluations on this machine. Their kernels run on the GPU of another machine. You copy one tar there and
+# one tar back.
 #   t/gpu/tar.sh make DIR             here: starts 20 evaluations and writes their bundles to DIR/in.tar
 #   hone-worker --tar in.tar out.tar  on the machine with the GPU
 #   t/gpu/tar.sh take DIR out.tar     here: gives the results to the evaluations, lists the verdicts

@@ -229,7 +229,7 @@ class Judge:
         self.env = dict(os.environ, CC=temp + "/bin/cc")
         os.mkdir(temp + "/bin")
         os.mkdir(temp + "/oracles")
-        # Hone compiles a task's reference at every evaluation. This `cc` does so once.
+        # Hone compiles a task's reference at every evaluation. This `cc` compiles each text once.
         with open(temp + "/bin/cc", "w") as f:
             f.write(f"""#!/bin/bash
 for a; do case $a in *.c) in=$a ;; esac; if [ "$prev" = -o ]; then out=$a; fi; prev=$a; done

@@ -22,7 +22,7 @@ static char *late_script(const struct author_call *c)
                     : file_reply("first: broken", "mismatch");
 }
 
-/* PyTorch is timed until a kernel passes together with it. */
+/* PyTorch is timed beside each candidate, until one of them passes. */
 static void test_until_one_passes(void **state)
 {
     struct run_config c = config("refine");

@@ -117,7 +117,7 @@ static void test_nothing_to_confirm(void **state)
     run_summary_release(&o.m);
 }
 
-/* 100 Kernels of 100 us, then of 80 and 60 us, which pass only once, then of 70 us. */
+/* Kernels of 100, 80, 70 and 60 us. Those of 80 and 60 us fail when they are evaluated again. */
 static char *lucky_script(const struct author_call *c)
 {
     static const char *const verdicts[] = {"pass 80 0 again=mismatch", "pass 70",
@@ -384,7 +384,7 @@ static int replay_last(const struct run_config *c, const char *path, struct run_
     return differs;
 }
 
-/* HONE_EXPORT=DIR writes t/cases/replay/confirm.jsonl. */
+/* HONE_EXPORT=DIR writes the recording of t/cases/replay/confirm.jsonl to DIR. */
 static void test_fixture(void **state)
 {
     struct run_config c = config("refine");

@@ -1,4 +1,4 @@
-/* What prompts teach, how they begin, and when an author is asked for a diagnosis. */
+/* Tests what prompts teach, how they begin, and when Hone asks an author for a diagnosis. */
 #include "agent_rig.h"
 
 static char *cuda_reply(const char *move, const char *judge)
@@ -70,7 +70,8 @@ static void test_plain_cuda(void **state)
         }
 }
 
-/* Only classes that can use tensor cores or TMA are taught them, and only where they exist. */
+/* Prompts explain tensor cores and TMA only for task classes that can use them, and only for
+ * architectures that have them. */
 static void test_taught_where_useful(void **state)
 {
     static const struct {
@@ -190,8 +191,8 @@ static char *grow_script(const struct author_call *c)
     return reply;
 }
 
-/* The best kernel changes at each step, and the beginning of the prompt does not: it shows the file
- * of step 1, and the turn says what has changed since. */
+/* The best kernel changes at each step, but the beginning of the prompt does not. It shows the
+ * kernel that step 1 began with. The rest of the prompt says what has changed since. */
 static void test_same_beginning(void **state)
 {
     struct run_config c = config("refine");

@@ -183,7 +183,7 @@ static void test_budgets(void **state)
     run_summary_release(&o.m);
     c.budget = (struct budget){.tokens = 450};
     o = run(&c, steady_script);
-    /* 110 110 tokens each; the fifth call exceeds the budget, so there is no sixth. */
+    /* 110 tokens each; the fifth call exceeds the budget, so there is no sixth. */
     assert_int_equal(o.asked, 5);
     run_summary_release(&o.m);
 }

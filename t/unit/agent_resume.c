@@ -167,7 +167,7 @@ static void test_export_and_replay(void **state)
     strbuf_release(&got);
 }
 
-/* HONE_EXPORT=DIR writes the recordings of t/cases/replay, which the shell tests replay. */
+/* HONE_EXPORT=DIR writes the recordings of t/cases/replay, which the shell tests replay, to DIR. */
 static void test_fixtures(void **state)
 {
     static const struct {

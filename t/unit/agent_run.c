@@ -111,7 +111,6 @@ static void test_switches(void **state)
     struct outcome o = run(&c, steady_script);
     assert_non_null(strstr(prompts.buf, "Changes that help this class"));
     assert_non_null(strstr(prompts.buf, "A complete file, to show the form"));
-    /* the stable part comes first and is the same in both calls */
     run_summary_release(&o.m);
     c.class_prompts = false;
     c.zero_shot = true;
@@ -126,7 +125,7 @@ static char *away(const struct author_call *c)
     return NULL;
 }
 
-/* The cost of a failed attempt stays part of the call when it is made again. */
+/* When Hone makes a failed call again, the cost of the failed attempt stays part of the call. */
 static void test_mended_call(void **state)
 {
     struct run_config c = config("refine");

@@ -27,7 +27,7 @@ static void test_search(void **state)
     lineage(&o, &b);
     assert_string_not_equal(a.buf, b.buf);
     run_summary_release(&o.m);
-    c.select = SELECT_GREEDY; /* no seed matters */
+    c.select = SELECT_GREEDY; /* the seed does not matter */
     o = run(&c, search_script);
     lineage(&o, &a);
     run_summary_release(&o.m);

@@ -163,7 +163,7 @@ static int wait_for(pid_t pid)
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* How many requests each run had been served when the first run had all of its own. */
+/* Returns how many requests of the slowest run were served when all those of one run were. */
 static unsigned least_served(const json_t *order, int calls)
 {
     int served[PROCESSES] = {0};
@@ -208,8 +208,9 @@ static bool play_once(const char *how, const char *spec, const char *requests, c
 }
 
 /*
- * A minute is a second or less here. A machine under load may hold a request back for that long,
- * and the provider then counts it in the next minute. That is rare: one of three plays goes well.
+ * Here, a minute lasts 1.5 seconds or less. A machine under load may hold a request back for that
+ * long, and the provider then counts the request in the next minute. This is rare: one of three
+ * plays goes well.
  */
 static void play(const char *how, const char *spec, const char *requests, const char *tokens,
                  const char *minute, int calls, bool fair)

@@ -244,7 +244,7 @@ static void test_utf8(void **state)
         {"a\xf0\x9f\x99", "a???", "a"},
         {"\xe2", "?", ""},
         {"\x80z", "?z", "\x80z"},
-        {"\xc0\xaf \xed\xa0\x80 \xf5", "?? ??? ?", "\xc0\xaf \xed\xa0\x80 "}, /* none */
+        {"\xc0\xaf \xed\xa0\x80 \xf5", "?? ??? ?", "\xc0\xaf \xed\xa0\x80 "}, /* not UTF-8 */
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char *a = xstrdup(cases[i].in), *b = xstrdup(cases[i].in);
@@ -349,7 +349,7 @@ static void test_sample(void **state)
     }
 }
 
-/* Half of the places of runs differ between two seeds: a kernel cannot know them. */
+/* Two seeds have less than 1% of the places of runs in common: a kernel cannot know the places. */
 static void test_sample_is_secret(void **state)
 {
     (void)state;
@@ -362,7 +362,7 @@ static void test_sample_is_secret(void **state)
     assert_true(same < a.n / 100);
 }
 
-/* The stated probability is the one with which errors of single rows, columns or tiles are hit. */
+/* The sample hits errors in rows, columns or tiles with the probability that Hone states. */
 static void test_sample_finds(void **state)
 {
     (void)state;

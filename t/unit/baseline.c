@@ -126,8 +126,8 @@ static void all_are_right(void **state)
     verdict_release(&f.v);
 }
 
-/* A variant that runs beside has a time and a ratio, but the candidate is not compared with it. If
- * it is unjudged, it may be wrong. */
+/* A variant that runs beside (job/torch_variants.h) has a time and a ratio, but the candidate is
+ * not compared with it. Hone does not judge the result of `high`, so this result may be wrong. */
 static void a_variant_beside_is_no_baseline(void **state)
 {
     (void)state;

@@ -328,8 +328,8 @@ static const char *csv_value(const char *csv, const char *column, unsigned line,
     return out;
 }
 
-/* A variant of PyTorch that runs beside has columns and a mean of its own, and changes no ratio,
- * win or other mean. */
+/* A variant that runs beside (job/torch_variants.h) has columns and a mean of its own. It changes
+ * no ratio, win or other mean. */
 static void variants_beside_count_nowhere(void **state)
 {
     struct campaign_table t = {.campaign = {.name = "c"}};
@@ -400,8 +400,8 @@ static void variants_have_columns(void **state)
     campaign_table_release(&t);
 }
 
-/* Beside the ratio to the fastest baseline stand those to PyTorch's default settings. Without a
- * convolution, one run stands for both. A row of a version that did not time them has none. */
+/* A row also has the ratios to PyTorch with its default settings. Without a convolution, the usual
+ * run of PyTorch gives them. A row of a Hone that did not time these settings has none. */
 static void default_settings_have_columns(void **state)
 {
     struct campaign_table t = {.campaign = {.name = "c"}};

@@ -183,7 +183,7 @@ static void wrong_outputs(void **state)
     expect_pass(&f);
     f.cmp[0].rms_ratio = 12.1;
     expect(&f, V_MISMATCH, "budget");
-    f.cmp[0].n = 255; /* too few */
+    f.cmp[0].n = 255; /* too few elements for a budget */
     expect_pass(&f);
     good(&f);
     f.cmp[0].n = f.buffers[1].elems = 100000;
@@ -229,7 +229,7 @@ static void answers_that_depend_on_the_call(void **state)
 static void answers_that_depend_on_the_data(void **state)
 {
     (void)state;
-    /* the second time, results differ from call to call */
+    /* the first time, results differ from call to call */
     for (int bits = 0; bits < 2; bits++) {
         struct facts f;
         good(&f);

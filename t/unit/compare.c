@@ -85,7 +85,7 @@ static void half_an_ulp_is_free(void **state)
         struct compare_rule r = {0, 0, 0, 0, (uint32_t)t, 0};
         assert_true(compare_element(&r, bits, 0, third, third).bad);
     }
-    /* Denormals: half of the least one. */
+    /* Denormals: half of the smallest one is allowed. */
     assert_true(one(DT_F16, 0, 0x1p-26, 0x1p-26, 0, 0).bad == 0);
     assert_true(one(DT_F16, 0, 0x1.8p-25, 0x1p-24, 0, 0).bad == 1);
 }

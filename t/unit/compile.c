@@ -164,7 +164,7 @@ static void signatures(void **state)
 
 #define KERNEL "extern \"C\" __global__ void k(float *p) { *p = 1; }\n"
 
-/* A source may damage the trailer, but it must not get a false signature. */
+/* A source may damage the trailer (compile/trailer.h), but it must not get a false signature. */
 static void forged_trailers(void **state)
 {
     (void)state;
@@ -655,7 +655,7 @@ static void families(void **state)
     compiler_close(c);
     unsetenv("HONE_CACHE_MAX");
 
-    /* With the usual limit, the parent compiles too fast. */
+    /* With the usual limit, the parent compiles too fast to get a header. */
     c = open_with((struct compiler_config){0});
     rq.source = parent;
     rq.len = strlen(parent);

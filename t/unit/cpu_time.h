@@ -1,6 +1,6 @@
 /*
- * cpu_time.h - the CPU time of this process, for tests that some work does not take exponential
- * time. Unlike elapsed time, CPU time does not grow when other programs use the cores.
+ * cpu_time.h - the CPU time of this process, for tests of how fast the cost of some work grows.
+ * Unlike elapsed time, CPU time does not grow when other programs use the cores.
  */
 #ifndef HONE_T_CPU_TIME_H
 #define HONE_T_CPU_TIME_H

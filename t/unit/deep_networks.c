@@ -149,7 +149,7 @@ static void many_sources_are_computed_once(void **state)
     strbuf_release(&sb);
 }
 
-/* A chain of cats joins the steps of an unrolled loop. */
+/* A chain of `cat` operations joins the steps of an unrolled loop. */
 static void unrolled_loops_stay_short(void **state)
 {
     enum { STEPS = 200 };
@@ -374,7 +374,7 @@ static void deep_networks_get_more_elements(void **state)
     }
 }
 
-/* With one channel in each of 256 groups, a softmax along it would always be 1. */
+/* If each of the 256 groups had one channel, the softmax over a group would always be 1. */
 static void softmaxes_get_several_elements(void **state)
 {
     static const char grouped[] =
@@ -630,8 +630,8 @@ static void last_roundings_count_in_full(void **state)
     unmake(&m);
 }
 
-/* Such elements have no drawn errors that could limit their variance. Here the product counts 0
- * times. */
+/* Elements that depend on no product have no drawn errors that could limit their variance. Here the
+ * output adds the product 0 times. */
 static void elements_without_products_keep_their_variance(void **state)
 {
     static const char *const find = "r * 0.9 + (x @ w @ w @ w @ w @ w).mean(0) * 1e-9",

@@ -28,7 +28,7 @@ static const struct format formats[] = {
     {DT_F8E5M2, 8, 5, 2, true},
 };
 
-/* The value of a bit pattern by the book; NaN for every NaN pattern. */
+/* The value of a bit pattern by the format's definition; NaN for every NaN pattern. */
 static double decode(const struct format *f, uint32_t bits)
 {
     uint32_t mant = bits & ((1u << f->mant_bits) - 1);

@@ -1,6 +1,7 @@
 /*
  * Runs tensor and asynchronous instructions from PTX on the emulated device, and compares with
- * results computed here from the inputs. Then runs the same programs with one line removed.
+ * results computed here from the inputs. Then removes a line from such programs; the sanitizer
+ * must notice.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +81,7 @@ static void test_movmatrix(void **state)
     free(out);
 }
 
-/* D = A*B + C through wmma, in every order of A, B and C. */
+/* Checks D = A*B + C through wmma. `ac`, `bc`, `cc`: A, B, and C with D, lie column by column. */
 static void check_wmma(const char *kernel, int m, int n, int k, bool ac, bool bc, bool cc)
 {
     struct rig r;
@@ -174,7 +175,8 @@ static void test_bulk(void **state)
     free(out);
 }
 
-/* A box of a 2-D tensor, partly outside, as it must lie in shared memory. */
+/* Loads four boxes of a 2-D tensor, some partly outside it, and checks their layout in shared
+ * memory. */
 static void test_tma(void **state)
 {
     for (uint8_t swizzle = 0; swizzle < 4; swizzle++) {
@@ -209,7 +211,7 @@ static void test_tma(void **state)
                     int row = at[b][1] + i, col = at[b][0] + j;
                     bool inside = row >= 0 && row < H && col >= 0 && col < W;
                     uint32_t byte = (uint32_t)(i * bw + j) * 2;
-                    /* 16-byte chunks move by the 128-byte line they are in */
+                    /* the swizzle moves 16-byte chunks within a 128-byte line */
                     byte ^= (byte >> 7 & ((1u << swizzle) - 1)) << 4;
                     assert_int_equal(out[(uint32_t)b * bytes / 2 + byte / 2],
                                      inside ? x[row * W + col] : 0);

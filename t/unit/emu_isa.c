@@ -9,8 +9,8 @@
 
 #include "emu_run.h"
 
-/* Sources: %rd1-3 (64 bits), %r1-3, %f1-3, %rs1-3, %h1-3 (b16), %fd1-3, %p1-3 (odd or even); the
- * result goes to %ro, %fo, %rdo, %fdo, %rso or %po. */
+/* The sources a, b and c are in %rd1-3 (64 bits), %r1-3, %f1-3, %rs1-3 (16 bits), %fd1-3 and %p1-3
+ * (true if odd). The result goes to %ro, %fo, %rdo, %fdo, %rso or %po. */
 struct isa_case {
     const char *body;
     uint64_t a, b, c, want;

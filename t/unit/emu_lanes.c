@@ -1,6 +1,6 @@
 /*
- * emu_lanes.c - lanes that do not take part: shuffles, votes, matches, reductions and barriers that
- * name threads which have exited, which go around them, or which the mask leaves out.
+ * emu_lanes.c - lanes that do not take part in a shuffle, vote, match, reduction or barrier: they
+ * have exited, they go around the instruction, or its mask leaves them out.
  *
  * Every body runs with several seeds, each of which gives another order of warps. All must give the
  * same findings. In a body, %r0 is the thread, %r1 the lane, %r2 the value (thread + 1), %rd1 the

@@ -24,7 +24,7 @@ struct pos {
     unsigned row, col;
 };
 
-/* Multiplicand A of the m16n8 (and m8n8) forms, element i of a lane. */
+/* The place in A of element i of a lane, for the m16n8 and m8n8 forms. */
 static struct pos manual_a(unsigned bits, unsigned m, unsigned lane, unsigned i)
 {
     unsigned g = lane >> 2, t = lane % 4;
@@ -218,7 +218,8 @@ static double combine(const struct mma_op *op, double a, double b)
 
 static double dense_a[16][256], dense_b[256][8], acc[16][8];
 
-/* A random half of each chunk is zero; the stored elements and the metadata follow. */
+/* Draws a sparse A, of which a random half of each chunk is zero. Puts the other half into the
+ * registers, and the places of its elements into the metadata. */
 static void sparse_a(const struct mma_op *op, struct frag *fa, uint32_t *meta, unsigned sel)
 {
     static double stored[16][128];
@@ -244,7 +245,7 @@ static void sparse_a(const struct mma_op *op, struct frag *fa, uint32_t *meta, u
                         draw(op->a);
                 }
             }
-            /* Contributing lanes of the quad, from the manual's figures. */
+            /* The lanes of a quad that hold the metadata, from the manual's figures. */
             unsigned chunks = op->k / width, lane = row % 8 * 4, shift;
             if (bits <= 8) {
                 lane += (chunks == 8 ? sel : c / 8) * 2 + row / 8;
@@ -449,7 +450,7 @@ static void test_layout_agrees(void **state)
         }
 }
 
-/* A constant in every element of every operand. */
+/* Puts the word w into every register of an operand. */
 static void splat(struct frag *f, uint32_t w)
 {
     frag_init(f);

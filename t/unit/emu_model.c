@@ -122,7 +122,8 @@ static void chains_of_loads_wait_for_each_load(void **state)
     assert_true(counted(branch, 1, 32, 4096, 0, "global_waits") == 1);
 }
 
-/* Atomics on one word take longer than those on a word of each thread; floats take longest. */
+/* Atomics of all threads on one word take longer than atomics of each thread on its own word.
+ * Atomics on a float take longest. */
 static void atomics_on_one_word_queue(void **state)
 {
     (void)state;
@@ -135,7 +136,8 @@ static void atomics_on_one_word_queue(void **state)
     assert_true(counted(real, 512, 32, 4096, 0, "time") > 1.4 * t_one);
 }
 
-/* Four loads of a word count as one of 16 bytes, if they are aligned and nothing is in between. */
+/* Four loads of a word each count as one load of 16 bytes, if they are aligned and nothing is in
+ * between. */
 static void neighbours_in_shared_memory_are_one(void **state)
 {
     (void)state;
@@ -144,7 +146,7 @@ static void neighbours_in_shared_memory_are_one(void **state)
         double conflicts;
     } t[] = {{"", "", 0},
              {"add.u32 %r3, %r3, 4;\n", "", 12},
-             {"", "bar.sync 0;\n", 4}, /* two of 8 bytes each */
+             {"", "bar.sync 0;\n", 4}, /* two loads of 8 bytes each */
              {"", "mov.u32 %r3, %r3;\n", 4}};
     for (size_t i = 0; i < ARRAY_LEN(t); i++) {
         char body[1024];
@@ -160,7 +162,7 @@ static void neighbours_in_shared_memory_are_one(void **state)
     }
 }
 
-/* Each thread reads 16 bytes per block, from its block's place at %r1 * %rd2. */
+/* Each thread reads 16 bytes. The bytes of block %r1 begin at %r1 * %rd2. */
 static const char read_own[] = "cvt.u64.u32 %rd3, %r1;\nmul.lo.u64 %rd3, %rd3, %rd2;\n"
                                "add.u64 %rd4, %rd0, %rd3;\nmul.wide.u32 %rd5, %r0, 16;\n"
                                "add.u64 %rd4, %rd4, %rd5;\n"
@@ -193,7 +195,7 @@ static void spills_cost(void **state)
     assert_true(bytes[1] > bytes[0]);
 }
 
-/* Blocks that read %rd2 bytes twice. If the caches are too small, the second read comes from DRAM
+/* Each block reads %rd2 bytes twice. If the caches are too small, the second read comes from DRAM
  * too. */
 static void rereading_depends_on_how_much(void **state)
 {
@@ -214,7 +216,8 @@ static void rereading_depends_on_how_much(void **state)
     assert_true(b > 1.3 * 32 * (double)much && b <= 2.0 * 32 * (double)much);
 }
 
-/* Which blocks of 960 a modelled call runs: bit k of *hits for place k of each twenty. */
+/* Runs a sampled call of 960 blocks in 48 parts of 20. Sets bit k of *hits if the sample has block
+ * k of any part. */
 static void sampled_places(uint64_t seed, uint32_t *hits)
 {
     static uint32_t ran[960];

@@ -149,7 +149,7 @@ static void times_are_near(void **state)
     assert_true(twice >= 0.96);
 }
 
-/* The interval that a verdict shows must hold what it promises: 80%. */
+/* A verdict promises that its interval holds 80% of the measured times. */
 static void intervals_hold(void **state)
 {
     (void)state;

@@ -133,7 +133,7 @@ static inline bool rig_found(const struct rig *r, enum finding_kind kind)
     return false;
 }
 
-/* The launch went well and nothing was found. */
+/* Fails the test unless the launch succeeded without findings. */
 static inline void rig_clean(struct rig *r)
 {
     if (r->status != RESULT_OK)

@@ -1,6 +1,6 @@
 /*
- * emu_sample.c - calls that run only a sample of the blocks. A call reports what the blocks wrote,
- * if no other block can contribute to it.
+ * emu_sample.c - calls that run only a sample of the blocks. A call reports the elements that the
+ * sampled blocks wrote, if no other block can contribute to them.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -86,7 +86,7 @@ static void launch(struct sample *s, const char *ptx, uint32_t grid)
         fail_msg("%s", s->r.err.msg);
 }
 
-/* Checks that what the call reports is twice the input. */
+/* Checks that every element that the call reports is twice the input. */
 static void look(struct sample *s)
 {
     struct job_buffer b = buffer(JOB_INPUT);
@@ -204,7 +204,8 @@ static void launches_that_build_on_each_other(void **state)
     end(&s);
 }
 
-/* The bound adds four blocks to the sample of 48, and more if blocks are uneven. */
+/* The upper bound for the written share (`most`) adds four blocks to the sample of 48, and more if
+ * blocks write unevenly. */
 static void shares(void **state)
 {
     (void)state;
@@ -286,9 +287,9 @@ static void verified_calls_run_more(void **state)
     }
 }
 
-/* All blocks would cost too much. A part runs, with the first and the last block. If some of them
- * write nothing, all blocks run. An atomic whose result nobody reads makes no difference, unless it
- * is on an output. */
+/* All blocks would cost too much, so a part of them runs, with the first and the last block. If a
+ * block of this part writes nothing, all blocks run. An atomic whose result nobody reads makes no
+ * difference, unless it is on an output. */
 static void verified_calls_run_a_part(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * The sanitizer and the scheduler on compiled CUDA: t/cases/emu/kernels.ptx, each kernel one source
- * line. A kernel whose name begins with good_ must run without findings. For the others, the
+ * The sanitizer and the warp scheduler on compiled CUDA: t/cases/emu/kernels.ptx, each kernel one
+ * source line. A kernel whose name begins with good_ must run without findings. For the others, the
  * sanitizer must report the kind given here, at the kernel's line in kernels.cu.
  */
 #include <math.h>

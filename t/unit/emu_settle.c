@@ -163,13 +163,14 @@ static void atomics_of_earlier_blocks(void **state)
 #define EIGHT(x) x x x x x x x x
 #define LOAD_WS "ld.global.u32 %r3, [%rd3];\n"
 
-/* However many lanes and blocks load a value that a race can change: if the kernel drops it, the
- * race is a note. If one thread of the last block uses it, the race is a finding. */
+/* Any number of lanes and blocks may load a value that a race can change. If the kernel drops the
+ * value, the race is a note. If one thread of the last block uses it, the race is a finding. */
 static void many_reads_are_followed(void **state)
 {
     (void)state;
     char text[4096];
-    /* thread 0 of each block stores what all its threads load, before or after */
+    /* one thread of each block stores the cell that the others load: LATE_STORE after their loads,
+     * EARLY_STORE before */
 #define LATE_STORE                                                                              \
     "setp.ne.u32 %p1, %r0, 0;\n@%p1 bra READ;\nmov.u32 %r5, 0;\nDELAY:\nadd.u32 %r5, %r5, 1;\n" \
     "setp.lt.u32 %p1, %r5, 60000;\n@%p1 bra DELAY;\nst.global.u32 [%rd3], %r5;\nret;\nREAD:\n"

@@ -2,8 +2,9 @@
  * emu_undef.c - a load of memory that was never written is harmless until the value is used. The
  * tests show what counts as a use.
  *
- * Each body runs in one warp with %f1 loaded from shared memory that was never written; %f0 is 1,
- * %p0 is true, %p1 is false, %rd1 the output, written with %f0 at the end, %rd2 a workspace.
+ * Each body runs in one warp. %f1 is loaded from shared memory that was never written. %f0 is 1,
+ * %p0 is true, %p1 is false. %rd1 is the lane's element of the output, to which the kernel stores
+ * %f0 at the end. %rd2 is the lane's element of a workspace.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -181,7 +182,7 @@ static const struct undef_case cases[] = {
 /* Lanes 0 to 15 (rows 0 to 3) of %r8 are undefined. */
 #define UPPER_ROWS "setp.ge.u32 %p2, %r0, 16;\nmov.b32 %r8, %f1;\n@%p2 mov.u32 %r8, 0;\n"
 #define MOVE "movmatrix.sync.aligned.m8n8.trans.b16 %r8, %r8;\n"
-/* wmma: A at 0 (rows of 32 bytes: rows 0 to 7 are in the first 256), B at 1024, D at 2048. */
+/* wmma: A at 0 (rows of 32 bytes: rows 0 to 7 are the first 256 bytes), B at 1024, D at 2048. */
 #define WRITE_B                                                        \
     "mad.lo.u32 %r6, %r0, 16, %r1;\nst.shared.u64 [%r6+1024], %rd1;\n" \
     "st.shared.u64 [%r6+1032], %rd1;\n"
@@ -310,7 +311,7 @@ static void matrix_instructions_are_followed(void **state)
     check(matrices, ARRAY_LEN(matrices));
 }
 
-/* A value that comes from two loads is a use of both. */
+/* The use of a value that comes from two loads is reported for both loads. */
 static void all_origins_are_reported(void **state)
 {
     (void)state;

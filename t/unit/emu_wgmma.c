@@ -65,7 +65,7 @@ static void put_bits(uint32_t bit_addr, unsigned bits, uint32_t v)
         (uint8_t)((smem[bit_addr / 8] & ~(1u << bit_addr % 8)) | v << bit_addr % 8);
 }
 
-/* Byte address bits 4.. are xored with bits 7..: the 32, 64 and 128-byte patterns. */
+/* XORs bits 4 and up of a byte address with bits 7 and up: the 32, 64 and 128-byte patterns. */
 static uint32_t swizzle(uint32_t addr, int mode)
 {
     static const uint32_t mask[] = {0, 0x70, 0x30, 0x10}; /* descriptor encoding: 1 = 128B */
@@ -121,7 +121,7 @@ struct setup {
 
 static double ma[64 * 256], mb[256 * 256], mc[64 * 256], mbt[256 * 256], stored[64 * 256];
 
-/* Manual: the metadata of a warp's 16 rows. */
+/* Makes A sparse, and lays out its metadata as the PTX manual does for the 16 rows of a warp. */
 static void sparsify(const struct wgmma_op *op, unsigned sel, uint32_t meta[4][32])
 {
     unsigned bits = tc_bits(op->a), width = bits == 32 ? 2 : 4, chunks = op->k / width;

@@ -380,7 +380,7 @@ static void reals_are_computed_in_double(void **state)
         {"1/sqrt(M)", 0x1.43d136248490fp-2, true},
         {"1.0/3", 1.0 / 3, true},
         {"0.1 + 0.2", 0.1 + 0.2, true},
-        {"1/2*0.5", 0, true}, /* 1/2 has two integers */
+        {"1/2*0.5", 0, true}, /* 1/2 divides integers */
         {"0.5*1/2", 0.25, true},
         {"double(M)/4", 2.5, true},
         {"M/4", 2, false},
@@ -476,7 +476,7 @@ static void folding_sees_real_operators(void **state)
     }
 }
 
-/* t/fuzz/expr.c checks that the value stays the same. */
+/* t/fuzz/expr.c checks that a simplified expression keeps its value. */
 static void simplified_texts(void **state)
 {
     (void)state;

@@ -87,7 +87,7 @@ static struct hone_gnn_batch *next(struct hone_gnn_loader *l)
     return b;
 }
 
-/* The digests of an epoch by loader.h. */
+/* Returns the sum of the digests of the batches that loader.h gives in epoch 0. */
 static uint64_t epoch_digest(void)
 {
     struct dataset d;

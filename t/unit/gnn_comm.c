@@ -29,7 +29,7 @@ static double weight(int r, int k)
     return (r + k) % 3; /* 0 for some ranks */
 }
 
-/* Returns an error, not an assertion: it runs in a fork. */
+/* Returns an error instead of asserting, because it runs in a forked process. */
 static int check_call(struct comm *c, int64_t n, int k, struct err *err)
 {
     int ranks = comm_ranks(c), rank = comm_rank(c);
@@ -93,7 +93,7 @@ static void one_process_needs_no_comm(void **state)
 
 enum how { RETURNS_ERROR, IS_KILLED, EXITS };
 
-/* Rank 1 ends in some way; the others wait for it. */
+/* Rank 1 ends in the way that `ctx` names. The others wait for it. */
 static int one_fails(void *ctx, struct comm *c, struct err *err)
 {
     double sum = 1;
@@ -152,7 +152,7 @@ static void the_first_cause_is_reported(void **state)
 
 static struct temp_dir dir;
 
-/* Joins the other ranks as srun would have started this one. */
+/* Joins the other ranks, with the environment that srun gives to a rank. */
 static int join(struct comm **out, int rank, int ranks, struct err *err)
 {
     char number[16];
@@ -172,7 +172,7 @@ static int calls_under_srun(void *ctx, struct comm *c, struct err *err)
     struct comm *joined = NULL;
     int rank = comm_rank(c);
     if (rank == 0)
-        usleep(200000); /* the others look for its file, and find an old one */
+        usleep(200000); /* the others look for the file of rank 0, and find an old one */
     int rc = join(&joined, rank, comm_ranks(c), err);
     rc = rc < 0 ? rc : many_calls(ctx, joined, err);
     comm_close(joined);
@@ -230,7 +230,7 @@ static void a_rank_of_srun_that_ends_stops_the_others(void **state)
     temp_dir_release(&dir);
 }
 
-/* Connects to rank 0 so often and says nothing. */
+/* Connects to rank 0 `n` times and sends nothing. */
 static int connect_silently(int n, struct err *err)
 {
     char path[4096], text[1000];

@@ -153,7 +153,8 @@ static void a_step_agrees_with_the_cpu(void **state)
 }
 
 /* All devices round the same operands, but another order of sums can move an operand to the next
- * half. So the devices agree less closely than in fp32, but much better than with fp32. */
+ * half. So the devices agree less closely in fp16 than in fp32. But they differ much less from each
+ * other than fp16 differs from fp32. */
 static void compare_half(enum gnn_model_kind kind, int layers)
 {
     struct rig_batch batch;
@@ -297,7 +298,7 @@ struct products {
     float y[ROWS * WIDE], dx[ROWS * DEEP], dw[2 * DEEP * WIDE];
 };
 
-/* After a loss, the device knows how large gradients are. */
+/* Computes a loss, from which the device learns how large gradients are. */
 static void begin_backward(struct gnn_device *d)
 {
     enum { SEEDS = 1024 };
@@ -310,8 +311,8 @@ static void begin_backward(struct gnn_device *d)
     assert_int_equal(loss.rows, SEEDS);
 }
 
-/* Computes y = x w + x' w' and its gradients; dx is added twice. dy has values up to `size`, and x
- * and w have one element `huge`. */
+/* Computes y = x w + x' w' and its gradients. A second call adds the same gradient to dx again. dy
+ * has values up to `size`, and x and w have one element `huge`. */
 static void multiply_sized(const char *device, const char *precision, const char *how, float size,
                            float huge, struct products *p)
 {
@@ -416,7 +417,7 @@ static void products_in_half_precision_agree(void **state)
     below("y in fp16", "product", y, 1e-3);
     below("dx in fp16", "product", dx, 1e-3);
     below("dw in fp16", "product", dw, 1e-3);
-    assert_true(y > 1e-5 && dx > 1e-5 && dw > 1e-5); /* it is rounded */
+    assert_true(y > 1e-5 && dx > 1e-5 && dw > 1e-5); /* fp16 rounds */
     /* results with an operand too large for a half are not rounded */
     half_products_near(1e-3f, 1e6f, 3e-7);
     half_products_near(100, 1, 3e-5);

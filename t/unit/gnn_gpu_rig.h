@@ -1,6 +1,6 @@
 /*
- * gnn_gpu_rig.h - what the tests of the GPU device share: devices, a small graph, and a comparison
- * of arrays on host and device.
+ * gnn_gpu_rig.h - code that the tests of the GPU device share: devices, a small graph, and a
+ * comparison of arrays on host and device.
  */
 #ifndef GNN_GPU_RIG_H
 #define GNN_GPU_RIG_H

@@ -299,8 +299,9 @@ static void a_made_graph_is_symmetric(void **state)
     dataset_release(&d);
 }
 
-/* A store that reduces gives the means over the neighbours of the last hop, and only the rows of
- * its targets. `x` has the features of the batch that sampler_run() gave. */
+/* A store that reduces gives the means over the neighbours of the last hop. Of the feature rows, it
+ * gives only those of the targets of this hop. `x` has the features of the batch that sampler_run()
+ * gave. */
 static void reduced_features(struct gnn_device *d, struct gpu_store *store,
                              const struct sample_options *o, const struct gnn_batch *seeds,
                              const struct gnn_batch *cpu, const float *x, int64_t dim)
@@ -329,7 +330,8 @@ static void reduced_features(struct gnn_device *d, struct gpu_store *store,
     free(mean);
 }
 
-/* The store makes graph and features by kernels; the batch of the CPU has those of the host. */
+/* The store makes the graph and the features with kernels. The batch of the CPU comes from the
+ * graph and the features that the host made. */
 static void a_made_graph_is_the_same_on_the_gpu(void **state)
 {
     struct err err = ERR_INIT;

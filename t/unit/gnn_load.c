@@ -68,7 +68,8 @@ static struct loader_options options(int threads, int slots)
                                    .shuffle = true};
 }
 
-/* The sum of the digests of an epoch; checks the order if batches come in order. */
+/* Returns the sum of the digests of an epoch. Checks the order of the batches, unless the loader
+ * gives them as they get ready. */
 static uint64_t epoch_digest(const struct rig *r, const struct loader_options *o, int64_t epoch,
                              int64_t *batches)
 {
@@ -258,7 +259,7 @@ static void memory_that_ends_is_an_error(void **state)
     o.memory = &memory;
     assert_int_equal(loader_open(&l, &r->data, &o, NULL), 0);
     assert_int_equal(loader_start(l, r->data.train, 0, NULL), 0);
-    while ((rc = loader_next(l, &b, &err)) > 0) /* keeps the only piece, so the next one fails */
+    while ((rc = loader_next(l, &b, &err)) > 0) /* keeps the only piece: the next batch fails */
         ;
     assert_int_equal(rc, -1);
     assert_non_null(strstr(err.msg, "there are no more pieces"));
@@ -285,7 +286,7 @@ static void a_failing_thread_is_an_error(void **state)
         assert_int_equal(rc, -1);
         assert_true(n <= 5);
         assert_non_null(strstr(err.msg, "batch 5 of epoch 2: the test says no"));
-        assert_int_equal(loader_next(l, &b, &err), -1); /* and stays one */
+        assert_int_equal(loader_next(l, &b, &err), -1); /* the error stays */
         loader_close(l);
     }
 }

@@ -43,7 +43,7 @@ static double mean_loss(struct gnn_network *n)
     return loss.sum / (double)loss.rows;
 }
 
-/* Compares up to 40 elements of one weight: |difference| / |gradient|, both as 2-norms. `floor`
+/* Compares at most 79 elements of one weight: |difference| / |gradient|, both as 2-norms. `floor`
  * stands in for a gradient of 0, such as that of a bias in front of batch norm. */
 static double weight_error(struct gnn_network *n, const struct gnn_weight *w, const double *grad,
                            double floor)

@@ -62,7 +62,7 @@ static inline void rig_batch_init(struct rig_batch *r, int hops, int64_t seeds, 
         r->node[i] = (int32_t)i;
     r->degree = xmalloc((size_t)b->n_nodes[hops - 1] * sizeof(int32_t));
     for (int64_t i = 0; i < b->n_nodes[hops - 1]; i++)
-        r->degree[i] = (int32_t)(9 + i % 11); /* a target has up to 9 edges */
+        r->degree[i] = (int32_t)(9 + i % 11); /* a target has at most 8 edges */
     b->degree = r->degree;
     b->feature = r->feature;
     b->feature_type = GNN_F32;

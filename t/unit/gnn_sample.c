@@ -17,8 +17,9 @@
 
 enum { MAX_DEGREE = 64, MAX_FANOUT = 32, TRIALS = 1000 };
 
-/* The probability that a chi-square variable with `free` degrees of freedom exceeds x: the
- * regularised incomplete gamma function Q(free / 2, x / 2), by its series or continued fraction. */
+/* The probability that a chi-square variable with `freedom` degrees of freedom exceeds x: the
+ * regularised incomplete gamma function Q(freedom / 2, x / 2), by its series or continued
+ * fraction. */
 static double chi_square_p(double x, double freedom)
 {
     double a = freedom / 2, y = x / 2, scale = exp(a * log(y) - y - lgamma(a));
@@ -47,7 +48,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Kolmogorov and Smirnov: the probability of values so far from uniform. */
+/* The test of Kolmogorov and Smirnov: the probability that n uniform values spread as unevenly as
+ * p. */
 static double uniform_p(double *p, size_t n)
 {
     double worst = 0, sum = 0, root = sqrt((double)n);
@@ -76,7 +78,8 @@ static void pick_biased(const struct pick_key *k, uint32_t node, uint32_t degree
     }
 }
 
-/* How often each of `degree` neighbours was taken, against fanout / degree. */
+/* Compares how often each of `degree` neighbours was taken with fanout / degree. Returns the
+ * probability of such counts. */
 static double inclusion_p(pick_fn pick, uint32_t degree, uint32_t fanout)
 {
     struct pick_key key = {.seed = 7, .epoch = degree, .batch = fanout, .hop = 1};
@@ -120,9 +123,7 @@ static void the_test_sees_a_biased_sampler(void **state)
     assert_true(inclusion_uniform_p(pick_biased) < 1e-6);
 }
 
-/* Pairs, too: with degree 6 and fanout 3, each of the 20 sets is equally likely. Degrees above
- * PICK_SMALL draw whole words, degrees above 64 share bits: the sets are counted there as well, by
- * the remainder of their positions. */
+/* With degree 6 and fanout 3, each of the 20 sets of neighbours is equally likely. */
 static void sets_are_uniform(void **state)
 {
     (void)state;
@@ -143,6 +144,8 @@ static void sets_are_uniform(void **state)
     assert_true(chi_square_p(x, 19) > 1e-4);
 }
 
+/* Degrees above 64 share the bits that mark taken positions. Degrees above PICK_SMALL draw whole
+ * words. There are too many sets to count, so this test counts positions in 16 bins. */
 static void large_degrees_are_uniform(void **state)
 {
     (void)state;

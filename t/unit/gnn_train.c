@@ -22,8 +22,8 @@
 
 enum { NODES = 1500, DEGREE = 12, DIM = 8, CLASSES = 4, TRAIN = 600, TEST = 600 };
 
-/* Blocks of classes: 70% of a node's neighbours are of its class, features are the class's mean
- * with much noise. */
+/* Blocks of classes: a neighbour has the class of its node with probability 0.7, and else any
+ * class. The features of a node are the mean of its class with much noise. */
 struct rig {
     struct dataset d;
     int64_t offset[NODES + 1];
@@ -129,8 +129,8 @@ static double share(const struct infer_result *r)
 
 /* ---- accuracy -------------------------------------------------------------------------------- */
 
-/* The graph lifts the accuracy well above the features'; sampling all neighbours predicts what
- * layer-wise inference predicts. */
+/* The graph lifts the accuracy well above that of the features alone. Sampling all neighbours
+ * predicts the same classes as layer-wise inference. */
 static void every_model_learns_from_the_graph(void **state)
 {
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++) {
@@ -317,7 +317,8 @@ static void slow_preparation_is_exposed(void **state)
     struct exposed e = exposed_with((useconds_t)(1e6 * sleep_s), 4);
     assert_int_equal(e.batches, 4);
     assert_int_equal(e.epoch_batches, 10); /* 600 nodes in batches of 64 */
-    /* A batch is ready every 0.1 s. Training takes much less, so nearly all of it is exposed. */
+    /* A batch is ready every 0.1 s. Training takes much less, so nearly all of the 0.1 s is
+     * exposed. */
     assert_true(e.batch_s > 0.9 * sleep_s);
     assert_true(e.train_s > 0 && e.train_s < 0.5 * sleep_s);
     assert_true(e.preparation_s > 0.5 * sleep_s);

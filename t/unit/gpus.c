@@ -1,7 +1,7 @@
 /*
  * Several GPUs of one machine, each played by the emulator. A script between Hone and hone-worker
- * makes GPU 1 10% slower and lets GPU 2 die with its bundle. GPU 3 is busy: the test holds its
- * lock.
+ * makes GPU 1 10% slower, and kills the worker of GPU 2 while this worker holds a bundle. GPU 3 is
+ * busy: the test holds its lock.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@
 #include "task/task.h"
 
 static struct temp_dir dir;
-static char *worker; /* the real one */
+static char *worker; /* the path of the real hone-worker */
 static struct task *task;
 static struct strbuf source;
 static struct strbuf said; /* what Hone printed */
@@ -187,7 +187,8 @@ static void end_to_listen(int was)
     close(was);
 }
 
-/* Judges bundles until both working GPUs have had some. The next tests look at the outcome. */
+/* Submits candidates until both working GPUs have run some, and Hone has said that one is slower.
+ * The next tests look at the outcome. */
 static void every_bundle_of_four_gpus_gets_a_verdict(void **state)
 {
     (void)state;

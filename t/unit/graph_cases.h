@@ -397,14 +397,15 @@ static void norms(void **state)
     check(&m);
 }
 
-/* x over the norm of its rows */
+/* Divides each row of x by its norm. */
 static const struct value *unit_rows(struct maker *m, const struct value *x)
 {
     const struct value *n = op(m, OP_NORM, ARGS(x), ATTRS(attr_real(2), AXES(1), attr_bool(true)));
     return op2(m, OP_DIV, x, op2(m, OP_MAXIMUM, n, number(m, 1e-12)));
 }
 
-/* Both sums contain the error of x's norm. Each contains the error of another norm. */
+/* Both sums contain the error of w's norm. One also has the error of x's norm, the other that of
+ * y's. */
 static void sums_with_common_errors(void **state)
 {
     struct maker m;
@@ -468,7 +469,7 @@ static void products(void **state)
     check(&m);
 }
 
-/* A product that several others read, and one whose operand is worth storing. */
+/* A product that several operations read, and a product whose operand is worth storing. */
 static void chains(void **state)
 {
     struct maker m;
@@ -574,7 +575,7 @@ static void attentions(void **state)
     check(&m);
 }
 
-/* With larger products, the steps would be chaotic. */
+/* Scales a weight down: with larger weights, small errors would grow from step to step. */
 static const struct value *small_weight(struct maker *m, const char *name, enum dtype t,
                                         const char *shape)
 {

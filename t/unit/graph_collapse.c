@@ -119,7 +119,7 @@ static void test_sums_move(void **state)
     }
 }
 
-/* Only the elements of a product that triu or tril keeps count. */
+/* The flops of a product are only those of the elements that triu or tril keeps. */
 static void test_triangles(void **state)
 {
     enum { SIDE = 11, PAIRS = 5 }; /* H and K of size_named() */
@@ -139,8 +139,8 @@ static void test_triangles(void **state)
             for (int i = 0; i < SIDE; i++)
                 for (int j = 0; j < SIDE; j++)
                     kept += upper ? j - i >= k : j - i <= k;
-            /* the triangle next to the main diagonal is an estimate; the comparison of indices and
-             * `where` cost 3 flops an element
+            /* for |k| <= 1, the flops of the triangle are an estimate; the comparison of indices
+             * and `where` cost 3 flops an element
              */
             int64_t most = 2 * PAIRS * kept + 3 * SIDE * SIDE + (abs(k) <= 1 ? SIDE * PAIRS : 0);
             if (flops > most)

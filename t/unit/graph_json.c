@@ -143,8 +143,8 @@ static void other_ways_to_write_it(void **state)
 
 /* ---- broken documents ------------------------------------------------------------------------ */
 
-/* Replaces the first `from` in the good document by `to`. The error of reading it must contain
- * `want`. */
+/* Replaces the first `from` in the good document by `to`. The error of reading the result must
+ * begin with `want`. */
 static const struct {
     const char *from, *to, *want;
     enum { FORM, MEANING } wrong; /* the schema refuses what is wrong in form */
@@ -500,7 +500,7 @@ static void defined_axes(void **state)
     json_decref(j);
 }
 
-/* A guard that divides an axis lets a reshape split the axis and join it again. */
+/* A guard that names a divisor of an axis lets a reshape split the axis and join it again. */
 static void divided_axes(void **state)
 {
     (void)state;

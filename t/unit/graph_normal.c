@@ -443,7 +443,7 @@ static void test_variables(void **state)
     m.bound[0] = NULL;
     assert_true(value_matches(&m, form, made(&r, "mul(add($x, $s), add($y, $s))")));
     assert_ptr_equal(m.bound[0], named(&r, "s"));
-    /* bound before: fixed */
+    /* eps is still bound to `s`, so 0.25 does not match */
     assert_false(value_matches(&m, form, made(&r, "mul(add($x, 0.25), add(0.25, $y))")));
     assert_ptr_equal(m.bound[0], named(&r, "s"));
     m.bound[0] = NULL;
@@ -481,7 +481,7 @@ static void test_same_graph(void **state)
     rig_release(&b);
 }
 
-/* x + 1 + 2 + ..., with n terms after x */
+/* x + w + y + w + ..., with n terms after x */
 static const struct value *long_sum(struct rig *r, size_t n)
 {
     const struct value *v = named(r, "x");
@@ -510,7 +510,7 @@ static void test_bounds(void **state)
     rig_release(&r);
     rig_release(&s);
 
-    /* a product that doubles at every step, and its square */
+    /* every step multiplies the product by itself */
     rig_init(&r);
     v = made(&r, "exp($x)");
     for (size_t i = 0; i < 60; i++)

@@ -13,8 +13,8 @@
 #include "oracle_run.h"
 #include "sys/proc.h"
 
-/* Makes a copy of the task with another reference. It borrows from both. Release it with
- * task_without_reference(). */
+/* Makes a copy of the task with another reference. The copy borrows from the task and from the
+ * reference. Release it with task_without_reference(). */
 static inline void task_with_reference(struct task *copy, const struct task *t,
                                        const struct graph_reference *r, struct arena *a)
 {

@@ -72,7 +72,7 @@ static double allowance(enum dtype t, double want, double sigma)
 }
 
 struct result {
-    double worst, sum, n; /* of error / allowance, of (error / sigma)^2 */
+    double worst, sum, n; /* largest error / allowance, and sum of (error / sigma)^2 over n */
     uint64_t at;
 };
 

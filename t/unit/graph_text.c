@@ -1,4 +1,4 @@
-/* Graphs as text: what each form of line looks like, and how numbers and attributes are written. */
+/* Graphs as text: the form of each line, of numbers and of attributes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +88,8 @@ static void lines(void **state)
            "y: float32[R, C] = add(%5, b)\n");
 }
 
-/* Values that no output needs are not shown; inputs are, and are marked. */
+/* The text leaves out values that no output needs. It shows and marks inputs that no output
+ * needs. */
 static void needed_values_only(void **state)
 {
     (void)state;
@@ -122,7 +123,7 @@ static void outputs_that_name_a_value(void **state)
            "copy: float32[R, C] = x\n");
 }
 
-/* Numbers stand where they are used and read back as they are; sizes are expressions. */
+/* Numbers stand where they are used, with as many digits as they need. Sizes are expressions. */
 static void numbers_inline(void **state)
 {
     (void)state;

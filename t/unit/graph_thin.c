@@ -63,7 +63,7 @@ static void inputs_are_found(void **state)
         /* An input that is used twice is not scaled. */
         {"a float32 M,K; y float32 M,M out", "a @ a.t()", "a 1"},
         {"a float32 M,M; b float32 M,M; y float32 M,M out", "a @ b + b", "b 0"},
-        /* A computed operand: the other one is thin. If there is none, the product is left. */
+        /* If one operand is computed, the other becomes thin. If both are, the product is left. */
         {"a float32 M,K; b float32 K,N; y float32 M,N out", "a @ torch.exp(b)", "a 1"},
         {"a float32 M,K; b float32 K,N; y float32 M,N out", "torch.exp(a) @ torch.exp(b)",
          "; left 1"},

@@ -129,7 +129,7 @@ static void processes_of_their_own_are_asked_for(void **state)
     task_free(t);
 }
 
-/* Variants come last. They are timed only where PyTorch is. */
+/* Variants come last. They are timed only if the task's own PyTorch baselines are. */
 static void variants_are_asked_for(void **state)
 {
     (void)state;
@@ -150,8 +150,8 @@ static void variants_are_asked_for(void **state)
     task_free(conv);
 }
 
-/* Where cudnn.benchmark may matter, PyTorch with its default settings is a baseline too. Without a
- * graph, the text of the program decides. */
+/* Where cudnn.benchmark may matter, PyTorch with its default settings is a baseline too. If Hone
+ * cannot make a graph of the task's PyTorch text, the words of the text decide. */
 static void default_settings_are_timed_for_convolutions(void **state)
 {
     (void)state;
@@ -201,7 +201,7 @@ static void programs_of_users_are_baselines(void **state)
     assert_int_equal(bundle_files_baselines(&p, &rq, &err), 0);
     assert_int_equal(p.n, 0);
     bundle_files_release(&p);
-    /* with axes and scalars, the text must fit into a job */
+    /* the text must fit into a job together with the names of axes and scalars */
     char *large = xmalloc(JOB_MAX_SPEC + 1);
     memset(large, 'x', JOB_MAX_SPEC);
     large[JOB_MAX_SPEC] = '\0';
@@ -276,7 +276,7 @@ static void lists_of_variants(void **state)
             fail_msg("'%s' is accepted", bad[i]);
     assert_non_null(
         strstr(err.msg, "max-autotune,high,channels-last,channels-last-timed,frozen-weights"));
-    /* The task's own baselines are no variants that a user asks for, and count. */
+    /* A user cannot ask for the task's own baselines as variants. They count as PyTorch. */
     assert_true(baseline_is_torch("torch") && baseline_is_torch("torch.compile"));
     assert_true(baseline_is_torch("torch.max-autotune") && !baseline_is_torch("torch.high"));
     assert_true(baseline_is_torch("torch.eager-default"));

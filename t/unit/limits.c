@@ -1,7 +1,7 @@
 /*
- * limits.c - what many processes share: the state file (sys/shared_state), the limits of a provider
- * (author/limits/limiter), the budget of a campaign (author/limits/pool).
- * author_limits.c tests them with real requests.
+ * limits.c - data that many processes share: the state file (sys/shared_state), the limits of a
+ * provider (author/limits/limiter), the budget of a campaign (author/limits/pool).
+ * author_limits.c tests the limits and the budget with real requests.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static const char *in_tmp(const char *name)
     return path;
 }
 
-/* Kills the child when `work` has written a byte to the pipe. */
+/* Runs `work` in a child. Kills the child when `work` has written a byte to the pipe. */
 static void run_and_kill(void (*work)(int ready, void *ctx), void *ctx)
 {
     int ready[2];
@@ -360,7 +360,8 @@ static void sim_step(struct sim_run *r, struct sim_call *c, struct provider *p, 
     }
 }
 
-/* Limits per minute. Returns the seconds that all calls took. */
+/* `requests` and `tokens` are the limits per minute, or 0. Sets least[i] to the calls that run i
+ * had made when the first run had made all. Returns the seconds that all calls took. */
 static double simulate(enum counting how, double requests, double tokens, double share,
                        const char *model, unsigned least[8])
 {
@@ -638,7 +639,7 @@ static void die_with_money(int ready, void *ctx)
     say_ready(ready);
 }
 
-/* One more process is killed with its reservation. */
+/* Several processes share a budget. One more is killed while it holds a reservation. */
 static void test_pool_of_processes(void **state)
 {
     enum { PROCESSES = 8, LIMIT = 400000 };

@@ -168,7 +168,7 @@ static void test_revisions(void **state)
     assert_string_equal(chosen("tools/list", "{}", NULL, &code), "");
     assert_int_equal(code, RPC_INVALID_PARAMS);
     assert_string_equal(chosen("ping", "{}", NULL, &code), "2025-11-25");
-    /* The request decides, also after a handshake. */
+    /* The request decides the revision, also after a handshake. */
     assert_string_equal(chosen("tools/list", "{\"" V "\":\"2026-07-28\",\"" C "\":{}}", old, &code),
                         "2026-07-28");
     assert_string_equal(chosen("tools/list", "{\"" V "\":\"2026-07-28\"}", old, &code), "");
@@ -232,7 +232,7 @@ static void test_arguments(void **state)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* Foreign text cannot close its own mark, and hides nothing. */
+/* Foreign text cannot forge the mark that ends it. Characters that could hide text are removed. */
 static void test_foreign(void **state)
 {
     struct reply r = REPLY_INIT;

@@ -12,7 +12,7 @@
 
 static struct err err;
 
-/* A task of another name, with one text of its JSON replaced. */
+/* The task `name`, with the first `old` in its JSON replaced by `new`. */
 static struct task *changed_task(const char *name, const char *old, const char *new)
 {
     struct problem_vec problems = VEC_INIT;
@@ -157,7 +157,7 @@ static void similar_tasks_get_points_and_lines(void **state)
 }
 
 /* The first point is the one that was best most often, though one run found it far slower. A point
- * that never differed from a better one comes last. */
+ * that took the same times as the first comes last. */
 static void points_are_ranked_for_few_tries(void **state)
 {
     const char *const often = "vec 4 -> 8 [softmax 0.2.1.2.2.3.1.0]";
@@ -237,7 +237,7 @@ static void estimates_add_up(void **state)
     estimate_fit(&e);
     assert_true(e.values.n < 5000);
     estimate_release(&e);
-    /* nor does a point that names a value again and again spoil the effect of the value */
+    /* a point that names a value many times does not spoil the effect of the value */
     uint32_t again = estimate_point(&e, "p", "x=1 x=1 x=1 x=1 x=1 x=1");
     estimate_add(&e, 0, again, 1, -0.4);
     estimate_add(&e, 0, estimate_point(&e, "p", "x=2"), 1, -0.2);
@@ -246,7 +246,7 @@ static void estimates_add_up(void **state)
     estimate_release(&e);
 }
 
-/* The text of the newest lesson about this point of softmax. */
+/* Learns one lesson about the point of softmax that `move` names. Returns the lesson's text. */
 static char *text_of_point(const json_t *facts, const char *move)
 {
     struct task *other = at_other_shapes();
@@ -298,7 +298,7 @@ static size_t count_lessons(const char *name_of_gpu, const char *kind)
     return n;
 }
 
-/* A part of a long move could say something else, so it leaves no lesson. */
+/* A part of a long move could say something else than the move, so a long move leaves no lesson. */
 static void long_moves_are_left_out(void **state)
 {
     struct memory_outcome o[] = {
@@ -350,7 +350,7 @@ static void learnt_lessons_keep_the_rules(void **state)
     assert_int_equal(count_lessons(NULL, NULL), 0);
 }
 
-/* A lesson names the device that judged, whatever --gpu says about the model. */
+/* A lesson names the device of the verdicts, whatever --gpu says about the model. */
 static void lessons_name_the_judging_device(void **state)
 {
     struct run_config c = config("refine");
@@ -384,7 +384,8 @@ static void runs_leave_guessed_values_out(void **state)
     run_summary_release(&o.m);
 }
 
-/* The built-in author begins with a remembered point that fits, and passes over any other. */
+/* Returns the reply of the author `playbook` to this memory and these tried points. The author
+ * begins with a remembered point that fits, and passes over any other. */
 static char *reply_to(json_t *memory, json_t *tried)
 {
     struct author *a;
@@ -461,7 +462,7 @@ static bool next_is(json_t *memory, json_t *tried, const char *point)
 }
 
 /* Lessons that do not hold cost two candidates: the third is the point that a run without memory
- * begins with. If that is faster, the author drops the lessons. */
+ * begins with. If the third candidate is faster, the author drops the lessons. */
 static void author_drops_memory_that_misleads(void **state)
 {
     const char *const r1 = "[softmax 0.1.1.0.1.3.1.0]", *const r2 = "[softmax 0.1.1.1.1.3.1.0]";
@@ -566,7 +567,8 @@ static void files_come_back(void **state)
     task_free(other);
 }
 
-/* Imported lessons about a point or a move of one's own change neither its rank nor its words. */
+/* If this store has learnt a point or a move itself, imported lessons about it change neither its
+ * rank nor its words. */
 static void own_lessons_outrank_imported(void **state)
 {
     struct task *other = at_other_shapes();
@@ -688,7 +690,7 @@ static void strange_lessons_stay_out(void **state)
     task_free(other);
 }
 
-/* The store may come from someone else. A row that no run of Hone's writes reaches no prompt. */
+/* The store may come from someone else. A row that Hone would not write reaches no prompt. */
 static void broken_rows_stay_out(void **state)
 {
     struct task *other = at_other_shapes();

@@ -95,7 +95,8 @@ static void run_repeated(const char *reference, const char *repeat, const char *
     free(text);
 }
 
-/* A unit reads what its neighbour stored in the step before. Many flops use several threads. */
+/* A unit reads what its neighbour stored in the step before. With many flops, the oracle runs in
+ * several threads. */
 static void repeated_phases_run_step_by_step(void **state)
 {
     static const char reference[] =

@@ -164,8 +164,8 @@ static inline double magnitude(const struct run *r, const char *name, int64_t i)
     return r->mag[tensor(r, name)][i];
 }
 
-/* Small pseudo-random numbers k/64 in [-4, 4). They are exact in every float type except
- * bfloat16. */
+/* Small pseudo-random numbers k/64 in [-4, 4). They are exact in every float type of 16 bits or
+ * more. */
 static inline double noise(uint64_t i)
 {
     uint64_t z = (i + 1) * 0x9e3779b97f4a7c15ull;

@@ -19,7 +19,7 @@ static void vector_add(void **state)
     run_close(&r);
 }
 
-/* 1 / (1 + e^-x) = (1 + tanh(x / 2)) / 2, and two values known by heart. */
+/* 1 / (1 + e^-x) = (1 + tanh(x / 2)) / 2, and the values at 0 and at both infinities. */
 static void sigmoid(void **state)
 {
     struct run r;
@@ -292,7 +292,8 @@ static void transpose(void **state)
     run_close(&r);
 }
 
-/* 1 + 2 + ... + k = k(k+1)/2, with alternating signs: floor(k/2) or so. */
+/* 1 + 2 + ... + k = k(k+1)/2. With alternating signs, the sum is (k+1)/2 for odd k and -k/2 for
+ * even k. */
 static void cumsum(void **state)
 {
     enum { C = 1001 };
@@ -312,7 +313,7 @@ static void cumsum(void **state)
     run_close(&r);
 }
 
-/* Rows with differences (3, 4, 0...) and (0, 0, t...): the norms by hand, eps kept as a symbol. */
+/* Rows with differences (3, 4, 0, 0) and (t, t, t, t): the norms by hand, eps kept as a symbol. */
 static void triplet_margin_loss(void **state)
 {
     enum { B = 600, D = 4 }; /* three groups of partial sums */
@@ -337,7 +338,7 @@ static void triplet_margin_loss(void **state)
     run_close(&r);
 }
 
-/* Through the dense adjacency matrix: y = D^-1 * A * x. */
+/* Through the dense adjacency matrix A and the degrees D: y = D^-1 * A * x. */
 static void segment_mean(void **state)
 {
     enum { N = 40, V = 13, D = 6 };

@@ -124,7 +124,7 @@ static void conv2d_depthwise(void **state)
     run_close(&r);
 }
 
-/* Scatter over output channels too, in integers, then scale 2, a shift, relu. */
+/* Scatter over output channels too, in integers, then scale 2 or -2, a shift, relu. */
 static void conv3x3_bn_relu(void **state)
 {
     enum { N = 2, H = 4, W = 5, C = 3, K = 4 };

@@ -2,9 +2,9 @@
  * Plans: every file in t/cases/badplans fails for its own reason and at its own place; good plans
  * resolve to the right numbers; every kernel in kernels/ resolves at every workload of its task.
  *
- * A case is a candidate with lines after the plan. "// sig: KERNEL: TYPE, ..." (several) gives a
+ * A case is a candidate with lines after the plan. Each line "// sig: KERNEL: TYPE, ..." gives a
  * kernel's signature in place of the compiler. "// workload: I" names a workload of
- * t/cases/plantask.json. "// want: TEXT" must be in the first problem.
+ * t/cases/plantask.json. The first problem must contain the TEXT of "// want: TEXT".
  */
 #include "plan/plan.h"
 

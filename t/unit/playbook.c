@@ -336,7 +336,7 @@ static void test_bad_template(void **state)
     strbuf_release(&out);
 }
 
-/* The author keeps no state: the same facts give the same reply, and it understands its own earlier
+/* The author keeps no state: the same facts give the same reply. It understands its own earlier
  * moves. */
 static void test_author(void **state)
 {
@@ -576,7 +576,7 @@ static void test_odd_tasks(void **state)
         {"elementwise", "", "x * 2", "x int32 N; y int32 N out", NULL},
         {"broadcast", "", "x > 0", "x float32 N; y bool N out", NULL},
         {"elementwise", "add", "", "x int32 N; z int32 N; y int32 N out", "'x' is int32"},
-        /* axes are numbers; elementwise takes no scalars */
+        /* an expression reads an axis as a scalar; elementwise takes no scalars */
         {"broadcast", "", "x / K3", "x float32 K3; y float32 K3 out; K3 axis 3", NULL},
         {"elementwise", "", "x / K3", "x float32 K3; y float32 K3 out; K3 axis 3",
          "1 scalars, not 0"},

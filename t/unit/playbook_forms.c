@@ -12,7 +12,7 @@
 #include "playbook_rig.h"
 #include "sys/file.h"
 
-/* A playbook with one op of one form. */
+/* Opens a shelf with the playbook `mine`, which has one operation with one form. */
 static struct playbook_shelf *shelf_with_form(const struct temp_dir *dir, const char *form,
                                               const char *roles, const char *scalars)
 {
@@ -238,14 +238,14 @@ static void test_broadcast_reductions(void **state)
     static const struct {
         const char *text, *spec, *rows, *cols, *inner, *views;
     } cases[] = {
-        /* The innermost dim is what all inputs have in common. */
+        /* A dim joins axes that every input reads alike. dims:inner is the innermost dim. */
         {"(x * t).mean()", "x float32 A,B; t float32 B; y float32 - out", "(1)", "((A) * (B))",
          "((B))", "view(v0, make_stride(_1{}, I(d0))), view(v1, make_stride(_1{}, _0{}))"},
         {"(x * t).sum((1, 2))", "x float32 A,B,C; t float32 A,B,1; y float32 A out", "((A))",
          "((B) * (C))", "((C))",
          "view(v0, make_stride(_1{}, I(d0), I(d0 * d1))), "
          "view(v1, make_stride(_0{}, _1{}, I(d1)))"},
-        /* No dim has reduced axes and others. */
+        /* Reduced axes and other axes never share a dim. */
         {"torch.where(t, x, 0).sum(-1)", "x float32 A,B; t bool A,B; y float32 A out", "((A))",
          "((B))", "((B))",
          "view(v0, make_stride(_1{}, I(d0))), view(v1, make_stride(_1{}, I(d0)))"},

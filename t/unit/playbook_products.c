@@ -173,7 +173,7 @@ static void test_convolution_in_a_graph(void **state)
     strbuf_release(&out);
 }
 
-/* For sm_90. Releases the task. */
+/* Appends the candidate that the playbook `generate` writes for sm_90. Releases the task. */
 static void generated(struct fixture *f, json_t *task, struct strbuf *out)
 {
     struct pb_binding b;
@@ -189,8 +189,8 @@ static void generated(struct fixture *f, json_t *task, struct strbuf *out)
     strbuf_release(&why);
 }
 
-/* A mean moves into the convolution before it. Its sums are not rounded to TF32, although TF32 is
- * allowed. */
+/* A mean moves into the convolution before it. The sums of the mean are not rounded to TF32,
+ * although TF32 is allowed. */
 static void test_convolution_of_sums(void **state)
 {
     struct fixture *f = *state;
@@ -239,8 +239,8 @@ static void launches_of(struct fixture *f, const char *torch, const char *tensor
     count_launches(out->buf, "::", templates, others);
 }
 
-/* The template also does elementwise work. Equal products share code. Products with a vector are
- * generated. */
+/* The template of a product also does elementwise work. Equal products share code. Products with a
+ * vector use no template. */
 static void test_products_in_a_graph(void **state)
 {
     static const struct {
@@ -375,7 +375,8 @@ static void test_work_before_windows(void **state)
     }
 }
 
-/* A part loses its lines of comments, but none that ends a comment or joins two lines. */
+/* A part is a template's code inside a generated kernel. It loses its lines of comments, but none
+ * that ends a comment or joins two lines. */
 static void test_comments_of_a_part(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* playbook_rig.h - what tests of playbook/ share: a shelf of playbooks, and a task's facts from a
- * line of text. */
+/* playbook_rig.h - code that tests of playbook/ share: a shelf of playbooks, and a task's facts
+ * from a line of text. */
 #ifndef T_UNIT_PLAYBOOK_RIG_H
 #define T_UNIT_PLAYBOOK_RIG_H
 

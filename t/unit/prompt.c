@@ -1,5 +1,5 @@
-/* Parts of prompts: what say_task() tells of a task, and how a file is shown with its changes and
- * in excerpts. */
+/* Parts of prompts: the text of say_task() about a task, and a file shown with its changes and in
+ * excerpts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +115,8 @@ static void test_changes(void **state)
     }
 }
 
-/* Each role keeps its own file, until the changes outgrow it. */
+/* Each role is shown the file of its first prompt, and then the changes, until they outgrow the
+ * file. */
 static void test_shown_file(void **state)
 {
     (void)state;
@@ -151,7 +152,7 @@ static const char *const functions =
     "__global__ void __launch_bounds__(256) k()\n{\n    helper(1);\n" BODY "}\n"
     "__global__ void k2()\n{\n" BODY "}\n";
 
-/* The coder sees the function with the place and the functions that it uses. */
+/* The coder sees the function that holds the anchor, and the functions that this function uses. */
 static void test_excerpt(void **state)
 {
     (void)state;
@@ -167,7 +168,7 @@ static void test_excerpt(void **state)
     assert_non_null(strstr(sb.buf, "<<<IMPROVE BEGINS: do it>>>\n    helper(1);\n<<<IMPROVE ENDS"));
     assert_non_null(strstr(sb.buf, "k2()\n{\n[8 lines not shown]\n}\n"));
 
-    /* An edit may fit lines that the coder was not shown. */
+    /* The SEARCH text of an edit may also fit lines that the coder was not shown. */
     struct extract x;
     const char *reply = "MOVE: tiling: x\n<<<<<<< SEARCH\n    helper(1);\n    a();\n=======\n"
                         "    b();\n>>>>>>> REPLACE\n<<<<<<< SEARCH\n}\n__global__ void k2()\n"
@@ -276,7 +277,7 @@ static void test_hidden_failure(void **state)
     }
 }
 
-/* Authors see baselines, but no variant of PyTorch that only ran beside. */
+/* Authors see baselines, but no variant of PyTorch that was only timed beside them. */
 static void test_variants_beside(void **state)
 {
     (void)state;

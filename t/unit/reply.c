@@ -257,8 +257,8 @@ static void test_nearest_in_blanks(void **state)
     strbuf_release(&reply);
 }
 
-/* Text that occurs in hidden lines too is edited where the author saw it. The hidden parts are
- * equal, and an edit before moves them; one of them has 256 KB of blank lines. */
+/* Text that occurs in hidden lines too is edited where the author saw it. Both hidden parts have
+ * the same text, with many blank lines, and an earlier edit moves them. */
 static void test_hidden_blanks(void **state)
 {
     enum { BLANKS = 256 << 10 };

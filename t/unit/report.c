@@ -1,6 +1,6 @@
-/* report.c - the summary and the report, also of odd runs: no candidate judged, one, a deep tree, a
- * tree with a gap, times that are no numbers, words with markup and broken characters. Two kernels
- * side by side. */
+/* report.c - the summary and the report, also of odd runs: no candidate, one candidate, a deep
+ * tree, a tree with a gap, times that are no numbers, words with markup and broken characters. Then
+ * the comparison of two kernels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -212,7 +212,7 @@ static void test_gains(void **state)
         const char *fate, *outcome;
     } rows[] = {{5000, "kept", ""},
                 {8000, "on trial", "regression"},
-                {6000, "regression", "gain"}, /* faster than its parent alone */
+                {6000, "regression", "gain"}, /* not faster than the best */
                 {5010, "regression", "no change"},
                 {4000, "kept", "gain"}};
     struct run_summary m;
@@ -348,7 +348,7 @@ static void test_export(void **state)
     replay_free(r);
 }
 
-/* The run has a candidate `index` from the built-in author. */
+/* Puts a candidate of the built-in author into the run. */
 static void put_built_in(uint64_t index, int64_t parent, const char *role, const char *kind,
                          const char *move)
 {
@@ -386,7 +386,7 @@ static void test_given(void **state)
     summary_has("your file mine.cu (candidate 0): pass, 5.00 us; it is the best kernel", 0);
 }
 
-/* A shape that is cut off reads like another shape. */
+/* Shapes are not cut off, because the rest would read like another shape. */
 static void test_long_shapes(void **state)
 {
     struct verdict one = {.kind = V_PASS, .device = "", .compiler = ""}, two = one;

@@ -75,7 +75,8 @@ static void the_fast_calls_are_verified(void **state)
     }
 }
 
-/* No kernel can reach the outputs there. If the device has no room, they go to the host. */
+/* The worker hides copies of large outputs on the device, where no kernel can reach them. If the
+ * device has no room, the copies go to the host. */
 static void large_outputs_stay_on_the_device(void **state)
 {
     (void)state;
@@ -229,7 +230,8 @@ static void short_kernels_are_timed_in_other_processes(void **state)
     teardown(&b);
 }
 
-/* A fault of the candidate counts. The loss of a further process does not. */
+/* A fault of the candidate in a further process counts. If such a process dies, only its times are
+ * missing. */
 static void a_further_process_may_fail(void **state)
 {
     (void)state;

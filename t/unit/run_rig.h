@@ -45,7 +45,7 @@ struct fake {
     struct device d;
     struct slab slabs[64];
     int loads, timed, truths, loaded;
-    int hides, hidden;   /* copies that were made, and those that are not forgotten yet */
+    int hides, hidden;   /* hidden copies that were made, and those that still exist */
     int counted;         /* launches since the counters were last taken */
     char order[256];     /* 'c' or 'b' for each load of the candidate or of a baseline */
     int pdl;             /* launches with programmatic dependent launch */
@@ -190,7 +190,7 @@ static int f_flush(struct device *d, struct err *e)
     return 0;
 }
 
-/* y = x + 1 in float, and its relatives. */
+/* Computes y = x + 1 in float, with the property that the kernel's name says. */
 static enum result_status f_launch(struct device *d, struct device_module *m,
                                    const struct job_launch *l, void *const *args, struct err *e)
 {

@@ -123,11 +123,11 @@ static struct sched_done run_on_gpu(const char *script, uint64_t wall_ns)
     return d;
 }
 
-/* `hone` gives a worker `--lock BUNDLE`. */
+/* Hone starts a worker with `--lock BUNDLE`, so $2 is the bundle. */
 static void the_time_of_a_bundle_begins_with_its_gpu(void **state)
 {
     (void)state;
-    /* It waits for 1 s and has the GPU for 0.2 s. */
+    /* The worker waits for 1 s and has the GPU for 0.2 s. */
     struct sched_done d = run_on_gpu(
         "#!/bin/sh\necho 1 0 >$2/turn\nsleep 1\n"
         "perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC -e "
@@ -140,14 +140,14 @@ static void the_time_of_a_bundle_begins_with_its_gpu(void **state)
 static void a_stopped_worker_of_a_gpu_is_ended(void **state)
 {
     (void)state;
-    /* It got the GPU long ago and was stopped. */
+    /* The worker got the GPU long ago and was stopped. */
     struct sched_done d = run_on_gpu("#!/bin/sh\necho 1 1 >$2/turn\nkill -STOP $$\n", 100000000);
     assert_true(d.timed_out);
-    /* It was stopped while it waited. */
+    /* The worker was stopped while it waited. */
     d = run_on_gpu("#!/bin/sh\necho 1 0 >$2/turn\nkill -STOP $$\n", 500000000);
     assert_true(d.timed_out);
     assert_int_equal(d.wall_ns, 0);
-    /* It waits longer than its job may run, and says so. */
+    /* The worker waits longer than its job may run, and says so. */
     d = run_on_gpu("#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8; do echo $i 0 >$2/turn; sleep 0.2; done\n",
                    1000000000);
     assert_false(d.timed_out);

@@ -1,6 +1,6 @@
 /*
- * Workers as jobs of Slurm. t/fake/slurm plays sbatch, squeue and scancel, with one fault in each
- * play. The worker is a shell script that computes nothing.
+ * Workers as jobs of Slurm. t/fake/slurm plays sbatch, squeue and scancel, with at most one fault
+ * in each play. The worker is a shell script that computes nothing.
  */
 #include <setjmp.h>
 #include <signal.h>

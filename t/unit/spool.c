@@ -156,8 +156,8 @@ static void a_bundle_that_kills_workers_gets_its_answer(void **state)
     assert_non_null(strstr(msg, "three times"));
 }
 
-/* A claim of a worker that never beats. The file `workers/ghost-1-2` may say so with any time: only
- * a new count shows that the worker lives. */
+/* A worker claimed the bundle and is dead. The time of its file `workers/ghost-1-2` says nothing.
+ * Only a new count in the file shows that the worker lives. */
 static void a_dead_workers_claim_is_taken_back(void **state)
 {
     char path[256], todo[256], beat[256];
@@ -235,7 +235,7 @@ static void a_second_result_is_thrown_away(void **state)
 
 /* ---- a GPU that others use ---- */
 
-/* Serves on a GPU that another process holds for so long. */
+/* Serves on a GPU that another process holds for `held_ms`. */
 static int serve_beside(const struct spool_options *options, int lock, unsigned held_ms,
                         struct err *err)
 {
@@ -391,7 +391,7 @@ static void slow_runs_go_first(void **state)
         assert_int_equal(spool_worker_begin(&w, fs, "w", 1000000000, seed, NULL), 0);
         for (size_t i = 0; i < ARRAY_LEN(ids); i++)
             add_bundle(ids[i], "ok");
-        bool gone[ARRAY_LEN(want)] = {false}; /* the random claims between took it */
+        bool gone[ARRAY_LEN(want)] = {false}; /* a claim took this bundle */
         for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
             assert_true(spool_claim(&w));
             size_t next = 0;
@@ -435,7 +435,7 @@ static void one_tar_each_way(void **state)
     make_tar(in);
     if (spool_tar(in, out, &err) < 0)
         fail_msg("%s", err.msg);
-    /* The system's tar reads what ours wrote, and ours what the system's wrote. */
+    /* The system's tar reads Hone's file, and Hone reads the file of the system's tar. */
     snprintf(cmd, sizeof cmd,
              "cd %s && tar xf out.tar && test -s done/one/result.bin -a -s done/two/result.bin "
              "&& mkdir -p todo/three && printf ok >todo/three/act && tar cf in.tar todo",
@@ -490,7 +490,7 @@ static void damaged_tars_are_refused(void **state)
     for (size_t i = 0; i < 512; i++) { /* every byte of the first header is under the checksum */
         char was = data[i];
         if (i == 155)
-            continue; /* what follows the checksum's NUL has no meaning */
+            continue; /* the byte after the checksum's NUL has no meaning */
         data[i] ^= 1;
         bundle_write(root, "flip.tar", data, len, false, NULL);
         char p[128];
@@ -505,7 +505,7 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && argv[1][0] == '/')
         return play(argv[1]);
-    /* Workers end hundreds of times: leaks are looked for here, not in each of them. */
+    /* Workers end hundreds of times. Only this process looks for leaks, not each worker. */
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(bundles_are_done, fresh, clean),

@@ -67,7 +67,7 @@ static void rows_belong_to_one_setup(void **state)
     add_row(&s, "playbook, with memory", 1, "200.0,100.0\n");
     assert_int_equal(count_rows(&s), 2);
     assert_int_equal(count_rows(&longer), 0);
-    assert_int_equal(count_rows(&other), 1); /* that of the built-in author */
+    assert_int_equal(count_rows(&other), 1); /* the row of the built-in author */
     assert_int_equal(count_rows(&wider), 2); /* rmsnorm is no sibling of softmax */
     study_release(&wider);
     wider = new_study(2, "noisy");

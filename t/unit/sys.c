@@ -313,7 +313,6 @@ static void test_dir_remove_keeps_link_targets(void **state)
     free(target);
 }
 
-/* Files that a killed process left are removed; files in use stay. */
 /* A write must not put a file in the place of a device or a pipe. */
 static void test_file_write_to_a_pipe(void **state)
 {
@@ -343,7 +342,7 @@ static void test_file_write_to_a_pipe(void **state)
     free(link);
     close(fd);
 
-    /* Other links are replaced, and what they lead to stays. */
+    /* Other links are replaced, and their targets stay. */
     assert_int_equal(file_write(in_tmp("target"), "old", 3, &err), 0);
     assert_int_equal(symlink("target", in_tmp("link")), 0);
     assert_int_equal(file_write(in_tmp("link"), "new", 3, &err), 0);
@@ -351,6 +350,7 @@ static void test_file_write_to_a_pipe(void **state)
     assert_true(S_ISREG(st.st_mode));
 }
 
+/* Files that a killed process left are removed. Files in use stay. */
 static void test_temp_dir_sweep(void **state)
 {
     struct temp_dir mine;

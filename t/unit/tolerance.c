@@ -287,7 +287,7 @@ static void deep_networks(void **state)
 }
 
 /* The model does not know that h * 10 - h * 9 nearly cancels, so each layer makes the variance 181
- * times too large. Drawn errors must limit it in every layer. */
+ * times too large. Drawn errors must limit the variance in every layer. */
 static void variances_are_limited_in_layers(void **state)
 {
     enum { LAYERS = 5 };

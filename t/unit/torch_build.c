@@ -374,7 +374,7 @@ static void test_types(void **state)
         {"x // 2", DT_F16},
         {"x * 0.5", DT_F16},
         {"x * f", DT_F32},
-        /* A tensor without axes gives way, unless its dtype is of a higher kind. */
+        /* A tensor without axes takes the other dtype, unless its own is of a higher kind. */
         {"x * z", DT_F16},
         {"b + j", DT_I8},
         {"b * z", DT_F32},

@@ -255,7 +255,7 @@ static void test_refused(void **state)
     close_graph(&r, &g);
 }
 
-/* More factors than are looked at in every order still have a normal form. */
+/* A product has a normal form even if it has too many factors to try them in every order. */
 static void test_many_factors(void **state)
 {
     struct strbuf sb = STRBUF_INIT(1 << 16);

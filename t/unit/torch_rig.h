@@ -1,5 +1,5 @@
-/* torch_rig.h - what tests of torch/ share: a signature from a line of text or from a task, and
- * the value of an expression. */
+/* torch_rig.h - code that tests of torch/ share: a signature from a line of text or from a task,
+ * and the value of an expression. */
 #ifndef T_UNIT_TORCH_RIG_H
 #define T_UNIT_TORCH_RIG_H
 

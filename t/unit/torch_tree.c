@@ -1,4 +1,5 @@
-/* PyTorch expressions as trees: what binds how tightly, where errors are, what has no tree. */
+/* PyTorch expressions as trees: the precedence of operators, the places of errors, and texts that
+ * have no tree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 #include "torch/in_place.h"
 #include "torch/parse.h"
 
-/* Every operation in brackets: (+ a (* b c)). */
+/* Appends the tree as text, with every operation in brackets: (+ a (* b c)). */
 static void show(const struct tree *t, struct strbuf *out)
 {
     static const char *const heads[] = {

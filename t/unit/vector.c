@@ -1,5 +1,5 @@
-/* Index arithmetic for the elements of a vector: what is done once for the vector, which elements
- * one load reads, and on which conditions. */
+/* Index arithmetic for the elements of a vector: which indices are computed once for the vector,
+ * which elements one load reads, and under which conditions. */
 #include "graph/reference/vector.h"
 
 #include <setjmp.h>
@@ -65,7 +65,8 @@ static void has_conditions(struct rig *r, const char *wanted)
     strbuf_release(&sb);
 }
 
-/* Which vector and which place in it is element i of a tensor of R rows and `columns` columns? */
+/* Checks the vector, and the place in it, where element i of a tensor lies. The tensor has R rows
+ * and `columns` columns. */
 static void is_read(struct rig *r, struct index i, const struct dim *columns, const char *first,
                     int64_t place)
 {

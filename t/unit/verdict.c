@@ -69,7 +69,7 @@ static bool is_later(const char *key)
     return false;
 }
 
-/* Verdicts of older stores and recordings lack some fields: their task's hash is unknown. */
+/* Verdicts of older stores and recordings lack some fields, such as the hash of their task. */
 static void an_older_verdict_is_read(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void an_older_verdict_is_read(void **state)
     verdict_release(&back);
 }
 
-/* The lines of variants that only ran beside say so. */
+/* The text marks variants of PyTorch that were only timed beside the baselines. */
 static void the_text_marks_variants_beside(void **state)
 {
     (void)state;
@@ -173,7 +173,8 @@ static void the_text_says_what_was_verified(void **state)
     verdict_release(&v);
 }
 
-/* Every field missing or of another type is refused; none is guessed. */
+/* A verdict with a field of another type is refused. So is one with a missing field, unless older
+ * verdicts lack this field. */
 static void each_broken_field_is_refused(void **state)
 {
     (void)state;
@@ -215,8 +216,8 @@ static void kinds_order_before_times(void **state)
     assert_true(verdict_cmp(&unsafe, &cheat) > 0);
 }
 
-/* An author gets at most twelve counters: of one kernel at one timed shape, the one furthest from
- * the roofline. Each has its unit and says what it means. */
+/* An author gets at most twelve counters. They belong to one kernel, at the timed shape that is
+ * furthest from the roofline. Each has its unit and its meaning. */
 static void few_counters_are_told(void **state)
 {
     (void)state;
@@ -363,7 +364,7 @@ static void no_text_steers_a_terminal(void **state)
 }
 
 /* A sentence about failing shapes leaves out held-out ones (check/case_order.h). So the list of
- * workloads says how many of them it counts. */
+ * workloads says how many of its workloads are held out. */
 static void held_out_workloads_are_counted_apart(void **state)
 {
     (void)state;

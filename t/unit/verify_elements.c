@@ -51,7 +51,7 @@ struct rig {
     uint64_t verified;
 };
 
-/* Phases: name, units, name, units, ... */
+/* Builds the oracle of this reference, and a case with these phases. */
 static void rig_open(struct rig *g, const char *reference, const struct job_phase *phases,
                      uint32_t nphases, uint64_t scratch)
 {
@@ -141,8 +141,8 @@ static void verify(struct rig *g)
     g->verified = out.sample.verified;
 }
 
-/* Right values must be found right, and wrong ones wrong; the truth of `outputs` outputs is known.
- */
+/* Right values must be found right, and wrong values wrong. `outputs` is the number of outputs that
+ * can be compared. */
 static void both_ways(const char *reference, const struct job_phase *phases, uint32_t nphases,
                       uint64_t scratch, uint32_t outputs)
 {
@@ -235,8 +235,9 @@ static void full_scratch_needs_one_run(void **state)
               (struct job_phase[]){{"row", R, 1}, {"reference", R * C, 1}}, 2, R, 2);
 }
 
-/* A unit may change an element of the scratch that no unit wrote. fmax drops the NaN there, so only
- * the other fills show that the result is unknown. */
+/* A unit may change an element of the scratch that no unit wrote. First this element holds a NaN,
+ * which fmax drops. Only the runs with other numbers in the scratch show that the result is
+ * unknown. */
 static void changed_scratch_is_noticed(void **state)
 {
     (void)state;

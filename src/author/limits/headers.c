@@ -48,7 +48,7 @@ static double go_duration(const char *s)
     return sum;
 }
 
-/* Reads a date of RFC 3339, in UTC, or of HTTP. Returns the seconds until then, at least 0; -1 =
+/* Reads an RFC 3339 date in UTC, or an HTTP date. Returns the seconds until then, at least 0; -1 =
  * another form. */
 static double date(const char *s)
 {

@@ -42,7 +42,7 @@ struct ticket {
     uint32_t stage, member; /* `member`: index in state.members */
     uint64_t seq;
     uint64_t sent_ns;         /* when it was granted, later when it was sent */
-    uint64_t logged_at;       /* the part of log_need() */
+    uint64_t logged_at;       /* the part in which log_need() counted `need` */
     double need[LIMIT_KINDS]; /* the most that it may take */
 };
 
@@ -53,14 +53,14 @@ struct limit {
     /* When a longer limit, such as a daily one, opens again; 0 if open. */
     uint64_t closed_until_ns;
     double used[RING]; /* by answered requests */
-    /* Counted by the provider beyond `used`: tokens reserved for longer replies, and requests of
+    /* What the provider counts beyond `used`: tokens reserved for longer replies, and requests of
      * other machines. */
     double extra[RING];
 };
 
 struct member {
     int64_t run;   /* 0 if this entry is free */
-    double served; /* sum of charge() */
+    double served; /* sum of the costs that charge() added */
 };
 
 struct state {
@@ -196,7 +196,7 @@ static double counted_of(const struct state *s, int k)
     return sum_of(s, m->used) + sum_of(s, m->extra) + coming_of(s, k);
 }
 
-/* Not LIMIT_OUTPUT: the provider counts output tokens only when they are written. */
+/* Leaves out LIMIT_OUTPUT, because the provider counts output tokens only as they are written. */
 static void log_need(struct state *s, struct ticket *t)
 {
     t->logged_at = s->part;
@@ -292,7 +292,7 @@ static struct ticket *first_waiting(struct state *s)
 
 /* Returns the kind of limit that blocks the ticket, or LIMIT_KINDS. *until is when a closed limit
  * opens, else 0. A request that needs more than a whole limit goes when nothing else counts against
- * it. */
+ * that limit. */
 static int blocked_by(const struct state *s, const struct ticket *t, uint64_t now, uint64_t *until)
 {
     for (int k = 0; k < LIMIT_KINDS; k++) {

@@ -137,8 +137,8 @@ static int free_ticket(const struct state *s)
 }
 
 /* Decides whether a call may begin. POOL_OVER: too little would be left even if all other calls
- * gave their reservations back. POOL_WAIT: other calls hold what this call needs. POOL_YES: now,
- * perhaps with a shorter reply. */
+ * gave their reservations back. POOL_WAIT: other calls hold what this call needs. POOL_YES: it may
+ * begin now, perhaps with a shorter reply. */
 static enum pool_answer decide(const struct budget_pool *p, struct state *s, struct pool_wish *w,
                                int *ticket, struct strbuf *why)
 {

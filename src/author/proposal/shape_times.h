@@ -24,7 +24,7 @@ struct point_times {
 
 struct shape_times {
     const json_t *axes[SHAPES_MAX]; /* of each timed shape */
-    bool known[SHAPES_MAX];         /* some candidate has a time */
+    bool known[SHAPES_MAX];         /* some candidate has a time for this shape */
     uint32_t nshapes;
     VEC(struct point_times) points;
     VEC(struct pb_ranges) tables; /* of tried candidates with several ranges */

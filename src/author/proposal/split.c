@@ -62,8 +62,8 @@ static struct groups group_shapes(const struct shape_times *t, const char *axis)
     return g;
 }
 
-/* The sum of the point's logarithms of times at all shapes with sizes from `from` to `to`; INFINITY
- * if it lacks one. */
+/* The sum of the logarithms of the point's times at all shapes with sizes from `from` to `to`;
+ * INFINITY if one of these times is missing. */
 static double cost_of(const struct shape_times *t, const struct point_times *p, const char *axis,
                       int64_t from, int64_t to)
 {
@@ -95,8 +95,8 @@ static struct choice choose_point(const struct shape_times *t, const struct grou
     return best;
 }
 
-/* Sizes between two timed ones are nearer to one of them in ratio. The end of the range is a power
- * of two where possible. */
+/* Returns the end of a range between two timed sizes: the largest power of two up to their
+ * geometric mean, or `below` if that power is less than `below`. */
 static int64_t end_between(int64_t below, int64_t above)
 {
     double middle = sqrt((double)MAX(below, 1) * (double)above);
@@ -107,8 +107,9 @@ static int64_t end_between(int64_t below, int64_t above)
 }
 
 /*
- * Appends to `out` the best table for the axis. best[n][j] is the best way to cover groups 0 to j
- * with n + 1 ranges. Returns the sum of logarithms with a cost for each range, or INFINITY.
+ * Sets *out to the best table for the axis. best[n][j] is the best way to cover groups 0 to j with
+ * n + 1 ranges. Returns the sum of the logarithms of the times plus a penalty for each range after
+ * the first, or INFINITY if no table covers all groups.
  */
 static double best_for_axis(const struct shape_times *t, const struct groups *g, uint32_t nshapes,
                             struct pb_ranges *out)
@@ -227,8 +228,8 @@ static bool has_shapes(const struct shape_times *t, const struct pb_ranges *r, u
     return false;
 }
 
-/* Takes place `at` of range i. Returns 1 if *out can be proposed, 0 if it cannot, -1 if the range
- * has no such place. */
+/* Changes range i of `base` to place `at` of playbook_next(). Returns 1 if *out can be proposed, 0
+ * if it cannot, -1 if the range has no such place. */
 static int move_range(const struct bound_book *book, const struct shape_times *t,
                       const struct pb_ranges *base, uint32_t i, int stage, uint32_t at,
                       struct pb_ranges *out, uint32_t *changed)

@@ -17,8 +17,9 @@
 /* Returns false if no untried table promises a clear gain over `base`. */
 bool split_best(const struct bound_book *book, const struct shape_times *t,
                 const struct pb_ranges *base, struct pb_ranges *out);
-/* Like playbook_next() for a table: *k counts places over all ranges. *range is the range that
- * changes. If there is no such place, returns false and lowers *k by the number of places. */
+/* Like playbook_next(), but for a table: *k counts the places of all ranges together. *range is the
+ * range that changes. If there is no place *k, returns false and lowers *k by the number of
+ * places. */
 bool split_next(const struct bound_book *book, const struct shape_times *t,
                 const struct pb_ranges *base, int stage, uint32_t *k, struct pb_ranges *out,
                 uint32_t *range, uint32_t *changed);

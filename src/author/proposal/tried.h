@@ -1,6 +1,6 @@
 /*
- * tried.h - what the facts of a request say of the candidates that were tried, for the built-in
- * author. A run keeps the label of a candidate's settings in its move (playbook/book/ranges.h).
+ * tried.h - reads from the facts of a request which candidates were tried, for the built-in author.
+ * A candidate's move ends with the label of its settings (playbook/book/ranges.h).
  */
 #ifndef AUTHOR_PROPOSAL_TRIED_H
 #define AUTHOR_PROPOSAL_TRIED_H

@@ -1,8 +1,8 @@
 /*
  * mbarrier_insn.c - executes the mbarrier instructions. A try_wait whose phase is not over first
  * completes the copies in flight that complete on this mbarrier. If the phase is still not over,
- * the warp waits. A test_wait never waits. Of a warp's test_waits whose phase is not over, only
- * every fourth completes these copies.
+ * the warp waits. A test_wait never waits. Among a warp's test_waits whose phase is not over, every
+ * fourth completes these copies; the others do not.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
  * tensormap.h - the emulator's tensor maps, and walks over the boxes that TMA copies.
  *
- * A map has 128 bytes, like CUtensorMap, but our own layout: kernels edit maps only with
- * tensormap.replace.
+ * A map has 128 bytes, like CUtensorMap, but our own layout. Kernels do not notice, because they
+ * edit maps only with tensormap.replace.
  *
  * tensormap_walk() splits each row of a box into runs. A run is contiguous in the unswizzled box,
  * and lies wholly inside or wholly outside the tensor.
@@ -72,9 +72,9 @@ int tensormap_replace(struct tensormap *t, const char *field, uint32_t ord, uint
                       struct err *err);
 
 uint32_t tensormap_elem_bytes(const struct tensormap *t);
-/* Without padding: what a load reports to its mbarrier. */
+/* The bytes of a box without padding, which a load reports to its mbarrier. */
 uint32_t tensormap_box_bytes(const struct tensormap *t);
-/* In shared memory, with the padding of rows. */
+/* The bytes of a box in shared memory, with the padding of rows. */
 uint32_t tensormap_smem_bytes(const struct tensormap *t);
 
 struct tmap_run {
@@ -88,7 +88,7 @@ struct tmap_run {
 typedef int (*tmap_run_fn)(void *ctx, const struct tmap_run *run);
 
 /* Calls fn for each run of the box, innermost first. Only im2col reads `offsets`, in w, h and d.
- * Returns what the last call returned. */
+ * Returns the result of the last call of fn. */
 int tensormap_walk(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
                    tmap_run_fn fn, void *ctx);
 

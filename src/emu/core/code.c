@@ -114,8 +114,8 @@ static bool is_dynamic(const struct ptx_var *v)
     return v->space == SP_SHARED && (v->is_extern || !v->bytes);
 }
 
-/* True if a device function (.func) uses dynamic shared memory. It is decoded once for all kernels,
- * so all kernels must then have this memory at the same address. */
+/* True if a device function (.func) uses dynamic shared memory. We decode a function once for all
+ * kernels, so all kernels must then have this memory at the same address. */
 static bool funcs_use_dynamic(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {

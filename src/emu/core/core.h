@@ -2,9 +2,9 @@
  * core.h - the data and functions that all parts of the emulator share.
  *
  * Execution. Before a kernel's first launch, decode.c gives each PTX instruction to the decode
- * function of its opcode, which fills a struct insn: operand codes, an exec function, data for it.
- * exec performs the instruction for the lanes in w->active. The guard is already applied, and
- * w->active is never 0.
+ * function of its opcode. That function fills a struct insn with operand codes, an exec function,
+ * and data for exec. exec performs the instruction for the lanes in w->active. The guard is already
+ * applied, and w->active is never 0.
  *
  * Registers. Each PTX register is an array of 32 lanes:
  *     .b8 .b16  uint16_t[32]      .b32  uint32_t[32]      .b64  uint64_t[32]
@@ -23,8 +23,8 @@
  * async_idle() completes nothing, emu_stuck(w) is true for one round, so that mbarrier.try_wait can
  * return false. After many such rounds the launch ends as a deadlock.
  *
- * Threads. One host thread runs all warps of a cluster. Of the data here, host threads share only
- * global memory, so atomics on it use __atomic builtins.
+ * Threads. One host thread runs all warps of a cluster. Host threads share global memory, so
+ * atomics on it use __atomic builtins. Two host threads never change other data of this file.
  */
 #ifndef EMU_CORE_CORE_H
 #define EMU_CORE_CORE_H
@@ -124,7 +124,7 @@ struct insn {
     int64_t imm;       /* for exec, such as an address offset */
     const void *aux;   /* for exec, in the module's arena */
     uint32_t src;
-    uint32_t tensor_ops; /* of CK_TENSOR: 2*m*n*k */
+    uint32_t tensor_ops; /* of CK_TENSOR: operations of an m x n x k product, 2*m*n*k */
 };
 
 /* ---- decoding ------------------------------------------------------------------------------- */
@@ -198,7 +198,7 @@ struct fragment {
     uint32_t mask;
     const struct insn *pc;
     struct frame *frame;
-    uint32_t phase;  /* if `arrived`: the barrier's phase then */
+    uint32_t phase;  /* if `arrived`: the barrier's phase at the arrival */
     uint8_t arrived; /* 1 while a barrier holds it; then it does not merge */
     uint8_t waiting; /* 1 if it had to wait in this warp_run() */
     uint32_t ran;    /* warp.slices when it last gave up its turn, or 0 */
@@ -235,7 +235,8 @@ struct warp {
     uint32_t cluster_phase;   /* the barrier's phase at their arrival */
     uint64_t barriers, syncwarps;
     uint64_t call_bytes;
-    /* Strong loads and atomics. After a few, a jump ends the warp's turn: it may be waiting. */
+    /* Strong loads and atomics. After a few, a jump ends the warp's turn: the warp may be in a loop
+     * that waits for another. */
     uint32_t strong;
     /* exits.c: where each lane exited, and where it last met other threads. */
     uint32_t exit_at[WARP], met[EXITS_KINDS][WARP];
@@ -313,7 +314,7 @@ struct cluster {
     uint32_t nlive; /* threads that have not exited */
     /* Against deadlocks (warp_sched.c). rounds_stuck: rounds in which no warp could go on and
      * async_idle() completed nothing; 0 again when async_idle() completes something, or after two
-     * rounds with progress. polls: 0 again when `state` changes. */
+     * rounds with progress. polls: calls of polls_in_vain(); 0 again when `state` changes. */
     uint32_t rounds_stuck;
     uint32_t polls;
     uint64_t state;          /* hash of shared memory and of `strongs` */

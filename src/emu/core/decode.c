@@ -508,7 +508,8 @@ static int place_locals(struct code_func *cf, struct err *err)
     return 0;
 }
 
-/* Accesses of more than 4 bytes count as 4. */
+/* Finds the size of the smallest access to shared and to global memory. Accesses of more than 4
+ * bytes count as 4. */
 static void access_minimum(struct code_func *cf)
 {
     cf->smem_bytes_min = cf->gmem_bytes_min = 4;

@@ -19,7 +19,7 @@
 
 #define AT_START 0u
 #define IN_CALL UINT32_MAX
-/* As `exit` in a question that is not about a thread that exited: */
+/* Values of `exit` in questions that are not about a thread that exited: */
 #define NO_EXIT 0u                 /* exits_beyond() */
 #define TWO_BRANCHES (IN_CALL - 1) /* exits_in_two_branches() */
 /* A place is AT_START, IN_CALL, or 1 + the number of an instruction of the kernel. */

@@ -136,8 +136,9 @@ bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind k
     return seen;
 }
 
-/* Ends a run with several host threads that had a finding or a fault. Its findings depend on the
- * order of the host threads, so we record none. settle.c repeats the launch. */
+/* Ends a launch that runs on several host threads and had a finding or a fault. The order of the
+ * host threads would decide which findings we record, so we record none. settle.c repeats the
+ * launch. */
 static void run_again(struct launch *l)
 {
     __atomic_store_n(&l->redo, 1, __ATOMIC_RELAXED);

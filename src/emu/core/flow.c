@@ -2,9 +2,10 @@
  * flow.c - basic blocks, edges and ranks of one PTX function.
  *
  * Ranks are a topological order of the graph without back edges, which a depth-first walk finds.
- * The next rank goes to a block whose predecessors have ranks, except over back edges: one of the
- * innermost unfinished loop, or any if no loop is unfinished. In an irreducible graph that loop may
- * have no such block. Then the next rank goes to the first block without one.
+ * A block is ready if all its predecessors have ranks; predecessors over back edges do not count.
+ * The next rank goes to a ready block of the innermost unfinished loop, or to any ready block if no
+ * loop is unfinished. In an irreducible graph that loop may have no ready block. Then the next rank
+ * goes to the first block without a rank.
  */
 #include "emu/core/flow.h"
 

@@ -164,8 +164,8 @@ void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *
     lazy_init(a->lazy, mem_host(m, a->addr), b, kind, seed);
 }
 
-/* Zeroes bytes [from, to). Gives many pages back to the system, which returns them zeroed. A few
- * pages are faster to zero. */
+/* Zeroes bytes [from, to). If they cover many pages, gives these back to the system, which returns
+ * them zeroed. For a few pages, memset() is faster. */
 static void clear_bytes(void *base, uint64_t from, uint64_t to)
 {
     uint64_t a = (from + PAGE - 1) / PAGE * PAGE, b = to / PAGE * PAGE;

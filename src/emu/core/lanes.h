@@ -2,8 +2,8 @@
  * lanes.h - loops over the lanes of a warp, for exec functions.
  *
  * When all live lanes are active, the loop ignores the mask and runs over all 32 lanes, so that the
- * compiler vectorises it. It may then write registers of lanes that have exited, which nothing
- * reads. Two registers are the same or do not overlap, so `ivdep` is safe. After the loop, LANES()
+ * compiler vectorises it. It may then write registers of lanes that have exited, but nothing reads
+ * these. Two registers are the same or do not overlap, so `ivdep` is safe. After the loop, LANES()
  * returns EX_NEXT from the exec function.
  */
 #ifndef EMU_CORE_LANES_H

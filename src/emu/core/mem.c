@@ -232,7 +232,8 @@ static void *shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return b->smem + off;
 }
 
-/* Padding at the end does not count, unless alloca added memory. */
+/* Returns where a thread's local memory ends. Padding at the end does not count, unless alloca
+ * added memory. */
 static uint32_t local_end(const struct warp *w)
 {
     const struct frame *f = w->frame;

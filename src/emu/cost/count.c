@@ -48,8 +48,8 @@ void count_begin(struct launch *l)
 
 double count_cost(const struct launch *l)
 {
-    /* Measured on the host. A plain warp instruction costs 1. We fill a piece and later look at
-     * it. */
+    /* Measured on the host. A plain warp instruction costs 1. per_piece includes the later look at
+     * the piece (block_sample.c). */
     const double per_tensor_op = 1.0 / 80, per_piece = 150;
     double cost = per_piece * (double)(pieces_made(&l->emu->mem) - l->pieces_before);
     for (uint32_t f = 0; l->total && f < l->code->nfuncs; f++) {
@@ -64,8 +64,9 @@ double count_cost(const struct launch *l)
 
 /* ---- one access ----------------------------------------------------------------------------- */
 
-/* Sets *fresh to how many of the sectors are new to the block, *lines to how many 128-byte lines
- * hold them. by_l1: the L1 may serve the access. */
+/* Returns how many 32-byte sectors the active lanes access. Adds to *fresh the sectors that are new
+ * to the block, and to *lines the 128-byte lines that hold all of them. by_l1: the L1 may serve the
+ * access. */
 static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, bool by_l1,
                            uint32_t *fresh, uint32_t *lines)
 {
@@ -96,8 +97,9 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
     return count;
 }
 
-/* A wavefront is a pass through the banks. Lanes that access at most 128 bytes together share it,
- * and each bank serves one word. */
+/* A wavefront is a pass through the banks, in which each bank serves one word. If each lane
+ * accesses up to 4 bytes, one wavefront can serve all lanes. It can serve 16 neighbouring lanes
+ * that access 8 bytes each, or 8 that access 16 bytes each. */
 static uint32_t wavefronts(const struct warp *w, const uint64_t *addr, uint32_t n)
 {
     uint32_t per = n <= 4 ? 32 : n == 8 ? 16 : 8, total = 0;

@@ -10,7 +10,7 @@
 #include "emu/core/machine.h"
 
 #define SLOTS 65536u
-#define PROBES 16 /* slots to try for a place; if all are taken, it gets none */
+#define PROBES 16 /* slots to try for a place; if all are taken, the place gets none */
 #define PIECE_SHIFT 9
 
 /* A place is a word or a piece. Some places get no slot in the table. Atomics seldom meet there, so

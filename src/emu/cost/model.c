@@ -23,14 +23,15 @@
 /* how fast hits get rarer when the data exceeds the cache */
 #define EVICTION 2.06
 #define L1_LINE 1.41 /* SM clocks for each 128-byte line of an access */
-/* work of the L2 for 32 bytes that stores leave out of sectors; 1 = a whole sector */
+/* extra work of the L2 for 32 bytes of stored sectors that the stores do not fill; 1 = the work for
+ * a whole sector */
 #define PART_STORE 0.83
-/* SM clocks for 4 sectors that stores leave out of 128-byte lines */
+/* SM clocks for 4 sectors of stored 128-byte lines that the stores do not fill */
 #define STORE_LINE 2.48
 #define LOADS_IN_FLIGHT 3.0 /* asynchronous copies of a warp in flight */
 #define L1_HIT_NS 60.0
 #define L2_HIT_NS 130.0
-#define DRAM_BUSY 1.118 /* latency of a busy DRAM / of an idle one */
+#define DRAM_BUSY 1.118 /* latency of a busy DRAM, divided by that of an idle one */
 #define PENDING 0.16    /* share of blocks that wait for data on its way to another block */
 #define BARRIER_NS 40.0
 #define BLOCK_NS 69.8 /* an SM starts one block in this time */
@@ -38,7 +39,7 @@
     139.0 /* a block's life before its first warp starts; other blocks may start meanwhile */
 #define WARP_START_NS 3.33 /* for each warp of the block */
 #define TAIL 0.21          /* share of the last wave's idle time that counts */
-#define CHAIN 1.03         /* clocks of a dependent chain / schedule.c's estimate */
+#define CHAIN 1.03         /* clocks of a dependent chain, divided by schedule.c's estimate */
 #define TOGETHER 0.70      /* share of a block's own work that does not overlap with its waits */
 /* SM clocks for a warp instruction, by unit */
 #define CLOCKS_ALL 0.213
@@ -47,8 +48,8 @@
 #define CLOCKS_LSU 0.40
 #define CLOCKS_SFU 1.48
 #define CLOCKS_CVT 0.74
-#define WAVEFRONT 0.90 /* SM clocks of shared memory */
-#define MMA_RATE 0.50  /* rate of mma / rate of wgmma */
+#define WAVEFRONT 0.90 /* SM clocks of a wavefront of shared memory */
+#define MMA_RATE 0.50  /* rate of mma, divided by the rate of wgmma */
 /* Time between atomics on one word, and on one piece of 512 bytes. The first is FLOAT_ATOMIC times
  * as long for floats. SLICES parts of the L2 work at the same time. */
 #define WORD_ATOMIC_NS 1.0
@@ -254,7 +255,7 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
     double dram = or_else(g->dram_gbps, 3350), l2 = or_else(g->l2_gbps, 1.75 * dram);
     double blocks = (double)l->nblocks, warps = blocks * l->nwarps;
     /* waves: how often the blocks fill all SMs. tail: factor for a last wave that is not full.
-     * spread: work of the busiest SM / of an average SM. */
+     * spread: work of the busiest SM, divided by that of an average SM. */
     double waves = blocks / (sms * o->blocks), tail = 1 + TAIL * (ceil(waves) / waves - 1);
     double spread = waves <= 1 ? ceil(blocks / sms) * sms / blocks : tail;
     struct traffic t = traffic_of(l, w, o);

@@ -10,8 +10,9 @@
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* The sectors of a block are in a hash table. A key is the sector and, in the bits above, an epoch.
- * Slots with the epoch of an earlier block count as empty. */
+/* The sectors of a block are in a hash table, which later blocks reuse. A key is the sector and, in
+ * the bits above, an epoch, which counts these blocks. Slots with the epoch of an earlier block
+ * count as empty. */
 #define SECTOR_BITS 40
 #define MAX_SECTORS (1u << 22)
 

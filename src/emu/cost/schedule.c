@@ -3,8 +3,8 @@
  * issues together, and how long one warp alone takes to run it.
  *
  * ptxas turns a short branch into predicates. So the blocks around the branch form one region, and
- * ptxas moves its loads together. If the address of a load comes from another load of the region,
- * its level is one higher.
+ * ptxas moves the loads of a region together. Each load has a level. If the address of a load comes
+ * from another load of the region, the first load's level is one higher than the other's.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
@@ -88,7 +88,7 @@ static float cost_of(const struct insn *in, const struct ptx_insn *p, float *iss
     }
     bool offset = in->kind == CK_INT && str_eq(p->op, "add") && p->nops == 3 &&
                   p->ops[2].kind == PO_IMM && (ptx_has(p, "s64") || ptx_has(p, "u64"));
-    /* ptxas folds it into another instruction */
+    /* ptxas folds such an instruction into another one */
     if (in->kind == CK_MOVE || offset || str_eq(p->op, "cvta")) {
         *issued = 0;
         return 0;
@@ -146,7 +146,7 @@ void schedule_code(struct code_func *cf)
     struct pass p = {.cf = cf, .regs = xcalloc(cf->src->regs.n + 1, sizeof *p.regs)};
     struct insn_schedule *s = cf->schedule, *first = s;
     uint32_t until = 0; /* furthest target of branches that became predicates */
-    uint8_t under = 0;  /* level of the last one's predicate */
+    uint8_t under = 0;  /* level of the predicate of the last such branch */
     find_soft(cf, soft);
     for (uint32_t i = 0; i <= cf->n; i++) {
         s[i] = (struct insn_schedule){.level = 1};

@@ -95,7 +95,7 @@ static int mov_local(struct warp *w, const struct insn *in)
     LANES(w, i, d[i] = (uint32_t)v);
 }
 
-/* Special registers whose value is computed at the read. */
+/* Special registers whose value we compute when a kernel reads them. */
 enum { MOV_CLOCK, MOV_CLOCK_HI, MOV_TIMER, MOV_TIMER_HI, MOV_GRIDID, MOV_WS_HI, MOV_WS_LO };
 
 static int mov_dynamic(struct warp *w, const struct insn *in)

@@ -353,7 +353,7 @@ static int decode_cluster_bar(struct decoder *d, const struct ptx_insn *p, struc
 
 /* ---- fences --------------------------------------------------------------------------------- */
 
-/* sub[0]: a proxy fence. sub[1]: the scope for san_fence(). */
+/* sub[0]: whether it is a fence of the async proxy. sub[1]: the scope for san_fence(). */
 static int exec_fence(struct warp *w, const struct insn *in)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

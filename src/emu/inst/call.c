@@ -93,7 +93,7 @@ static int exec_call_pointer(struct warp *w, const struct insn *in)
                          (unsigned long long)t[first]);
     uint32_t rest = w->active & ~same;
     int rc = enter_function(w, in, c, f, same);
-    if (rest && rc == EX_JUMP) /* the call still waits for the other lanes */
+    if (rest && rc == EX_JUMP) /* the other lanes execute the call again */
         w->frags[w->nfrags - 1].pc = in;
     return rc;
 }

@@ -481,7 +481,7 @@ static bool is_pure(const struct ptx_insn *p)
     return str_eq(p->op, "ld") && ptx_has(p, "param");
 }
 
-/* Looks through copies and through cvta, which changes no number here. */
+/* Looks through copies and through cvta, whose result is another address of the same memory. */
 static bool same_operand(const struct ptx_func *f, const struct ptx_opnd *a,
                          const struct ptx_opnd *b, uint32_t depth)
 {

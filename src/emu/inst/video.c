@@ -1,6 +1,6 @@
 /*
  * video.c - executes the video instructions: scalar ones (vadd, vabsdiff, vmad, ...) and packed
- * ones, which work on the 2 halves or 4 bytes of a register, its parts.
+ * ones. A packed instruction works on each of the 2 halves or 4 bytes of a register: its parts.
  *
  * A selector in a scalar instruction selects one part of an operand (a.b1, a.h0), or the part of c
  * that the result replaces (d.h1). In a packed instruction, a selector has a digit for each part
@@ -247,12 +247,12 @@ static int decode_video(struct decoder *d, const struct ptx_insn *p, struct insn
     for (int i = 0; i < p->nmods; i++)
         if (!modifier(v, p->mods[i], &types))
             return dec_unsupported(d, p);
-    /* The manual requires c in packed instructions; we do so only where it is used. With a selector
-     * or mask on d, the other parts of d come from c. */
+    /* The manual requires c in packed instructions. We require c only where the instruction uses
+     * it. With a selector or mask on d, the other parts of d come from c. */
     bool needs_c = v->second || v->op == V_MAD || (p->nops > 0 && p->ops[0].sel);
     if ((p->nops != 3 && p->nops != 4) || (needs_c && p->nops != 4))
         return dec_bad(d, p, "wrong number of operands");
-    /* Here ptxas does not follow the manual, so we cannot know the right result. */
+    /* In these cases ptxas does not follow the manual, so we cannot know the right result. */
     bool sg = v->as || v->bs, shifted = v->sat || v->shift;
     bool upper = p->ops[0].sel && str_eq(p->ops[0].sel, "h1");
     if ((v->parts == 1 && ((p->ops[0].sel && v->sat) || upper)) ||

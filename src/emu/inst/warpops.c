@@ -97,9 +97,9 @@ static bool can_meet(const struct warp *w, const struct meeting *mt, const struc
     return true;
 }
 
-/* If the missing lanes wait at other copies of the instruction, adds them to the meeting. They then
- * go on behind their copies. `slot` is that of the operand with the mask, which must be `mask` for
- * all of them. */
+/* If the missing lanes wait at other copies of the instruction, adds these lanes to the meeting.
+ * They then go on behind their copies. Operand o[slot] of a copy holds the lanes' masks; each of
+ * them must be equal to `mask`. */
 static bool meet_at_copies(struct warp *w, struct meeting *mt, uint32_t slot, uint32_t mask,
                            uint32_t missing)
 {

@@ -202,7 +202,7 @@ static bool is_special(const char *s)
 void ps_operand(struct parser *ps, struct ptx_opnd *o);
 
 /* Copies the operands in `tmp` to the arena. Label uses that were added after `mark` may point into
- * `tmp`; they then point to the copies. */
+ * `tmp`. This function makes them point to the copies. */
 struct ptx_opnd *ps_keep(struct parser *ps, struct ptx_opnd *tmp, uint32_t n,
                          struct label_use *mark)
 {

@@ -2,9 +2,10 @@
  * parser.h - the parser's state and functions; for the files of this folder.
  *
  * Each name has a stack of bindings, with the innermost scope on top. `.reg .b32 %r<45>` binds only
- * the prefix; %r7 is created at its first use. A label may be used before its definition, so each
- * scope lists its unresolved uses, and passes them to the enclosing scope when it closes. A syntax
- * error ends the parse through lex_fail(), a longjmp.
+ * the prefix %r. The parser creates %r7 at its first use. A label may be used before its
+ * definition. So each scope lists uses of labels that it does not know yet. When a scope closes, it
+ * passes the uses that remain to the enclosing scope. A syntax error ends the parse through
+ * lex_fail(), a longjmp.
  */
 #ifndef EMU_PTX_PARSER_H
 #define EMU_PTX_PARSER_H

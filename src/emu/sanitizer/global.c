@@ -39,8 +39,8 @@ static uint32_t in_block(const struct warp *w, uint32_t t)
     return t - (w->block->san->base - 1);
 }
 
-/* A second shadow is for races between warps of one block. A tick is the warp of the last access
- * and its clock (state.h). It is 0 if the clock does not fit in 16 bits or the access is
+/* A second shadow is for races between warps of one block. A tick holds the warp of the last access
+ * and the warp's clock (state.h). A tick is 0 if the clock is above TICK_CLOCK or the access is
  * asynchronous. Then we do not check the order. */
 #define TICK_WARP 11
 #define TICK_CLOCK 0x07ffu
@@ -130,7 +130,8 @@ static void lock_one(struct cell_lock *k)
         sched_yield();
 }
 
-/* Takes locks in their order, to avoid deadlocks. */
+/* Takes or releases the locks of n cells from c on. Takes them in the order of their numbers, to
+ * avoid deadlocks. */
 static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock)
 {
     if (!l->parallel)
@@ -165,8 +166,8 @@ static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint
     return bad;
 }
 
-/* Does the same for reader words. With CELL_WARPS, a tick is the phase of the newest read: 1 + the
- * number of whole-block barriers before it. */
+/* Does the same as unsettled() for reader words. With CELL_WARPS, a tick is the phase of the newest
+ * read: 1 + the number of whole-block barriers before the read. */
 static uint32_t unsettled_readers(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                                   uint64_t n)
 {
@@ -192,8 +193,8 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
     return now | (others ? CELL_OTHERS : 0);
 }
 
-/* Does the same with several host threads. Later accesses must also see a conflict with the access
- * that `was` notes. */
+/* Like after_atomics(), but with several host threads. Later accesses must also see a conflict with
+ * the access that `was` notes. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))
@@ -592,7 +593,8 @@ void san_launch_begin(struct launch *l)
     m->cell_shift = l->gmem_shift;
 }
 
-/* Copies the strings, which must outlive the module. */
+/* Notes where the last store to `a` is. Copies the strings, because they must outlive the
+ * module. */
 static void keep_place(struct launch *l, struct alloc *a)
 {
     const struct code *c = l->code;

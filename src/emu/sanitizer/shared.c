@@ -257,8 +257,9 @@ static void grow_blank(struct block_san *s)
     free(old.blank);
 }
 
-/* Notes that a thread of b reads an unwritten cell. If a race may be the reason, only the race is
- * reported. But if the thread itself writes the cell later, the read was too early in any case. */
+/* Notes that a thread of b reads an unwritten cell. If a race may be the reason, device_emu.c
+ * reports only the race. But if the thread itself writes the cell later, the read was too early in
+ * any case. */
 static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -450,7 +451,7 @@ void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struc
 
 /* ---- a warp at once ------------------------------------------------------------------------- */
 
-/* Are the cells written, and has the warp synchronised with all others since? */
+/* Returns whether the cells are written and the warp has synchronised with all others since. */
 static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t lo = UINT32_MAX, hi = 0;
@@ -462,7 +463,8 @@ static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t
     return lo >= s->base && hi <= MIN(w->san->min, w->san->vc.t[w->id] - 1);
 }
 
-/* Has the warp synchronised with all others since the last accesses to the cells? */
+/* Returns whether the warp has synchronised with all others since the last accesses to the
+ * cells. */
 static bool quiet_write(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t hi = 0;

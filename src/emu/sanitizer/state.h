@@ -64,7 +64,7 @@ struct block_san {
     uint32_t *rclock;      /* [warp][cell]: clock of the warp's last read */
     uint32_t base, top;    /* first clock of this block; highest clock in use */
     uint32_t async_clock;  /* of the last asynchronous copy that completed on an mbarrier */
-    uint32_t fenced[VC_N]; /* by warp: the async proxy sees its writes up to this clock */
+    uint32_t fenced[VC_N]; /* by warp: the async proxy sees the warp's writes up to this clock */
     struct hb_obj *objs;
     uint32_t nobjs, cap_objs;
     /* For each PEND_BYTES: operations in flight that read (pend[0]) or write (pend[1]), at most
@@ -107,7 +107,7 @@ struct block_san {
 struct warp_san {
     struct vclock vc;
     struct vclock rel; /* if has_rel: the vector clock at the last fence */
-    /* If has_acq: the join of what strong reads found since the last fence. */
+    /* If has_acq: the join of the clocks that strong reads found since the last fence. */
     struct vclock acq;
     uint32_t min; /* least entry of vc for other warps and asynchronous copies */
     bool has_acq, has_rel;
@@ -164,8 +164,8 @@ struct gsync;
 struct gsync *block_order_open(void);
 void block_order_close(struct gsync *g);
 
-/* Call block_fence() at a fence of cluster or device scope, the others at a strong write or read of
- * global memory. */
+/* Call block_fence() at a fence of cluster or device scope, block_publish() at a strong write of
+ * global memory, and block_observe() at a strong read of it. */
 void block_fence(struct warp *w);
 void block_publish(struct warp *w, uint64_t addr);
 void block_observe(struct warp *w, uint64_t addr, bool acquire);
@@ -201,7 +201,8 @@ void undef_shared_reset(struct block *b, bool release);
 /* Returns a mask of the undefined bytes of the present store. */
 uint64_t undef_stored(const struct warp *w, const struct insn *pc, uint32_t lane);
 
-/* shared.c: the same for block b's shared memory from byte `off` on. */
+/* shared.c: checks and notes one lane's access to n bytes of block b's shared memory, from byte
+ * `off` on. */
 void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                      uint32_t off, uint32_t n, uint32_t access);
 

@@ -171,7 +171,8 @@ static void name_place(const struct warp *w, const struct place *p, char *buf, s
 
 /* ---- accesses ------------------------------------------------------------------------------- */
 
-/* If the lane's number is lower than the last lane's, the load executes again. */
+/* Returns the flag that all lanes of the present load share. If the lane's number is lower than the
+ * last lane's, the load executes again and gets a new flag. */
 static bool *flag_of_load(struct suspects *s, const struct warp *w, const struct insn *pc,
                           uint32_t lane)
 {

@@ -1,9 +1,10 @@
 /*
  * suspects.h - repeats a launch that has races, to say more about each race.
  *
- * The canonical run of a launch (settle.c) reports each race at the second of the two accesses. It
- * also collects the suspects: the cells (state.h) that are part of a race. Then settle.c repeats
- * the run, which takes exactly the same steps. The second run knows the suspects:
+ * The canonical run of a launch, on one host thread (core/settle.c), reports each race at the
+ * second of the two accesses. It also collects the suspects: the cells (state.h) that are part of a
+ * race. Then settle.c repeats the run, with exactly the same steps. The second run knows the
+ * suspects:
  * - It notes the line and thread of their accesses, so that a finding names both sides.
  * - It follows the values loaded from them (undefined.c). If the kernel does not use a value that
  *   it read in a race, the race becomes a note.
@@ -11,7 +12,7 @@
  *   that a finding can say which side lacks a fence.
  *
  * Runs with several host threads are not repeated. They may call only race_found(),
- * unwritten_stands(), and the functions that only ask.
+ * unwritten_stands(), suspects_followed() and is_suspect().
  */
 #ifndef EMU_SANITIZER_SUSPECTS_H
 #define EMU_SANITIZER_SUSPECTS_H

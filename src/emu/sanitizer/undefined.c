@@ -450,7 +450,7 @@ static uint64_t stored_bytes(struct undef *u, const struct ptx_insn *p, const st
     return bytes;
 }
 
-/* Also prepares the tables for shared memory. */
+/* Returns whether this memory can hold marks. Prepares the tables for shared memory. */
 static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
 {
     if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {

@@ -246,9 +246,9 @@ static void quad4_layout(const struct mma_op *op, enum mma_operand which, unsign
     }
 }
 
-/* Finds the row and the column of block r among the blocks. Block r is what register r of A holds,
- * or pair r of accumulators. With 16 or 32 rows, each 16 rows are a slab. In a slab, even blocks
- * are in the upper row of blocks, and odd blocks below them. */
+/* Finds the row and the column of block r among the blocks. Block r is the block in register r of
+ * A, or in pair r of accumulators. With 16 or 32 rows, each 16 rows are a slab. In a slab, even
+ * blocks are in the upper row of blocks, and odd blocks below them. */
 static void block_of(unsigned rows, unsigned colblocks, unsigned r, unsigned *rb, unsigned *cb)
 {
     if (rows == 8) {
@@ -295,7 +295,7 @@ void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, 
 
 /* ---- sparsity ------------------------------------------------------------------------------- */
 
-/* A chunk is the logical elements that 4 bits of metadata describe. */
+/* A chunk is the elements of the full A that 4 bits of metadata describe. */
 static uint32_t meta_nibble(const uint32_t *meta, unsigned sel, bool narrow, unsigned chunks,
                             unsigned row, unsigned chunk)
 {

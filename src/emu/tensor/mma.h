@@ -11,8 +11,8 @@
  * Products are exact. Sums start from the accumulator and run over k in ascending order, in float
  * with fused multiply-add (f64: fma in double). f16 accumulators are rounded once, at the end.
  * Integer sums wrap, or clamp with .satfinite. A GPU shifts all products to one exponent and
- * truncates them before it adds; docs/emulator-tensor.md bounds the difference. NaN results of f16
- * and f32 are canonical.
+ * truncates them before it adds; docs/emulator-tensor.md bounds the difference. A NaN result is
+ * TC_NAN16 in f16 and TC_NAN32 in f32 (lowp.h).
  */
 #ifndef EMU_TENSOR_MMA_H
 #define EMU_TENSOR_MMA_H
@@ -23,14 +23,14 @@
 #include "base/err.h"
 #include "emu/tensor/lowp.h"
 
-/* Registers of a fragment. A and B of an f16 wmma have 8, because they hold duplicates. */
+/* The most registers of a fragment. A and B of an f16 wmma have 8, because they hold duplicates. */
 #define MMA_MAX_REGS 8
 
 enum mma_bitop { MMA_MUL, MMA_XOR_POPC, MMA_AND_POPC };
 enum mma_round { MMA_RN, MMA_RZ, MMA_RM, MMA_RP };
 
 struct mma_op {
-    uint16_t m, n, k; /* k also counts what a sparse A does not store */
+    uint16_t m, n, k; /* k also counts the elements that a sparse A does not store */
     enum tc_type a, b, c, d;
     enum mma_bitop bitop;
     enum mma_round round; /* only for f64 */
@@ -46,7 +46,7 @@ enum mma_operand { MMA_A, MMA_B, MMA_C, MMA_D };
 /* Returns -1 if PTX has no such opcode for sm_90. */
 int mma_decode(struct mma_op *op, const char *opcode, struct err *err);
 
-/* Return the registers of one fragment, and the bytes of one lane's register. */
+/* Return the number of registers of one fragment, and the bytes of one lane's register. */
 unsigned mma_regs(const struct mma_op *op, enum mma_operand which);
 unsigned mma_reg_bytes(const struct mma_op *op);
 

@@ -28,8 +28,8 @@
 struct wg_insn {
     struct wgmma_op op;
     uint16_t nd; /* registers of D */
-    /* a_regs: A is in registers. D is added to the product if scale-d is true: the predicate
-     * scale_d if has_scale_d, negated if scale_neg; else scale_const. */
+    /* a_regs: A is in registers. If scale-d is true, the product is added to D. scale-d is
+     * scale_const, or if has_scale_d the predicate scale_d, negated if scale_neg. */
     bool a_regs, has_scale_d, scale_neg;
     bool scale_const;
     uint32_t a_desc, b_desc, scale_d, meta; /* operand codes (core.h) */
@@ -371,8 +371,8 @@ static uint32_t upper_bound(struct wgmma_desc d, bool mn, const struct wgmma_spa
     return ((d.start + hi) | 127) + 1;
 }
 
-/* The operand must be written, and the writes ordered before this read. Checks two chunks at once
- * if both are in the same aligned 32 bytes. */
+/* Checks that the operand is written, and that the writes are ordered before this read. Checks two
+ * chunks at once if both are in the same aligned 32 bytes. */
 static int check_bytes(struct warp *w, const struct insn *in, const struct wgmma_desc *d, bool mn,
                        const struct wgmma_span *s)
 {

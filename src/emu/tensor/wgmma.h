@@ -26,7 +26,7 @@
 #define WGMMA_MAX_K 256 /* the k of b1 */
 
 struct wgmma_op {
-    uint16_t n, k; /* m is 64; k also counts what a sparse A does not store */
+    uint16_t n, k; /* m is 64; k also counts the elements that a sparse A does not store */
     enum tc_type a, b, d;
     enum mma_bitop bitop;
     bool sparse, satfinite;
@@ -36,7 +36,7 @@ struct wgmma_op {
 
 /* Parses for example wgmma.mma_async.sync.aligned.m64n128k16.... */
 int wgmma_decode(struct wgmma_op *op, const char *opcode, struct err *err);
-/* Returns the 32-bit registers of a lane's accumulator. */
+/* Returns the number of 32-bit registers of a lane's accumulator. */
 unsigned wgmma_d_regs(const struct wgmma_op *op);
 
 struct wgmma_desc {
@@ -52,7 +52,7 @@ struct wgmma_desc wgmma_desc(uint64_t bits);
  */
 uint32_t wgmma_chunk(const struct wgmma_desc *d, bool mn, unsigned line, unsigned chunk);
 
-/* Lines and chunks of an operand; for A, of one warp's rows. */
+/* The lines and chunks that hold an operand. For A, those that hold one warp's rows. */
 struct wgmma_span {
     unsigned line0, lines, chunk0, chunks;
 };

@@ -96,7 +96,7 @@ struct hone_gnn_batch;
 
 struct hone_gnn_options {
     int64_t size; /* sizeof(struct hone_gnn_options) */
-    /* A batch starts from seeds: nodes of "train", "valid" or "test", or of `ids` if this is
+    /* A batch starts from seeds: nodes of "train", "valid" or "test", or of `ids` if `split` is
      * NULL. */
     const char *split;
     const int32_t *ids; /* n_ids different nodes; hone_gnn_open copies the array */
@@ -106,7 +106,7 @@ struct hone_gnn_options {
     int32_t fanout[HONE_GNN_HOPS]; /* neighbours that each hop samples per node; -1 means all */
     int32_t hops;                  /* 1 to HONE_GNN_HOPS */
     uint64_t seed;
-    /* Threads that prepare batches; batches in memory at once. */
+    /* threads: how many prepare batches. slots: how many batches are in memory at once. */
     int32_t threads, slots;
     /* `ranks` processes share every batch; this one is number `rank`, from 0. */
     int32_t rank, ranks;
@@ -120,7 +120,7 @@ HONE_GNN_EXPORT struct hone_gnn_loader *hone_gnn_open(struct hone_gnn_data *d,
                                                       const struct hone_gnn_options *o);
 /* Returns the number of batches in an epoch. */
 HONE_GNN_EXPORT int64_t hone_gnn_batches(const struct hone_gnn_loader *l);
-/* Begins an epoch without its first `skip` batches. Ends an epoch that still runs. */
+/* Begins an epoch without its first `skip` batches. If an older epoch still runs, ends that one. */
 HONE_GNN_EXPORT int hone_gnn_start(struct hone_gnn_loader *l, int64_t epoch, int64_t skip);
 /* Returns 1 with the next batch, 0 at the end of the epoch, 2 if no batch is ready after
  * timeout_ms, -1 on an error. A negative timeout_ms waits without limit. */

@@ -67,12 +67,13 @@ struct model_args {
                      "processors" all ")"),                                                        \
         SLOTS_OPTION(a), AHEAD_OPTION(a), DATA_OPTIONS(a)
 
-/* The numbers of features, classes and layers stay 0: they come from the data and the fanouts. */
+/* Fills *c. Leaves features, classes and layers 0, because these come from the data and the
+ * fanouts. */
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);
 /* One fanout in the text serves all o->hops hops. */
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
-/* A GPU or the emulator can make the graph and the features of --make (data/papers.h) in its own
- * memory. */
+/* Whether the device can make the graph and the features of --make (data/papers.h) in its own
+ * memory, as a GPU and the emulator can. */
 bool data_on_device(const char *device);
 int place_args_parse(const char *place, const char *cache, enum gpu_place *where,
                      struct gpu_cache_size *size, struct err *err);

@@ -21,7 +21,7 @@
 #include "sys/interrupt.h"
 #include "sys/term.h"
 
-/* The record of a run that goes on (train_record.h) is written at most once in this time. */
+/* While a run goes on, it writes its record (train_record.h) at most once in this time. */
 #define RECORD_NS 300000000u
 
 struct args {
@@ -30,7 +30,7 @@ struct args {
     double lr;
     /* compute_threads is 0 if the user did not give it. */
     uint64_t epochs, save_every, compute_threads, ranks, gpus;
-    uint64_t exposed; /* how many batches measure the exposed times; 0 = do not measure */
+    uint64_t exposed; /* batches for --exposed; 0 = do not measure */
     const char *checkpoint, *eval, *eval_fanout, *report, *record, *trace, *device, *place, *cache;
     const char *precision, *products;
     bool resume, json, profile;
@@ -218,7 +218,8 @@ static void print_kernels(const struct trainer *t)
                    1e3 * k[i].ms / (double)k[i].calls);
 }
 
-/* The times of an epoch with as many batches as this one, in the columns of SALIENT's paper. */
+/* Prints the times of an epoch: those of one batch, multiplied by the number of batches. The
+ * columns are those of SALIENT's paper. */
 static void print_exposed(const struct exposed *e)
 {
     double n = (double)e->epoch_batches;
@@ -330,7 +331,7 @@ static int run_epochs(const struct job *j, const struct evaluation *v, struct tr
     return rc;
 }
 
-/* Comes last, because it changes the weights. */
+/* A run does this last, because it changes the weights. */
 static int measure_exposed(struct job *j, struct trainer *t, json_t *lines, struct err *err)
 {
     if (j->a->exposed == 0)

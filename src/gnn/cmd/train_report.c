@@ -308,7 +308,7 @@ static void add_time_line(struct strbuf *out, const json_t *timeline)
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-/* Says what `--exposed` measured, if it did. */
+/* Adds the times that `--exposed` measured, if the run has them. */
 static void add_exposed(struct strbuf *out, const json_t *run)
 {
     const json_t *e = json_object_get(run, "exposed");

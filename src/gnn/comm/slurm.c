@@ -95,7 +95,8 @@ static int move_some(struct transfer *t, int fd, bool out, int rank, struct err 
     return 0;
 }
 
-/* If each rank sent first and received later, two could wait for each other for ever. */
+/* Sends and receives at the same time. If each rank sent first and received later, two could wait
+ * for each other for ever. */
 static int exchange(struct slurm_comm *c, struct err *err)
 {
     struct pollfd *p = xcalloc((size_t)c->base.ranks, sizeof *p);
@@ -251,7 +252,7 @@ static int describe(char out[MAX_ADDRESSES], unsigned port, struct err *err)
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-/* Notices within about 90 s that the other machine is gone. */
+/* With these options, the system notices within about 90 s that the other machine is gone. */
 static void set_options(int fd)
 {
     int one = 1, idle = 30, every = 10, probes = 6, most_ms = 90000;

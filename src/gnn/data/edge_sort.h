@@ -26,7 +26,7 @@ int edge_sort_open(struct edge_sort **out, const char *dir, int64_t nodes, int64
 int edge_sort_add(struct edge_sort *s, int32_t from, int32_t to, struct err *err);
 
 /* edge_sort_finish() calls this for every node, in order. The neighbours are sorted, without
- * duplicates. -1 stops. */
+ * duplicates. If the function returns -1, edge_sort_finish() fails. */
 typedef int (*edge_row_fn)(void *ctx, int32_t node, const int32_t *neighbour, int64_t n,
                            struct err *err);
 int edge_sort_finish(struct edge_sort *s, edge_row_fn fn, void *ctx, struct err *err);

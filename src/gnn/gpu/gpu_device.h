@@ -109,7 +109,7 @@ struct gpu_lane {
 
 /* The results of a batch on their way to the host, and the parameters of Adam. */
 struct gpu_step {
-    /* From gpu_end_step() until `loss` and `classes` are filled. */
+    /* True from gpu_end_step() until `loss` and `classes` are filled. */
     bool running;
     cu_event done;        /* the work on the batch is done */
     struct gpu_mail sums; /* the results of gnn_ops.loss */

@@ -145,8 +145,8 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
     return a;
 }
 
-/* Queues a product in the device's precision. `half` has the fields of the kernel in half precision
- * alone; it is empty, or ends in a comma. */
+/* Queues a product in the device's precision. `half` has the fields that only the kernel in half
+ * precision takes. It is empty, or ends in a comma. */
 #define RUN_AS(d, kernel, ...) \
     gpu_run_##kernel((d), (struct gnn_##kernel##_args){.WGMMA = (d)->wgmma, __VA_ARGS__})
 #define RUN_PRODUCT(d, kernel, half, ...)                                      \

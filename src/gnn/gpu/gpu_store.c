@@ -21,7 +21,7 @@
 #include "gnn/gpu/vip.h"
 #include "sys/memory.h"
 
-/* limit of targets * fanout in a hop, from kernels/gnn/number_hop */
+/* The most that targets * fanout of a hop can be, from kernels/gnn/number_hop. */
 enum { MAX_PLACES = 536870911 };
 
 struct slot {

@@ -52,8 +52,8 @@ struct gpu_place_sizes {
 
 struct gpu_store;
 
-/* A batch stays in the GPU's memory until so many further batches were sampled. One is in use, one
- * is sampled already, one is being sampled. */
+/* How many sampled batches the GPU's memory holds: one is in use, one is sampled already, one is
+ * being sampled. */
 enum { GPU_STORE_SLOTS = 3 };
 
 /* Reads the value of --place: host, gpu, split or auto. NULL means auto. */
@@ -86,8 +86,8 @@ struct gpu_store_arrays {
 struct gpu_store_arrays gpu_store_arrays(const struct gpu_store *s);
 /* Returns -1 if the sampler cannot run with these options. */
 int gpu_store_samples(const struct sample_options *o, struct err *err);
-/* From now on, batches have the array `reduced` (gnn/batch.h). Does nothing if the features are
- * float32, or if `kind` is GNN_MAX. */
+/* From now on, batches have the array `reduced` (gnn/batch.h), unless the features are float32 or
+ * `kind` is GNN_MAX. */
 void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind);
 void gpu_store_degrees(struct gpu_store *s, bool wanted);
 /* Samples *out for *seeds, and gathers its features if the dataset has any. Reads these members of

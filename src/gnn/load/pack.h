@@ -15,7 +15,7 @@
 
 enum { PACK_ALIGN = 256 }; /* each array begins at a multiple of this many bytes */
 
-/* It grows with the batches and is kept for the next batch. */
+/* The memory of a packed batch. The next batch uses it again; it grows if a batch needs more. */
 struct packed {
     void *p;
     size_t bytes;

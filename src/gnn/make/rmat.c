@@ -7,7 +7,8 @@
 #include "gnn/graph.h"
 #include "gnn/make/make.h"
 
-/* Philox makes random words from a counter. Its last word says what the words are for. */
+/* Philox makes random words from a counter. The counter's last word says for what we use the random
+ * words. */
 enum { DRAW_EDGE = 1 << 16, DRAW_ISOLATED = 2 << 16, DRAW_LABEL = 3 << 16, DRAW_FEATURE = 4 << 16 };
 
 struct rmat {

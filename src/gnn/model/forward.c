@@ -79,7 +79,7 @@ static void forward_attend(struct gnn_network *n, const struct gnn_step *s,
         o->apply(n->d, h->n_dst, at->heads * at->dim, out, ep, out);
 }
 
-/* In inference, the sum over sampled neighbours is computed as their mean times the number of
+/* If step_most() is not 0, the sum over sampled neighbours is their mean times the number of
  * neighbours that training would have taken. */
 static void forward_segment(struct gnn_network *n, const struct gnn_step *s, int64_t rows,
                             int64_t width, void *out)

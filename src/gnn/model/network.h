@@ -67,9 +67,9 @@ void network_get(struct gnn_network *n, int value, int64_t rows, float *out);
 
 /* ---- the whole state, for checkpoints and tests ---- */
 enum gnn_state { GNN_WEIGHTS, GNN_GRADIENTS, GNN_MOMENTS1, GNN_MOMENTS2, GNN_RUNNING, GNN_STATES };
-/* A real is float or double. */
+/* Returns the number of reals (float or double) in a part. */
 int64_t network_state_reals(const struct gnn_network *n, enum gnn_state part);
-/* On the device. */
+/* Returns the memory of a part, on the device. */
 void *network_state(struct gnn_network *n, enum gnn_state part);
 /* `to` and `from` are host memory. */
 void network_download(struct gnn_network *n, enum gnn_state part, void *to);

@@ -32,7 +32,7 @@ enum { GNN_MAX_LAYERS = GNN_MAX_HOPS, GNN_MAX_TERMS = GNN_MAX_LAYERS + 1, GNN_NO
 struct gnn_value {
     int level;
     int64_t width;
-    bool has_grad; /* false for features and what is computed from them alone */
+    bool has_grad; /* false for features, and for values computed from them alone */
 };
 
 enum gnn_init {

@@ -1,4 +1,5 @@
-/* cpu_device.h - what the operations of the CPU share. Private to gnn/ops/cpu*. */
+/* cpu_device.h - the struct and the functions that the operations of the CPU share. Private to
+ * gnn/ops/cpu*. */
 #ifndef GNN_OPS_CPU_DEVICE_H
 #define GNN_OPS_CPU_DEVICE_H
 

@@ -40,7 +40,7 @@ struct gnn_hop {
     const int32_t *degree; /* of each target in the whole graph; NULL: not known */
 };
 
-/* See step() below. */
+/* How many batches may be unfinished: see step() below. */
 enum { GNN_STEPS_AHEAD = 4 };
 
 enum gnn_segment { GNN_SUM, GNN_MEAN, GNN_MAX };
@@ -91,7 +91,7 @@ struct gnn_ops {
     const char *(*products)(const struct gnn_device *d);
 
     /* ---- memory ---- */
-    /* Aligned to 64 bytes. Without memory, aborts or makes the next sync() fail. */
+    /* Aligned to 64 bytes. If there is no memory, aborts or makes the next sync() fail. */
     void *(*alloc)(struct gnn_device *d, size_t bytes);
     void (*release)(struct gnn_device *d, void *p);
     void (*zero)(struct gnn_device *d, void *p, size_t bytes);

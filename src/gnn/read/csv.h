@@ -18,7 +18,7 @@ struct csv {
     const char *name;      /* borrowed; every error begins with it */
     int64_t line;          /* number of the current line, for errors */
     char *buffer;
-    int64_t at, held; /* index of the next byte in `buffer`, and its number of bytes */
+    int64_t at, held; /* in `buffer`: index of the next byte, number of bytes */
 };
 
 void csv_init(struct csv *c, struct stream *s, const char *name);

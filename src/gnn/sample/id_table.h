@@ -32,7 +32,7 @@ static inline uint64_t id_slot(const struct id_table *t, int32_t node)
     return ((uint64_t)(uint32_t)node * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - t->bits);
 }
 
-/* Adds a new node with the position `next`. */
+/* Returns the position of a node. Adds a node that is new, with the position `next`. */
 static inline int32_t id_find(struct id_table *t, int32_t node, int32_t next)
 {
     uint64_t mask = (UINT64_C(1) << t->bits) - 1;

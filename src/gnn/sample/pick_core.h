@@ -116,15 +116,15 @@ GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degr
     }
 }
 
-/* Independent positions. `at` has room for PICK_ROOM(fanout). */
+/* Draws `fanout` independent positions below `degree`. `at` has room for PICK_ROOM(fanout). */
 GEN_FN void pick_repeated(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)
 {
     pick_numbers(k, node, degree, 0, fanout, at);
 }
 
-/* LABOR-0 takes the neighbours with the smallest numbers. All nodes of a hop see the same
- * number. */
+/* LABOR-0 takes the neighbours with the smallest numbers. A neighbour has the same number for all
+ * nodes of a hop. */
 GEN_FN uint32_t pick_variate(const struct pick_key *k, uint32_t neighbour)
 {
     return pick_words(k, neighbour, 0, 0xffffu).w[0];

@@ -56,8 +56,9 @@ int checkpoint_fits(const struct checkpoint *c, const struct gnn_program *p, str
 int checkpoint_restore(const struct checkpoint *c, struct gnn_network *n, struct err *err);
 void checkpoint_release(struct checkpoint *c);
 
-/* Tells the network how many neighbours training takes. Inference with more neighbours scales their
- * sums down, except after training with replacement, which takes the same number at every node. */
+/* Tells the network how many neighbours training takes. If inference takes more, it scales their
+ * sums down. It does not after training with replacement: that takes the same number of neighbours
+ * at every node. */
 void train_setting_fanouts(const struct train_setting *s, struct gnn_network *n);
 /* The error says what differs: "the checkpoint has hidden width 64, not 32". */
 int train_setting_match(const struct train_setting *saved, const struct train_setting *now,

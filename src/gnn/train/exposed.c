@@ -46,7 +46,7 @@ static int train_given(const struct setup *s, struct loader *l, int slots,
     return rc;
 }
 
-/* Waits for the device. Adds the time since `start` to *sum_s. */
+/* Waits for the device. Sets *sum_s to the seconds since `start`. */
 static int stop_clock(const struct setup *s, uint64_t start, double *sum_s, struct err *err)
 {
     if (trainer_settle(s->t, err) < 0)
@@ -55,8 +55,8 @@ static int stop_clock(const struct setup *s, uint64_t start, double *sum_s, stru
     return 0;
 }
 
-/* The batches before the first measured one fill the ring of slots. So the threads are as far ahead
- * at the beginning as at the end, as in the middle of an epoch. */
+/* The batches before the first measured one fill the ring of slots. So the loader's threads are as
+ * far ahead when the measurement begins as when it ends, as in the middle of an epoch. */
 static int time_whole(const struct setup *s, double *out_s, struct err *err)
 {
     struct loader *l;

@@ -5,8 +5,8 @@
  *     if (exposed_measure(trainer, 32, &e, err) < 0) ...
  *     printf("%g s of preparation are exposed\n", e.preparation_s);
  *
- * The exposed time of a stage is the training time minus the training time with the results of that
- * stage ready before. So we train with the same batches in up to three ways:
+ * The exposed time of a stage is the time that training would save if the results of the stage were
+ * ready beforehand. So we train with the same batches in up to three ways:
  *
  *     whole       threads prepare the batches, copies bring them to the GPU, the device computes
  *     prepared    all batches are ready in host memory
@@ -34,9 +34,9 @@ struct exposed {
     double batch_s, train_s, preparation_s, transfer_s;
 };
 
-/* Trains with `batches` batches, or with the whole epoch if it has fewer. Keeps them in host memory
- * at once. Not for several ranks. Changes the weights, so afterwards the trainer can only be
- * measured again or closed. */
+/* Trains with `batches` batches, but with at most an epoch and at most LOADER_MAX_SLOTS batches.
+ * Keeps them in host memory at once. Not for several ranks. Changes the weights, so afterwards the
+ * trainer can only be measured again or closed. */
 int exposed_measure(struct trainer *t, int64_t batches, struct exposed *out, struct err *err);
 
 #endif

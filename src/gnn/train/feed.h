@@ -51,9 +51,9 @@ void feed_options(const struct feed *f, struct loader_options *o);
 /* Sets *use to the batch for the network: *b itself, or *own with arrays in device memory. */
 int feed_batch(const struct feed *f, const struct sample_options *o, const struct gnn_batch *b,
                struct gnn_batch *own, const struct gnn_batch **use, struct err *err);
-/* Call it after all work on the batch was queued. Gives back the batches that the device no longer
- * reads. With `transfer`, waits until at most `ahead` batches are on their way and one of the
- * loader's `slots` is free. */
+/* Call this after all work on the batch was queued. Gives back the batches that the device no
+ * longer reads. With `transfer`, waits until at most `ahead` batches are on their way and one of
+ * the loader's `slots` is free. */
 void feed_give_back(const struct feed *f, struct loader *l, int slots, const struct gnn_batch *b);
 /* Waits for all copies and gives back all batches. */
 void feed_end(const struct feed *f, struct loader *l);

@@ -368,8 +368,8 @@ static int save(struct trainer *t, struct epoch_report *r, struct err *err)
 }
 
 /* Returns 1 with the next batch, 0 at the end of the epoch, or -1 if any rank fails to get its
- * batch. Then all ranks stop before the same batch, and rank 0 saves. So Ctrl-C loses no trained
- * batch. */
+ * batch. After a failure all ranks stop before the same batch, and rank 0 saves. So Ctrl-C loses no
+ * trained batch. Rank 0 does not save if its own loader failed for another reason than Ctrl-C. */
 static int next_batch(struct trainer *t, const struct gnn_batch **b, struct epoch_report *r,
                       struct err *err)
 {

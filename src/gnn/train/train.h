@@ -66,7 +66,7 @@ struct epoch_report {
     int hops;
     /* sums of gnn_batch's n_nodes and n_edges in this rank */
     int64_t hop_nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS];
-    bool split; /* between GPU and host memory */
+    bool split; /* the features are split between GPU and host memory */
     /* if split: what came from host memory, over all ranks */
     int64_t host_rows, host_bytes;
     double wall_s;     /* of the whole call */
@@ -79,7 +79,8 @@ struct epoch_report {
 struct trainer;
 struct gnn_kernel_time;
 
-/* Sets *reals for comm_open_shared(). */
+/* Sets *reals to the length of the longest array that the ranks average. comm_open_shared() needs
+ * it. */
 int trainer_shared_reals(const struct dataset *d, const struct train_options *o, int64_t *reals,
                          struct err *err);
 int trainer_open(struct trainer **out, const struct dataset *d, const struct train_options *o,
@@ -92,13 +93,13 @@ struct gnn_network *trainer_network(struct trainer *t);
 const struct gnn_program *trainer_program(const struct trainer *t);
 const char *trainer_products(const struct trainer *t);
 const struct feed *trainer_feed(const struct trainer *t);
-/* The options as the trainer uses them, after trainer_open set what it sets. */
+/* The options of trainer_open(), with the members that the trainer sets itself. */
 const struct train_options *trainer_options(const struct trainer *t);
 const struct dataset *trainer_data(const struct trainer *t);
 struct gnn_device *trainer_device(const struct trainer *t);
 
 /* ---- single steps, for measurements (exposed.h) ---- */
-/* Ends the trainer's loader, so that its slots are free memory again. From now on the trainer adds
+/* Closes the trainer's loader, which frees the memory of its slots. From now on the trainer adds
  * no spans to the trace, and trainer_epoch() must not be called. */
 void trainer_measures(struct trainer *t);
 /* Trains with a batch that feed_batch() delivered. The batch must stay until trainer_settle(). */

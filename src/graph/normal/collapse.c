@@ -48,7 +48,7 @@ static bool known(const struct dim *d, int64_t *out)
     return d->fixed->is_number;
 }
 
-/* The axis of b for `axis` of v; -1 if b is constant along it. */
+/* Returns the axis of b that broadcasts to `axis` of v, or -1 if b is constant along it. */
 static int64_t own_axis(const struct value *b, const struct value *v, int64_t axis)
 {
     int64_t own = axis - (int64_t)v->rank + (int64_t)b->rank;
@@ -63,7 +63,7 @@ static bool is_uniform(const struct value *b, const struct value *v, const struc
     return true;
 }
 
-/* Sums b along `axes`, as if it had the shape of v. */
+/* Sums b along `axes` of v, as if b were broadcast to the shape of v. */
 static const struct value *plain_sum(struct collapse *c, const struct value *b,
                                      const struct value *v, const struct attr *axes)
 {
@@ -101,7 +101,8 @@ static const struct value *sum_of_product(struct collapse *c, const struct value
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* s lacks the bias of `count` elements of the convolution `of`. Adds it. */
+/* s is a sum of `count` elements of the convolution `of`, but without its bias. Adds the bias
+ * `count` times. */
 static const struct value *with_bias(struct collapse *c, const struct value *s,
                                      const struct value *of, const struct dim *count)
 {
@@ -160,7 +161,7 @@ static const struct value *cut_sum(struct collapse *c, const struct value *x, in
     return sum(c, x, attr_axis(axis));
 }
 
-/* One sum for each tap replaces side i of x. */
+/* Replaces side i of x by one sum for each tap. */
 static const struct value *sums_of_side(struct collapse *c, const struct value *v,
                                         const struct value *x, size_t i, int64_t window)
 {
@@ -191,8 +192,8 @@ static void set_int(struct attr *attrs, const struct value *v, const char *name,
     attrs[op_attr_place(v->op, name)].ints[i] = n;
 }
 
-/* Needs sums along all sides. A transposed convolution has the first two axes of its weights
- * swapped. */
+/* Writes a sum along all sides as a matrix product. The weights of a transposed convolution have
+ * their first two axes swapped. */
 static const struct value *product_of_sums(struct collapse *c, const struct value *v,
                                            const struct value *sums)
 {
@@ -262,7 +263,8 @@ static const struct value *fold_sides(struct collapse *c, const struct value *v,
     return v ? graph_reshape(c->g, v, n, shape, &c->err) : NULL;
 }
 
-/* A convolution along the other sides. The taps of the summed sides become input channels. */
+/* Writes a sum along some sides as a convolution along the other sides. The taps of the summed
+ * sides become input channels. */
 static const struct value *conv_of_sums(struct collapse *c, const struct value *v,
                                         const struct value *sums, const struct sides *s)
 {
@@ -406,8 +408,8 @@ static bool read_pooling(const struct collapse *c, const struct value *v, struct
     return ok;
 }
 
-/* Along one side, these are the weights of the new convolution: put `before` zeros before the old
- * weights and `after` zeros after them. Then slide the pooling's window over them in steps of
+/* How to make the weights of the new convolution along one side: put `before` zeros before the old
+ * weights and `after` zeros after them. Then slide the pooling's window over this row in steps of
  * `step`: each sum is a new weight. `pad` is the padding of a new transposed convolution. */
 struct side {
     int64_t before, after, step, pad;

@@ -64,7 +64,8 @@ static void add_choice(struct emit *e, const struct collector *c, struct term t,
         unit_set(&e->u, c->m, "= hone_pick(%s, %s, %s, %s, %s)", take.text, c->v, t.v, c->m, t.m);
     else
         unit_set(&e->u, c->m, "= %s ? %s : %s", take.text, arg ? index : t.m, c->m);
-    /* unit_set() would be dropped if only the loop itself reads the variable. */
+    /* Not unit_set(): unit_write() drops it if only the next round of the loop reads the
+     * variable. */
     if (arg)
         unit_do(&e->u, "%s = %s ? %s : %s", c->v, take.text, t.v, c->v);
     else

@@ -29,8 +29,8 @@ enum collect {
 };
 
 enum {
-    COLLECT_PRODUCTS = 1, /* products: a fused multiply-add does not round them */
-    COLLECT_PARTS = 2,    /* partial results: a tree adds them up */
+    COLLECT_PRODUCTS = 1, /* the terms are products: a fused multiply-add does not round them */
+    COLLECT_PARTS = 2,    /* the terms are partial results: a tree adds them up */
 };
 
 /* The strings are names of variables in the text. */
@@ -48,8 +48,8 @@ struct collector {
     const char *chains, *chain_squares; /* earlier chains; the sum of their squared sums */
     const char *key;                    /* in NOISY references: the seed of the roundings */
     /* Terms share an error if they read the same element of a source (struct shared_error), or for
-     * one-sided errors the same column. at[k] is its number in source k. If it is off by 4 sigma,
-     * these terms change by off[k] in all. */
+     * one-sided errors the same column. at[k] is the number of this element or column in source k.
+     * If the source is off there by 4 sigma, these terms change by off[k] in all. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
     bool biased[EMIT_SOURCES]; /* the errors are one-sided */
     /* For one-sided errors: the sum of the squared changes, which the terms' variances contain. */
@@ -64,8 +64,8 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
 /* `off` is the term t with source k off by 4 sigma. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
-/* One-sided errors are in the member `bias` and not in the variance, because they do not average
- * out in the later sum. */
+/* The result so far. Its one-sided errors are in the member `bias` and not in the variance, because
+ * they do not average out in a later sum of results. */
 struct term collect_now(struct emit *e, const struct collector *c);
 struct term collect_end(struct emit *e, const struct collector *c);
 bool collect_is_index(enum collect k);

@@ -3,11 +3,11 @@
  * drawn: the operands of TF32 products are rounded at random.
  *
  * All products that read an element share the error of its rounding to TF32: one weight of a
- * convolution is off by the same amount in every pixel. Variances treat errors as independent, so a
- * later sum loses shared ones. So a SIGMA reference (reference_mode.h) also computes a copy of each
- * value between the product and the output, DRAWN_SAMPLES times. The distances of these samples
- * from the exact values give a lower bound for the output's variance (docs/tolerance.md, "Drawn
- * errors").
+ * convolution is off by the same amount in every pixel. Variances treat errors as independent, so
+ * the variance of a later sum misses the shared ones. For this reason, a SIGMA reference
+ * (reference_mode.h) also computes a copy of each value between the product and the output,
+ * DRAWN_SAMPLES times. The distances of these samples from the exact values give a lower bound for
+ * the output's variance (docs/tolerance.md, "Drawn errors").
  *
  * A NOISY reference has no copies: its TF32 products read randomly rounded operands.
  */
@@ -17,7 +17,8 @@
 #include "graph/reference/emit.h"
 
 #define DRAWN_SAMPLES 8
-/* Behind a path with this many TF32 products, drawn errors also limit the variance of a value. */
+/* Behind a path with this many TF32 products, drawn errors also give an upper bound for the
+ * variance of a value. */
 #define DRAWN_DEEP 4
 
 /* Adds the rounded operands and the copies to e->g, and gives all values new ids. Sets e->notes and

@@ -101,8 +101,8 @@ static struct term emit_stored(struct emit *e, const struct value *v, struct pla
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
-/* Returns the place in the operand of v that element p of v reads. v is a view that reads one
- * operand at each place. */
+/* Returns the place in the operand of v that element p of v reads. v is a reshape, expand, permute,
+ * slice or flip. */
 static struct place place_below(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *a = v->args[0];
@@ -189,7 +189,7 @@ static struct term emit_pad(struct emit *e, const struct value *v, struct place 
     return t;
 }
 
-/* The place in part k of the cat v. */
+/* Returns the place in operand k of the cat v that element p of v reads. */
 static struct place place_in_part(struct emit *e, const struct value *v, uint32_t k,
                                   struct place *p)
 {
@@ -341,7 +341,8 @@ const char *kernel_type(const struct value *v)
     return "float";
 }
 
-/* Returns the old e->u.real, which the caller restores. */
+/* In a kernel, sets e->u.real to the type of v. Returns the old e->u.real, which the caller
+ * restores. */
 static const char *type_begin(struct emit *e, const struct value *v)
 {
     const char *was = e->u.real;
@@ -428,8 +429,8 @@ static struct term emit_offs(struct emit *e, const struct value *v, struct place
     return t;
 }
 
-/* v is a source of shared errors, or lies between a source and the sum. There VAL does not show how
- * v changes if a source is wrong, so we read OFF, or else compute v again. */
+/* v is a source of shared errors, or lies between a source and the sum. VAL does not show how v
+ * changes if a source is wrong. So we read OFF, or else compute v again. */
 static struct term emit_on_path(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

@@ -34,7 +34,7 @@ struct store {
     bool is_exact; /* magnitudes are |value|; in SIGMA and NOISY references: no rounding error */
     /* Only for kernels: the mean of some x, if this value is the sum of the squares of x - mean. */
     const struct value *centre;
-    bool part_with_squares; /* only for kernels: another value has it as `centre` */
+    bool part_with_squares; /* only for kernels: this is the sum in the `centre` of another value */
     /* The sources of shared errors. If not NULL, OWN and OFF are stored. */
     const struct shared_error *offs;
     /* For a sum of products, or elementwise work on one: the axis along which the weight's columns
@@ -61,8 +61,8 @@ struct shared_error {
 
 /* Marks of values that drawn_plan() adds (drawn.h). */
 enum {
-    DRAWN_COPY = 1,    /* of another value */
-    DRAWN_ROUNDED = 2, /* the operand, rounded at random to TF32 */
+    DRAWN_COPY = 1,    /* a copy of another value */
+    DRAWN_ROUNDED = 2, /* an operand, rounded at random to TF32 */
 };
 
 struct emit {
@@ -77,10 +77,10 @@ struct emit {
     const uint8_t *drawn;               /* per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
     const struct value **drawn_outputs; /* per output: its copy with drawn errors, or NULL */
     const struct value **drawn_copies;  /* the same per value */
-    /* Per value: the most rounded products on a path from an input. */
+    /* Per value: the largest number of products with rounded operands on a path from an input. */
     const uint32_t *drawn_depth;
     /* While the loop over drawn samples is written, its depth; else 0. Statements must stay inside
-     * it. */
+     * that loop. */
     unsigned least_depth;
     /* Only for kernels: */
     const bool *keep; /* per value: store it in any case; or NULL */
@@ -110,8 +110,8 @@ void shared_bias(struct emit *e, const struct value *v, struct shared_error *s);
 struct term emit_computed(struct emit *e, const struct value *v, struct place *p);
 
 /* Only while a vector is written (vector.h): computes the element of v at each of the places, one
- * for each element of the vector. emit_value() then finds the results. `own`: all but the elements
- * themselves, for emit_computed(). */
+ * for each element of the vector. emit_value() then finds the results. With `own`, computes only
+ * what the elements need: emit_computed() computes the elements themselves. */
 void emit_vector(struct emit *e, const struct value *v, struct place *places, bool own);
 
 /* ---- elementwise operations (emit_element.c) ------------------------------------------------- */
@@ -166,15 +166,15 @@ int64_t kernel_bytes(enum dtype t);
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
 
 struct term emit_reduction(struct emit *e, const struct value *v, struct place *p);
-/* The index that is right if the output `name` holds v, an argmax or argmin: the candidate's if its
- * element is the best within rounding errors, else that of the best element. Only for a SIGMA
+/* v is an argmax or argmin that the output `name` holds. Returns the candidate's index if its
+ * element is the best within rounding errors, else the index of the best element. Only for a SIGMA
  * reference. */
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
 /* The body of the phase that makes the partial results of v. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_bias);
-/* Elements that one element of v combines. */
+/* How many elements one element of v combines. */
 const struct dim *emit_reduced(struct emit *e, const struct value *v);
-/* Partial results that one element of v combines. */
+/* How many partial results one element of v combines. */
 const struct dim *emit_parts(struct emit *e, const struct value *v);
 struct term emit_conv(struct emit *e, const struct value *v, struct place *p);
 struct term emit_conv_transpose(struct emit *e, const struct value *v, struct place *p);

@@ -193,7 +193,8 @@ static struct weight weight_of(struct emit *e, struct attention *a, struct index
 
 struct errors {
     struct attention a;
-    /* The largest score; the sum of the weights; the squares of its partial sums. */
+    /* The largest score; the sum of the weights; the sum of the squares of that sum's partial
+     * sums. */
     const char *most, *sum, *sum_squares;
     const char *chain; /* the variance of rounding a partial sum, divided by its square */
     struct index zero, size;

@@ -271,7 +271,7 @@ static void add_where(struct emit *e, const char *f, const struct term *t, struc
         strbuf_addf(out, " + (%s > 0 ? hone_secant(%s, %s, %s) : 0.0)", t[0].m, f, t[1].v, t[2].v);
 }
 
-/* For v = x - mean(x): how many elements one mean has. */
+/* For v = x - mean(x), returns how many elements the mean combines; else NULL. */
 static const struct dim *subtracts_mean(struct emit *e, const struct value *v)
 {
     const struct value *mean = v->op == OP_SUB ? v->args[1] : NULL;
@@ -282,7 +282,8 @@ static const struct dim *subtracts_mean(struct emit *e, const struct value *v)
     return mean->args[1]->size == n ? n : NULL;
 }
 
-/* For v = d / rms(d): how many elements one rms has. rms(d) is the root of the mean of d^2. */
+/* For v = d / rms(d), returns how many elements the rms combines; else NULL. rms(d) is the root of
+ * the mean of d^2. */
 static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
 {
     const struct value *square = v->op == OP_MUL && v->args[1]->op == OP_RSQRT ? v->args[1] : NULL;
@@ -298,7 +299,7 @@ static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
 
 /* For x - mean(x), if n elements have independent errors of variance V: the mean has the variance
  * V/n, and its covariance with an element is V/n too. So the difference has V - 2 V/n + V/n.
- * Otherwise the variance would grow with each batch norm over few elements. */
+ * Without the term -2 V/n, the variance would grow with each batch norm over few elements. */
 static bool add_centred(struct emit *e, const struct value *v, const struct term *t,
                         struct strbuf *out)
 {
@@ -310,8 +311,9 @@ static bool add_centred(struct emit *e, const struct value *v, const struct term
     return true;
 }
 
-/* For f = d / rms(d). The two are correlated, so the variance of independent errors is multiplied
- * by 1 - 2 f^2/n. Errors that all elements share do not shrink, so we keep at least half. */
+/* For f = d / rms(d). d and rms(d) are correlated, so the variance of independent errors shrinks
+ * by the factor 1 - 2 f^2/n. Errors that all elements share do not shrink, so we keep at least
+ * half. */
 static bool add_scaled(struct emit *e, const struct value *v, const char *f, const struct term *t,
                        struct strbuf *out)
 {
@@ -335,9 +337,9 @@ static void add_propagated(struct emit *e, const struct value *v, const char *f,
     } else if (e->notes[v->id] & LOWERED_SHIFT) {
         strbuf_adds(out, t[0].m);
     } else if ((e->notes[v->id] & LOWERED_SHARE) && !is_zero(t[1].m)) {
-        /* In a sum of shares the divisor is a shared error (shared_error.c), and has no variance
-         * here. Then the numerator counts in full: with (1 - 2 f) va, the errors of shares near
-         * 1/2 would be missing from the sum. */
+        /* In a sum of shares, the divisor is a source of shared errors (shared_error.c) and has no
+         * variance here. Then this branch is not taken, and the numerator's variance va counts in
+         * full. With (1 - 2 f) va, the errors of shares near 1/2 would be missing from the sum. */
         strbuf_addf(out, "hone_share(%s, %s, %s, %s)", f, t[1].v, t[0].m, t[1].m);
     } else if (add_centred(e, v, t, out) || add_scaled(e, v, f, t, out)) {
         return;

@@ -35,7 +35,7 @@ static struct term reduced_item(struct emit *e, const struct value *v, struct pl
     return emit_value(e, v->args[0], &q);
 }
 
-/* The place in operand `which` of term k, for the element of v at `kept`. */
+/* Returns the place that term k reads in operand `which`, for the element of v at `kept`. */
 static struct place factor(struct emit *e, const struct value *v, uint32_t which,
                            struct place *kept, struct index k)
 {
@@ -91,7 +91,7 @@ static const char *position(struct emit *e, const struct value *v, struct place 
 
 /* ---- in one step ----------------------------------------------------------------------------- */
 
-/* Also adds how much the term changes if a source of shared errors is off. */
+/* Adds a term, and how much it changes if a source of shared errors is off. */
 static void add_item(struct emit *e, const struct value *v, const struct collector *c,
                      struct place *kept, struct place *gone)
 {
@@ -320,8 +320,8 @@ const char *emit_chosen_index(struct emit *e, const struct value *v, const char 
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* The index in the image under a tap (a place of the window). `inside` gets a condition: the image
- * has it. */
+/* Returns the index in the image under a tap (a place of the window). Adds to `inside` the
+ * condition that the image has this index. */
 static struct index below_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
 {
@@ -493,7 +493,7 @@ struct term emit_embedding_bag(struct emit *e, const struct value *v, struct pla
     struct term r = {.depth = t.depth};
     const char *how = max ? "%s > 0 ? %s : 0.0" : "%s > 1 ? %s / %s : %s";
     r.v = unit_let(&e->u, how, n, t.v, n, t.v);
-    if (e->mode.kind == REFERENCE_SIGMA && !max) /* of the mean */
+    if (e->mode.kind == REFERENCE_SIGMA && !max) /* the variance of the mean */
         r.m = unit_let(&e->u, "%s > 1 ? %s / (%s * %s) + hone_own(%.9g, 0, %s) : %s", n, t.m, n, n,
                        chain_rounding(v), r.v, t.m);
     else

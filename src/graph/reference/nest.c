@@ -44,7 +44,8 @@ const struct collector *nest_sum_of(const struct nest *x, int64_t k)
     return x->vector && !collect_is_index(x->sum[0].kind) ? &x->each[k] : nest_sum(x);
 }
 
-/* Separate collectors, so that one addition need not wait for the one before. */
+/* Gives each element of a vector its own collector, so that one addition need not wait for the one
+ * before. */
 static void begin_each(struct nest *x)
 {
     const struct collector *c = &x->sum[0];

@@ -11,7 +11,7 @@
  */
 enum { BATCH = 4, FEW = 16 };
 
-/* Is `shift` the maximum `most`? Sets *finite if it is 0 where the maximum is not finite. */
+/* Is `shift` the maximum `most`? Sets *finite if `shift` is 0 where the maximum is not finite. */
 static bool is_peak(const struct value *shift, const struct value *most, bool *finite)
 {
     double zero;
@@ -43,7 +43,7 @@ bool pair_find(struct emit *e, const struct value *first, const struct value *se
     return centre && centre->args[0] == first && dtype_is_float(first->dtype);
 }
 
-/* The elements of a vector, or of a single element, as arguments. */
+/* Writes the elements of a vector, or a single element, as a list of arguments. */
 static const char *elements(struct emit *e, const struct value *v, struct place *kept,
                             struct index i, int64_t n)
 {
@@ -65,8 +65,8 @@ static const char *elements(struct emit *e, const struct value *v, struct place 
     return text;
 }
 
-/* Writes a loop over the vectors of a lane from `first` to `end`, whose distance is `step`. Each
- * run of the loop takes `times` vectors, and reads all of them first. */
+/* Writes a loop over the vectors of a lane, from `first` to `end` at a distance of `step`. Each
+ * round of the loop takes `times` vectors, and reads all of them first. */
 static void add_vectors(struct emit *e, const struct pair *x, struct place *kept,
                         struct index first, struct index end, const char *step, int times,
                         const char *object)

@@ -1,6 +1,6 @@
 /*
- * pair.h - one loop for two reductions of the same rows, of which the second reads the result of
- * the first. Only for kernels, where lanes share the loop.
+ * pair.h - one loop for two reductions of the same rows, where the second reads the result of the
+ * first. Only for kernels, where lanes share the loop.
  *
  *     struct pair x;
  *     if (pair_find(e, max, sum, &x)) {

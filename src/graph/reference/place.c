@@ -179,7 +179,8 @@ static bool are_neighbours(struct unit_text *u, const struct coordinate *a,
     return str_eq(a->number.text, b->number.text) && str_eq(a->tail, tail) && !b->first;
 }
 
-/* Elements of a vector may have equal indices along an axis that come from different numbers. */
+/* Finds the coordinate `name`. The elements of a vector may have coordinates of one name that come
+ * from different numbers. Then this finds the one that is a neighbour of `a`. */
 static const struct coordinate *neighbour_of(struct unit_text *u, const struct coordinate *a,
                                              const char *name)
 {

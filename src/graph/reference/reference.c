@@ -29,8 +29,8 @@ struct region_class {
 struct region {
     const char *name;  /* such as VAL12 */
     size_t in, number; /* the index of its class, and its number in the class */
-    bool sampled;      /* a number for each drawn sample (drawn.h) */
-    size_t next;       /* of the same value, counted from 1; 0 = none */
+    bool sampled;      /* it holds a number for each drawn sample (drawn.h) */
+    size_t next;       /* the next region of the same value, counted from 1; 0 = none */
 };
 
 enum {
@@ -88,7 +88,7 @@ static const char *drawn_square(struct emit *e, const struct value *copy, struct
     return arena_printf(e->u.arena, "%s * %.9g", all, 1.0 / DRAWN_SAMPLES);
 }
 
-/* All eight draws can be near the truth by chance. So the variance is at least 4 times their mean
+/* All eight drawn errors can be small by chance. So the variance is at least 4 times their mean
  * square, or 2 times in a deep network. In a deep network the variance can also be far too large,
  * because the model does not know which errors cancel. So hone_limit() limits it by the drawn
  * errors, plus the roundings of the output's own phase, which are not drawn. */
@@ -147,8 +147,8 @@ static void write_offs(struct emit *e, const struct value *v)
     e->shared = NULL;
 }
 
-/* The one-sided error of an elementwise value is how much its element t changes if the sums of
- * products in it are off by theirs. */
+/* Stores the one-sided error of v. For an elementwise v, this is how much its element t changes if
+ * the sums of products that it reads are off by their own one-sided errors. */
 static void write_bias(struct emit *e, const struct value *v, struct term t)
 {
     struct shared_error errors;
@@ -215,7 +215,7 @@ static void write_sink(struct emit *e, const struct sink *s)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* A phase has few sinks: phases of many are seldom similar enough to share a function. */
+/* A phase has few sinks, because phases with many are seldom similar enough to share a function. */
 static size_t phase_start(const struct sink_vec *v, size_t end)
 {
     size_t first = end - 1;

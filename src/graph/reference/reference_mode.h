@@ -18,8 +18,8 @@ struct reference_mode {
     /* These float32 operations round their operands to TF32: matrix products, convolutions. */
     bool tf32_products, tf32_convs;
     /* For SIGMA references. In a comparison or a floor, a small error of an operand can make the
-     * result jump. With this flag, jumps add no variance. An element whose sigma is then much
-     * smaller is undecided (tolerance/prove.h). */
+     * result jump. With this flag, jumps add no variance. If that makes the sigma of an element
+     * much smaller, the element is undecided (tolerance/prove.h). */
     bool without_branches;
     /* For MAGNITUDE references. With this flag the text is for a GPU kernel (playbook/generate/):
      * it computes values only, in the types of kernel_type() (emit.h), and adds up long sums in

@@ -1,9 +1,9 @@
 /*
  * sampled_body.c - adds the loops over samples to the body of a phase (sampled_body.h).
  *
- * A segment is the lines between two lines that open or close a scope. Statements that do not
- * depend on the sample come first. One loop over the samples has the others. A variable that
- * outlives this loop becomes an array, v3[sample].
+ * A segment is the lines between two lines that open or close a scope. In each segment we write the
+ * statements that do not depend on the sample first, and then one loop over the samples with the
+ * others. A variable that outlives this loop becomes an array, v3[sample].
  */
 #include "graph/reference/sampled_body.h"
 

@@ -1,8 +1,8 @@
 /*
  * shared_body.c - finds phases with similar texts and writes the functions that they share.
  *
- * The form of a text has no integers, and numbers instead of the names of regions, tensors and
- * local variables. Phases with the same form are of one kind, and share a function.
+ * The form of a text leaves out integers. It has numbers in place of the names of regions, tensors
+ * and local variables. Phases with the same form are of one kind, and share a function.
  */
 #include "graph/reference/shared_body.h"
 
@@ -133,7 +133,7 @@ static bool varies(const struct shared_bodies *s, size_t first, size_t i)
 }
 
 /* Integers that differ between the phases of a kind become parameters. Integers that are equal to
- * each other in every phase share one. */
+ * each other in every phase share one parameter. */
 static void number_integers(const struct shared_bodies *s, size_t first)
 {
     struct phase_body *b = &s->bodies[first];

@@ -3,8 +3,8 @@
  *
  * The search goes from an operand of the sum through elementwise operations and views. It ends at
  * operands that are broadcast. These are the sources: each of their elements is in many terms. If
- * the sum is an OP_SUM, values with one-sided errors are sources too, but not behind a cat. Its
- * parts would be many sources for few terms each.
+ * the sum is an OP_SUM, values with one-sided errors are sources too, but not behind a cat. The
+ * parts of a cat would be many sources for few terms each.
  */
 #include "base/util.h"
 #include "graph/reference/emit.h"
@@ -53,8 +53,8 @@ static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
                      find_sources(e, s, path, v->args[k], spreads && value_repeats(v->args[k], v),
                                   biased && !ends && v->op != OP_CAT);
         }
-    /* v has one-sided errors and is stored. As a source it is read, and its product is not computed
-     * again. */
+    /* v has one-sided errors and is stored. If it is a source, the sum reads v from scratch, and
+     * does not compute the product below v again. */
     if (ends && !found)
         found = add_source(s, v, true);
     path[v->id] = SEEN | (found ? ON_PATH : 0);

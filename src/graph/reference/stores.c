@@ -10,8 +10,8 @@
 #include "graph/reference/nest.h"
 #include "graph/reference/reduced.h"
 
-/* Operations for one element; HEAVY if it needs a loop. MANY is a number of reads that grows with a
- * size. */
+/* HEAVY counts the operations of an element that needs a loop. MANY is a number of reads that grows
+ * with a size. */
 enum { HEAVY = 1 << 20, MANY = 1 << 20 };
 /* A value is not stored if one element costs at most CHEAP operations, or if all reads of one
  * element cost at most most_repeated(). */
@@ -382,7 +382,8 @@ static void add_sink(struct planner *p, enum sink_kind kind, const struct value 
     *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units, repeat, drawn};
 }
 
-/* A stored distance from the mean is computed too late for the parts, which need no mean. */
+/* Lets one phase make the parts of a sum and of the squares around its mean. Not if the squares or
+ * the distances from the mean are stored: that happens only after the mean is known. */
 static void join_parts(struct planner *p, const struct value *v)
 {
     const struct value *centre = p->reads[v->id] ? reduced_centre(p->e, v) : NULL;
@@ -485,7 +486,7 @@ static const struct value *anchor_of(const struct planner *p, const struct value
 }
 
 /* If v is computed from several anchors, the launch of the last one computes v. Marks the operands
- * from the others: the launch reads them from memory. */
+ * that come from the other anchors, because that launch reads them from memory. */
 static void store_others(struct planner *p, const struct value *v, const struct value *const *of)
 {
     for (uint32_t k = 0; k < v->nargs; k++) {
@@ -498,8 +499,8 @@ static void store_others(struct planner *p, const struct value *v, const struct 
     }
 }
 
-/* Elementwise work on an anchor may end with a value if every use of the anchor goes through it.
- * open[a] counts uses of anchor a, or of values computed from it, that are still to come. */
+/* Elementwise work on an anchor may end with a value if every use of the anchor goes through that
+ * value. open[a] counts uses of anchor a, or of values computed from it, that are still to come. */
 static void mark_ends(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -545,7 +546,8 @@ static uint32_t reads_in_place(const struct value *v, const struct value *input,
     return n;
 }
 
-/* An output needs no mark if only the thread that replaces an element of the input reads it. */
+/* Marks the outputs that overwrite an input. An output needs no mark if only the thread that
+ * replaces an element of the input reads that element. */
 static void mark_replaced(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -622,8 +624,8 @@ static void choose_stored(struct planner *p)
     }
 }
 
-/* Elementwise work on stored values is cheap. So once these are known, fewer values need be
- * stored. */
+/* Elementwise work on stored values is cheap. So once we know which values are stored, fewer values
+ * need to be stored. */
 static void choose_again(struct planner *p)
 {
     size_t n = p->e->g->values.n;

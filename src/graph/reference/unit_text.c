@@ -8,7 +8,7 @@
 
 #include "base/util.h"
 
-/* Steps of an unrolled loop can nest hundreds of blocks deep. */
+/* Indentation has a cap, because steps of an unrolled loop can nest blocks hundreds deep. */
 enum { MAX_INDENT = 8 };
 
 enum line_kind { LINE_LET, LINE_SET, LINE_DO, LINE_OPEN, LINE_CLOSE };
@@ -70,7 +70,7 @@ unsigned scope_depth(const struct scope *s)
     return s->depth;
 }
 
-/* Unlike unit_enter(), leaves conditions. */
+/* Returns the enclosing scope of this depth. Unlike unit_enter(), it also leaves conditions. */
 static struct scope *scope_around(const struct unit_text *u, unsigned depth)
 {
     struct scope *s = u->at;

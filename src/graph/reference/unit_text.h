@@ -30,7 +30,7 @@ struct index {
     const char *text;
     unsigned depth;
     const struct spread
-        *spread; /* while a vector is written, what else is known (place.h); or NULL */
+        *spread; /* while a vector is written, what else is known (vector.h); or NULL */
 };
 
 /* A double in the text, and its magnitude or variance (emit.h). */
@@ -54,7 +54,7 @@ struct unit_text {
      * computed several indices. */
     bool joins;
     const struct coordinate *coordinates; /* newest first */
-    struct vector *vector;                /* the vector that is written (place.h), or NULL */
+    struct vector *vector;                /* the vector that is written (vector.h), or NULL */
 };
 
 void unit_init(struct unit_text *u, struct arena *a, const struct graph *g);
@@ -89,10 +89,10 @@ const char *unit_var(struct unit_text *u, const char *fmt, ...)
 /* Writes "TYPE NAME = ..." and returns NAME. */
 const char *unit_object(struct unit_text *u, const char *type, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Writes `name` and a text such as "+= v4". Dropped if nothing reads the variable later. */
+/* Writes `name` and a text such as "+= v4". Is dropped if nothing reads the variable later. */
 void unit_set(struct unit_text *u, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* The statement is never dropped. */
+/* Writes a statement that is never dropped. */
 void unit_do(struct unit_text *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Opens "for (i = first; i < end; i++)" and sets *out to i. Returns the scope for unit_close().

@@ -122,7 +122,8 @@ static struct spread known(struct unit_text *u, struct index a)
     return (struct spread){a.text, 0, 0, summand(u, NULL, is_number(a.text, &n) ? n : 1, NULL)};
 }
 
-/* The same for an index that is equal for all elements, as a base without an offset. */
+/* Returns the summands of an index that is equal for all elements. Its offset becomes one of
+ * them. */
 static const struct summand *whole(struct unit_text *u, struct index a)
 {
     struct spread x = known(u, a);
@@ -276,8 +277,9 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-/* If the elements of a's group are the base plus 0 .. grain - 1, and the grain divides the base:
- * returns true. *base becomes the first of the group, *off the place in it. */
+/* Returns true if the grain divides the base of `a`. Then the indices of a's group are one multiple
+ * of the grain plus 0 .. grain - 1. Sets *base to that multiple, and *off to the place of `a` in
+ * the group. */
 static bool in_group(struct unit_text *u, struct index a, struct index *base, int64_t *off)
 {
     if (!differs(a) || !divides(u->vector, a.spread->sum, a.spread->grain))
@@ -341,7 +343,7 @@ struct index vector_group(struct unit_text *u, struct index a, struct index b)
                                                                                            : a;
 }
 
-/* Are all elements of the aligned parts of the tensor inside of it? */
+/* Does no aligned part of `width` elements reach beyond the end of the tensor? */
 static bool is_whole(struct vector *x, const struct spread *s, const struct dim *const *shape,
                      uint32_t rank, int64_t width)
 {

@@ -15,8 +15,8 @@
  *     if (vector_read(&u, i, &place, 4, &first, &k)) ...          element k of 4 from `first` on
  *     vector_when(&x, &sb);                                       columns % 4 == 0
  *
- * What this takes for granted (`needs`) are conditions on sizes. The launch plan checks them, and
- * has another launch for sizes at which one of them is false.
+ * Some of this holds only for certain sizes. The member `needs` collects these conditions. The
+ * launch plan checks them, and has another launch for sizes at which one of them is false.
  */
 #ifndef GRAPH_REFERENCE_VECTOR_H
 #define GRAPH_REFERENCE_VECTOR_H
@@ -40,7 +40,7 @@ struct vector {
     size_t naligned;
     bool strided;    /* the elements of a vector lie far apart in memory, so vectors do not help */
     unsigned single; /* not 0: inside of a condition of one element, which reads no vectors */
-    unsigned loops;  /* that run over vectors */
+    unsigned loops;  /* how many loops run over vectors */
 };
 
 /* An index is base + off. The base is the sum of `sum`. If grain is not 0, the index differs
@@ -64,10 +64,10 @@ struct index vector_mul(struct unit_text *u, struct index a, struct index b);
 struct index vector_div(struct unit_text *u, struct index a, struct index b);
 struct index vector_mod(struct unit_text *u, struct index a, struct index b);
 
-/* Requires that `of` divides d. Returns false if it does not, or cannot together with other needs.
- */
+/* Requires that `of` divides d. Returns false if it cannot, if this contradicts another need, or if
+ * there are too many needs. */
 bool vector_need(struct vector *x, const struct dim *d, int64_t of);
-/* Is it known, without a further need? */
+/* Is it known, without a further need, that `of` divides d? */
 bool vector_knows(struct vector *x, const struct dim *d, int64_t of);
 /* Requires an alignment of tensor `name`. Returns false if there are too many. */
 bool vector_align(struct vector *x, const char *name, int64_t bytes);

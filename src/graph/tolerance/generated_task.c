@@ -15,8 +15,7 @@ int generated_task_init(struct task *copy, const struct task *t, const struct gr
                         struct arena *a, struct err *err)
 {
     *copy = *t;
-    copy->dir = "generated"; /* not "", which would mean a built-in task, whose oracle is compiled
-                                already */
+    copy->dir = "generated"; /* "" would mean a built-in task with a compiled oracle */
     copy->reference_c = ref->source.buf;
     memset(&copy->phases, 0, sizeof copy->phases);
     for (size_t i = 0; i < ref->phases.n; i++) {

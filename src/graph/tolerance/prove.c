@@ -166,7 +166,7 @@ uint64_t tolerance_runs(double operations)
     return n < TOLERANCE_FEW_RUNS ? TOLERANCE_FEW_RUNS : (uint64_t)MIN(n, TOLERANCE_MORE_RUNS);
 }
 
-/* `first` and `last` are numbers of noisy runs. */
+/* Does the noisy runs number `first` to `last`. */
 static int run_noisy(struct proof *p, const struct oracle_trial *x, struct oracle_trial *y,
                      uint64_t first, uint64_t last, struct err *err)
 {
@@ -291,8 +291,8 @@ void tolerance_report_release(struct tolerance_report *r)
 /* ---- judging --------------------------------------------------------------------------------- */
 
 /* Returns a ratio of an error to its allowance. Even if the errors had only half the model's sigma,
- * the largest would reach this ratio with a probability of 99%. We search for z: the largest of
- * `samples` standard normal numbers, without signs, is below z with a probability of 1%. */
+ * the largest would reach this ratio with a probability of 99%. We search for z: the absolute
+ * values of `samples` standard normal numbers are all below z with a probability of 1%. */
 double tolerance_least(uint64_t samples)
 {
     double lo = 0, hi = 10, below = pow(0.01, 1 / (double)MAX(samples, 1u));

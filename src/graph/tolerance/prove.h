@@ -18,17 +18,19 @@
 #include "graph/reference/reference_mode.h"
 #include "task/task.h"
 
-/* Noisy runs at each shape: up to TOLERANCE_MORE_RUNS while all errors of an output are below
- * TOLERANCE_LEAST times the allowance. If they stay below, the allowance is far too wide. */
+/* A shape gets TOLERANCE_RUNS noisy runs. It gets more, up to TOLERANCE_MORE_RUNS, while all errors
+ * of an output are below TOLERANCE_LEAST times the allowance. If the errors stay below, the
+ * allowance is far too wide. */
 #define TOLERANCE_RUNS 8
 #define TOLERANCE_LEAST 0.25
 #define TOLERANCE_MORE_RUNS 64
-/* A shape gets fewer noisy runs if they need more operations than this, but at least
+/* A shape gets fewer noisy runs if together they would need more operations than this, but at least
  * TOLERANCE_FEW_RUNS. */
 #define TOLERANCE_OPERATIONS 4e9
 #define TOLERANCE_FEW_RUNS 2
 /* Rounding may change a comparison on which an element depends. The element is undecided if that
- * makes its sigma more than twice as large. These are shares of undecided elements. */
+ * makes its sigma more than twice as large. These are the largest shares of undecided elements that
+ * are accepted. */
 #define TOLERANCE_UNDECIDED_SAY 0.001 /* in t/unit/tolerance.c */
 #define TOLERANCE_UNDECIDED_MOST 0.01 /* in tolerance_accept() */
 /* A task is ill-conditioned if rms sigma divided by the rms of the output is above this. */

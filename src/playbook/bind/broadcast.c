@@ -8,9 +8,10 @@
 #include "base/util.h"
 #include "playbook/bind/tensors.h"
 
-/* The axes of the output (with a reduction: of the values before it) in groups, innermost first.
- * Neighbouring axes form a group if the same inputs vary along them. For an operation along rows,
- * the last axis is a group of its own. No group mixes reduced axes with others. */
+/* Groups of axes, innermost first. The axes are those of the output or, with a reduction, of the
+ * values before it. Neighbouring axes form a group if the same inputs vary along them. For an
+ * operation along rows, the last axis is a group of its own. No group mixes reduced axes with
+ * others. */
 struct groups {
     uint32_t n;
     const char *size[PB_MAX_RANK];

@@ -42,8 +42,8 @@ static void translate(const struct pb_binding *b, const char *text, struct strbu
     }
 }
 
-/* Binds an unbound name to the actual size. With `all_bound`, other sizes must be the same
- * expression. */
+/* If the role's size is an unbound name, binds the name to the actual size. Otherwise, with
+ * `all_bound`, both sizes must be the same expression. */
 static bool bind_dim(struct pb_binding *b, const char *role, const char *actual, bool all_bound)
 {
     if (is_plain(role) && !isdigit((unsigned char)role[0]) && !bound_text(b, role, strlen(role))) {

@@ -83,8 +83,8 @@ struct playbook {
 
 struct playbook_shelf {
     struct arena arena;
-    /* Those with `first`, the others, those with `last`; then by architecture, the highest first;
-     * then by name. */
+    /* Playbooks with `first`, then the others, then those with `last`. Each of these groups is
+     * sorted by architecture, the highest first, and then by name. */
     VEC(struct playbook) books;
 };
 
@@ -123,16 +123,16 @@ void pb_binding_release(struct pb_binding *b);
 struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
-/* Fills b->guessed from each `guess`, evaluated for the largest timed shape: the largest value that
- * is not above the result, or else the smallest. A guess may use texts of the binding and earlier
- * settings. */
+/* Fills b->guessed. Computes each `guess` for the largest timed shape. Takes the setting's largest
+ * value that is not above the result, or else its smallest value. A guess may use texts of the
+ * binding and earlier settings. */
 void guess_starts(const struct playbook *pb, const json_t *task, struct pb_binding *b);
 /* Does `fits` hold at this point? It may use the binding's texts and all settings, but no sizes,
  * because a kernel must be right at every shape. True without a condition. */
 bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p);
-/* Returns the point to begin with: guessed values, or else each setting's start. If it is
- * forbidden, lowers the first setting for which that alone helps. The result is forbidden if there
- * is none. */
+/* Returns the point to begin with: guessed values, or else each setting's start. If this point is
+ * forbidden, lowers one setting: the first one with which the point becomes allowed. If no setting
+ * helps, returns the forbidden point. */
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
 /* Do the requirements, and `fits` if the binding has texts, allow the point? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
@@ -154,10 +154,10 @@ struct pb_trial {
 VEC_DECL(pb_trial_vec, struct pb_trial);
 
 /*
- * Sorts the allowed points that were not tried. *out becomes the point at place k, from 0, and
- * *changed the first setting that differs from `base`. Returns false if there is no such place.
- * Points that differ in one setting come before those that differ in two. Settings of the given
- * stage come first. So do values near base's value; of two equally near, the higher.
+ * Sorts the allowed points that were not tried. *out becomes the point at place k, counted from 0,
+ * and *changed the first setting that differs from `base`. Returns false if there is no such place.
+ * Points that differ from `base` in one setting come before those that differ in two. Settings of
+ * the given stage come first. Values near base's value come first; of two equally near, the higher.
  *
  * Two tried points that differ only in one setting compare two of its values. A value is dominated
  * if base's value passed in such a pair, and this value failed or is more than 5% slower. We leave

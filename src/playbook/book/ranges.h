@@ -48,7 +48,7 @@ uint32_t ranges_choose(const struct pb_ranges *r, int64_t size);
 /* Joins neighbours with equal points. */
 void ranges_merge(const struct playbook *pb, struct pb_ranges *r);
 bool ranges_equal(const struct playbook *pb, const struct pb_ranges *a, const struct pb_ranges *b);
-/* Can a table of the task use this axis? It can if its size is free. */
+/* Can a table of the task use this axis? It can unless the task fixes the size of the axis. */
 bool ranges_has_axis(const json_t *task, const char *axis);
 /* The point to begin with for sizes from `from` to `to`: each `guess` is computed at the largest
  * timed shape of the range. Without such a shape, the point is playbook_start(). */
@@ -60,7 +60,7 @@ struct pb_point ranges_start(const struct bound_book *book, const char *axis, in
  *
  *     M <= 64: bm=32 bn=64; 64 < M <= 512: bm=64; else: bm=128
  *
- * A setting that is not named gets its value of ranges_start(). `line` is the number of the first
+ * A setting that is not named gets its value from ranges_start(). `line` is the number of the first
  * line, for messages. Fails, with line and column, on overlapping, missing or unreachable ranges,
  * an unknown axis or setting, a value that the setting does not have, settings that do not go
  * together, and too many ranges.

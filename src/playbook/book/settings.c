@@ -151,7 +151,7 @@ struct search {
     bool postponed; /* take only points that the hints put last; if false, only the others */
 };
 
-/* The hints say that one of the point's values loses. */
+/* Do the hints say that one of the point's values loses to base's value? */
 static bool is_postponed(const struct search *x, const struct pb_point *p)
 {
     for (uint32_t s = 0; s < x->pb->nsettings; s++)

@@ -83,7 +83,8 @@ static struct part part_of(struct writer *w, const struct sink *s,
                          .ctx = w};
 }
 
-/* Templates take longer to compile than generated kernels. */
+/* May a template replace the launch of this part? Templates take longer to compile than generated
+ * kernels, so a large graph uses them only for some parts. */
 static bool asks_template(struct writer *w, const struct part *p)
 {
     return w->templates->write &&
@@ -99,8 +100,8 @@ static bool part_fits(struct writer *w, const struct part *p, struct strbuf *sou
     return fits;
 }
 
-/* Marks the anchors of launches that do more work, if no template fits or the cuts say so. Alone, a
- * template may fit them. Returns whether it marked any. */
+/* A launch may do more work than its anchor. If no template fits such a launch, or the cuts say so,
+ * marks the anchor: a template may fit the anchor alone. Returns whether it marked any. */
 static bool find_kept(struct writer *w, bool *keep)
 {
     bool any = false;
@@ -267,7 +268,8 @@ static bool can_ride(struct writer *w, size_t first, const struct sink *t)
     return ok;
 }
 
-/* For example, the sum of exponentials rides with a maximum. */
+/* Returns the number of a sink that can ride with sink `first`, or 0. For example, the sum of
+ * exponentials rides with a maximum. */
 static size_t find_rider(struct writer *w, size_t first)
 {
     const struct sink_vec *v = &w->stores.sinks;

@@ -3,7 +3,7 @@
  * fits.
  *
  *     struct generated x = GENERATED_INIT;
- *     if (generate(&g, &templates, &x, err) == 0)
+ *     if (generate(&g, &templates, &cuts, &x, err) == 0)
  *         ...                                  x.plan, x.kernels
  *     generated_release(&x);
  *
@@ -15,8 +15,9 @@
  * outputs that need no loop. It repeats cheap elementwise work of other launches instead of reading
  * the result.
  *
- * A launch with a convolution, a product of matrices or a recurrent layer becomes a task of its
- * own. If a template fits this task, the template's kernels replace the launch.
+ * A launch with an anchor (a convolution or a product of matrices) or a recurrent layer becomes a
+ * task of its own. So does a launch with only elementwise work, if the graph has few launches. If a
+ * template fits this task, the template's kernels replace the launch.
  *
  * Stored values are in workspaces; values of one size can use a workspace one after another. The
  * texts have the placeholders @{threads}, @{items} and @{lanes} of playbooks/generate.
@@ -49,7 +50,7 @@ struct generated {
 struct generate_cuts {
     bool join; /* an anchor's launch also does the elementwise work on its result */
     bool tail; /* one template may do all work after the anchors */
-    /* All reads of one element may repeat this many operations; else the value is stored. */
+    /* A value is stored if the reads of one element would repeat more operations than this. */
     int64_t repeat;
 };
 

@@ -112,8 +112,8 @@ static void write_vector(struct writer *w, const struct sink *s)
     }
 }
 
-/* A unit of the second sink may read the element of the reduction that it has just computed. `loop`
- * is the second sink's reduction. */
+/* Writes both sinks. A unit of the second sink may read the result that the first sink has just
+ * computed for the same unit. `loop` is the second sink's reduction. */
 static void write_riding(struct emit *e, const struct sink *s, const struct value *loop)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
@@ -164,7 +164,8 @@ static void write_body(struct writer *w, const struct launch *l, struct vector *
 
 /* ---- launches with vectors ------------------------------------------------------------------- */
 
-/* Finds the bytes of the narrowest element that v reads, of types with at least two bytes. */
+/* Lowers *bytes to the size of the narrowest element that v reads. Types of one byte do not
+ * count. */
 static void find_narrowest(struct writer *w, const struct value *v, bool own, bool *seen,
                            int64_t *bytes)
 {
@@ -269,7 +270,7 @@ static const char *block_of(const struct launch *l)
     return l->backward ? "(gridDim.x - 1 - blockIdx.x)" : "blockIdx.x";
 }
 
-/* The body of the tail computes a unit of a vector that is cut off. */
+/* If the last vector may be cut off, the function NAME_unit computes one of its units. */
 static void write_function(struct writer *w, const struct launch *l, const char *body)
 {
     struct strbuf *out = w->kernels_text;

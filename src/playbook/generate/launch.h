@@ -5,7 +5,7 @@
  *     if (launch_write(&w, &l) < 0) ...
  *
  * A launch may have a second kernel whose threads read and write vectors
- * (graph/reference/vector.h). The plan takes it where all sizes and addresses allow it.
+ * (graph/reference/vector.h). The plan uses this kernel where all sizes and addresses allow it.
  */
 #ifndef PLAYBOOK_GENERATE_LAUNCH_H
 #define PLAYBOOK_GENERATE_LAUNCH_H
@@ -22,7 +22,7 @@ enum mapping { MAP_THREADS, MAP_LANES, MAP_BLOCK };
 struct generated;
 struct generate_templates;
 
-/* What the launches of a plan share. */
+/* The state that all launches of a plan share. */
 struct writer {
     struct generated *out;
     struct strbuf *plan, *kernels_text; /* of `out` */
@@ -39,7 +39,7 @@ struct writer {
     const struct generate_cuts *cuts;
     struct strbuf workspaces, tensormaps;
     struct part_code_vec codes;
-    bool backward; /* the last launch with a thread for each unit was */
+    bool backward; /* the last generated launch was (struct launch) */
     struct err *err;
 };
 

@@ -65,7 +65,7 @@ void params_args(const struct params *p, struct strbuf *out);
 enum params_fit { FITS_ALWAYS, FITS_SOMETIMES, FITS_NEVER };
 enum params_fit params_fit_int(const struct params *p, const struct dim *units, const char **when);
 
-/* v must have a slot. */
+/* Returns the name of v's workspace. v must have a slot. */
 const char *params_slot(const struct params *p, const struct value *v);
 /* Appends the entries of the plan's "workspace", and those in `further`, which is JSON. */
 int params_workspaces(const struct params *p, const char *further, struct strbuf *out,

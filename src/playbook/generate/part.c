@@ -217,7 +217,7 @@ static void add_value(struct walk *w, const struct value *v, bool computed)
     }
 }
 
-/* TF32 holds 16-bit floats exactly. */
+/* Are all float inputs of the task 16-bit floats? TF32 holds these exactly. */
 static bool reads_narrow_floats(const json_t *whole)
 {
     size_t i;
@@ -354,7 +354,7 @@ static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots,
 }
 
 /* Reads a line, and the lines that a comment, a raw string or a backslash joins to it. Returns
- * their length. Is it one line with only a // comment? */
+ * their length. Sets *is_comment to true for one line with only a // comment. */
 static size_t read_line(struct token_reader *r, bool *is_comment)
 {
     size_t from = r->pos;

@@ -237,7 +237,8 @@ struct writing {
     bool used[2 * PB_MAX_TENSORS]; /* the score reads v<i> */
     /* Where matrix z begins in input i, as a CUDA expression; NULL if it has no batch. */
     const char *first[PB_MAX_TENSORS];
-    /* Input i has the batch index z / after[i] % along[i]; if both are NULL, z or 0. */
+    /* Input i has the batch index z / after[i] % along[i]. If both are NULL, it has the batch index
+     * z, or no batch. */
     const struct dim *after[PB_MAX_TENSORS], *along[PB_MAX_TENSORS];
 };
 

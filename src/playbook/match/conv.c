@@ -191,7 +191,8 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
  * convolution, outputs whose places are equal modulo the stride form a phase.
  * - "phases": the stride of a transposed convolution, else 1.
  * - "taps": the most taps that a phase uses. But along the width of a transposed convolution it is
- *   the number of columns: taps with the same floor(offset / stride), which have different phases.
+ *   the number of columns. Taps with the same floor(offset / stride) form a column; they have
+ *   different phases.
  * - "kinds": how many remainders the offsets of taps have modulo the stride; 1 if transposed. Taps
  *   with one remainder read one kind of input places.
  * - "reach": the distance from the first tap to the last, in places of one kind.

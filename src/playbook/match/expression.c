@@ -165,8 +165,8 @@ static void of_integers(const struct value *v, const char *a, const char *b, str
         strbuf_addf(out, "%s(%s %s %s)", type, a, op, b);
 }
 
-/* Is exactly one a uint32? C++ compares it with an int32_t as unsigned integers, but PyTorch
- * compares both as int64. */
+/* Is exactly one operand a uint32? C++ compares a uint32 and an int32 as unsigned integers, but
+ * PyTorch compares both as int64. */
 static bool mixes_signs(const struct value *x, const struct value *y)
 {
     return !x->weak && !y->weak && (x->dtype == DT_U32) != (y->dtype == DT_U32);

@@ -62,9 +62,9 @@ const struct pb_op *match_pool(struct match *x);
 /* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, the band of keys that
  * count for a query (band.h), and `empty`, the result of a query without keys. */
 const struct pb_op *match_attention(struct match *x);
-/* "torch recurrent": one recurrent layer. Binds hidden, cell and bias, the element i of the states
- * before the first step and of a gru's bias; params and extra, their parameters and arguments; and
- * relu. */
+/* "torch recurrent": one recurrent layer. Binds hidden and cell to element i of the states before
+ * the first step, and bias to element i of a gru's bias. Binds params and extra to the parameters
+ * and arguments for these. Also binds relu. */
 const struct pb_op *match_recurrent(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the halves of each row of an input. */
 const struct pb_op *match_row_halves(struct match *x);

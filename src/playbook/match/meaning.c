@@ -15,7 +15,7 @@ enum { MAX_NAMES = 64 };
 
 /* ---- the signature --------------------------------------------------------------------------- */
 
-/* In the form that torch_read() takes. */
+/* The task's axes, tensors, scalars and constraints, in the form that torch_read() takes. */
 struct signature {
     struct arena *mem;
     const char *axes[MAX_NAMES];

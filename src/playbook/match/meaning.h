@@ -2,7 +2,7 @@
  * meaning.h - what a task computes: its graph in normal form, and the numbers of its inputs,
  * scalars and axes.
  *
- * In kernels they are v0, v1, ...: the inputs in order, then the scalars, then (after
+ * Kernels call these v0, v1, ...: the inputs in order, then the scalars, then (after
  * meaning_take_axes()) the axes that the computation uses as numbers.
  *
  * If a task reads an input only through w[:, None], matching treats the input as if it had that

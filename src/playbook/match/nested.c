@@ -72,7 +72,7 @@ static bool find_outer(struct nested *c, const struct value *v, bool *seen, unsi
     return true;
 }
 
-/* The axes begin at *from. */
+/* Is the reduction v along the last axes? They begin at *from. */
 static bool along_last(const struct value *v, uint32_t *from)
 {
     const struct attr *dim = value_attr(v, "dim");

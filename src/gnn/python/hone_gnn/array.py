@@ -35,7 +35,7 @@ class Array:
     def __init__(self, pointer, read_only=False):
         """Owns `pointer`, a struct hone_gnn_tensor."""
         self._pointer = library.check(pointer)
-        self._drop = library.tensor_drop  # at the end of the process, `library` may be gone before us
+        self._drop = library.tensor_drop  # at the end of the process, `library` may be gone before this object
         tensor = Tensor.from_address(pointer)
         self.shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
         self.dtype, self._format = TYPES[tensor.code, tensor.bits]
