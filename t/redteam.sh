@@ -1,11 +1,17 @@
 #!/usr/bin/env bash
-# The detector that is meant to catch an attack of t/redteam/ must catch it. With that detector
-# switched off (hone-test, see docs/testing.md) the verdict must change. Otherwise another detector
-# caught the attack, and this one is not tested. No honest kernel may be accused, even if it
-# resembles an attack: kernels with atomics in any order, counters, queues, flags and locks in a
-# workspace, barriers across the grid and in clusters, clocks, in-place outputs; and timed kernels
-# with tiles far apart, a separate path for large sizes, provisional values, or blocks that write
-# different amounts.
+# Evaluates the attacks of t/redteam/, and honest kernels that resemble attacks.
+#
+# Each attack must be caught by the detector that its row names. With this detector switched off (hone-test, see
+# docs/testing.md), the verdict must change. If it does not, another detector catches the attack too, and the attack
+# does not test the one that its row names.
+#
+# Each honest kernel must pass, although it does things that attacks do too. For example:
+# - It keeps counters, queues, flags or locks in a workspace.
+# - It adds with atomics, in whatever order the blocks run.
+# - It waits at barriers of the grid or of a cluster, reads the clock, or updates outputs in place.
+# - At timed sizes, a block's tiles lie far apart, blocks write different amounts, large sizes take another path, or the
+#   kernel overwrites values that it stored earlier in an output.
+#
 # DEVICE=cuda runs the attacks on a GPU. ATTACKS="name name" runs only these. JOBS=N runs N rows at a time (default 1).
 # The tables are expect.tsv, timed.tsv and honest.tsv.
 . "$(dirname "$0")/lib.sh"
@@ -15,8 +21,8 @@ tester=$(dirname "$HONE")/hone-test
 
 field() { sed -n 's/^  "'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$1" | head -1; }
 
-# judge NAME PROGRAM SCOPE TASK FILE OPTION...: writes the verdict to $T/NAME.json; SCOPE is smoke, check, time or one timed
-# workload, and selects the checks that can see the attack
+# judge NAME PROGRAM SCOPE TASK FILE OPTION...: evaluates FILE and writes the verdict to $T/NAME.json. SCOPE selects the
+# workloads: smoke; check (all except the timed ones); time (all timed ones); or a single timed one, such as time:2.
 judge() {
     local out=$T/$1 program=$2 scope=() task=$4 file=$5 limit=20s
     [ "${file##*/}" != barrier_without_cooperation.cu ] || limit=5s # it never ends
@@ -25,8 +31,8 @@ judge() {
         "${@:6}" "$task" "$file" >"$out.json" 2>"$out.err"
     echo "exit status $?" >>"$out.err"
 }
-# judge_row NAME SCOPE TASK FILE [DETECTOR]: judges a kernel, and once more without the detector. Rows without times may
-# use the GPU at the same time: each slot has a lock of its own.
+# judge_row NAME SCOPE TASK FILE [DETECTOR]: evaluates a kernel, and once more with DETECTOR switched off. Kernels that
+# Hone does not time may share the GPU. So each SLOT (see side_by_side in lib.sh) has a GPU lock of its own for them.
 judge_row() {
     case $2 in smoke | check) export HONE_GPU_LOCK_DIR=$T/locks/$SLOT && mkdir -p "$HONE_GPU_LOCK_DIR" ;; esac
     judge "$1" "$HONE" "${@:2:3}"
@@ -44,8 +50,8 @@ wanted() { # wanted NAME TIER: true if ATTACKS or the tier selects this row
     esac
 }
 
-# Prints the rows that run here: NAME, TASK, SCOPE, FILE, KIND, DETECTOR, IDEA, with tabs between them. An honest kernel
-# has no idea.
+# Prints the rows that run here: NAME, TASK, SCOPE, FILE, KIND, DETECTOR, IDEA, with tabs between them. For an honest
+# kernel, DETECTOR is "-" and IDEA is empty.
 rows() {
     local n=0
     cat "$ROOT/t/redteam/expect.tsv" "$ROOT/t/redteam/timed.tsv" |
@@ -92,11 +98,11 @@ check_rows() { # judges and checks the rows of stdin
     done <"$T/rows"
 }
 
-# Rows with times come last. So no other row runs on the GPU while Hone times a kernel.
+# The rows that Hone times come last. So no row of the other kind uses the GPU while Hone times a kernel.
 check_rows < <(rows | awk -F'\t' '$3 !~ /^time/')
 check_rows < <(rows | awk -F'\t' '$3 ~ /^time/')
-# With this seed, constant_shift gives NaN before and after one input element changes, and the truth is 1 both times. The
-# NaN is wrong, but it does not show that the kernel ignored the change.
+# With this seed, constant_shift gives NaN before and after one input element changes. The truth is 1 in both calls. So
+# the NaN is wrong, but it does not show that the kernel ignored the change.
 if wanted constant_shift rest; then
     judge same_nan "$HONE" smoke softmax "$ROOT/t/redteam/constant_shift.cu" --seed 72
     is "a NaN in both calls is not a stale output" "$(field "$T/same_nan.json" kind)" mismatch

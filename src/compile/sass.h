@@ -5,8 +5,8 @@
  *     sass_count(cubin, len, tc.cuobjdump, &v, &listing, &arena, err);
  *
  * With cuobjdump, Hone reads mnemonics. Without it, Hone reads the opcode bits of each 16-byte
- * instruction.
- * t/unit/compile_sass.c checks for one kernel that both ways give the same counts.
+ * instruction. The two ways must give the same counts; t/unit/compile_sass.c checks this for one
+ * kernel.
  */
 #ifndef COMPILE_SASS_H
 #define COMPILE_SASS_H
@@ -45,15 +45,15 @@ struct sass_kernel {
     const char *name;
     uint32_t total; /* all instructions except padding */
     uint32_t kinds[SASS_KINDS];
-    /* all global loads, and those that load 16 bytes per thread */
+    /* all global loads, and those of them that load 16 bytes per thread */
     uint32_t global_loads, wide_loads;
 };
 VEC_DECL(sass_vec, struct sass_kernel);
 
 /*
- * Counts the instructions of every kernel in the cubin. `cuobjdump` is the program's path; with ""
- * the counts come from the opcode bits, and `listing` stays empty. Otherwise `listing` gets the
- * disassembly. `listing` may be NULL.
+ * Counts the instructions of every kernel in the cubin. `cuobjdump` is the program's path. With "",
+ * Hone reads the opcode bits, and `listing` stays empty. Otherwise `listing` gets the disassembly.
+ * `listing` may be NULL.
  */
 int sass_count(const void *cubin, size_t len, const char *cuobjdump, struct sass_vec *out,
                struct strbuf *listing, struct arena *a, struct err *err);

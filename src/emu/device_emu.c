@@ -160,8 +160,9 @@ static int op_fill_gen(struct device *d, uint64_t addr, const struct job_buffer 
     return 0;
 }
 
-/* In a sampled call, a launch may read parts of a workspace that no block wrote. There it finds
- * zeros. Random bits may be NaN, and a kernel may take a slow path for NaN. */
+/* In a sampled call, some blocks do not run, so a launch may read parts of a workspace that no
+ * block wrote. These parts hold zeros and not poison: poison in a workspace is NaN, and a kernel
+ * may take a slow path for NaN. */
 static int op_poison(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                      struct err *err)
 {
@@ -518,8 +519,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
 
 /* ---- memset and copy ------------------------------------------------------------------------ */
 
-/* If an earlier launch ran only some blocks, a copy or memset after it may hide elements that the
- * launch wrote. stored_after records that. */
+/* If an earlier launch ran only some blocks, a copy or memset may overwrite elements that the
+ * launch wrote. So stored_after is set, and the worker does not verify the outputs of the call. */
 static void note_transfer(struct emu *e, const char *name, uint64_t read, uint64_t written)
 {
     e->stored_after |= e->sampling && e->ran_in_part;
@@ -628,7 +629,7 @@ static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t m
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Returns whether a read of unwritten memory on this line has another reason than a race. */
+/* Returns whether this line read unwritten memory at a place where there was no race. */
 static bool stands_alone(const struct emu *e, uint32_t line)
 {
     for (size_t i = 0; line && i < ARRAY_LEN(e->unwritten_lines); i++)
@@ -637,7 +638,8 @@ static bool stands_alone(const struct emu *e, uint32_t line)
     return false;
 }
 
-/* Returns whether a race explains this finding. Then we report only the race, which says more. */
+/* Returns whether a race explains this finding, a read of unwritten memory. If so, we report only
+ * the race, which says more. */
 static bool reported_as_race(const struct emu *e, const struct result_finding *u)
 {
     char line[32];

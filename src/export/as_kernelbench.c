@@ -120,8 +120,8 @@ static void add_cpp_source(struct export_model *m, struct strbuf *out)
                 m->ident);
 }
 
-/* ModelNew's forward calls _call(). If the task was imported from a module, ModelNew has the
- * parameters of that module. */
+/* Appends the class ModelNew, whose forward() calls _call(). If the task was imported from a
+ * PyTorch module, ModelNew has the parameters (weights) and buffers of that module. */
 static int add_model(struct export_model *m, struct strbuf *out, struct err *err)
 {
     const char *class = NULL;

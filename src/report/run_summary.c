@@ -86,9 +86,9 @@ static bool is_of_template(const struct node_rec *n)
     return str_starts(n->author, "playbook") && !is_of_file(n);
 }
 
-/* Marks each node from which repairs lead to a node that passes. Goes backwards, because children
- * come after parents. A kernel from a template replaces the user's file and does not repair it. The
- * caller frees the marks. */
+/* Marks each node that a repair, or several repairs in a row, turned into a node that passes. Goes
+ * backwards, because children come after parents. If a kernel from a template follows the user's
+ * file, it replaces the file and does not repair it. The caller frees the marks. */
 static bool *mark_repaired(const struct run_summary *m)
 {
     bool *repaired = xcalloc(m->nodes.n ? m->nodes.n : 1, sizeof *repaired);
@@ -203,8 +203,8 @@ static void count_calls(struct run_summary *m)
     }
 }
 
-/* Replaces the label "[settings ...]" in the move by values: "kUnroll 2 -> 4 [kThreads=256
- * kUnroll=4]". */
+/* Replaces the label "[settings ...]" at the end of the move by the values of the settings. So
+ * "kUnroll 2 -> 4 [settings 1.2]" becomes "kUnroll 2 -> 4 [kThreads=256 kUnroll=4]". */
 static const char *move_with_values(struct run_summary *m, struct store *s,
                                     const struct node_rec *n)
 {

@@ -44,8 +44,8 @@ void problem_at(struct problem_log *r, const char *pointer, bool at_key, size_t 
     va_end(ap);
 }
 
-/* Reports err as a problem of the whole file. If the place is known, err's message already names
- * it. */
+/* Reports err as a problem. err's message already names the file, and the line and column if they
+ * are known. */
 static void problem_from_err(struct problem_log *r, const struct err *err)
 {
     r->n++;

@@ -70,8 +70,8 @@ static bool plain_word(const char *s, size_t n)
     return true;
 }
 
-/* Splits "todo/ID/FILE" into ID and FILE; returns false for any other name. A directory has no
- * FILE. */
+/* Splits "todo/ID/FILE" into ID and FILE. FILE becomes "" for "todo/ID" and "todo/ID/", the names
+ * of a directory. Returns false for any other name. */
 static bool split_name(const char *name, char *id, char *file)
 {
     if (str_starts(name, "./"))

@@ -1,10 +1,12 @@
 /*
  * verify.c - compares the outputs of the kept calls with the right outputs (the truth).
  *
- * The device computes the truth if it can, else the CPU. Calls on the same data share one truth.
- * But if several answers are right (job_has_choice()), the truth depends on the call's answer. If a
- * call ran only a sample of its blocks, we verify some elements, and only with an oracle on the
- * CPU.
+ * The device computes the truth if it can run the oracle, else oracle.h computes it. Calls on the
+ * same data share one truth. But if several answers are right (job_has_choice()), the truth depends
+ * on the call's answer.
+ *
+ * If a call ran only a sample of its blocks, we verify some of the elements that these blocks
+ * wrote. This needs a compiled oracle on the CPU. Without one, we verify nothing of the call.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +46,8 @@ static bool same_data(const struct kept_call *a, const struct kept_call *b)
            a->call.perturb_elem == b->call.perturb_elem;
 }
 
-/* Hidden outputs lie on the device without an address; this gives them one. */
+/* Sets got[i] to the place of output i. A copy of the output lies in host memory, or hidden on the
+ * device. A hidden copy has no address before show(). */
 static int find_outputs(struct verifier *v, const struct kept_call *k, struct device_output *got,
                         struct err *err)
 {
@@ -99,7 +102,7 @@ static int compare_again(struct verifier *v, const struct kept_call *k, uint32_t
     return rc;
 }
 
-/* The device only counts wrong elements. */
+/* The device counts the wrong elements. If there are any, compare_again() finds examples. */
 static int compare_on_device(struct verifier *v, const struct kept_call *k, uint32_t i,
                              struct device_output got, struct result_compare *out, struct err *err)
 {
@@ -126,7 +129,8 @@ static int compare_on_device(struct verifier *v, const struct kept_call *k, uint
     return sum.bad || sum.unwritten ? compare_again(v, k, i, got, out, err) : 0;
 }
 
-/* If an input element of `k` was perturbed, returns the call without this change, else NULL. */
+/* If an input element of `k` was perturbed, returns the same call without this change. Otherwise
+ * returns NULL. */
 static const struct kept_call *unperturbed(const struct job_run *r, const struct kept_call *k)
 {
     for (size_t i = 0; k->call.perturb_buffer >= 0 && i < r->kept.n; i++) {
@@ -137,9 +141,9 @@ static const struct kept_call *unperturbed(const struct job_run *r, const struct
     return NULL;
 }
 
-/* Estimates how many wrong elements equal those of the unperturbed call. For these elements the
- * kernel seems not to have read the perturbed element. NaNs do not count, because they are equal
- * anyway. */
+/* Estimates how many wrong elements have the same bits as the same elements in the unperturbed
+ * call. For these, the kernel seems not to have read the perturbed input. NaNs do not count: both
+ * calls may give the same NaN although the kernel read the input. */
 static uint64_t count_stale(const struct job_buffer *b, const struct result_compare *cmp,
                             const void *got, const void *before)
 {
@@ -178,7 +182,8 @@ static int verify_call(struct verifier *v, const struct kept_call *k, struct err
     return 0;
 }
 
-/* Writes what the copy puts into the bytes [from, from + n) of an output. */
+/* t copies an input to an output. Writes to dst those of the output's bytes [from, from + n) that t
+ * sets; dst[0] is the byte `from`. */
 static void apply_copy(const struct job_case *c, const struct job_call *call,
                        const struct job_transfer *t, uint64_t from, uint64_t n, uint8_t *dst)
 {
@@ -192,8 +197,9 @@ static void apply_copy(const struct job_case *c, const struct job_call *call,
     }
 }
 
-/* The bytes that an output holds before the kernels run. Returns false if a copy takes bytes from a
- * file, or from a buffer that kernels may write. */
+/* Writes to dst the bytes [from, from + n) that output i has if no kernel runs, only memsets and
+ * copies. Returns false if a copy takes bytes from a file, or from a buffer that kernels may
+ * write. */
 static bool original_bytes(const struct job_case *c, const struct job_call *call, uint32_t i,
                            uint64_t from, uint32_t n, uint8_t *dst)
 {
@@ -221,7 +227,8 @@ static bool original_bytes(const struct job_case *c, const struct job_call *call
     return true;
 }
 
-/* Draws pieces of an output as they are before the kernels run; none if they are unknown. */
+/* Draws pieces of an output, with the bytes that original_bytes() gives. Draws none if it cannot
+ * give them. */
 static void draw_original(const struct job_case *c, uint32_t i, const struct job_call *call,
                           struct piece_vec *out)
 {
@@ -244,9 +251,10 @@ static void draw_original(const struct job_case *c, uint32_t i, const struct job
     }
 }
 
-/* Estimates the share of an output that the kernels have to change. If it is updated in place, or
- * filled by a memset or copy, some elements are right already. Subtracts four standard errors.
- * *share is 0 if there is no estimate. */
+/* Estimates the share of an output that the kernels have to change. If the output is updated in
+ * place, or if a memset or copy fills it, some elements are right before the kernels run. Subtracts
+ * four standard errors, so that the estimate is almost never too large. *share is 0 if there is no
+ * estimate. */
 static int share_to_change(struct verifier *v, const struct kept_call *k, uint32_t i, double *share,
                            struct err *err)
 {
@@ -271,8 +279,8 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
     return 0;
 }
 
-/* A share `need` of the elements had to change, and the call changed at most a share `most`. So it
- * made at most most / need of the needed changes. */
+/* The kernels have to change a share `need` of an output. All blocks together change at most a
+ * share `most` of it. So they make at most (most / need) of the changes that they have to make. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {

@@ -1,8 +1,8 @@
 /* hone-plan
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["a", "b", "c", "N"] } ] }
 */
-// Leaves a mark in memory from malloc() and looks for it in the next call: the heap is none of the
-// module's variables and outlives it.
+// Leaves a mark in memory from malloc() and looks for it in the next call. If Hone loads the module
+// again, the module's variables are reset, but the heap keeps the mark.
 extern "C" __global__ void k(const float *a, const float *b, float *c, long long n)
 {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -161,7 +161,8 @@ static void round_trip(void **state)
     assert_int_equal(c->timing.seed, 99);
     assert_string_equal(c->phases[1].fn, "reference");
     assert_true(c->phases[0].repeat == 7 && c->phases[1].repeat == 1);
-    /* Writing what was read gives the same bytes: no field is forgotten on one side only. */
+    /* The bytes are the same if we write what we read. So neither job_write() nor job_read()
+     * forgets a field that the other one has. */
     job_write(&out, &b);
     assert_int_equal(a.len, b.len);
     assert_memory_equal(a.buf, b.buf, a.len);
@@ -172,7 +173,9 @@ static void round_trip(void **state)
     strbuf_release(&b);
 }
 
-/* The reader refuses a transfer that leaves its buffer, writes an input or copies onto itself. */
+/* The reader refuses a transfer that leaves its buffer, writes to an input, or names no buffer. It
+ * refuses a width other than 1, 2 or 4, and an offset or size that is no multiple of the width. It
+ * refuses a copy whose source and destination overlap. */
 static void transfers_stay_in_their_buffers(void **state)
 {
     static const struct job_transfer bad[] = {

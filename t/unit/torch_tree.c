@@ -77,7 +77,7 @@ static void test_trees(void **state)
     }
 }
 
-/* A bound name stands for the same node wherever it is used. */
+/* A name that := binds stands for the same node wherever the expression uses it. */
 static void test_sharing(void **state)
 {
     struct arena mem = ARENA_INIT;
@@ -124,7 +124,8 @@ static void test_errors(void **state)
     }
 }
 
-/* `head`, then `part` repeated n times. */
+/* Makes a text of `head` and then `times` copies of `part`. Checks that torch_parse() refuses the
+ * text, and that the message contains `why`. */
 static void refuse_long(const char *head, const char *part, size_t times, const char *why)
 {
     struct arena mem = ARENA_INIT;
@@ -154,7 +155,8 @@ static void test_limits(void **state)
     refuse_long("(a := x", ", a := a", 30, "ends too early");
 }
 
-/* A changed tensor may be read once. */
+/* An expression may change a tensor in place if it reads the tensor nowhere else, and if the tensor
+ * is no view. */
 static void test_changes(void **state)
 {
     static const struct {

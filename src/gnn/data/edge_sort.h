@@ -4,13 +4,14 @@
  *     struct edge_sort *s;
  *     if (edge_sort_open(&s, dir, nodes, entries, memory_bytes, err) < 0) ...
  *     edge_sort_add(s, u, v, err);                  `entries` times at most
- *     edge_sort_finish(s, on_row, ctx, err);        every node once, in order
+ *     edge_sort_finish(s, on_row, ctx, err);        calls on_row for every node, in order
  *     edge_sort_free(s);
  *
- * The nodes are cut into ranges whose edges fit into memory. An edge goes to the file of its first
- * node's range. edge_sort_finish sorts one file at a time. If all edges fit, no file is written. If
- * few nodes have most of the edges, a range may not fit. Then the error says how much memory would
- * be enough.
+ * The nodes are cut into ranges. An edge belongs to the range of the node where it begins. The
+ * edges of one range should fit into memory. Each range has a file: edge_sort_add() writes the
+ * range's edges to it, and edge_sort_finish() sorts one file after the other. If all edges fit into
+ * memory, no file is written. If few nodes have most of the edges, the edges of a range may not
+ * fit. Then the error says how much memory would be enough.
  */
 #ifndef GNN_DATA_EDGE_SORT_H
 #define GNN_DATA_EDGE_SORT_H

@@ -1,10 +1,15 @@
 /*
  * params.h - the parameters of generated kernels: tensors, axes, scalars and stored values.
  *
- * The body of a kernel uses a macro for each parameter: IN(x, i), OUT(y, i, v), AX(N), SC(eps),
- * IN_AT(x, i) and OUT_AT(y, i) for elements in memory, and
- * VAL3(i), PART3(i), PMAG3(i) for stored value 3. Each stored value has a slot, a workspace of the
- * plan. When no later launch reads the value, its slot can hold another value with as many bytes.
+ * The body of a kernel uses these macros for its parameters:
+ *   IN(x, i)                       loads element i of tensor x; a narrow float becomes a float
+ *   OUT(y, i, v)                   converts v to the type of tensor y and stores it as element i
+ *   IN_AT(x, i), OUT_AT(y, i)      element i in memory, without a conversion
+ *   AX(N), SC(eps)                 an axis, a scalar
+ *   VAL3(i), PART3(i), PMAG3(i)    element i of an array of stored value 3 (enum value_array)
+ *
+ * Each array of a stored value has a slot, a workspace of the plan. When no later launch reads the
+ * array, its slot can hold another array with as many bytes.
  */
 #ifndef PLAYBOOK_GENERATE_PARAMS_H
 #define PLAYBOOK_GENERATE_PARAMS_H
@@ -12,8 +17,8 @@
 #include "graph/reference/stores.h"
 
 enum param_kind { PARAM_IN, PARAM_OUT, PARAM_AXIS, PARAM_SCALAR, PARAM_VALUE };
-/* The value, its partial results, and a second number for each of these, such as the index of a
- * maximum. */
+/* The value's elements; its partial results; a second number for each partial result, such as the
+ * index of a maximum. */
 enum value_array { ARRAY_VAL, ARRAY_PART, ARRAY_PMAG, ARRAYS };
 
 struct param {
@@ -27,7 +32,7 @@ struct param {
 
 struct slot {
     const struct dim *bytes;
-    bool busy; /* a later launch reads its value */
+    bool busy; /* a later launch may read what it holds */
 };
 
 struct params {
@@ -39,8 +44,8 @@ struct params {
     size_t n;
     VEC(struct slot) slots;
     int32_t *slot_of;       /* [value][array]: its slot, or -1 */
-    uint32_t *last_read;    /* by value: the last sink that reads it */
-    const char *slot_names; /* prefix of the names of workspaces */
+    uint32_t *last_read;    /* per value: number of the last sink (stores.h) that reads it */
+    const char *slot_names; /* every slot's name is this and a number */
 };
 
 void params_init(struct params *p, struct graph *g, struct emit *e, const struct stores *s,
@@ -51,11 +56,12 @@ void params_read(struct params *p, const struct value *v, size_t reader);
 
 /* Finds the parameters in the body of a launch, and gives slots to stored values. */
 void params_find(struct params *p, const char *body, const struct sink *sinks, size_t n);
-/* Call it after the launch of sink number `last`. Frees slots that no later launch reads. */
+/* Frees the slots that no later launch reads. Call this when the text of a launch is complete;
+ * `last` is the number of its last sink. */
 void params_done(struct params *p, size_t last);
 
-/* These append the parameters: as declarations, with `index` as the type of indices; as names for a
- * call; as arguments for the launch plan. */
+/* These append the parameters. params_declare() writes declarations, with `index` as the type of
+ * indices; params_names() the arguments of a call; params_args() the arguments in the plan. */
 void params_declare(const struct params *p, const char *index, struct strbuf *out);
 void params_names(const struct params *p, struct strbuf *out);
 void params_args(const struct params *p, struct strbuf *out);

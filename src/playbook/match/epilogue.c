@@ -60,8 +60,8 @@ static bool is_like(const struct value *t, const struct value *d)
     return same;
 }
 
-/* Returns the axis of the columns or channels, n, in d. d has the product's elements in the same
- * order. Returns -1 if a reshape split or merged this axis. */
+/* d has the product's elements in the same order. Returns the axis of d along which n runs, the
+ * index of the columns or channels. Returns -1 if a reshape split or merged this axis. */
 static int axis_of_n(const struct epilogue *e, const struct value *d)
 {
     const struct value *p = e->product;
@@ -71,8 +71,9 @@ static int axis_of_n(const struct epilogue *e, const struct value *d)
     return d->rank > 1 && is_like(d, p) ? 1 : -1;
 }
 
-/* Returns the index in input t for an element of d: "0" for a single value, "n" for one value per
- * column or channel, "at" for the shape of d, else NULL. */
+/* Returns the index at which the epilogue reads input t for an element of d: "0" if t has a single
+ * value, "n" if t has one value for each column or channel, "at" if t has the shape of d. Otherwise
+ * returns NULL. */
 static const char *place_of(const struct epilogue *e, const struct value *t, const struct value *d)
 {
     int axis = axis_of_n(e, d);
@@ -82,8 +83,9 @@ static const char *place_of(const struct epilogue *e, const struct value *t, con
                                                          : NULL;
 }
 
-/* Returns the name of index v along an axis of d: "n" along the columns or channels, "m" along the
- * rows, "0" for a single index. NULL if v is no index such as torch.arange(M)[:, None]. */
+/* An index is a value such as torch.arange(M)[:, None]. If v is an index along an axis of d,
+ * returns its name: "n" along the columns or channels, "m" along the rows, "0" if v has a single
+ * element. Otherwise returns NULL. */
 static const char *index_name(const struct epilogue *e, const struct value *v,
                               const struct value *d)
 {
@@ -106,7 +108,9 @@ static const char *index_name(const struct epilogue *e, const struct value *v,
 struct writing {
     struct match *x;
     const struct epilogue *e;
-    const struct value *domain; /* the indices refer to its shape; a reshape changes it */
+    /* The indices in the text refer to the shape of this value. Inside a reshape, that is the value
+     * before the reshape. */
+    const struct value *domain;
     unsigned reshapes;
     bool used[2 * PB_MAX_TENSORS]; /* the expression reads v<i> */
 };
@@ -212,7 +216,7 @@ static bool is_output(const struct match *x, int i)
  * - `params`: the kernel's parameters;
  * - `extra`: the plan's arguments;
  * - `data`: the names v<i>;
- * - `reads`: "true" if it reads an input, else "false".
+ * - `reads`: "true" if the expression reads an input, else "false".
  */
 static bool bind_reads(struct match *x, const struct writing *w)
 {
@@ -274,8 +278,8 @@ static int sign_of_index(void *ctx, const struct value *v)
     return !name ? 0 : *name == 'n' ? 1 : *name == 'm' ? -1 : 0;
 }
 
-/* Finds the band of elements in which the epilogue uses the product. A torch.where() may ignore the
- * product elsewhere. */
+/* Finds the diagonal band (band.h) of the elements for which the epilogue uses the product. For the
+ * other elements, a torch.where() ignores the product. */
 static struct band find_band(const struct match *x, const struct epilogue *e)
 {
     const struct value *v = x->v, *next;
