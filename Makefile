@@ -175,12 +175,14 @@ export HONE := $(CURDIR)/$(B)/hone
 export ASAN_OPTIONS := abort_on_error=0:$(ASAN_OPTIONS)
 export UBSAN_OPTIONS := print_stacktrace=1:$(UBSAN_OPTIONS)
 # Three tiers; t/README.md lists what is where. A test that has long parts reads TIER: `quick` runs
-# the checks of `make test`, `rest` those that `make test-all` adds, `all` both. prove starts tests
+# the checks of `make test`, `rest` those that `make test-all` adds, `all` both, `soak` those that
+# only `make soak` runs. prove starts tests
 # in this order: the longest first, so that none runs alone at the end.
 LONGEST := $(patsubst %,t/%.sh,playbooks generate import planted redteam compile task kernels recordings weak_models)
 SH := $(LONGEST) $(filter-out t/lib.sh $(LONGEST),$(sort $(wildcard t/*.sh)))
 TIERED := $(shell grep -lwE 'in_tier|TIER' $(SH)) \
           $(filter $(patsubst t/unit/%.c,$(B)/t/%,$(shell grep -lE "TIER|graph_run.h" t/unit/*.c)),$(UNIT))
+SOAKED := $(shell grep -lE '^(in_tier )?soak ' $(SH))
 TORTURE := $(sort $(wildcard t/torture/*.sh))
 PROVE := prove --timer $(PROVE_FLAGS) --exec ''
 TESTED := $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity $(B)/libhone_gnn.so
@@ -195,6 +197,7 @@ extras: # without them, the checks that need them are skipped
 	@for part in browser mpi slurm; do DEPS=$(DEPS) tools/setup $$part || true; done
 soak: all ## hours, by hand: torture, all tests of `make asan`, load, each fuzz target for SOAK_SECONDS (600)
 	@$(MAKE) -s torture
+	@TIER=soak $(PROVE) $(SOAKED)
 	@$(MAKE) -s asan ASAN_TIER=all
 	@MODE=asan SERVE_SECONDS=10 LISTENERS=20 RATE=100 MAX_CPU=200 MAX_GROWN_KB=1000000 SLOWEST_MS=1000 t/torture/serve.sh
 	@$(MAKE) -s fuzz FUZZ_SECONDS=$(SOAK_SECONDS)

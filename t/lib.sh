@@ -13,11 +13,11 @@
 # `runs` and `ok` write the output of the command to $T/out and $T/err, where `out_has` and `err_has` look.
 #
 # TIER says which checks of a test run: `quick` means the checks of `make test`, `rest` those that `make test-all`
-# adds, `all` (the default) both. A test with long checks asks in_tier; see t/README.md.
+# adds, `all` (the default) both, `soak` those of `make soak`. A test with long checks asks in_tier; see t/README.md.
 #
 #     in_tier rest || skip_all "make test-all runs this"     a whole file
 #     in_tier rest && runs 0 "a long check" ...              one check
-#     in_tier "$mark" || continue                            a row of a table, marked quick or rest
+#     in_tier "$mark" || continue                            a row of a table, marked quick, rest or soak
 #
 # A test whose checks are slow and do not depend on each other can run several at a time and print them in order:
 #
@@ -33,7 +33,8 @@ mkdir "$T/cwd" && cd "$T/cwd" || exit 1
 export HONE_CACHE_DIR=$T/cache
 tests=0 failures=0
 
-in_tier() { [ "${TIER:-all}" = all ] || [ "$TIER" = "$1" ]; } # in_tier quick|rest
+in_tier() { [ "$TIER" = "$1" ] || [ "$TIER:$1" = all:quick ] || [ "$TIER:$1" = all:rest ]; } # quick, rest or soak
+TIER=${TIER:-all}
 # Tests that call this share compiled kernels in build/. This is safe, because the compile cache
 # finds kernels by their content.
 share_cache() { export HONE_CACHE_DIR=$ROOT/build/kernel-cache && mkdir -p "$HONE_CACHE_DIR"; }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The first kernel of every built-in playbook passes, under the sanitizer, on every smoke, check and
 # held-out workload of each built-in task that it serves. Playbooks also serve tasks with other names.
-# In `make test` every playbook writes its kernel, and some of these kernels run on the smoke workloads.
+# In `make test` every playbook writes its kernel, and some of these kernels run on the smoke workloads. `make soak`
+# evaluates further settings of the products, convolutions and attention, which take half a minute to compile.
 . "$(dirname "$0")/lib.sh"
 
 share_cache
@@ -10,15 +11,18 @@ share_cache
 runs 0 "hone playbook list exits with 0" "$HONE" playbook list
 awk '/^[a-z]/ { book = $1 } $1 == "tasks:" { for (i = 2; i <= NF; i++) print book, $i }' \
     <"$T/out" | grep -v '^generate ' >"$T/pairs" # t/generate.sh evaluates these
-# judge TIER PLAYBOOK TASK [SETTING=VALUE...]: checks that the kernel of this point passes; the tier `quick` writes every
-# kernel, but evaluates only those with TIER quick, on the smoke workloads
+# judge TIER PLAYBOOK TASK [SETTING=VALUE...]: checks that the kernel of this point passes. `make test` writes every
+# kernel, but evaluates only those with TIER quick, on the smoke workloads.
 judge() {
     local scope=--skip-time
+    case $TIER:$1 in
+    quick:quick) scope=--smoke ;;
+    quick:*) scope= ;;
+    *:soak) in_tier soak || return 0 ;;
+    *) in_tier rest || return 0 ;;
+    esac
     runs 0 "$2 writes a kernel for ${3##*/} ${*:4}" "$HONE" playbook kernel "${@:2}"
-    if ! in_tier rest; then
-        [ "$1" = quick ] || return 0
-        scope=--smoke
-    fi
+    [ -n "$scope" ] || return 0
     cp "$T/out" kernel.cu
     runs 0 "the kernel of $2 for ${3##*/} ${*:4} passes" \
         "$HONE" eval --device emu "$scope" --skip-time --skip-baselines "$3" kernel.cu
@@ -43,14 +47,14 @@ rest softmax_of masked_scores threads=256
 rest dwconv_any blur_down rows=4 cols=2
 rest dwconv_any causal_conv rows=1 cols=4
 rest conv_tf32 grouped_conv
-rest conv_tf32 grouped_conv split=2 promote=128 bm=32
-rest conv_tf32 widen bm=16 bn=64 wm=16 wn=32
+soak conv_tf32 grouped_conv split=2 promote=128 bm=32
+soak conv_tf32 widen bm=16 bn=64 wm=16 wn=32
 rest conv_sm90 widen
-rest conv_sm90 widen quads=1 bn=32
+soak conv_sm90 widen quads=1 bn=32
 rest conv_sm90 widen direct=1
 rest conv_sm90 widen pack=1
 rest conv_sm90 skipping_conv
-rest conv_sm90 skipping_conv quads=1 bn=8
+soak conv_sm90 skipping_conv quads=1 bn=8
 rest reduce_over column_stats
 rest reduce_row squared_error
 rest reduce_row squared_error load=16 split=4096 blocks=528
@@ -62,23 +66,23 @@ rest loss cosine_loss unroll=4 per=16 split=4096 few=0
 rest gemm_sm80 batch_product
 rest gemm_sm90 linear_silu
 rest gemm_f32 linear_f32 vec=4
-rest gemm_f32 tall_product vec=4 chain=512
+soak gemm_f32 tall_product vec=4 chain=512
 rest gemm_3tf32_sm80 linear_f32
 rest gemm_3tf32_sm80 tall_product split=2
 rest gemm_3tf32_sm90 linear_f32 flip=1
-rest gemm_3tf32_sm90 tall_product split=4
-rest gemm_3tf32_sm80 infinite_product split=2
+soak gemm_3tf32_sm90 tall_product split=4
+soak gemm_3tf32_sm80 infinite_product split=2
 rest gemm_3tf32_sm90 infinite_product
-rest gemm_3tf32_sm90 infinite_product flip=1 groups=3 cols=64
-rest gemm_3tf32_sm90 linear_f32 groups=1 cols=32
+soak gemm_3tf32_sm90 infinite_product flip=1 groups=3 cols=64
+soak gemm_3tf32_sm90 linear_f32 groups=1 cols=32
 rest gemm_3tf32_sm90 infinite_product pack=3 turns=0
-rest gemm_3tf32_sm90 upper_product run=2
-rest gemm_3tf32_sm90 upper_product flip=1 run=0
+soak gemm_3tf32_sm90 upper_product run=2
+soak gemm_3tf32_sm90 upper_product flip=1 run=0
 rest gemm_3tf32_sm90 upper_product flip=1 run=4 pack=1
 rest gemm_3tf32_sm80 shared_matrix
 rest gemm_3tf32_sm90 shared_matrix
-rest gemm_3tf32_sm90 one_matrix pack=3 split=2
-rest gemm_3tf32_sm90 tall_product pack=1
+soak gemm_3tf32_sm90 one_matrix pack=3 split=2
+soak gemm_3tf32_sm90 tall_product pack=1
 rest gemm_3tf32_sm90 tall_product pack=2 flip=1 groups=1 split=4
 rest gemm_f32 upper_product
 rest matvec weigh
@@ -115,10 +119,23 @@ rest generate label_loss
 rest generate pixel_loss
 rest rowwise group_norm_silu
 rest attention_sm80 causal_attention
-rest attention_sm80 causal_attention rows=16 warps=8 keys=128 stages=4 tall=64
-rest attention_sm80 causal_attention keys=32 stages=3 slots=2
+soak attention_sm80 causal_attention rows=16 warps=8 keys=128 stages=4 tall=64
+soak attention_sm80 causal_attention keys=32 stages=3 slots=2
 rest attention_sm80 biased_attention
-rest attention_sm80 biased_attention rows=16 keys=128 tall=64 slots=2
+soak attention_sm80 biased_attention rows=16 keys=128 tall=64 slots=2
+TABLE
+
+# Built-in tasks in bfloat16, which rounds eight times as coarsely as float16.
+while read -r book task settings; do
+    mkdir -p "bf16/$task" && cp "$ROOT/tasks/$task/reference.c" "bf16/$task/"
+    sed -e 's/float16/bfloat16/g' -e 's/"rtol": 0.001/"rtol": 0.008/' -e 's/"rtol": 0,/"rtol": 0.004,/' \
+        -e 's/"atol": 1e-7/"atol": 1e-3/' "$ROOT/tasks/$task/task.json" >"bf16/$task/task.json"
+    judge rest "$book" "./bf16/$task" $settings
+done <<'TABLE'
+rownorm rmsnorm
+rownorm fused_add_rmsnorm early=1 stream=1
+gated silu_and_mul
+merge merge_attn_states unroll=2
 TABLE
 
 in_tier quick || done_testing
@@ -150,19 +167,6 @@ respell fused_add_rmsnorm fused_add_rmsnorm \
     '(s := x.float() - r.float(), ((s * torch.rsqrt(s.square().mean(-1, keepdim=True) + eps) * w).to(x.dtype), s.to(x.dtype)))[-1]'
 runs 1 "the playbook rownorm does not fit another expression under the name fused_add_rmsnorm" "$HONE" playbook kernel rownorm ./fused_add_rmsnorm
 err_has "the message says that the expression is not a form of fused_add_rmsnorm" "not a form of 'fused_add_rmsnorm'"
-
-# The same tasks in bfloat16, which rounds eight times as coarsely as float16.
-while read -r book task settings; do
-    mkdir -p "bf16/$task" && cp "$ROOT/tasks/$task/reference.c" "bf16/$task/"
-    sed -e 's/float16/bfloat16/g' -e 's/"rtol": 0.001/"rtol": 0.008/' -e 's/"rtol": 0,/"rtol": 0.004,/' \
-        -e 's/"atol": 1e-7/"atol": 1e-3/' "$ROOT/tasks/$task/task.json" >"bf16/$task/task.json"
-    judge rest "$book" "./bf16/$task" $settings
-done <<'TABLE'
-rownorm rmsnorm
-rownorm fused_add_rmsnorm early=1 stream=1
-gated silu_and_mul
-merge merge_attn_states unroll=2
-TABLE
 
 runs 1 "a kernel of a playbook that does not fit is refused" "$HONE" playbook kernel softmax matmul_f16
 err_has "the message says that the playbook does not fit" "does not fit"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Settings for ranges of shapes: tables on the command line and in files, the kernels that they give, and the modelled
-# times of such kernels. With TIER=rest also a run in which the built-in author finds the ranges.
+# times of such kernels. With TIER=soak also the times of larger kernels, which take half a minute to compile, and a run
+# in which the built-in author finds the ranges.
 . "$(dirname "$0")/lib.sh"
+[ "$TIER" != rest ] || skip_all "make test runs this"
 
 share_cache
 few=$ROOT/t/cases/ranges/product_of_few_or_many
@@ -51,7 +53,7 @@ err_has "the message about the file names its line" \
 # Each range is right, and takes the time of a kernel with its settings.
 kernel --when 'C <= 64: per=1 block=32; C <= 1000: vec=1; else: cluster=8 threads=256' softmax softmax >rows.cu
 runs 0 "a kernel with a table for rows passes" "$HONE" eval --device emu --smoke --skip-time --skip-baselines softmax rows.cu
-in_tier rest || { done_testing; exit; }
+in_tier soak || { done_testing; exit; }
 
 # times FILE: the modelled times of all shapes in ns
 times() {
