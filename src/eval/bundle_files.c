@@ -61,7 +61,7 @@ const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a)
     return out;
 }
 
-/* Returns NULL, or the reason why the baseline is left out. */
+/* Compiles a kernel baseline. Returns NULL, or the reason why the baseline is left out. */
 static const char *compile_part(struct baseline *x, const struct bundle_files_request *rq,
                                 struct err *err)
 {
@@ -100,7 +100,7 @@ static void reject(struct bundle_files *p, const char *name, bool failed, char *
     log_info("eval", "baseline '%s' left out: %s", name, text);
 }
 
-/* Also rejects a baseline that is not right. */
+/* If a verdict says that this baseline is not right, adds it to p->rejected and returns false. */
 static bool is_right(struct bundle_files *p, const struct bundle_files_request *rq,
                      const char *name, const char *source)
 {
@@ -115,7 +115,8 @@ static bool is_right(struct bundle_files *p, const struct bundle_files_request *
     return true;
 }
 
-/* Also rejects a baseline that failed in an earlier job of this evaluation. */
+/* If the baseline failed in an earlier job of this evaluation, adds it to p->rejected and returns
+ * true. */
 static bool is_broken(struct bundle_files *p, const struct bundle_files_request *rq,
                       const char *name)
 {
@@ -157,10 +158,12 @@ static int add_files(struct bundle_files *p, const struct bundle_files_request *
 {
     for (const char *const *f = rq->cfg->against; f && *f; f++) {
         struct strbuf sb = STRBUF_INIT(MAX_SOURCE);
-        if (file_read(*f, MAX_SOURCE, &sb, err) < 0)
-            return err_prefix(err, "--against");
-        add_kernel(p, rq, *f, sb.buf);
+        int rc = file_read(*f, MAX_SOURCE, &sb, err);
+        if (rc == 0)
+            add_kernel(p, rq, *f, sb.buf);
         strbuf_release(&sb);
+        if (rc < 0)
+            return err_prefix(err, "--against");
     }
     return 0;
 }
@@ -208,8 +211,8 @@ static void add_defaults(struct bundle_files *p, const struct bundle_files_reque
     }
 }
 
-/* Variants come after the task's own baselines, so the first baseline of an evaluation stays the
- * same. */
+/* Adds the PyTorch variants. They come after the task's own baselines, so the first baseline of an
+ * evaluation is the same with and without them. */
 static void add_variants(struct bundle_files *p, const struct bundle_files_request *rq)
 {
     if (rq->emu || rq->cfg->baselines != BASELINES_ALL)
