@@ -114,8 +114,9 @@ static struct cost run_timed(const char *const *argv)
     return s;
 }
 
-/* With -shared, the source needs host code. So we append `launcher`, a function that launches the
- * kernel. An extension module has such a function too. */
+/* Compiles `src` with nvcc and returns the cost. With `shared`, uses -shared in place of -cubin,
+ * and appends `launcher` to the source: a host function that launches the kernel. An extension
+ * module has such a function too. */
 static struct cost time_nvcc(const char *src, const char *launcher, bool shared)
 {
     struct err err = ERR_INIT;
@@ -156,7 +157,8 @@ static struct cost time_nvcc(const char *src, const char *launcher, bool shared)
     return s;
 }
 
-/* Returns the best wall time, in seconds, of five `hone compile` whose result is in the cache. */
+/* Executes `hone compile` once, so that the result is in the cache, and then five times more.
+ * Returns the least wall time of these five, in seconds. */
 static double time_cached(const char *name)
 {
     char *path = xasprintf(BENCH_DIR "/%s", name);
@@ -274,7 +276,7 @@ static void bench_edits(void)
     free(src);
 }
 
-/* Compares two compiles at once with one compile alone. */
+/* Compares the time of two compiles that run side by side with the time of one that runs alone. */
 static void bench_parallel(void)
 {
     struct compiler *c = open_compiler(false, true);

@@ -22,7 +22,7 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-static uint64_t elements = 1 << 22; /* of the GELU's input; the memory test has more */
+static uint64_t elements = 1 << 22; /* length of the GELU's input; larger in the memory test */
 /* The matrix product has gemm_side rows and columns. Each of its elements is a sum of gemm_depth
  * products. */
 static uint32_t gemm_side = 1024, gemm_depth = 1024;

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Measures `hone eval` on the emulator.
-#   bench/eval.sh                     the overhead of an evaluation of smoke workloads. The script compiles the kernels
-#                                     first. Column "beside" is the wall time minus the worker's time, the median of
-#                                     7 evaluations. It must be at most 0.3 s.
-#   bench/eval.sh OLD NEW [TASK...]   the CPU time of whole evaluations with the programs OLD and NEW, in turns, for
-#                                     the kernel of each task, median of 3 seeds. If OLD takes less than 2 s, the
-#                                     ratio NEW/OLD must be at most 1.3.
-# Exits 1 if a limit is exceeded, or if a kernel of the second form does not pass.
+#   bench/eval.sh                     the overhead of an evaluation of smoke workloads: the wall time minus the worker's
+#                                     time, in the column "beside". The script compiles the kernels first. All times are
+#                                     medians of 7 evaluations. The overhead must be at most 0.3 s.
+#   bench/eval.sh OLD NEW [TASK...]   the CPU time of whole evaluations with two programs, OLD and NEW. They evaluate
+#                                     the kernel of each task in turns, with 3 seeds. The script prints the median of
+#                                     the 3. If OLD takes less than 2 s, the ratio NEW/OLD must be at most 1.3.
+# Exits 1 if a limit is exceeded. With OLD and NEW, also exits 1 if a kernel does not pass.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export HONE_CACHE_DIR=$PWD/build/bench-eval

@@ -4,9 +4,11 @@
 #   LARGE=1 bench/gnn.sh       also the time for an edge in graphs of 2 M and 64 M nodes (7 GB of disk and memory)
 # DGL runs if PYTHON (default python3) has it: python3.11 -m venv V && V/bin/pip install torch==2.9.1
 # dgl==1.1.3 numpy==1.26.4 torchdata pandas pyyaml pydantic packaging; PYTHON=V/bin/python bench/gnn.sh
-# All rates count CPU time, and things that are compared take turns. At the end, a table says which goals hold:
-# ratios to DGL and to this machine's memory, two threads, growth with the graph, memory. With LARGE=1 and DGL the
-# script takes about 15 minutes on a quiet machine. The graphs stay in build/bench-gnn, or in DATA.
+# All rates are per second of CPU time. Measurements that the script compares take turns. At the end, a table says which
+# goals hold. The goals say how much slower hone-gnn may be than this machine's memory, how much faster than DGL it
+# must be, what a second thread must gain, how much memory it may use, and with LARGE=1 how much longer an edge may take
+# in the large graph. With LARGE=1 and DGL the script takes about 15 minutes on a quiet machine. The graphs stay in
+# build/bench-gnn, or in DATA.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gnn=build/${MODE:-release}/hone-gnn data=${DATA:-build/bench-gnn} python=${PYTHON:-python3} rounds=${ROUNDS:-5}
@@ -21,7 +23,7 @@ number() { sed -n "s/^ *\"$2\": \([0-9.e+-]*\),*\$/\1/p" <<<"$1"; }
 over() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", (b > 0 ? a / b : 0) }'; }
 
 "$gnn" bench --far --rounds "$rounds" "$data/2m"
-# A second run for the goals, without the 4 GiB of --far in its memory.
+# One goal limits the peak memory, and --far keeps 4 GiB in memory. So `run` comes from a measurement without --far.
 far=$(number "$("$gnn" bench --far --rounds 1 --json "$data/2m")" far_reads_per_cpu_s)
 run=$("$gnn" bench --rounds "$rounds" --json "$data/2m")
 goal "sampled edges / random reads of 4 GiB" "$(over "$(number "$run" edges_per_cpu_s)" "$far")" ">=" 0.4
@@ -55,8 +57,8 @@ else
     echo "(no DGL in $python: see the top of bench/gnn.sh)"
 fi
 
-# Both graphs have the same mean degree. They have no features, so that the large one fits into memory. The rate of a
-# graph is the best of several runs, which take turns.
+# Measures two graphs with the same mean degree. They have no features, so that the large one fits into memory. The rate
+# of a graph is the best of three measurements; the graphs take turns.
 if [ -n "${LARGE-}" ]; then
     declare -A best
     for n in 2097152 67108864; do

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # usage: bench/gnn_accuracy.sh [DIR]
 #
-# Measures how much accuracy sampled inference costs: trains four models on Debian's package graph
-# and on a block model, predicts the test nodes with 2, 5, 10 and 20 sampled neighbours and with all
-# of them, and prints a table in Markdown. A cell is the mean difference to the accuracy with all
-# of them, for the same trained model. Its interval is a 95% t interval over the seeds.
+# Measures how much accuracy sampled inference costs. Trains five models on Debian's package graph and on a random
+# graph (a block model). Predicts the test nodes with 2, 5, 10 and 20 sampled neighbours of each node, and with all
+# neighbours. Prints a table in Markdown. A cell compares sampled with all neighbours, for the same trained model: the
+# difference of the two accuracies, as its mean over the seeds and a 95% t interval.
 #
 # DIR (default: a temporary directory) keeps data and results. A run that was interrupted continues
 # there. `make bench` does not run this script, because it takes 20 minutes on one core. A smaller run:
@@ -42,7 +42,7 @@ accuracy() { # accuracy OPTION... DIR: prints the accuracy of `hone-gnn infer`
     "$gnn" infer --json --precision "${PRECISION:-fp32}" "$@" | sed -n 's/^ *"accuracy": \([0-9.e-]*\),*$/\1/p'
 }
 
-# One line for each inference: data, model, seed, fanout, accuracy.
+# $raw gets a line for each inference: data, model, seed, fanout, accuracy.
 for data in $sets; do
     for model in $models; do
         for seed in $seeds; do

@@ -118,8 +118,10 @@ class Count:
     def __init__(self, hone, show):
         self.parts = collections.Counter()
         self.new_tokens = 0
-        self.runs = {}   # name -> (tokens, candidates)
-        self.known = []  # (share that also begins the role's previous prompt, name) of each prompt but the first
+        self.runs = {}   # name -> (tokens of its prompts, number of its candidates)
+        # Per prompt that is not the first of its role: (share of its tokens that also begin the role's previous prompt,
+        # name of the prompt).
+        self.known = []
         for recording in sorted(glob.glob(os.path.join(RECORDINGS, "*.jsonl"))):
             with tempfile.TemporaryDirectory() as folder:
                 self.add(os.path.basename(recording)[:-len(".jsonl")],

@@ -7,7 +7,8 @@
 #    must be at least 1.9 times as fast as one, and at most 2% slower than the worker with two threads. The script takes
 #    the least time of REPEAT rounds.
 # It also prints the CPU time of the workers. If other programs use the cores, wall times say little. Then the goals
-# apply to the CPU time of the busiest worker: the time that this worker would need on a core of its own.
+# apply to CPU time. For a campaign, that is the CPU time of the busiest worker, divided by its threads: the time that
+# this worker would need if it had its cores for itself.
 # Exits 1 if a goal is missed.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -4,8 +4,8 @@
   "tensormaps": { "tmA": { "tensor": "A", "box": [64, 128], "swizzle": "128B" },
                   "tmB": { "tensor": "B", "box": [64, 128], "swizzle": "128B" } } }
 */
-// C = A * B^T in fp16 with fp32 sums, for Hopper: TMA fills a ring of 128-byte-swizzled tiles, one
-// warpgroup multiplies them from shared memory. M, N, K are multiples of the tile.
+// C = A * B^T in fp16 with fp32 sums, for Hopper. TMA fills a ring of tiles in shared memory, with
+// a 128-byte swizzle. One warpgroup multiplies them there. M and N are multiples of 128, K of 64.
 #include <cute/tensor.hpp>
 #include <cutlass/arch/barrier.h>
 using namespace cute;

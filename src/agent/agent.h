@@ -1,6 +1,6 @@
 /*
- * agent.h - a run of `hone optimize`. It asks authors for kernels, has these candidates judged,
- * grows a tree of them and records everything.
+ * agent.h - a run of `hone optimize`. A run asks authors for candidates, has them judged, grows a
+ * tree of them and records everything.
  *
  *     struct agent *a;
  *     agent_open(&a, &(struct agent_setup){.store = s, .run = id, .task = t, ...}, err);
@@ -9,7 +9,8 @@
  *
  * A strategy calls agent_ask(), agent_judge(), agent_grow() and agent_note(). It depends only on
  * the configuration, the replies and the verdicts: it reads no clock, and its random numbers come
- * from agent.rng. So a resumed run can start it again with the stored replies and verdicts.
+ * from agent.rng. So a resumed run can start the strategy again: with the stored replies and
+ * verdicts, it takes the same decisions.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -40,7 +41,7 @@ struct node {
     struct verdict verdict;
     bool judged;
     bool recorded;         /* the verdict came from the store */
-    int64_t verdict_index; /* its key in the store, or -1 */
+    int64_t verdict_index; /* the verdict's key in the store, or -1 */
     /* Static strings: the role that wrote the source, and the strategy's stage. */
     const char *role, *stage;
     char move[160], kind[24]; /* the change from the parent, and its kind */
@@ -93,19 +94,20 @@ struct agent_setup {
     uint64_t prior_wall_ns;
 };
 
-/* A reason may be long: the built-in author lists playbooks and why each does not fit the task, and
- * then says what to do. */
+/* The reason why a run stops may be long: the built-in author lists all playbooks, says why each of
+ * them does not fit the task, and says what to do. */
 #define AGENT_STOP_MAX 8192
 
 struct agent {
     struct agent_setup in;
     const struct run_config *cfg;
     const struct task *task; /* in.task or `extended` */
-    struct task *extended;   /* with the tester's shapes, or NULL */
+    struct task *extended;   /* the task with the tester's shapes added, or NULL */
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
-    struct node *best;       /* the fastest that passes, or NULL */
-    struct node *with_torch; /* the first that was timed beside PyTorch, or NULL */
+    struct node *best; /* the fastest node that passes, or NULL */
+    /* The first node that passed when PyTorch was to be timed beside it, or NULL. */
+    struct node *with_torch;
     struct shown_files shown;
     struct rng rng;
     struct spent spent;
@@ -119,7 +121,7 @@ struct agent {
     struct strbuf stop;        /* why the run stopped, at most AGENT_STOP_MAX bytes, or "" */
     bool failed;               /* the author or the judge failed */
     struct strbuf unconfirmed; /* why the best kernel has no confirmation, or "" */
-    uint64_t recorded;         /* replies and verdicts from the store */
+    uint64_t recorded;         /* number of replies and verdicts that came from the store */
     uint32_t step;
     uint64_t events; /* number so far, and key of the next event */
     json_t *memory;  /* lessons of earlier runs, or NULL */
@@ -173,19 +175,22 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
 int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const char *detector,
                  const char *reason, struct err *err);
 int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err *err);
-/* Puts the move of `n` into the ledger, or replaces its result there by a better one. `result` is
- * `n` or a repair of it; its time is compared with that of `against`. */
+/* Puts the move of `n` and its outcome into the ledger. The outcome comes from `result`, which is
+ * `n` or a repair of `n`: its time is compared with the time of `against`. If the ledger has the
+ * move already, changes the outcome only if `result` is better than the earlier result. */
 int agent_add_idea(struct agent *a, const struct node *n, const struct node *result,
                    const struct node *against, struct err *err);
 int agent_note(struct agent *a, const char *kind, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Keeps only the first reason. Returns 1. */
+/* Sets a->stop, the reason why the run stops, unless an earlier call has set it. Returns 1. */
 int agent_stop(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Looks in the store for the second verdict of a node that passed. Returns 1 if found, else 0. */
+/* Looks in the store for the verdict of the node's confirmation (confirm.h). Returns 1 if it is
+ * there, 0 if not. */
 int agent_recorded_confirmation(struct agent *a, const struct node *n, struct verdict *out,
                                 struct err *err);
-/* Asks the judge for this second verdict. Returns 1, or 0 with the reason in `why`. */
+/* Asks the judge for the verdict of the node's confirmation, and stores it. Returns 1 with the
+ * verdict, or 0 with the reason in `why` if there is none. */
 int agent_judge_confirmation(struct agent *a, const struct node *n, struct verdict *out,
                              struct strbuf *why, struct err *err);
 

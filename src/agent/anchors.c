@@ -104,7 +104,8 @@ struct places {
     size_t n, first, last; /* how many lines fit a quote; the first and the last of them */
 };
 
-/* If `part`, finds the lines that contain the quote, else the lines that equal it. */
+/* Finds the lines that contain the quote if `part`, else the lines that equal it. Looks only at the
+ * lines `from` to `to`. */
 static struct places find_quote(const char *source, struct quote q, size_t from, size_t to,
                                 bool part)
 {
@@ -132,8 +133,9 @@ static struct places find_end(const char *source, const struct end *e, size_t fr
     return found.n ? found : find_quote(source, e->text, from, to, true);
 }
 
-/* At least one quote must fit only one line. If the other fits several, takes the shortest
- * place. */
+/* Sets the lines of the anchor `a`, which goes from `first` to `last`. One of the two must fit
+ * exactly one line. If the other fits several lines, takes the one that makes the anchor shortest.
+ * Returns false with a reason if there is no such place. */
 static bool locate(const char *source, const struct end *first, const struct end *last,
                    struct anchor *a, struct strbuf *reason)
 {
@@ -215,7 +217,9 @@ static bool same_line(const char *a, size_t na, const char *b, size_t nb)
     return na == nb && memcmp(a, b, na) == 0;
 }
 
-/* The marked file may differ from the source only by lines with markers. */
+/* Reads the anchors from a copy of the source with markers around each place. Each line without a
+ * marker must equal the next line of the source; the copy may end early. If a line differs, or the
+ * markers do not match, returns false with a reason. */
 static bool parse_marked(const char *reply, const char *source, struct anchor_vec *out,
                          struct strbuf *reason)
 {
@@ -314,7 +318,8 @@ static size_t plan_lines(const char *source)
     return n;
 }
 
-/* `n` counts from 1. Returns NULL if there is no line n. */
+/* Returns the beginning of line n of `s`, and sets *len to the length of the line. Lines count from
+ * 1. Returns NULL if there is no line n. */
 static const char *nth_line(const char *s, size_t n, size_t *len)
 {
     if (n < 1)
@@ -335,7 +340,8 @@ static bool lines_equal(const char *a, size_t i, const char *b, size_t j)
 }
 
 /* Where lines such as "}" repeat, a diff could place a hunk (linediff.h) one line higher or lower.
- * Moves the hunk there (dir -1 or 1) if it still describes the same change. */
+ * Moves the hunk one line up (dir -1) or down (dir 1) if it then describes the same change. Returns
+ * whether it moved. */
 static bool slide(const char *before, const char *after, struct hunk *h, int dir)
 {
     bool adds = !h->removed;
@@ -351,8 +357,8 @@ static bool slide(const char *before, const char *after, struct hunk *h, int dir
     return true;
 }
 
-/* Returns the index of the anchor around the hunk, MAX_ANCHORS if the hunk is in the launch plan,
- * or -1. */
+/* Returns the index of the anchor that contains the hunk. If none does, returns MAX_ANCHORS if the
+ * hunk is in the launch plan, else -1. */
 static int anchor_of(const struct hunk *h, const struct anchor_vec *anchors, size_t plan)
 {
     size_t end = h->first + h->removed; /* exclusive */

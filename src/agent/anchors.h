@@ -26,18 +26,18 @@ struct anchor {
 };
 VEC_DECL(anchor_vec, struct anchor);
 
-/* Counted from 1. */
+/* The lines from `first` to `last`, both included. Lines count from 1. */
 struct line_range {
     size_t first, last;
 };
 VEC_DECL(line_range_vec, struct line_range);
 
-/* The anchors are sorted by line. Returns false with a reason if there is none, or if one does not
- * fit the source. */
+/* Reads the anchors in a planner's reply, and sorts them by line. Returns false with a reason if
+ * the reply has no anchor, or if an anchor does not fit the source. */
 bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out,
                    struct strbuf *reason);
-/* Returns true if every change is inside an anchor and every anchor contains a change. Otherwise
- * appends the reason. */
+/* Returns true if every change is inside an anchor or the launch plan, and every anchor contains a
+ * change. Otherwise returns false and appends the reason. */
 bool anchors_check(const char *before, const char *after, const struct anchor_vec *anchors,
                    struct strbuf *reason);
 /* Appends the reply without the lines that are anchors. */

@@ -53,7 +53,8 @@ struct prior {
 };
 
 /* Looks for the reply in the store. Returns 1 if it is there, 0 if the author must be asked, -1 on
- * an error. *begun: the store has a record of the call. */
+ * an error. Sets *begun to whether the store has a record of the call, even one without a reply,
+ * and *prior to the cost in this record. */
 static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prior *prior,
                         struct err *err)
 {
@@ -79,7 +80,7 @@ static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prio
                            .cache_write_tokens = c.cache_write_tokens,
                            .out_tokens = c.out_tokens,
                            .requests = c.requests,
-                           .usd = *c.finish ? c.usd : 0, /* if no answer came, there was no cost */
+                           .usd = *c.finish ? c.usd : 0, /* without an answer there was no cost */
                            .estimated = c.estimated};
         rc = 0;
     }
@@ -92,8 +93,8 @@ struct author *agent_author(const struct agent *a, enum author_role r)
     return a->in.authors[r] ? a->in.authors[r] : a->in.authors[AUTHOR_CODE];
 }
 
-/* The author's name for the run's records. It comes from the configuration, where paths are
- * absolute, so it stays the same after `hone resume`. */
+/* Returns the author's name for the run's records. The name comes from the configuration, where
+ * paths are absolute, so it stays the same after `hone resume`. */
 static const char *author_name(struct agent *a, enum author_role r)
 {
     const char *own = a->cfg->authors[r], *code = a->cfg->authors[AUTHOR_CODE];
@@ -140,9 +141,9 @@ static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_
     return 0;
 }
 
-/* True if the call failed only because its reply is unusable. The store keeps such a reply like a
- * good one, and the run goes on. Any other failure (no connection, a bad key) ends the run, so that
- * the user can mend it and resume. */
+/* Returns true if the call failed only because its reply is unusable. The store keeps such a reply
+ * like a good one, and the run goes on. Any other failure (no connection, a bad key) ends the run,
+ * so that the user can mend the cause and resume the run. */
 static bool is_unusable(const struct author_reply *r)
 {
     return !r->ok && r->err.kind == ERR_LIMIT && !r->over_budget;

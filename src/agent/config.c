@@ -234,7 +234,8 @@ static json_t *dialects_json(const struct run_config *c)
     return list;
 }
 
-/* If an older Hone wrote the configuration, both keys are missing, and the dialect was strict. */
+/* Reads "dialect_strict" and "dialects_before". If both keys are missing, an older Hone wrote the
+ * configuration; it was always strict about the dialect. */
 static int read_dialects(struct run_config *c, const json_t *j)
 {
     const json_t *strict = json_object_get(j, "dialect_strict");
@@ -257,8 +258,8 @@ static int read_dialects(struct run_config *c, const json_t *j)
 
 /* ---- defaults ------------------------------------------------------------------------------- */
 
-/* The first step whose prompt may show the profiler's counters. The numbers come from CuTeGen, the
- * published strategy on which refine.c is modelled. */
+/* Returns the first step whose prompt may show the profiler's counters. The numbers come from
+ * CuTeGen, the published strategy on which refine.c is modelled. */
 static uint32_t profile_delay_of(enum task_class c)
 {
     switch (c) {
@@ -420,8 +421,8 @@ static int get_name(struct reader *r, const char *key, const char *const *names,
     return 0;
 }
 
-/* Reads the lessons that were recalled when the run began. Another program may have written them,
- * so memory_checked() checks their form. */
+/* Returns the lessons that the run began with, as JSON text, or "" if there are none. Another
+ * program may have written `j`, so memory_checked() checks its form. */
 static const char *read_memory(const json_t *j, struct arena *a)
 {
     json_t *good = memory_checked(j);

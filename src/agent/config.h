@@ -42,12 +42,13 @@ enum author_role {
     AUTHOR_ROLES
 };
 
-/* The dialect that the run asks for. `hone resume` may change it, but a stored reply keeps its
- * rule, so that the resumed run makes the same candidates. */
+/* The dialect that the run asks for. `hone resume` may change the rule. But it reads each stored
+ * reply by the rule that held when the reply came, so that the resumed run makes the same
+ * candidates. */
 struct dialect_rule {
     enum dialect dialect;
     bool strict;    /* reject kernels in another dialect; else only report them */
-    uint64_t until; /* for replies that are read while at most this many author calls have ended */
+    uint64_t until; /* the rule holds while at most this many author calls have ended */
 };
 enum { MAX_DIALECT_RULES = 8 };
 
@@ -85,7 +86,7 @@ struct run_config {
     uint64_t seed;
     /* Steps (refine, reflect), rounds (team) or nodes (search, sample). */
     uint32_t steps;
-    int32_t repairs; /* of a failed step; -1: the strategy's default */
+    int32_t repairs; /* the most repairs of a failed step; -1: the strategy's default */
     uint32_t tries;
     /* The first step whose prompt may show the profiler's counters; -1: by the task's class. */
     int32_t profile_delay;
@@ -99,7 +100,7 @@ struct run_config {
     uint32_t proposals;       /* refine: moves per step; the cost model picks one */
     uint32_t moves;           /* refine: moves per call; all are judged */
     uint32_t n_root, n_child; /* search: limits on a node's children (search.c) */
-    uint32_t leaders;         /* search: fastest candidates in a plan prompt */
+    uint32_t leaders;         /* search: a plan prompt shows this many of the fastest candidates */
     uint32_t wave;            /* search, sample: candidates to ask for at once */
     struct budget budget;
     const char *from; /* text of the starting kernel, or "" */
@@ -130,16 +131,17 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
     "context=flat                   search: every role sees every node\n"                  \
     "select=greedy                  search: always expand the best node"
 void run_config_settle(struct run_config *c, const struct task *t);
-/* The rule for a reply that is read after `calls` author calls. */
+/* Returns the rule for a reply that is read after `calls` author calls have ended. */
 struct dialect_rule run_config_dialect(const struct run_config *c, uint64_t calls);
 int run_config_set_dialect(struct run_config *c, enum dialect dialect, bool strict, uint64_t calls,
                            struct err *err);
 int dialect_from_name(const char *name, enum dialect *out, struct err *err);
 /* Returns NULL if a text is not UTF-8. */
 json_t *run_config_to_json(const struct run_config *c);
-/* The same as text, which the caller frees. */
+/* Returns the same JSON as text, which the caller frees. Returns NULL if a text is not UTF-8. */
 char *run_config_text(const struct run_config *c, struct err *err);
-/* The arena gets the texts of *c. Keys that older versions of Hone did not write may be missing. */
+/* Reads the configuration `j` into *c. The texts of *c live in the arena. Keys that older versions
+ * of Hone did not write may be missing. */
 int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err);
 
 #endif

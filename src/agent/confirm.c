@@ -8,8 +8,8 @@
 /* After this many failed confirmations, the next best kernel stays unconfirmed. */
 enum { CONFIRM_TRIES = 3 };
 
-/* If PyTorch ran and its result was wrong, the verdict has no time of PyTorch, but a baseline in
- * the state "wrong". */
+/* Returns whether PyTorch ran beside the node. If its result was wrong, the verdict has no time of
+ * PyTorch, but a baseline in the state "wrong". */
 static bool timed_with_torch(const struct node *n)
 {
     vec_each (struct verdict_time, t, &n->verdict.times)
@@ -31,7 +31,8 @@ static bool wants_torch(const struct agent *a)
     return false;
 }
 
-/* PyTorch does not run on the emulator, so a modelled time needs no confirmation. */
+/* Returns whether the best kernel needs a confirmation. A kernel with a modelled time needs none,
+ * because PyTorch does not run on the emulator. */
 static bool needs_confirmation(const struct agent *a)
 {
     const struct verdict *v = a->best ? &a->best->verdict : NULL;
@@ -52,7 +53,8 @@ static void say_obstacle(struct agent *a, struct strbuf *why)
         budget_over(&time, &a->spent, why);
 }
 
-/* Makes the next best kernel the best. */
+/* The best kernel failed its confirmation, with verdict `v`. Records that, and makes the next best
+ * kernel the best. */
 static int reject_best(struct agent *a, const struct verdict *v, struct err *err)
 {
     struct node *old = a->best;
@@ -73,8 +75,9 @@ static int reject_best(struct agent *a, const struct verdict *v, struct err *err
     return a->best ? agent_set_fate(a, a->best, "best", err) : 0;
 }
 
-/* Returns 1 with a verdict, 0 with the reason in `why` if something prevented the confirmation, or
- * -1. */
+/* Gets the verdict of the best kernel's confirmation, from the store or from the judge. Returns 1
+ * with the verdict, 0 with the reason in `why` if something prevented the confirmation, or -1 on an
+ * error. */
 static int judge_best(struct agent *a, struct verdict *v, struct strbuf *why, struct err *err)
 {
     int rc = agent_recorded_confirmation(a, a->best, v, err);

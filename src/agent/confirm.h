@@ -3,9 +3,9 @@
  * end of a run.
  *
  * A wave is several candidates that are judged at the same time. During a run PyTorch is timed only
- * beside the first candidate of a wave, and only until one of these has passed. But the report
- * compares the best kernel with PyTorch, and both times should come from one measurement. The
- * confirmation is this measurement, with fresh inputs and held-out shapes. In the store, its
+ * beside the first candidate of a wave, and only until such a first candidate has passed. But the
+ * report compares the best kernel with PyTorch, and both times should come from one measurement.
+ * The confirmation is this measurement, with fresh inputs and held-out shapes. In the store, its
  * verdict has the index of the kernel's node plus STORE_CONFIRM. The confirmation counts against
  * the time budget, not as a step.
  *

@@ -17,7 +17,7 @@
 
 enum context_role { CONTEXT_PLAN, CONTEXT_CODE, CONTEXT_DEBUG };
 
-/* `n` is "the node" of the table. */
+/* Appends what the prompt says about the other candidates. `n` is "the node" of the table. */
 void context_text(const struct agent *a, const struct node *n, enum context_role role,
                   struct strbuf *out);
 

@@ -119,7 +119,7 @@ struct name {
     const char *p;
     size_t n;
     struct block *function;
-    bool used; /* of equal names, only the first is flagged */
+    bool used; /* a shown block contains this name; of equal names, only the first gets the flag */
 };
 VEC_DECL(name_vec, struct name);
 VEC_DECL(block_list, struct block *);

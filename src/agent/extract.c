@@ -14,7 +14,8 @@ struct span {
     size_t n;
 };
 
-/* Cuts trailing white space off the line. */
+/* Returns the next line without trailing white space. Moves *p to the beginning of the line after
+ * it. */
 static struct span next_line(const char **p, const char *end)
 {
     const char *eol = memchr(*p, '\n', (size_t)(end - *p));
@@ -49,7 +50,8 @@ void reply_kinds(bool tensor_cores, bool tma, struct strbuf *out)
     }
 }
 
-/* Whether the line is "KEY: value" or "KEY 2: value", also as a heading or in bold type. */
+/* Returns whether the line is "KEY: value" or "KEY 2: value", also as a heading or in bold type. If
+ * so, sets *value. */
 static bool field_of(struct span l, const char *key, struct span *value)
 {
     size_t k = strlen(key);
@@ -154,7 +156,8 @@ enum { MAX_EDITS = 200 };
 
 /* ---- edits ---------------------------------------------------------------------------------- */
 
-/* Counts overlapping hits too. Stops at 100, because a short text may occur nearly everywhere. */
+/* Returns how often `needle` occurs in `hay`, and sets *first to the first place. Two places may
+ * overlap. Stops at 100, because a short text may occur nearly everywhere. */
 static size_t count_of(const char *hay, const char *needle, const char **first)
 {
     size_t n = 0;
@@ -166,7 +169,7 @@ static size_t count_of(const char *hay, const char *needle, const char **first)
     return n;
 }
 
-/* Keeps all white space of the line. */
+/* Like next_line(), but keeps trailing white space. The text ends with a NUL. */
 static struct span whole_line(const char **p)
 {
     struct span s = {*p, strcspn(*p, "\n")};
@@ -192,11 +195,11 @@ static size_t equal_bytes(struct span a, struct span b)
 }
 
 struct difference {
-    size_t equal_lines;    /* before the first line that differs */
-    size_t equal_bytes;    /* of that line, from its first non-blank on */
+    size_t equal_lines;    /* number of equal lines before the first line that differs */
+    size_t equal_bytes;    /* number of equal bytes of that line, from its first non-blank on */
     size_t line;           /* number of that line in the file */
-    size_t read;           /* bytes that were compared */
-    struct span has, want; /* in the file, and in SEARCH */
+    size_t read;           /* number of bytes that were compared */
+    struct span has, want; /* that line in the file, and in SEARCH */
 };
 
 enum {
@@ -235,8 +238,9 @@ static void quote_at(struct strbuf *out, struct span s, size_t at)
                 from + n < s.n ? "..." : "");
 }
 
-/* Quotes the first lines that differ at the place most like the SEARCH text. Gives up if the search
- * takes too long. */
+/* Finds the place in the file that is most like the SEARCH text, and the first line that differs
+ * there. Quotes this line of the file, and the line of SEARCH. Says nothing if no place is like the
+ * SEARCH text, or if the search takes too long. */
 static void say_nearest(const char *file, const char *search, struct strbuf *out)
 {
     struct difference best = {0};
@@ -264,8 +268,9 @@ static void say_nearest(const char *file, const char *search, struct strbuf *out
     quote_at(out, want, at);
 }
 
-/* Like count_of(), in the part that the author was shown. Looks at one hit in each hidden part,
- * because a blank line may occur there a million times. */
+/* Like count_of(), but does not count places inside the hidden parts, which the author was not
+ * shown. After one place in a hidden part, skips the rest of this part, because a blank line may
+ * occur there a million times. */
 static size_t count_shown(const struct extract *x, const char *needle, const char **first)
 {
     size_t n = 0, len = strlen(needle);
@@ -319,7 +324,8 @@ static void refuse_edit(struct extract *x, const char *file, const char *search,
     strbuf_release(&near);
 }
 
-/* `file` is the text before all edits. */
+/* Applies edit `number` to x->source. `file` is the text before all edits. Returns false with
+ * x->reason if the edit does not fit. */
 static bool apply_edit(struct extract *x, const char *file, const char *search, const char *replace,
                        unsigned number)
 {
@@ -349,7 +355,8 @@ static bool apply_edit(struct extract *x, const char *file, const char *search, 
     return fits;
 }
 
-/* Returns false if no line begins with `stop`. */
+/* Copies to `out` the lines from *p on, up to a line that begins with `stop`. Sets *p to the line
+ * after that one. Returns false if no line begins with `stop`. */
 static bool collect(const char **p, const char *end, const char *stop, struct strbuf *out)
 {
     strbuf_clear(out);

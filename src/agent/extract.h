@@ -31,19 +31,20 @@ VEC_DECL(byte_range_vec, struct byte_range);
 
 struct extract {
     bool ok;
-    bool edits; /* not a whole file */
+    bool edits; /* the reply has edits, not a whole file */
     struct strbuf source;
     char move[160];   /* such as "16-byte loads", or "" */
     char kind[24];    /* such as "vectorize", or "other" */
-    char reason[640]; /* for the author, if `ok` is false */
-    /* The parts of `source` that the author was not shown, in order; empty where edits changed
-     * them. */
+    char reason[640]; /* if `ok` is false: what is wrong with the reply, in words for the author */
+    /* The parts of `source` that the author was not shown, in order. If an edit changed a part, its
+     * range is empty. */
     struct byte_range_vec unseen;
 };
 
-/* `parent` is the file that edits apply to, or NULL. */
+/* Fills *x from the reply. `parent` is the file that edits apply to, or NULL. */
 void extract_reply(struct extract *x, const char *reply, size_t len, const char *parent);
-/* The author was not shown the lines `hidden` of `parent`, which are in order. */
+/* The same, if the author was not shown all of `parent`. `hidden` has the lines that were left out,
+ * in order. */
 void extract_partial(struct extract *x, const char *reply, size_t len, const char *parent,
                      const struct line_range_vec *hidden);
 void extract_release(struct extract *x);
@@ -51,15 +52,18 @@ void extract_release(struct extract *x);
 /* Appends the kinds of moves that an author may name: "tiling, layout, ...". */
 void reply_kinds(bool tensor_cores, bool tma, struct strbuf *out);
 
-/* Copies the value of the first line "KEY: value" or "KEY 2: value", or "". */
+/* Finds the first line "KEY: value" or "KEY 2: value", and copies the value to `out`, which has
+ * room for n bytes. Without such a line, `out` becomes "". */
 void reply_field(const char *reply, const char *key, char *out, size_t n);
 
-/* Sets from[i] to the beginning of move i: the line "MOVE: ..." or "MOVE 2: ...", outside of edits.
- * Authors forget to close fences. So such a line counts in a fence too, if it is the first of the
- * reply or follows an edit of the same move. Move 0 also has the text before its line, and the last
- * of `max` moves has all the rest. Returns the number of moves, at least 1. */
+/* Divides a reply into moves, and sets from[i] to the beginning of move i. Returns the number of
+ * moves, from 1 to `max`. A move begins with a line "MOVE: ..." or "MOVE 2: ...". Such a line does
+ * not count inside an edit. It counts in a code fence only if it is the reply's first such line, or
+ * if the move before it has an edit: then the author probably forgot to close the fence. Move 0
+ * also has the text before its line, and the last move has all the rest. */
 size_t reply_moves(const char *reply, const char **from, size_t max);
-/* A copy of move i, which the caller frees; or NULL. */
+/* Returns a copy of the text of move i, which the caller frees. Returns NULL if the reply has fewer
+ * moves. */
 char *reply_move(const char *reply, size_t i);
 
 #endif

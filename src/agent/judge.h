@@ -25,10 +25,10 @@ struct judge_order {
     const char *source;
     size_t len;
     enum eval_depth depth;
-    /* A judge that was set up without baselines times none. */
+    /* Which baselines to time. If the judge was set up without baselines, it times none. */
     enum eval_baselines baselines;
-    bool model;         /* only the modelled time, on the emulator */
-    uint64_t index;     /* of the verdict in the run; also its key in a recording */
+    bool model;         /* get only the modelled time, on the emulator */
+    uint64_t index;     /* number of the verdict in the run, and its key in a recording */
     const char *parent; /* the parent's source, or NULL */
 };
 

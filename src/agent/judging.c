@@ -88,7 +88,8 @@ int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err
     return store_node(a, n, err);
 }
 
-/* The node's verdict must be in the store already. */
+/* Gives the node its fate, and makes it a->best if it is faster. Stores the node; its verdict must
+ * be in the store already. */
 static int settle(struct agent *a, struct node *n, struct err *err)
 {
     struct node *parent = n->parent >= 0 ? a->nodes.items[n->parent] : NULL;
@@ -134,8 +135,9 @@ static int store_verdict(struct agent *a, struct node *n, struct err *err)
     return rc;
 }
 
-/* Reads the node's verdict from the store. Returns 1, 0 if there is none, or -1. A verdict of
- * another source is an error, because then this is not the recorded run. */
+/* Reads the node's verdict from the store. Returns 1, 0 if there is none, or -1 on an error. It is
+ * an error if the stored verdict is about another source, because then this run does not repeat the
+ * stored one. */
 static int judge_recorded(struct agent *a, struct node *n, struct err *err)
 {
     struct arena mem = ARENA_INIT;
@@ -169,11 +171,12 @@ struct pending {
     uint64_t ticket;
     enum eval_depth depth;
     enum eval_baselines baselines;
-    unsigned tries; /* how often it was submitted */
+    unsigned tries; /* how often the node was submitted */
     bool waiting;
 };
 
-/* Returns 1 if a replay's recording lacks the verdict. */
+/* Submits the candidate to the judge. Returns 0, -1 on an error, or 1 if the judge is a recording
+ * that lacks the verdict. */
 static int hand_in(struct agent *a, struct pending *p, bool model, struct err *err)
 {
     struct judge_order o = {
@@ -243,8 +246,10 @@ static void tell_judging(struct agent *a, const struct pending *list, size_t n)
     strbuf_release(&what);
 }
 
-/* PyTorch's time does not depend on the candidate. So PyTorch is timed only beside nodes[0], until
- * such a first node of a call passes. */
+/* Gets the verdicts of n nodes, from the store or from the judge. With `model`, gets estimates.
+ *
+ * PyTorch's time does not depend on the candidate. So we time PyTorch only beside nodes[0], and
+ * only until nodes[0] of some call has passed; a->with_torch is then that node. */
 static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model, struct err *err)
 {
     struct pending *list = xcalloc(n, sizeof *list);
@@ -298,8 +303,8 @@ int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
         a->spent.steps++;
         rc = settle(a, nodes[i], err);
     }
-    /* PyTorch does not run on the emulator. If the run is resumed on a GPU, PyTorch must
-     * still be timed. */
+    /* A verdict from the emulator does not count, because PyTorch does not run there. If the run is
+     * resumed on a GPU, PyTorch must still be timed. */
     if (rc == 0 && n && !a->with_torch && !a->cfg->torch_at_end && node_passes(nodes[0]) &&
         !nodes[0]->verdict.time_is_model)
         a->with_torch = nodes[0];

@@ -57,7 +57,7 @@ static void add_hunk(struct hunk_vec *v, size_t a, size_t removed, size_t b, siz
     *vec_push(v) = (struct hunk){a, removed, b, added};
 }
 
-/* Compares lines [lo, a_hi) with lines [lo, b_hi). */
+/* Compares the lines [lo, a_hi) of `a` with the lines [lo, b_hi) of `b`, and appends the hunks. */
 static void myers(const struct text *a, const struct text *b, size_t lo, size_t a_hi, size_t b_hi,
                   struct hunk_vec *out)
 {

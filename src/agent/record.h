@@ -14,8 +14,8 @@
 #include "store/store.h"
 
 int record_export(struct store *s, const char *run, const char *path, struct err *err);
-/* Compares the nodes of a finished run with the recording. Returns how many differ, and appends
- * which; -1 on an error. */
+/* Compares the nodes of a finished run with the recording. Returns how many nodes differ, or -1 on
+ * an error. Appends to `out` which nodes differ. */
 int record_compare(struct store *s, int64_t run, const struct replay *r, struct strbuf *out,
                    struct err *err);
 

@@ -74,8 +74,8 @@ static int first_kernel(struct agent *a, struct node **out, struct err *err)
 }
 
 struct lead {
-    struct node *node; /* a slower structural change that is the parent for a while; or NULL */
-    uint32_t left;     /* steps for which it stays parent */
+    struct node *node; /* the next step's parent; NULL means the best kernel */
+    uint32_t left;     /* for how many more steps `node` may be the parent */
 };
 
 /* Sets *best to the best of the step's nodes, and records what became of the others. */

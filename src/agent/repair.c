@@ -11,8 +11,8 @@
 /* More errors than this need a diagnosis, which may find their common cause. */
 enum { SIMPLE_ERRORS = 3 };
 
-/* True if there are only a few errors and none of them is in a header. Then the messages say
- * plainly what to change. */
+/* Returns true if the compiler, or the check of the plan, found only a few errors, and none of them
+ * in a header. Then the messages say plainly what to change. */
 static bool is_simple(const struct verdict *v)
 {
     static const char mark[] = ": error: ";
@@ -42,7 +42,9 @@ static int diagnose(struct agent *a, const struct situation *s, char **out, stru
     return rc;
 }
 
-/* *out is the new candidate. The first edit needs no diagnosis if the error is simple. */
+/* Asks for a repair of `failed` and judges it. *out becomes the new candidate. Asks for a diagnosis
+ * first, unless this is the first repair and the error is simple. Appends the diagnosis and the
+ * verdict to `earlier`, which the next prompt shows. */
 static int repair_once(struct agent *a, struct node *failed, struct strbuf *earlier,
                        struct node **out, struct err *err)
 {

@@ -214,7 +214,7 @@ static int make_marked(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Makes {{file}}, and fills m->changes for {{changes}}. So slot_makers has "file" before
+/* Makes {{file}}, and fills m->changes for {{changes}}. So in slot_makers, "file" must come before
  * "changes". */
 static int make_shown(struct making *m, struct strbuf *out, struct err *err)
 {
@@ -232,7 +232,8 @@ static int make_changes(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* If there is advice, the prompt has no counters: whoever gave the advice has read the counters. */
+/* Makes {{feedback}}, the verdict of the candidate in words. If the prompt has advice, leaves out
+ * the profiler's counters, because whoever gave the advice has read them. */
 static int make_feedback(struct making *m, struct strbuf *out, struct err *err)
 {
     const struct agent *a = m->a;
@@ -273,8 +274,8 @@ static int make_stage(struct making *m, struct strbuf *out, struct err *err)
     return add_file(file, out, err);
 }
 
-/* The planner's advice names the lines to change. If anchors mark these lines in the file, the
- * prompt has the advice without them. */
+/* The planner's advice contains anchors, which name the lines to change. If the prompt marks these
+ * lines in the file, we leave the anchors out of the advice. */
 static int make_advice(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *text = m->s->advice ? m->s->advice : "";
@@ -499,13 +500,15 @@ static void read_move(struct agent *a, struct writing *w, const char *reply)
     extract_release(&x);
 }
 
-/* Returns move i of the reply. NULL if it has no such move, or if the prompt asked for fewer. */
+/* Returns move i of the reply. Returns NULL if the reply has fewer moves, or if the prompt asked
+ * for fewer. */
 static char *move_text(const struct writing *w, size_t i)
 {
     return i < w->moves ? reply_move(w->ask.reply, i) : NULL;
 }
 
-/* If the reply has several moves, takes the first that can be used. */
+/* Sets w->source to the candidate in the reply, or refuses the reply. If the prompt asked for
+ * several moves, takes the first one that can be used. */
 static void read_reply(struct agent *a, struct writing *w)
 {
     char *text;
@@ -533,7 +536,7 @@ static void copy_prompt(const struct prompt *from, struct prompt *to)
     strbuf_adds(&to->turn, from->turn.buf);
 }
 
-/* Repeats the prompt, with the refused reply and the reason. */
+/* Fills `again` with the same prompt, and appends the refused reply and the reason. */
 static int ask_again(struct agent *a, struct writing *w, struct ask *again, struct err *err)
 {
     struct prompt p;

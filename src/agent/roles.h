@@ -14,15 +14,15 @@ extern const char *const move_stage_names[4];
 
 /* The parts of a prompt that change from call to call. Each pointer may be NULL. */
 struct situation {
-    const struct node *node;   /* the prompt's subject */
-    const struct node *parent; /* to compare `node` with */
-    const char *stage;         /* of move_stage_names */
+    const struct node *node;   /* the candidate that the prompt is about */
+    const struct node *parent; /* the candidate with which the prompt compares `node` */
+    const char *stage;         /* one of move_stage_names */
     uint32_t step;
     const char *advice;               /* from the planner or the debugger */
     const char *context;              /* other candidates (context.h) */
     const char *earlier;              /* earlier attempts that failed */
     const struct anchor_vec *anchors; /* places that may change; NULL means the whole file */
-    bool blind;                       /* for the tester: mentions no candidate */
+    bool blind;                       /* for the tester: the facts mention no candidate */
     const char *given;
 };
 
@@ -35,8 +35,8 @@ struct writing {
     struct node *parent; /* edits apply to its source */
     const struct anchor_vec *anchors;
     bool any_dialect; /* also accept a file without CuTe */
-    bool propose;     /* of cfg->proposals replies, keep the one with the least modelled time */
-    size_t moves;     /* how many the prompt asks for; 0 means one */
+    bool propose; /* ask for cfg->proposals replies; keep the one with the least modelled time */
+    size_t moves; /* how many moves the prompt asks for; 0 means one */
     /* Set by writings_try(): */
     char *source; /* NULL if the reply was refused */
     char move[160], kind[24];
@@ -53,8 +53,9 @@ int role_write(struct agent *a, struct writing *w, enum author_role author, cons
  * that says why. */
 int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage, struct node **out,
                  struct err *err);
-/* The same for one reply with several moves. Each usable move becomes a node; without one, out[0]
- * says why. `out` has room for cfg->moves nodes; *n becomes their number. */
+/* The same for one reply with several moves. Each usable move becomes a node. If there is none,
+ * out[0] is a node whose verdict says why. `out` has room for cfg->moves nodes; *n becomes their
+ * number. */
 int moves_try(struct agent *a, struct writing *w, const char *stage, struct node **out, size_t *n,
               struct err *err);
 void writing_release(struct writing *w);
@@ -65,7 +66,8 @@ int repair_node(struct agent *a, struct node *failed, struct node **out, struct 
 /* Appends a line such as "- candidate 4 (from 2), repair: fixed the tail. pass, 12.3 us". */
 void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 
-/* Judges a source with a plan, and repairs it. *out is a node that passes, or NULL. */
+/* Judges a source, which must have a plan. If it fails, has it repaired. *out is a node that
+ * passes, or NULL. */
 int start_from_source(struct agent *a, const char *source, const char *name, struct node **out,
                       struct err *err);
 /* The same for the file of --from. If it has no plan, the porter adds one. */

@@ -1,6 +1,6 @@
 /*
- * run.c - begins and ends a run, watches its budgets, and keeps what it learnt. asking.c asks
- * authors; judging.c keeps the tree of candidates and their verdicts.
+ * run.c - begins and ends a run, watches its budgets, and keeps its ledger and its lessons.
+ * asking.c asks authors; judging.c keeps the tree of candidates and their verdicts.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -195,7 +195,8 @@ bool goal_reached(struct agent *a)
     return true;
 }
 
-/* The GPU on which the best kernel was measured, or which the cost model modelled. */
+/* Returns the name of the GPU on which the best kernel was measured. If its time is modelled,
+ * returns the GPU that the emulator modelled. */
 static const char *judging_gpu(const struct agent *a, struct arena *mem)
 {
     const struct verdict *v = &a->best->verdict;

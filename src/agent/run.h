@@ -6,7 +6,8 @@
 
 #include "agent/agent.h"
 
-/* The wall time of this process, and of all earlier ones if the run was resumed. */
+/* Returns the wall time of the run: that of this process, and of all earlier ones if the run was
+ * resumed. */
 uint64_t agent_wall_ns(const struct agent *a);
 /* Stores the wall time and the number of the best candidate. */
 int agent_save_progress(struct agent *a, struct err *err);

@@ -167,8 +167,9 @@ static int ask_plans(struct agent *a, struct expansion *x, size_t n, struct err 
     return rc;
 }
 
-/* A repair gives the outcome of the move that failed. That move is the first candidate, going up,
- * whose parent passes. */
+/* Puts the child's outcome into the ledger. If the child is a repair, this is the outcome of the
+ * move that failed. To find this move, goes up from the repaired node to the first candidate whose
+ * parent passes. */
 static int add_child_idea(struct agent *a, const struct expansion *x, const struct node *child,
                           struct err *err)
 {

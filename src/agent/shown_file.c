@@ -12,13 +12,13 @@
 
 /* Changes with at most this many equal lines between them count as one. */
 enum { MAX_GAP = 3 };
-/* The prompt shows the old file and its changes only if they are short. Together they may have
- * MAX_GROWTH times as many tokens as the new file, and the changes alone MAX_CHANGED times as
- * many. */
+/* The prompt shows the old file and its changes only if they are short. Together they may have at
+ * most MAX_GROWTH times as many tokens as the new file, and the changes alone at most MAX_CHANGED
+ * times as many. */
 #define MAX_GROWTH 1.25
 #define MAX_CHANGED 0.8
 
-/* at[i] is the beginning of line i, from 0; at[n] is the end of the text. */
+/* The lines of a text. Line i, counted from 0, begins at at[i]. at[n] is the end of the text. */
 struct lines {
     const char **at;
     size_t n;

@@ -1,10 +1,10 @@
 /*
  * shown_file.h - decides how a prompt shows a candidate's file.
  *
- * Providers charge little for a prompt's beginning if it equals that of an earlier prompt. So a
- * prompt repeats the file that the role's last prompt showed, byte for byte, and then lists the
- * changes that lead to the candidate's file. If the changes are too many, the prompt shows the
- * candidate's file itself.
+ * Providers charge little for the beginning of a prompt if an earlier prompt began with the same
+ * bytes. So a prompt repeats the file that the role's last prompt showed, byte for byte, and then
+ * lists the changes that lead to the candidate's file. If the changes are too many, the prompt
+ * shows the candidate's file itself.
  */
 #ifndef AGENT_SHOWN_FILE_H
 #define AGENT_SHOWN_FILE_H

@@ -6,7 +6,8 @@
 #include "base/util.h"
 #include "prompt/say.h"
 
-/* *out is the kernel or its repair, whichever passes, or NULL. */
+/* If `n` passes, *out becomes `n`. Otherwise has `n` repaired; *out becomes a repair that passes,
+ * or NULL. */
 static int accept_or_repair(struct agent *a, struct node *n, struct node **out, struct err *err)
 {
     *out = node_passes(n) ? n : NULL;
@@ -63,7 +64,8 @@ int judge_given_file(struct agent *a, struct node **out, struct err *err)
     return rc ? rc : stop_if_broken(a, *out);
 }
 
-/* Has a file with its own host code turned into device code and a plan. */
+/* Asks the porter to turn the file of --from, which has host code in place of a plan, into a
+ * candidate. *out becomes a node that passes, or NULL. */
 static int port(struct agent *a, struct node **out, struct err *err)
 {
     struct strbuf earlier = STRBUF_INIT(64 << 10);

@@ -1,6 +1,6 @@
 /*
  * team.c - the strategy `team`, modelled on the published strategy Astra. Several roles improve an
- * existing kernel, the base, and go back if a change does not help.
+ * existing kernel, the base. If a change does not make it faster, they go on from the base.
  *
  *      start:  a kernel (the porter adds a launch plan if it has none) ─> judge ─> base
  *      tester: proposes shapes, and sees only the task. If the base passes them, every later

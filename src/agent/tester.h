@@ -15,8 +15,8 @@
 #define TESTER_MAX_ELEMS (4u << 20) /* elements of all tensors of one case together */
 
 /* Returns a copy of the task with the accepted cases as `check` workloads, or NULL if none is
- * accepted. Free it with task_free(). For each case, appends a line to `notes`: accepted, or why
- * not. */
+ * accepted. Free the copy with task_free(). For each case, appends a line to `notes` that says
+ * whether the case was accepted, and if not, why. */
 struct task *task_with_tester_cases(const struct task *t, const char *reply, struct strbuf *notes);
 
 #endif

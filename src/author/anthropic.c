@@ -46,7 +46,8 @@ static json_t *body(const struct author_call *c, const struct remote_quirks *q, 
     return j;
 }
 
-/* input_tokens excludes tokens that the cache served or stored. */
+/* Reads the token counts of an answer. The API's input_tokens leave out the tokens that its cache
+ * served or stored, so we add those. */
 static void usage(struct remote_answer *a, const json_t *u)
 {
     uint64_t plain = 0, read = a->cached_tokens, written = a->cache_write_tokens;

@@ -34,16 +34,16 @@ struct budget_pool; /* author/limits/pool.h */
 
 /* 0 means the default in brackets. */
 struct author_config {
-    uint64_t total_ns;       /* one request; for "exec", the whole command [15 min] */
-    uint64_t stall_ns;       /* wait for the next byte [120 s] */
-    uint64_t wait_ns;        /* wait in a mailbox [7 days] */
+    uint64_t total_ns;       /* longest time of a request; for "exec", of a command [15 min] */
+    uint64_t stall_ns;       /* longest wait for the next byte [120 s] */
+    uint64_t wait_ns;        /* longest wait for a reply in a mailbox [7 days] */
     uint64_t backoff_ns;     /* pause before the first retry; doubles each time [1 s] */
     uint64_t backoff_max_ns; /* longest pause before a retry [60 s] */
     /* Longest Retry-After of a server; else the call fails [10 min]. */
     uint64_t retry_after_max_ns;
     uint32_t retries;     /* failures in a row that are retried [6] */
     uint32_t continues;   /* requests for the rest of a cut-off reply [6] */
-    uint32_t max_tokens;  /* of a reply [32000] */
+    uint32_t max_tokens;  /* the most tokens of a reply [32000] */
     uint64_t jitter_seed; /* for the random part of pauses [from the clock] */
     uint64_t minute_ns;   /* the provider's "minute" in its limits [60 s] */
 };
@@ -58,15 +58,16 @@ struct author_request {
     double temperature;  /* negative means the provider's default */
     uint32_t max_tokens; /* 0 means author_config.max_tokens */
     const json_t *facts; /* the prompt's content for programs; borrowed, or NULL */
-    /* To continue a call of an earlier process: its author_call_handle(), or "?". Else NULL. */
+    /* To continue a call that an earlier process began: the text of author_call_handle(), or "?" if
+     * that text is not known. For a new call, NULL. */
     const char *handle;
 };
 
 struct author_reply {
     bool ok;
     struct strbuf text;
-    struct err err;   /* one line, if `ok` is false */
-    bool over_budget; /* the pool of author_set_budget() has too little */
+    struct err err;   /* if `ok` is false: why, in one line */
+    bool over_budget; /* the call failed because the pool of author_set_budget() has too little */
     char model[128];
     char finish[32]; /* "stop", ...; "failed" if `ok` is false */
     /* in_tokens is the whole prompt: cached_tokens of it came from the provider's cache, and
@@ -89,17 +90,18 @@ void author_close(struct author *a);
 const char *author_spec(const struct author *a);
 const char *author_scheme(const struct author *a);
 bool author_is_built_in(const struct author *a);
-/* The model's name in prices.json. */
+/* Returns the name of the model, for prices_find() (budget.h). */
 const char *author_model(const struct author *a);
-/* From now on each HTTP call first reserves the most that it may cost; it waits or fails if the
- * pool has too little. Calls of other authors are charged at their end. The pool must outlive the
- * author. */
+/* From now on each HTTP call first reserves the most that it may cost. If the pool has too little,
+ * the call waits or fails. Calls of other authors are charged at their end. The pool must outlive
+ * the author. */
 void author_set_budget(struct author *a, struct budget_pool *pool, const struct price *price);
 
 /* Copies the request. Free the call before you close the author. */
 int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
                  struct err *err);
-/* With this text a later process can continue the call: "0007" in a mailbox, or "". */
+/* Returns the text with which a later process can continue the call, such as "0007" in a mailbox.
+ * Returns "" if no other process can. */
 const char *author_call_handle(const struct author_call *c);
 /* Names the thing that the call waits for, such as "the file box/0007.reply.md"; "" for the
  * author's reply. */
@@ -148,7 +150,7 @@ struct author_ops {
     void (*step)(struct author_call *c);
     void (*wait)(struct author *a, uint64_t timeout_ns);
     void (*end)(struct author_call *c);
-    bool reserves; /* calls reserve from the pool themselves */
+    bool reserves; /* start() and step() reserve from the pool themselves */
     bool built_in;
 };
 

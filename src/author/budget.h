@@ -23,8 +23,8 @@ struct price {
 struct prices;
 int prices_load(struct prices **out, struct err *err);
 void prices_free(struct prices *p);
-/* `scheme` is the kind of author. A model of "openai" or "anthropic" needs a price: returns false
- * if no entry matches its name. All other kinds cost nothing. */
+/* Finds the price of a model. `scheme` is the kind of author. A model of "openai" or "anthropic"
+ * needs a price: returns false if no entry matches its name. All other kinds cost nothing. */
 bool prices_find(const struct prices *p, const char *scheme, const char *model, struct price *out);
 /* Returns US dollars. `in` counts all tokens of the prompt, `cached` and `cache_write` included. */
 double price_of(const struct price *p, uint64_t in, uint64_t cached, uint64_t cache_write,
@@ -48,7 +48,7 @@ struct spent {
 
 /* True if a limit is used up. Then `why` (may be NULL) says which one. */
 bool budget_over(const struct budget *b, const struct spent *s, struct strbuf *why);
-/* True if a run stopped for `reason` because a limit was used up. */
+/* `reason` says why a run stopped. Returns true if the run stopped because a limit was used up. */
 bool budget_ended(const char *reason);
 /* Appends "12k/200k tokens, $0.31/$2.00": what is spent of each limit. */
 void budget_describe(const struct budget *b, const struct spent *s, struct strbuf *out);

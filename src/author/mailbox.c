@@ -44,14 +44,16 @@ static int open_mailbox(struct author *a, const char *arg, struct err *err)
     return 0;
 }
 
-/* rmdir() fails unless the mailbox is empty. So a refused run leaves none behind. */
+/* Removes the mailbox if it is empty: otherwise rmdir() fails. So a run that Hone refuses at its
+ * beginning leaves no mailbox behind. */
 static void close_mailbox(struct author *a)
 {
     rmdir(a->priv);
     free(a->priv);
 }
 
-/* Reads the number of NNNN.prompt.md or NNNN.reply.md; -1 for any other name. */
+/* Returns the number NNNN of a file NNNN.prompt.md or NNNN.reply.md. `suffix` is the part after the
+ * number. Returns -1 for any other name. */
 static long letter_number(const char *name, const char *suffix)
 {
     char *end;
@@ -81,8 +83,8 @@ static bool has_first_line(const char *dir, const char *name, const char *want)
 }
 
 /* Returns the number of the prompt with the first line `want`. If `want` is NULL, returns the
- * highest number in use. -1 if there is none. A reply without a prompt also uses its number, so
- * that it cannot answer a new prompt. */
+ * highest number in use. Returns -1 if there is none. The number of a reply without a prompt is in
+ * use too: a new prompt with this number would get an old reply. */
 static long scan(const char *dir, const char *want)
 {
     long best = -1;
@@ -99,7 +101,8 @@ static long scan(const char *dir, const char *want)
     return best;
 }
 
-/* Returns the number: the first free one from `n` on. */
+/* Gives the file `tmp` the name NNNN.prompt.md, with the first free number from `n` on. Returns
+ * this number. */
 static long link_into_place(const char *dir, const char *tmp, long n, struct err *err)
 {
     for (int tries = 0; tries < 100000; tries++, n++) {

@@ -99,8 +99,8 @@ static void close_noisy(struct author *a)
 
 /* ---- what the prompt shows ------------------------------------------------------------------- */
 
-/* Finds "[softmax 1.0.2]", or with other brackets "{softmax 1.0.2}". Returns "" if there is
- * none. */
+/* Copies the last label of a move, such as "[softmax 1.0.2]", to `out`, and returns `out`. `open`
+ * and `shut` are the brackets around the label. `out` becomes "" if the move has no such label. */
 static const char *label_of(const char *move, char open, char shut, char out[160])
 {
     const char *from = strrchr(move, open), *to = from ? strchr(from, shut) : NULL;
@@ -157,7 +157,8 @@ static void spoil_compile(struct strbuf *text)
     mark_spoilt(text);
 }
 
-/* "grid": ["cdiv(N, 128)"] becomes "grid": ["max(1, (cdiv(N, 128)) - 1)"]. */
+/* Takes one block off the first grid of the plan: "grid": ["cdiv(N, 128)"] becomes
+ * "grid": ["max(1, (cdiv(N, 128)) - 1)"]. */
 static void spoil_grid(struct strbuf *text)
 {
     const char *grid = strstr(text->buf, "\"grid\""), *p = grid ? strchr(grid, '[') : NULL;

@@ -4,8 +4,9 @@
  * Settings: OPENAI_BASE_URL (default https://api.openai.com/v1) and OPENAI_API_KEY. Reasoning
  * models take max_completion_tokens and no temperature. Some other servers (Ollama, transformers
  * serve) ignore max_completion_tokens silently, and then a reply has no limit. So only OpenAI gets
- * max_completion_tokens; other servers get max_tokens. If a server's error names a parameter, we
- * leave it out from then on. If it is one of these two, we send the other one instead.
+ * max_completion_tokens; other servers get max_tokens. If a server's error message names a
+ * parameter, later requests leave the parameter out. If the message names one of these two limits,
+ * later requests use the other one.
  */
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * playbook.c - the built-in author. It answers each role from playbooks/, without a model or a key.
  *
  * Proposals depend only on the facts: the task, the candidate to improve ("node") and all
- * candidates tried. So a resumed run gets the same ones. A move ends with the label of its point,
- * such as "[softmax 1.0.2]" (playbook/book/book.h), which tells later calls what was tried.
+ * candidates tried. So a resumed run gets the same proposals. A move ends with the label of its
+ * point, such as "[softmax 1.0.2]" (playbook/book/book.h), which tells later calls what was tried.
  * Settings in the kernel file itself (source/settings.h) come first.
  *
  * The roles code, repair and debug get the whole file for the next point; plan and advise get the
@@ -40,13 +40,14 @@ static void close_shelf(struct author *a)
 
 struct proposal {
     const struct playbook *pb;
-    /* The file whose own settings are tuned, with `pb` = &own; or NULL. */
+    /* If the proposal tunes the settings of a kernel file, the text of this file. Then `pb` is
+     * &own. Otherwise NULL. */
     const char *source;
     struct source_setting settings[SETTING_MAX];
     struct playbook own;
     struct pb_binding binding;
     struct pb_point point;
-    struct pb_ranges table; /* if n > 1, ranges of shapes have their own settings, not `point` */
+    struct pb_ranges table; /* if table.n > 1, ranges of shapes have these settings, not `point` */
     bool remembered;
     bool no_hints; /* memory misleads, so its slow values are not put last */
     char kind[24], move[160];
@@ -62,7 +63,9 @@ static struct pb_ranges ranges_of(const struct proposal *x)
     return has_table(x) ? x->table : ranges_one(&x->point);
 }
 
-/* `base` has the settings before the move, or is NULL. The setting `changed` gives the kind. */
+/* Writes the move in words, with its label, and sets its kind. `base` has the settings before the
+ * move; NULL means that the move begins with a playbook. The kind is that of the setting
+ * `changed`. */
 static void describe(struct proposal *x, const struct pb_ranges *base, uint32_t changed)
 {
     struct strbuf sb = STRBUF_INIT(400), code = STRBUF_INIT(400);
@@ -100,7 +103,8 @@ static bool follow_advice(struct proposal *x, const json_t *facts)
     return true;
 }
 
-/* Settings that are not named get the values of `start`. */
+/* Sets *out to a point from memory. A setting that `settings` does not name gets its value of
+ * `start`. Returns false if the playbook lacks one of the named settings or values. */
 static bool read_remembered(const struct playbook *pb, const json_t *settings,
                             const struct pb_point *start, struct pb_point *out)
 {
@@ -120,7 +124,8 @@ static bool read_remembered(const struct playbook *pb, const json_t *settings,
     return named == json_object_size(settings);
 }
 
-/* Memory has gains, not times. Only ratios matter, so a trial's time is 1 / gain. */
+/* Appends a trial for each point of this playbook in memory. Memory has gains, not times. Only the
+ * ratios of times matter, so a trial's time is 1 / gain. */
 static void read_hints(const struct playbook *pb, const json_t *facts, const struct pb_point *start,
                        struct pb_trial_vec *out)
 {
@@ -135,7 +140,8 @@ static void read_hints(const struct playbook *pb, const json_t *facts, const str
     }
 }
 
-/* The first setting that changes between the tables, for the kind of the move. */
+/* Returns the first setting that has different values in the two tables. It gives the move its
+ * kind. */
 static uint32_t first_change(const struct playbook *pb, const struct pb_ranges *a,
                              const struct pb_ranges *b)
 {
@@ -188,8 +194,9 @@ static bool propose_point(struct proposal *x, const json_t *facts, const struct 
     return found;
 }
 
-/* *k is 0 for the best next settings, 1 for the second best, and so on. *known: the candidate to
- * improve or the best kernel is of this playbook. */
+/* Proposes settings of the playbook x->pb. *k is 0 for the best next settings, 1 for the second
+ * best, and so on. If there are fewer proposals, returns false and may lower *k by their number.
+ * *known becomes true if the candidate to improve, or the best kernel, is of this playbook. */
 static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, bool *known)
 {
     struct bound_book book = {x->pb, &x->binding, json_object_get(facts, "task")};
@@ -248,7 +255,8 @@ static bool own_settings(struct proposal *x, const char *source)
     return n > 0;
 }
 
-/* Adds candidates without a label, such as the user's file. */
+/* Adds to `tried` the candidates whose source is in the facts, such as the user's file. They have
+ * no label. */
 static void add_given(const struct playbook *own, const json_t *facts, struct pb_trial_vec *tried)
 {
     const json_t *all = json_object_get(facts, "tried");
@@ -292,8 +300,8 @@ static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *
 /* ---- points from memory ---------------------------------------------------------------------- */
 
 enum {
-    REMEMBERED = 3, /* points from memory to try first */
-    TRUSTED = 2     /* of these, before the point that a run without memory begins with */
+    REMEMBERED = 3, /* how many points from memory to try first */
+    TRUSTED = 2 /* how many of them come before the point that a run without memory begins with */
 };
 /* Memory misleads if its points take more than this many times as long as the starting point. */
 #define REFUTED 1.005
@@ -307,7 +315,7 @@ struct fitting_point {
 struct first_points {
     struct fitting_point remembered[REMEMBERED]; /* all different */
     size_t n;
-    struct fitting_point start; /* without memory a run begins with it; pb is NULL if none fits */
+    struct fitting_point start; /* a run without memory begins with it; if none fits, pb is NULL */
     bool start_is_remembered;
 };
 
@@ -392,7 +400,7 @@ static void release_first_points(struct first_points *f)
         pb_binding_release(&f->start.binding);
 }
 
-/* The time of a tried point, 0 if it failed, or -1 if it was not tried. */
+/* Returns the time of a tried point, 0 if it failed, or -1 if it was not tried. */
 static double time_of(const struct fitting_point *p, const json_t *facts)
 {
     struct pb_trial_vec tried = VEC_INIT;
@@ -405,8 +413,8 @@ static double time_of(const struct fitting_point *p, const json_t *facts)
     return ns;
 }
 
-/* Is the point with which a run without memory begins faster than all points from memory that were
- * tried? Then the lessons do not hold for this task. */
+/* Returns whether the point with which a run without memory begins was faster than all points from
+ * memory that were tried. If so, the lessons do not hold for this task. */
 static bool memory_misleads(const struct first_points *f, const json_t *facts)
 {
     double start = f->start.pb && !f->start_is_remembered ? time_of(&f->start, facts) : -1;
@@ -429,7 +437,7 @@ static bool is_advised(const struct playbook_shelf *s, const json_t *facts)
     return false;
 }
 
-/* Takes the binding of `p`. */
+/* Makes `p` the proposal. The proposal takes over the binding of `p`. */
 static void take_first_point(struct proposal *x, struct fitting_point *p, const json_t *facts)
 {
     struct bound_book book = {p->pb, &p->binding, json_object_get(facts, "task")};
@@ -442,8 +450,9 @@ static void take_first_point(struct proposal *x, struct fitting_point *p, const 
     p->binding = (struct pb_binding)PB_BINDING_INIT;
 }
 
-/* The first points are TRUSTED points from memory, the start, and further points from memory. If
- * memory misleads, *misleads becomes true, and none of its points is proposed. */
+/* Proposes one of the first points that was not tried. The first points are TRUSTED points from
+ * memory, the start, and further points from memory, in this order. If memory misleads, *misleads
+ * becomes true, and nothing is proposed. */
 static bool propose_remembered(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
                                struct proposal *x, uint32_t *k, bool *misleads)
 {
@@ -468,7 +477,8 @@ static bool propose_remembered(const struct playbook_shelf *s, const json_t *fac
 
 /* ---- the next proposal of any kind ----------------------------------------------------------- */
 
-/* If no kernel has passed and a playbook failed, goes on with the next one. */
+/* For a run in which no kernel has passed. If a playbook's kernel failed, proposes the starting
+ * point of the next playbook. */
 static bool propose_other_start(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
                                 struct proposal *x)
 {
@@ -496,8 +506,9 @@ static bool propose_other_start(const struct playbook_shelf *s, const json_t *fa
     return false;
 }
 
-/* The order is: the kernel's own settings, memory, the best kernel's playbook, other playbooks. If
- * no point is left, *fits says whether any playbook fits the task, and `why` why none does. */
+/* Makes a proposal. The order is: the kernel's own settings, memory, the best kernel's playbook,
+ * other playbooks. If no point is left, returns false, and sets *fits to whether any playbook fits
+ * the task. If none does, `why` says why. */
 static bool propose(const struct playbook_shelf *s, const json_t *facts, struct proposal *x,
                     bool *fits, struct strbuf *why)
 {
@@ -637,7 +648,8 @@ static int reply_plan(struct author_call *c, const struct proposal *x, struct er
     return rc;
 }
 
-/* Every second shape also shifts all addresses by one element. */
+/* Proposes shapes in which each axis is one larger than in a known shape. For every second shape,
+ * also shifts all addresses by one element. */
 static void reply_tests(struct author_call *c)
 {
     const json_t *task = json_object_get(c->facts, "task");

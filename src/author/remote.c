@@ -36,7 +36,7 @@ struct remote_call {
     struct remote_answer answer;
     bool streaming;     /* the answer is an event stream */
     uint64_t resume_ns; /* end of the pause, or 0 */
-    uint32_t failures;  /* in a row */
+    uint32_t failures;  /* failed requests in a row */
     uint32_t empties;
     uint32_t adapted;
     struct turn turn;
@@ -287,7 +287,8 @@ static struct turn_used tokens_of(const struct author_reply *r)
                               .out = r->out_tokens};
 }
 
-/* `before` holds the call's tokens before this answer. */
+/* Ends the call's turn, and tells how many tokens this answer used. `before` has the call's tokens
+ * before this answer. */
 static void give_turn_back(struct author_call *c, const struct turn_used *before)
 {
     struct remote_call *rc = c->priv;
@@ -302,7 +303,8 @@ static void give_turn_back(struct author_call *c, const struct turn_used *before
 
 /* ---- judging an answer ---------------------------------------------------------------------- */
 
-/* Leaves out repeated text, and a code fence that is opened again. */
+/* Appends the continuation of a reply that was cut off. Leaves out what repeats the end of `text`,
+ * and a code fence that is opened again. */
 static void append_continuation(struct strbuf *text, const char *more, size_t n)
 {
     size_t most = MIN(MIN(text->len, n), 2000);
@@ -326,7 +328,7 @@ static void append_continuation(struct strbuf *text, const char *more, size_t n)
     strbuf_add(text, more, n);
 }
 
-/* A NUL would end the text in C. */
+/* Replaces each NUL by '?', because a NUL would end the text in C. */
 static void replace_nul(struct strbuf *text)
 {
     for (char *p = text->buf; (p = memchr(p, '\0', text->len - (size_t)(p - text->buf)));)
@@ -425,7 +427,8 @@ static bool same_quirks(const struct remote_quirks *a, const struct remote_quirk
            a->no_cache_control == b->no_cache_control && a->no_system == b->no_system;
 }
 
-/* Changes or drops the parameter that the error message names. */
+/* Changes or drops the parameter that the error message names, for all later requests. Returns
+ * false if it names none, or after too many changes. */
 static bool adapt(struct author_call *c)
 {
     struct remote *r = c->author->priv;
@@ -503,7 +506,7 @@ static void judge_status(struct author_call *c, int status)
     }
 }
 
-/* Keeps the text so far, unless a part is missing. */
+/* The stream ended with an error event. Keeps the text so far, unless a part of it is missing. */
 static void judge_error_event(struct author_call *c)
 {
     struct remote *r = c->author->priv;

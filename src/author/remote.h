@@ -73,11 +73,11 @@ void remote_end(struct author_call *c);
     "Your reply was cut off. Go on exactly where it stopped, repeating nothing and adding " \
     "no remark."
 
-/* Replaces bytes of `text` that are not UTF-8. */
+/* Appends a message of `role` to `messages`. Replaces bytes of `text` that are not UTF-8. */
 void remote_add_message(json_t *messages, const char *role, const char *text);
 /* Returns the limit that the call asks for, or the model's limit if that is lower. */
 uint32_t remote_max_tokens(const struct author_call *c, const struct remote_quirks *q);
-/* The object may be NULL. */
+/* These read the value of a key. `obj` may be NULL. */
 const char *remote_str(const json_t *obj, const char *key); /* "" if absent or not a string */
 bool remote_uint(const json_t *obj, const char *key, uint64_t *out);
 void remote_set_error(struct remote_answer *a, const json_t *error_object);

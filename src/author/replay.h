@@ -31,7 +31,8 @@ void replay_free(struct replay *r);
 const json_t *replay_run(const struct replay *r);
 /* True if the recorded run was stopped before its end. Then a replay stops at the same place. */
 bool replay_stopped(const struct replay *r);
-/* NULL if the recording does not have the call. Borrowed. */
+/* These three return NULL if the recording has no such call, verdict or node. The result is
+ * borrowed. */
 const json_t *replay_call(const struct replay *r, const char *role, uint64_t index);
 const json_t *replay_verdict(const struct replay *r, uint64_t index);
 const json_t *replay_node(const struct replay *r, uint64_t index);

@@ -28,7 +28,7 @@ struct sse {
     void *ctx;
     struct strbuf line, data; /* the line and the event that are being read */
     char event[64];
-    char id[128], last_id[128]; /* of this event, and of the one before */
+    char id[128], last_id[128]; /* the id of this event, and of the event before */
     /* has_data: the event has a data line. saw_cr: the last byte was a CR. started: the first line
      * was read. */
     bool has_data, saw_cr, started, line_too_long;

@@ -45,8 +45,9 @@ enum turn_answer {
     TURN_TOO_LONG, /* the provider allows no request for more than longest_wait_ns */
 };
 
-/* `prompt` is an upper bound on the tokens of the prompt, `*most` is the cap on the tokens of the
- * reply. Lowers *most if the budget pays only for a shorter reply. */
+/* Asks whether a request may be sent now. `prompt` is an upper bound on the tokens of the prompt,
+ * and *most is the cap on the tokens of the reply. Lowers *most if the budget pays only for a
+ * shorter reply. */
 enum turn_answer turn_take(struct turn *t, const struct turn_rules *r, uint64_t prompt,
                            uint32_t *most, struct strbuf *why);
 /* Call it when the headers have come. Only the first call for a request counts. */
@@ -54,9 +55,10 @@ void turn_answered(struct turn *t, const struct turn_rules *r, const struct http
 /* Ends the turn. `used` is NULL if no answer came: then the budget is charged nothing. */
 void turn_end(struct turn *t, const struct turn_rules *r, const struct turn_used *used);
 
-/* The pause that an answer asks for, in seconds; -1 = none. */
+/* Returns the pause that an answer asks for, in seconds; -1 = none. */
 double turn_retry_after(const struct http_transfer *http);
-/* `estimate` is from estimate_tokens() (base/tokens.h), `bytes` is the length of the text. */
+/* Returns an upper bound on the tokens of a prompt. `estimate` is from estimate_tokens()
+ * (base/tokens.h); `bytes` is the length of the prompt. */
 uint64_t turn_token_bound(uint64_t estimate, uint64_t bytes);
 
 #endif

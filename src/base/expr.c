@@ -69,7 +69,8 @@ static bool accept(struct parser *p, const char *token)
     return true;
 }
 
-/* Returns the index of the new instruction. `effect` is its change of the stack's height. */
+/* Appends an instruction and returns its index. `effect` says by how much the instruction changes
+ * the height of the stack. */
 static size_t emit(struct parser *p, enum op op, size_t col, int64_t arg, int effect)
 {
     p->insns[p->n] = (struct insn){.op = (uint8_t)op, .col = (uint16_t)col, .arg = arg};
@@ -100,7 +101,8 @@ static void top_to_real(struct parser *p, size_t col)
     *top_is_real(p) = true;
 }
 
-/* Operates on the two values on top of the stack. Converts one if only the other is real. */
+/* Emits an operator for the two values on top of the stack. If only one of them is real, converts
+ * the other first. */
 static int emit_binary(struct parser *p, enum op op, size_t at)
 {
     bool below = p->real[p->stack - 2], top = p->real[p->stack - 1];
@@ -122,7 +124,9 @@ static int emit_binary(struct parser *p, enum op op, size_t at)
     return 0;
 }
 
-/* A real number is no condition: the user must compare it with another number. */
+/* Fails if the operand on top of the stack is a real number. `what` names the operator or function
+ * that takes integers. A real number is no condition: the user must compare it with another
+ * number. */
 static int need_int(struct parser *p, size_t at, const char *what)
 {
     return *top_is_real(p)

@@ -41,7 +41,8 @@ struct expr_env {
     const double *reals; /* one for each real name */
 };
 
-/* The expression lives in the arena. On an error *col is its column, from 0. */
+/* Parses an expression, which lives in the arena. On an error, returns NULL, and *col becomes the
+ * column of the error, from 0. */
 struct expr *expr_parse(const char *text, size_t len, const char *const *names, size_t nnames,
                         struct arena *a, size_t *col, struct err *err);
 int expr_eval(const struct expr *e, const struct expr_env *env, int64_t *out, struct err *err);
@@ -54,8 +55,8 @@ struct expr_names {
 };
 struct expr *expr_parse_real(const char *text, size_t len, const struct expr_names *names,
                              struct arena *a, size_t *col, struct err *err);
-/* If true, expr_eval() fails and expr_eval_real() works. An operator must not give infinity or
- * NaN. */
+/* Returns whether the value is a real number. If so, expr_eval() fails, and expr_eval_real() gives
+ * the value. It fails if an operator gives infinity or NaN. */
 bool expr_is_real(const struct expr *e);
 int expr_eval_real(const struct expr *e, const struct expr_env *env, double *out, struct err *err);
 const char *expr_text(const struct expr *e);
@@ -84,7 +85,8 @@ void *expr_fold(const struct expr *e, const struct expr_fold *f);
 bool expr_simplify(const char *text, size_t len, struct strbuf *out);
 void expr_fix(struct expr *e, size_t i, int64_t value);
 bool expr_uses(const struct expr *e, size_t i);
-/* NAME and its column in the i-th alignof(NAME), or NULL. */
+/* Returns NAME of the i-th alignof(NAME), and sets *col to its column. Returns NULL if there are
+ * fewer. */
 const char *expr_alignof_name(const struct expr *e, size_t i, size_t *col);
 
 #endif

@@ -186,7 +186,8 @@ static bool has_one_operand(enum op op)
     return op == OP_NEG || op == OP_NOT || op == OP_POW2CEIL || (op >= OP_DOUBLE && op <= OP_LOG2);
 }
 
-/* sp points past the top of the stack. */
+/* Executes one instruction. *sp points past the top of the stack; *pc is the index of the next
+ * instruction. */
 static int step(const struct expr *e, const struct expr_env *env, const struct insn *in,
                 int64_t **sp, size_t *pc, struct err *err)
 {
@@ -286,7 +287,8 @@ bool expr_is_real(const struct expr *e)
     return e->is_real;
 }
 
-/* NULL for an instruction that is not an operator, such as a jump. */
+/* Returns the operator's name for expr_fold. Returns NULL for an instruction that is not an
+ * operator, such as a jump. */
 static const char *operator_name(enum op op, bool real)
 {
     static const char *const names[] = {

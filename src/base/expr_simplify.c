@@ -11,8 +11,8 @@
 
 enum { MAX_NAMES = 64 };
 
-/* How tightly a text binds. An operand needs parentheses if it binds less than its operator asks.
- */
+/* How tightly a text binds, from least to most. An operand needs parentheses if it binds less
+ * tightly than its operator asks. */
 enum binding { B_CHOICE, B_OR, B_AND, B_COMPARE, B_SUM, B_PRODUCT, B_UNARY, B_ATOM };
 
 struct term {
@@ -42,7 +42,7 @@ static void *make(struct simplifier *s, enum binding b, bool truth, const char *
 static void *number(void *ctx, int64_t v)
 {
     struct simplifier *s = ctx;
-    if (v == INT64_MIN) /* its text would not be a number */
+    if (v == INT64_MIN) /* the parser would not accept its text as a number */
         return NULL;
     struct term *t = make(s, v < 0 ? B_UNARY : B_ATOM, v == 0 || v == 1,
                           arena_printf(s->arena, "%lld", (long long)v));
@@ -174,8 +174,8 @@ static void *choose(void *ctx, void *condition, void *then, void *otherwise)
                              operand(s, b, B_OR)));
 }
 
-/* Takes every word as a name, also a function's. The parser still reads a word before a parenthesis
- * as a function. */
+/* Sets s->names to all words of the text, also the names of functions: the parser still reads a
+ * word before a parenthesis as a function. Returns false if there are too many words. */
 static bool find_names(struct simplifier *s, const char *text, size_t len)
 {
     for (size_t i = 0; i < len;) {

@@ -14,8 +14,8 @@
 
 #define WORD_MAX 64
 
-/* The edit distance of two words; a swap of two neighbouring letters counts as one edit. Longer
- * words than WORD_MAX never count as near. */
+/* Returns the edit distance of two words. A swap of two neighbouring letters counts as one edit.
+ * Words longer than WORD_MAX never count as near. */
 static unsigned distance(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b);
@@ -94,7 +94,8 @@ static int parse_time_ns(const char *s, uint64_t *out)
     return scaled(s, units, scales, ARRAY_LEN(units), out);
 }
 
-/* A leading 0 does not make a number octal: 010 is ten. */
+/* Returns the base of a number: 16 after "0x", else 10. A leading 0 does not make a number octal:
+ * 010 is ten. */
 static int number_base(const char *s)
 {
     s += *s == '-' || *s == '+';

@@ -129,9 +129,9 @@ struct option {
     }
 
 struct options {
-    const char *usage;   /* one call on each line */
+    const char *usage;   /* the forms of the command, one on each line */
     const char *about;   /* --help keeps its line breaks */
-    const char *example; /* one on each line */
+    const char *example; /* command lines, one on each line */
     const struct option *opts;
     bool stop_at_operand; /* the first operand ends the options: it is a subcommand */
 };

@@ -22,13 +22,13 @@ struct stats {
 
 double stats_median(double *v, size_t n); /* reorders v; 0 for n == 0 */
 struct stats stats_summary(const double *v, size_t n, uint64_t seed);
-/* The mean of the middle half of the values, or the median of fewer than 8. Outliers hardly change
- * it. Unlike a median, it can lie between two ticks of the clock (32 ns apart on some GPUs).
- * Reorders v. */
+/* Returns the midmean: the mean of the middle half of the values, or the median if there are fewer
+ * than 8. Outliers hardly change the midmean. Unlike a median, it can lie between two ticks of the
+ * clock (32 ns apart on some GPUs). Reorders v. */
 double stats_midmean(double *v, size_t n);
-/* The ratio midmean(a) / midmean(b), and its 95% interval [lo, hi] by resampling pairs. a[i] and
- * b[i] must have been measured one after the other. `median`, `min` and `max` of the result are the
- * ratio, and `mad` is 0. With fewer than 3 pairs, lo and hi are the ratio too. */
+/* Returns the ratio midmean(a) / midmean(b), and its 95% interval [lo, hi] by resampling pairs.
+ * a[i] and b[i] must have been measured one after the other. `median`, `min` and `max` of the
+ * result are the ratio, and `mad` is 0. With fewer than 3 pairs, lo and hi are the ratio too. */
 struct stats stats_ratio(const double *a, const double *b, size_t n, uint64_t seed);
 
 #endif

@@ -35,7 +35,7 @@ void std_fds_fill(void);
 /* Call it last. Returns whether all printed text reached stdout. */
 bool stdout_close(void);
 
-/* Monotonic clock. */
+/* Returns the time of a monotonic clock. */
 uint64_t now_ns(void);
 
 /* For a broken invariant in Hone itself: prints file, line and message, then aborts. */

@@ -72,7 +72,7 @@ struct campaign_run {
     bool more_budget;         /* continue tasks that ended for lack of budget */
     const char *const *extra; /* options for the children, ended by NULL; or NULL */
     struct campaign_watch watch;
-    struct strbuf stop; /* why it stopped early; the caller releases it */
+    struct strbuf stop; /* why the campaign stopped early; the caller releases this buffer */
 };
 
 int campaign_run(struct campaign_run *r, struct err *err);

@@ -30,7 +30,7 @@ struct job {
     struct entry_rec entry;
     struct str_vec argv;
     struct budget share; /* most that the run may spend in all; 0 = no limit */
-    bool used, ended;    /* the element has a task; its process has ended */
+    bool used, ended;    /* used: this element has a task; ended: the task's process has ended */
     bool reopened;
 };
 
@@ -56,7 +56,8 @@ static bool is_over(const struct entry_rec *e, const struct campaign_run *r)
     return str_eq(e->state, "done") || (str_eq(e->state, "failed") && !r->retry);
 }
 
-/* Corrects the entry if the campaign was killed before it recorded the end of the run. */
+/* Corrects the state of an entry if the campaign was killed before it recorded the end of the run.
+ * With more_budget, reopens an entry whose run ended because its budget was used up. */
 static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
 {
     struct run_rec run;
@@ -81,7 +82,7 @@ static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
                              run.best < 0 ? NO_PASS : "", err);
 }
 
-/* Lower turns start first. */
+/* Returns the entry's turn, from 0 to 2. Entries with a lower turn start first. */
 static int turn_of(const struct entry_rec *e)
 {
     return str_eq(e->state, REOPENED) ? 2 : e->run < 0;
@@ -178,7 +179,8 @@ static double share_of(double limit, double used, double own, size_t tasks)
     return left > 0 ? own + left / (double)tasks : 0;
 }
 
-/* Returns 0, 1 if a budget is used up, or -1 on an error. */
+/* Sets j->share, the most that the job's run may spend. Returns 0, 1 if a budget is used up, or -1
+ * on an error. */
 static int set_share(struct drive *d, struct job *j, struct err *err)
 {
     const struct budget *b = &d->r->budget;
@@ -271,7 +273,7 @@ static void wait_for_lock(struct drive *d, int64_t run)
             return;
 }
 
-/* Returns 0, 1 if a budget is used up, or -1 on an error. */
+/* Starts the process of the next entry. Returns 0, 1 if a budget is used up, or -1 on an error. */
 static int start_next(struct drive *d, struct err *err)
 {
     struct job *j = d->jobs;
@@ -318,7 +320,7 @@ static int start_next(struct drive *d, struct err *err)
 
 /* ---- ending ---------------------------------------------------------------------------------- */
 
-/* The last lines of stderr, without "hone: ". */
+/* Appends the last lines that the process wrote to stderr, without "hone: ". */
 static void last_words(const struct job *j, struct strbuf *out)
 {
     enum { MAX_WORDS = 600 };
@@ -337,7 +339,7 @@ static void last_words(const struct job *j, struct strbuf *out)
     free(words);
 }
 
-/* Whether another version of Hone began the run and this one cannot resume it. */
+/* Returns whether another version of Hone began the run, and this version cannot resume it. */
 static bool must_begin_again(const struct drive *d, const struct job *j)
 {
     return j->entry.run >= 0 && *j->entry.hone && !str_eq(j->entry.hone, d->r->hone) &&
@@ -350,8 +352,9 @@ static int set_state(struct drive *d, const struct job *j, const char *state, co
     return store_entry_state(d->r->store, d->r->campaign, j->entry.index, state, reason, err);
 }
 
-/* Has the process imported the task, or ended its run? Returns 1, 0, or -1 on an error. If no
- * kernel passes, `why` says why. The exit status does not tell: 1 may also mean that the task
+/* Returns 1 if the process has done its work, 0 if not, -1 on an error. With import_only, its work
+ * is to import the task; otherwise, to bring the run to its end. If the run ended and no kernel
+ * passes, `why` says why. We look into the store, because exit status 1 may also mean that the task
  * cannot be loaded. */
 static int carried_out(struct drive *d, const struct job *j, struct strbuf *why, struct err *err)
 {

@@ -23,7 +23,7 @@ enum kind {
     KINDS
 };
 
-/* alone, and in a chain of operations (graph/cost.h) */
+/* The names of a kind: for a single operation, and for a chain of operations (graph/cost.h). */
 static const char *const names[KINDS][2] = {
     [K_ATTENTION] = {"attention", "attention chain"},
     [K_CONVOLUTION] = {"convolution", "convolution chain"},
@@ -57,16 +57,16 @@ static bool is_leaf(const struct value *v)
     return op_row(v->op)->kind == OPK_LEAF;
 }
 
-/* Facts about the values of a graph, by id. */
+/* Facts about the values of a graph. The index in each array is the value's id. */
 struct facts {
     const uint32_t *uses;
     /* The value is linear in the result of a product or convolution. Every value on the way from
      * that result is used only once. */
     bool *linear;
-    bool *heavy; /* depends on a product or convolution */
+    bool *heavy; /* the value depends on a product or convolution */
 };
 
-/* An absent operand is NULL. */
+/* Returns whether a fact holds for v. An absent operand is NULL; no fact holds for it. */
 static bool holds(const bool *fact, const struct value *v)
 {
     return v && fact[v->id];
@@ -74,8 +74,9 @@ static bool holds(const bool *fact, const struct value *v)
 
 /* Sets the facts of v from those of its arguments, which have smaller ids. Views, casts and sums
  * keep a value `linear`, and so do factors that depend on no product or convolution. The sum of a
- * `linear` value is a product of sums, so nobody needs the whole product. But if the product's
- * result has further uses, as in a batch norm, it is needed: then its `uses` is above 1. */
+ * `linear` value is a product of sums, so a kernel need not compute the whole product. But if the
+ * product's result has further uses, as in a batch norm, the kernel needs all of it. So a value
+ * with more than one use is not `linear`. */
 static void find_facts(const struct value *v, struct facts *f)
 {
     enum op_kind k = op_row(v->op)->kind;

@@ -78,7 +78,7 @@ void campaign_row_compare(struct campaign_row *r)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* Returns false if there is no best kernel with a verdict. */
+/* Reads the best kernel's verdict from the store. Returns false if there is none. */
 static bool best_verdict(const struct run_summary *m, struct store *s, struct verdict *out)
 {
     struct strbuf text = STRBUF_INIT(16u << 20);

@@ -52,7 +52,7 @@ struct campaign_row {
     struct work_kind kind;
     const char *precision, *gpu;
     bool is_model;
-    double ours_ns; /* of the best kernel: geometric mean over the timed shapes, or 0 */
+    double ours_ns; /* time of the best kernel, geometric mean over the timed shapes; or 0 */
     unsigned shapes;
     VEC(struct row_baseline) baselines;
     /* PyTorch eager and torch.compile with PyTorch's default settings, cudnn.benchmark off. If the

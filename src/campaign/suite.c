@@ -40,8 +40,9 @@ void suite_release(struct suite_item_vec *v)
     vec_release(v);
 }
 
-/* "matmul" for "ops.py:matmul". For another path, its last part without ".py" and "/": "1_Square"
- * for "level1/1_Square.py". */
+/* Returns the label of an operand. For a function of a file, that is the function's name: "matmul"
+ * for "ops.py:matmul". For another path, it is the last part of the path, without ".py" and "/":
+ * "1_Square" for "level1/1_Square.py". */
 static const char *label_of(const char *operand, struct arena *a)
 {
     const char *colon = suite_is_python(operand) ? strstr(operand, ".py:") : NULL;
@@ -65,7 +66,7 @@ static struct suite_item *add_item(struct suite_item_vec *out, const char *opera
 /* ---- the text -------------------------------------------------------------------------------- */
 
 struct line {
-    const char *name; /* of the suite */
+    const char *name; /* the suite's name */
     const char *folder;
     unsigned number;
     struct arena *a;

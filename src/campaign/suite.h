@@ -35,7 +35,7 @@ struct suite_item {
     const char *operand;            /* a built-in task, a folder, FILE.py or FILE.py:NAME */
     const char *precision;          /* only for FILE.py; "" means PyTorch's own precision */
     struct str_vec inputs, sizes;   /* only for FILE.py, such as "x=float16[B,128]" and "B=64" */
-    const char *against;            /* a user's PyTorch program as a baseline, a file; or "" */
+    const char *against;            /* file of a user's PyTorch program, a baseline; or "" */
     struct torch_programs programs; /* the text of `against`, if it was read */
 };
 VEC_DECL(suite_item_vec, struct suite_item);
@@ -44,8 +44,9 @@ VEC_DECL(suite_item_vec, struct suite_item);
  * live in the arena. After an error, `out` holds the items before the wrong line. */
 int suite_parse(const char *text, size_t len, const char *name, const char *folder,
                 struct suite_item_vec *out, struct arena *a, struct err *err);
-/* `operand` is a built-in task or suite, a suite's file, FILE.py[:NAME] or a folder. The folder is
- * a task's, or it holds task folders or PyTorch files. */
+/* Appends the tasks that an operand names. It is a built-in task or suite, a suite's file,
+ * FILE.py[:NAME] or a folder: the folder of a task, or one that contains task folders or PyTorch
+ * files. */
 int suite_add(const char *operand, struct suite_item_vec *out, struct arena *a, struct err *err);
 void suite_release(struct suite_item_vec *v);
 bool suite_is_python(const char *operand);
@@ -53,9 +54,9 @@ bool suite_is_python(const char *operand);
  * begins and sets *len. */
 const char *suite_problem_name(const char *operand, size_t *len);
 
-/* Reads the file `against` of an item. */
+/* Reads the file `against` of an item into `programs`. */
 int suite_read_program(struct suite_item *i, struct arena *a, struct err *err);
-/* The import options and the programs of an item as JSON. */
+/* Returns the precision, inputs, sizes and programs of an item as JSON. */
 json_t *suite_options(const struct suite_item *i);
 int suite_read_options(const char *text, struct suite_item *out, struct arena *a, struct err *err);
 

@@ -75,7 +75,7 @@ void campaign_print_heading(struct strbuf *out)
                 "notes");
 }
 
-/* Appends text cut to `width` columns, and padded to it. */
+/* Appends the text, cut or padded to `width` columns. */
 static void add_cell(const char *text, unsigned width, struct strbuf *out)
 {
     char cell[256];
@@ -210,7 +210,7 @@ static const struct row_baseline *find_baseline(const struct campaign_row *r, co
     return NULL;
 }
 
-/* The user's own PyTorch program; NULL if there is none. */
+/* Returns the row's baseline that is the user's own PyTorch program; NULL if there is none. */
 static const struct row_baseline *find_program(const struct campaign_row *r)
 {
     vec_each (struct row_baseline, b, &r->baselines)
@@ -393,7 +393,8 @@ static double ns_of(const struct campaign_row *r, const char *who)
     return b ? b->ns : 0;
 }
 
-/* Appends the names of four columns, from torch_high_ns to torch_high_ratio_hi. */
+/* Appends the names of a baseline's four columns: for "torch.high", from torch_high_ns to
+ * torch_high_ratio_hi. */
 static void csv_baseline_names(const char *who, struct strbuf *out)
 {
     static const char *const ends[] = {"ns", "ratio", "ratio_lo", "ratio_hi"};
@@ -415,7 +416,8 @@ static void csv_baseline(const struct row_baseline *b, struct strbuf *out)
     add_number(b->ratio.hi, out);
 }
 
-/* The columns of the variants that a user can ask for, and of PyTorch with its default settings. */
+/* Appends the names of the columns for PyTorch: for the variants that a user can ask for, for
+ * PyTorch with its default settings, and for the user's own program. */
 static void csv_torch_names(struct strbuf *out)
 {
     for (size_t i = 0; i < TORCH_VARIANTS; i++)

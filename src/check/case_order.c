@@ -8,7 +8,7 @@
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* The keys by which case `c` is sorted, the most important first. `hidden`: it is held out. */
+/* The keys by which case `c` is sorted, the most important first. `hidden` means held-out. */
 struct rank {
     bool hidden, misaligned;
     uint64_t bytes;

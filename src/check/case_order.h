@@ -1,5 +1,6 @@
 /*
- * case_order.h - which failing shape to name first, and what failing shapes have in common.
+ * case_order.h - chooses the failing shape that a verdict names, and finds out what failing shapes
+ * have in common.
  *
  * If several cases lead to the same kind of verdict, the message of the first case stays
  * (check_blame()). So decide_verdict.c looks at the cases in the order that helps a person most.
@@ -10,9 +11,9 @@
 #include "check/check_input.h"
 #include "verdict/verdict.h"
 
-/* Returns the numbers of the job's cases. Listed cases come before held-out ones. In each of these
- * groups, aligned cases come before misaligned ones, and then small ones before large ones. The
- * arena owns the array. */
+/* Returns the numbers of the job's cases in this order: listed cases come before held-out ones; in
+ * each of these groups, aligned cases come before misaligned ones; and among these, small cases
+ * come before large ones. The arena owns the array. */
 const uint32_t *case_order(const struct check_input *in, struct arena *a);
 
 /* Returns a sentence about an axis that separates failing from passing shapes, for example "all 19

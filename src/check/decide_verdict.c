@@ -39,7 +39,8 @@ static bool hidden(const struct check_input *in, uint32_t c)
     return in->cases[c].role == ROLE_HELDOUT;
 }
 
-/* Numbers would reveal a held-out shape. Names keep their digits. */
+/* Returns the text with '#' in place of each number, because numbers would reveal a held-out shape.
+ * Names keep their digits. */
 static const char *without_numbers(struct verdict *v, const char *text)
 {
     char *out = arena_strdup(&v->arena, text ? text : ""), *w = out;
@@ -59,7 +60,8 @@ static const char *without_numbers(struct verdict *v, const char *text)
     return out;
 }
 
-/* Such as "smoke:0 (M=4 N=7)"; a held-out shape is not shown. */
+/* Returns the name and shape of case c for a message, such as "smoke:0 (M=4 N=7)". For a held-out
+ * case, returns words that do not tell the shape. */
 static const char *where(struct verdict *v, const struct check_input *in, uint32_t c)
 {
     const struct check_case *k = &in->cases[c];
@@ -82,8 +84,8 @@ struct call_ctx {
     struct verdict_workload *w;
 };
 
-/* job_buffer.budget limits an output's rms error. Fewer elements say nothing about the
- * precision. */
+/* job_buffer.budget limits an output's rms error. We apply it only if at least this many elements
+ * were compared. Fewer elements say nothing about the precision. */
 enum { BUDGET_MIN_ELEMS = 256 };
 
 /* most_written estimates the share of an output that all blocks write. Below this limit, the
@@ -91,9 +93,9 @@ enum { BUDGET_MIN_ELEMS = 256 };
  * poison by chance. */
 static const double WRITTEN_ENOUGH = 0.98;
 
-/* The largest allowed rms_ratio. The mean of few elements varies with the data. So the budget is
- * doubled for a sample of blocks and for BUDGET_MIN_ELEMS elements, and grows less for more
- * elements. */
+/* Returns the largest allowed rms_ratio, which is larger than the budget, because the mean over few
+ * elements varies with the data. For a sample of blocks, it is twice the budget. For all blocks, it
+ * is twice the budget at BUDGET_MIN_ELEMS elements, and nearer to the budget for more elements. */
 static double allowed_ratio(const struct call_ctx *x, const struct result_compare *cmp)
 {
     bool sample = x->r->flags & JOB_CALL_BLOCK_SAMPLE;
@@ -112,8 +114,8 @@ static const char *what_is_wrong(const struct call_ctx *x, const struct result_c
     return enough && !(cmp->rms_ratio <= allowed_ratio(x, cmp)) ? "budget" : NULL;
 }
 
-/* Whether the same data in a fresh module was wrong too. Then no earlier call and no clock causes
- * the error. */
+/* Returns whether the next call, which has the same data in a fresh module, was wrong too. If so,
+ * neither an earlier call nor a clock caused the error. */
 static bool wrong_when_fresh(const struct call_ctx *x)
 {
     if (x->k + 1 >= x->rc->ncalls)
@@ -128,9 +130,9 @@ static bool wrong_when_fresh(const struct call_ctx *x)
     return next->repeat_equal;
 }
 
-/* Whether a call in a fresh module was wrong. With such a plain mistake, an output that does not
- * follow a changed input element proves no cheat: in a tensor of one element, a wrong answer can be
- * right by chance. */
+/* Returns whether a call in a fresh module was wrong. With such a plain mistake, an output that
+ * does not follow a changed input element proves no cheat: in a tensor of one element, a wrong
+ * answer can be right by chance. */
 static bool has_plain_mistake(const struct check_input *in)
 {
     const uint32_t not_fresh = JOB_CALL_KEEP_STATE | JOB_CALL_TIMED;
@@ -168,8 +170,9 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
     }
 }
 
-/* Whether the sanitizer found a cause for a result that depends on the order of threads. It does
- * not watch calls with a sample of blocks. For these, findings of all cases count. */
+/* Returns whether the sanitizer found a cause for a result that depends on the order of threads.
+ * The sanitizer does not watch calls that run a sample of the blocks. For such a call, findings of
+ * all cases count. */
 static bool has_cause(const struct call_ctx *x)
 {
     const struct check_input *in = x->in;
@@ -183,7 +186,8 @@ static bool has_cause(const struct call_ctx *x)
     return false;
 }
 
-/* The finding stays first in the summary, because the author must repair its cause. */
+/* If the verdict is about a finding of the sanitizer, adds to the summary that the result is wrong
+ * too. The finding stays first in the summary, because the author must repair its cause. */
 static void add_consequence(struct verdict *v, const struct call_ctx *x, const char *story)
 {
     static const char lead[] = "; so the result is wrong on ";
@@ -192,8 +196,9 @@ static void add_consequence(struct verdict *v, const struct call_ctx *x, const c
             arena_printf(&v->arena, "%s%s%s: %s", v->summary, lead, where(v, x->in, x->c), story);
 }
 
-/* Chooses the detector by the kind of call, except for `budget`: a low precision shows in every
- * kind. */
+/* Lowers the verdict because an output is wrong. The kind of call gives the detector, for example
+ * "state" for a call after earlier ones. But `budget` stays, because a low precision shows in every
+ * kind of call. */
 static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
                         const struct result_compare *cmp, const char *story)
 {
@@ -321,7 +326,8 @@ static bool check_compare(struct verdict *v, struct call_ctx *x, const struct re
     return false;
 }
 
-/* Whether calls compare all elements. If not, the reference leaves some undefined. */
+/* Returns whether the calls compare all elements of the outputs. If they do not, the reference
+ * leaves some elements undefined. */
 static bool all_is_defined(const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
@@ -387,10 +393,12 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
 #define TELL_UNVERIFIED \
     "the output was not verified, since blocks that were not run may contribute to it"
 
-/* Verdicts state the probability of finding an error in TOLD_SHARE of the blocks or rows. */
+/* Verdicts state with which probability a sample finds an error in TOLD_SHARE of the blocks or
+ * rows. They state at most NEVER_CERTAIN percent. */
 static const double TOLD_SHARE = 0.01, NEVER_CERTAIN = 99.9999;
 
-/* Never rounds up to 100. */
+/* Returns `pct` as text, with as few digits as are accurate to about 0.5%. Rounds down, so that 100
+ * means exactly 100. */
 static const char *percent(struct verdict *v, double pct)
 {
     for (int digits = 0; digits < 6; digits++) {
@@ -441,8 +449,8 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
     }
 }
 
-/* A reference may leave elements undefined. So a call counts as whole if the truth of all elements
- * was computed, even if fewer were compared. */
+/* Notes which share of the outputs a call verified. A reference may leave elements undefined. So a
+ * call counts as whole if the truth of all elements was computed, even if fewer were compared. */
 static void note_verified(struct verdict_workload *w, const struct job_case *jc,
                           const struct result_call *r)
 {
@@ -531,7 +539,8 @@ static void check_status(struct verdict *v, const struct check_input *in)
                 story);
 }
 
-/* Hone or the machine ended the run. */
+/* Call this if Hone or the machine failed before the job was done. Adds a warning to a verdict that
+ * is already lowered; otherwise the candidate is unjudged. */
 static void check_early_end(struct verdict *v, const struct check_input *in)
 {
     const char *why = in->result->message;
@@ -557,8 +566,8 @@ static const char *kernel_label(const struct check_input *in, const struct resul
     return c->nprograms ? job_kernel_label(c->programs, f->kernel) : f->kernel;
 }
 
-/* Whether the verdict already has a finding of this kind, kernel and line. If `count`, adds this
- * one to its count. */
+/* Returns whether the verdict already has a finding with the kind, kernel and line of `f`. If
+ * `count`, also adds the count of `f` to that finding. */
 static bool found_before(struct verdict *v, const struct check_input *in,
                          const struct result_finding *f, bool count)
 {
@@ -602,7 +611,7 @@ static void check_finding(struct verdict *v, const struct check_input *in,
                     hidden(in, c) ? "" : f->text);
 }
 
-/* Warns once for each kernel and line. */
+/* Turns finding i, a note, into a warning. Warns once for each kernel and line. */
 static void check_note(struct verdict *v, const struct check_input *in, uint32_t i)
 {
     const struct result_finding *f = &in->result->findings[i];
@@ -661,7 +670,8 @@ static void check_printf(struct verdict *v, const struct check_input *in)
             arena_strdup(&v->arena, "the kernel prints; its times include the printing");
 }
 
-/* A candidate that would pass is unjudged if an output did not fit into memory. */
+/* A candidate that would pass becomes unjudged if memory was too small to keep an output for the
+ * comparison. */
 static void check_unverified(struct verdict *v, const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
@@ -688,7 +698,8 @@ static void check_unverified(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* Also true if the job has no checked cases. */
+/* Returns whether a case that is not only timed launches the kernel. Also true if the job has no
+ * such case. */
 static bool launched_where_checked(const struct check_input *in, const char *kernel)
 {
     bool any = false;
@@ -718,8 +729,9 @@ static bool ran_unverified(const struct result_case *rc)
     return sampled;
 }
 
-/* Only warns: the emulator cannot verify every timed call, and honest plans may have kernels for
- * large shapes only. */
+/* Warns about timed workloads whose results were not verified. Does not lower the verdict, because
+ * the emulator cannot verify every timed call, and honest plans may have kernels for large shapes
+ * only. */
 static void check_timed_results(struct verdict *v, const struct check_input *in)
 {
     uint32_t n = 0, first = 0;

@@ -14,7 +14,8 @@
 #include "check/check_input.h"
 #include "verdict/verdict.h"
 
-/* If Hone or the machine failed and no rule found a mistake, the kind becomes V_UNJUDGED. */
+/* Applies all rules to the facts of a candidate. If Hone or the machine failed and no rule found a
+ * mistake, the kind becomes V_UNJUDGED. */
 void check_facts(struct verdict *v, const struct check_input *in);
 
 /* Judges the baseline `in->program` by the same rules. Returns false if none of its outputs was

@@ -43,14 +43,14 @@ struct bench {
 
 /* ---- the live table -------------------------------------------------------------------------- */
 
-/* The callbacks below share this. */
+/* The data that the callbacks below share while a campaign runs. */
 struct live {
     struct bench *b;
     struct store *store;
     struct progress p;
     uint64_t begun_ns;
     unsigned done;
-    struct strbuf names; /* of the running tasks */
+    struct strbuf names; /* the labels of the running tasks */
     VEC(uint64_t) running;
     struct sched *place; /* workers that all tasks share; NULL = none */
     struct strbuf *stop;
@@ -118,7 +118,8 @@ static int on_tick(void *ctx, unsigned running, unsigned waiting)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* The GPU on which candidates run, such as "NVIDIA H200"; "" on the emulator or another machine. */
+/* Returns the GPU on which candidates run, such as "NVIDIA H200". Returns "" if they run on the
+ * emulator or on another machine. */
 static const char *gpu_model(const struct campaign_config *c, struct arena *a)
 {
     struct gpu_probe g = {.n = 0};
@@ -176,7 +177,8 @@ static const char *out_path(const char *out, struct arena *a)
                                                      : arena_printf(a, "%s/%s", here, out);
 }
 
-/* The beginning of the campaign's name: the last part of a single operand, else "bench". */
+/* Returns the beginning of the campaign's name: with a single operand, the last part of its path;
+ * otherwise "bench". */
 static const char *word_of(const struct bench *b, struct arena *a)
 {
     if (b->operands.n != 1)
@@ -277,7 +279,7 @@ static int begin(struct bench *b, struct store **s, struct campaign_rec *out, st
 
 /* ---- resuming -------------------------------------------------------------------------------- */
 
-/* A budget that was not limited cannot grow. */
+/* Returns whether a limit is larger than before. If there was no limit before, it cannot grow. */
 static bool has_grown(const struct budget *was, const struct budget *now)
 {
     return (was->tokens && now->tokens > was->tokens) || (was->usd > 0 && now->usd > was->usd) ||
@@ -300,7 +302,8 @@ static int has_programs(struct store *s, int64_t campaign, struct arena *a, stru
     return rc;
 }
 
-/* Options of this command replace those of the campaign. */
+/* Finds the campaign and takes over its configuration. Options of this command replace those of the
+ * campaign. */
 static int resume(struct bench *b, struct store *s, struct campaign_rec *out, struct arena *a,
                   struct err *err)
 {

@@ -181,8 +181,8 @@ static int configure_new(struct run_config *c, struct place *p, const struct ben
     vec_release(&item.sizes);
     if (rc < 0)
         return -1;
-    /* A run normally times PyTorch at its end, beside the best kernel. But if it has only one
-     * candidate, PyTorch is timed beside it at once. */
+    /* A run of a campaign times PyTorch at its end, beside the best kernel. But if the run has only
+     * one candidate, PyTorch is timed beside this candidate at once. */
     c->torch_at_end = !(str_eq(c->strategy, "sample") && c->steps == 1);
     c->repairs = -1;
     c->budget = w->budget;

@@ -55,8 +55,8 @@ extern const char hone_commit[];
     "last four only run beside: their times and ratios are shown, but Hone does not\n"     \
     "compare the kernel with them"
 
-/* If the file is too large for any compiler, the error's kind is ERR_INPUT: the file is at fault,
- * not the machine. */
+/* Reads a kernel file. If the file is too large for any compiler, the error's kind is ERR_INPUT:
+ * the file is at fault, not the machine. */
 int cmd_read_source(const char *path, struct strbuf *out, struct err *err);
 /* Prints an author's text. On a terminal, replaces control characters by '?'. */
 void cmd_print_foreign(const char *text, size_t len);

@@ -160,7 +160,7 @@ static int compare_files(const struct request *rq, const char *task, const char 
     return status;
 }
 
-/* Any other operand after TASK is a file. */
+/* Returns whether an operand after TASK names a candidate of a run. If not, it names a file. */
 static bool names_candidate(const char *operand)
 {
     return !str_ends(operand, ".cu") && !file_exists(operand);
@@ -184,7 +184,8 @@ static int write_candidate(struct store *s, const char *which, const char *path,
     return rc;
 }
 
-/* Candidates of runs become files of a temporary directory. */
+/* Writes the operands that are candidates of runs to files in a temporary directory, and compares
+ * the files. */
 static int compare_operands(const struct request *rq, const char *task, const char **operand)
 {
     struct err err = ERR_INIT;

@@ -78,7 +78,8 @@ static json_t *diags_json(const struct compiled *c)
     return out;
 }
 
-/* The array is empty if Hone could not read the machine code. */
+/* Returns the instruction counts of each kernel as JSON. The array is empty if Hone could not read
+ * the machine code. */
 static json_t *machine_json(const struct sass_vec *v)
 {
     json_t *out = json_array();
@@ -150,7 +151,7 @@ static void print_diags(const struct compiled *c, unsigned max_lines)
     strbuf_release(&sb);
 }
 
-/* The architecture of GPU 0, or Hopper's if this machine has no GPU. */
+/* Writes the architecture of GPU 0, or Hopper's if this machine has no GPU, and returns `out`. */
 static const char *device_arch(char out[16])
 {
     struct gpu_probe gpu;
@@ -172,7 +173,8 @@ static int print_result(const struct compiled *c, const struct want *w, struct e
     struct arena a = ARENA_INIT;
     struct toolchain tc;
     toolchain_find(&tc);
-    /* sass_count() counts for --json without a disassembler. */
+    /* Only --sass needs the listing, and so the disassembler. Without its path, sass_count() only
+     * counts. */
     if (c->ok && (w->sass || w->json) &&
         sass_count(c->cubin, c->cubin_len, w->sass ? tc.cuobjdump : "", &machine, &listing, &a,
                    err) < 0)
@@ -199,8 +201,8 @@ static int print_result(const struct compiled *c, const struct want *w, struct e
     return rc;
 }
 
-/* The source's plan may hold options for the compiler. NULL if there is no plan, or one with
- * mistakes. */
+/* Returns the source's plan, which may have options for the compiler. Returns NULL if there is no
+ * plan, or one with mistakes. */
 static struct plan *read_plan(const struct strbuf *src)
 {
     struct problem_vec problems = VEC_INIT;

@@ -21,7 +21,7 @@
 struct row {
     const char *name;
     bool found;
-    bool essential;     /* if it is missing, it is marked "NO!" */
+    bool essential;     /* if this is missing, the output marks it with "NO!" */
     const char *detail; /* version or path, or why it is missing */
     const char *enables;
 };
@@ -32,7 +32,7 @@ struct doctor {
     VEC(struct row) rows;
 };
 
-/* If the path is below the current directory, returns the part after that directory. */
+/* Returns the path. If it is below the current directory, leaves out that directory. */
 static const char *shown(const char *path)
 {
     char cwd[4096];

@@ -26,7 +26,7 @@ int eval_command_evaluate(struct evaluator *e, const struct task *t, const struc
 /* Loads a task by name or path; task_free() frees it. On a failure prints the task's problems to
  * stderr and returns NULL. */
 struct task *cmd_load_task(const char *name);
-/* The exit status after cmd_load_task() failed. A name that no task has is wrong usage. */
+/* Returns the exit status after cmd_load_task() failed. A name that no task has is wrong usage. */
 int cmd_task_status(const char *name);
 
 #endif

@@ -188,7 +188,8 @@ out:
     return rc;
 }
 
-/* `which` is RUN[:N], or a task if `file` is not NULL. */
+/* Finds a kernel and its verdict, compiles the kernel, and fills k->model. `which` is RUN[:N], or
+ * the task of the kernel in `file` if `file` is not NULL. */
 static int load_kernel(struct kernel *k, const struct request *r, const char *which,
                        const char *file, struct err *err)
 {
@@ -211,7 +212,7 @@ static int load_kernel(struct kernel *k, const struct request *r, const char *wh
     return export_model_init(&k->model, &in, err);
 }
 
-/* --backward is RUN[:N] or TASK=KERNEL.cu. */
+/* Loads the kernel of --backward, which is RUN[:N] or TASK=KERNEL.cu. */
 static int load_backward(struct kernel *k, const struct request *r, struct err *err)
 {
     const char *equals = strchr(r->backward, '=');

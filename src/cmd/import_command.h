@@ -35,7 +35,7 @@ struct import_wishes {
             "read the trace that `hone import --save-trace` wrote; FILE.py then only gives the\n" \
             "task its name, and neither runs nor has to exist")
 
-/* True for FILE.py and FILE.py:NAME. */
+/* Returns true for FILE.py and FILE.py:NAME. */
 bool cmd_is_python(const char *operand);
 /* Returns the file without ":NAME"; the caller frees it. *name becomes NAME, or "". */
 char *cmd_split_python(const char *operand, const char **name);

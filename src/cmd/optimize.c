@@ -170,7 +170,8 @@ static int config_of_recording(struct run_config *c, const char *spec, const cha
     return 0;
 }
 
-/* Imports FILE.py. Returns the task's name or folder; NULL on an error. */
+/* If the operand is FILE.py, imports it and returns the folder of the task. Otherwise returns the
+ * operand, a task's name or folder. Returns NULL on an error. */
 static const char *task_of_operand(const struct optimize_run *s, const struct wishes *w,
                                    const char *operand, struct arena *mem, struct err *err)
 {

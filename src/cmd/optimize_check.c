@@ -28,8 +28,8 @@ static int open_shelf(const struct run_config *c, struct playbook_shelf **out, s
     return 0;
 }
 
-/* Checks the table of ranges in the user's file, because the author goes on from its settings. If
- * the table's playbook does not fit the task, the table is only a comment. */
+/* Checks the table of ranges in the user's file, because the built-in author goes on from the
+ * table's settings. If the table's playbook does not fit the task, the table is only a comment. */
 static int check_table(const struct run_config *c, const struct task *t, struct err *err)
 {
     struct playbook_shelf *shelf;

@@ -102,7 +102,7 @@ struct live {
     const struct run_config *cfg;
     bool quiet;
     char waits_for[400];
-    uint64_t judging_ns; /* since when candidates are judged, or 0 */
+    uint64_t judging_ns; /* when the judging of candidates began; 0 = none are being judged */
 };
 
 static void on_asking(void *ctx, const struct agent *a, const char *role)
@@ -292,7 +292,8 @@ static int open_authors(struct run_resources *p, const struct optimize_run *s, s
     return 0;
 }
 
-/* The pool is the campaign's, or else one for this run. */
+/* Opens the pool of the campaign's budget, or else a pool for this run, and gives it to the
+ * authors. */
 static int open_pool(struct run_resources *p, const struct optimize_run *s, struct arena *mem,
                      struct err *err)
 {
@@ -519,7 +520,8 @@ static int keep_config(const struct optimize_run *s, const struct task *t, struc
     return rc;
 }
 
-/* *name becomes the device of the recorded times, or NULL. */
+/* Sets *name to the device on which the run's recorded times were measured or modelled; NULL if the
+ * run has no times. */
 static int recorded_device(const struct optimize_run *s, const char **name, struct arena *mem,
                            struct err *err)
 {
@@ -584,7 +586,8 @@ static void say_changed(const struct optimize_run *s, const struct task *now,
     strbuf_release(&diff);
 }
 
-/* The current task if the run began with it, else the copy in the store. */
+/* Returns the task of a resumed run. If the task has changed since the run began, returns the copy
+ * in the store, and `note` says so. */
 static struct task *task_of_resumed(const struct optimize_run *s, struct strbuf *note,
                                     struct err *err)
 {
@@ -626,7 +629,8 @@ static void compare_with_recording(const struct optimize_run *s, const struct ta
                     t->name, was, now);
 }
 
-/* `note` tells if the task is not the one of the run or of a recording. */
+/* Returns the task of the run. If the current task is not the one with which the run or the
+ * recording began, `note` says so. */
 static struct task *load_run_task(struct optimize_run *s, struct strbuf *note)
 {
     struct err err = ERR_INIT;

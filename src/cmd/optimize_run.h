@@ -22,7 +22,7 @@ const char *cmd_store_path(const char *given);
 char *cmd_existing_store(const char *given, struct err *err);
 /* Creates the store if there is none, unless `must_exist`. */
 int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err);
-/* `given`, or hone-out/NAME if that is NULL or "". The caller frees it. */
+/* Returns a copy of `given`, or hone-out/NAME if `given` is NULL or "". The caller frees it. */
 char *cmd_out_folder(const char *given, const char *name);
 
 struct optimize_run {
@@ -38,7 +38,7 @@ struct optimize_run {
     size_t nodes_before;    /* resumed: candidates so far */
     bool resumed;
     bool json, quiet;
-    struct task *task; /* of a new run, which frees it; NULL = load config->task */
+    struct task *task; /* the task of a new run, which frees it; NULL = load config->task */
     int64_t campaign;  /* 0 = none */
     uint64_t entry;    /* the task's number in the campaign */
     const char *hone;  /* Hone's version, for a campaign */
@@ -51,11 +51,11 @@ int cmd_check_author(const char *spec, const struct budget *b, struct err *err);
 /* If the headers of CuTe are missing, sets *d to plain CUDA and says so on stderr; fails if the
  * user asked for CuTe. */
 int cmd_settle_dialect(bool asked, enum dialect *d, struct err *err);
-/* By default, the built-in author on a GPU makes several proposals for a step. The cost model ranks
- * them, and the GPU runs the best. */
+/* Sets the number of proposals if the user gave none. For the built-in author on a GPU, it is
+ * several for a step: the cost model ranks them, and the GPU runs the best. */
 void cmd_settle_proposals(struct run_config *c);
 
-/* Carries out the run and prints its end. Returns an exit code. */
+/* Carries out the run, writes its report and prints its summary. Returns an exit code. */
 int optimize_run_finish(struct optimize_run *s);
 
 #endif

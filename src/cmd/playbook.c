@@ -16,7 +16,7 @@
 #define DIR_OPTION(dir) OPT_STR(0, "dir", dir, "DIR", "further playbooks: DIR/NAME/playbook.json")
 #define NEWEST_ARCH 90 /* sm_90: no playbook needs a newer architecture */
 
-/* The built-in tasks that a playbook serves. */
+/* Returns the names of the built-in tasks for which a playbook can write kernels. */
 static json_t *fitting_tasks(const struct playbook *pb)
 {
     struct arena mem = ARENA_INIT;
@@ -141,7 +141,7 @@ static int take_setting(const struct playbook *pb, const char *arg, struct pb_po
 
 /* The arguments of `hone playbook kernel`. */
 struct kernel_order {
-    const char *name; /* of the playbook */
+    const char *name; /* the playbook's name */
     bool plain;       /* the kernel takes no part from another playbook */
     const char *when; /* a table of ranges, or NULL */
     int nset;

@@ -16,7 +16,8 @@ struct wishes {
     struct str_vec ablate; /* KEY=VALUE */
 };
 
-/* --ablate can change only how strict the dialect is: after any other change, the resumed run would
+/* Takes over --dialect and --ablate for the rest of the run; `calls` author calls have been made.
+ * --ablate can change only how strict the dialect is: after any other change, the resumed run would
  * not repeat its recorded steps. */
 static int change_dialect(struct run_config *c, const struct wishes *w, uint64_t calls,
                           struct err *err)

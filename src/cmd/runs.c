@@ -51,7 +51,7 @@ static bool add_gain(struct store *s, const struct run_rec *r, struct strbuf *be
     return first > 0;
 }
 
-/* Returns whether the line has a star. */
+/* Prints the line of a run. Returns whether it has a star (add_gain()). */
 static bool print_run(struct store *s, const struct run_rec *r)
 {
     char when[32] = "", usd[16];
@@ -120,7 +120,7 @@ static bool confirmed(const struct run_rec *r)
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* The folder of the run's report, from the configuration. The caller frees it. */
+/* Returns the folder of the run's report, which the configuration names. The caller frees it. */
 static char *report_folder(const struct run_rec *r)
 {
     json_t *config = json_loads(r->config, 0, NULL);

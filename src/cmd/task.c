@@ -321,7 +321,7 @@ static void show_json(const struct task *t)
     print_json(j);
 }
 
-/* The graph is the task's "graph", or comes from its PyTorch expression. */
+/* Prints the graph of a task: its "graph", or the graph of its PyTorch expression. */
 static int show_graph(const struct task *t, bool json)
 {
     struct graph g;
@@ -341,7 +341,7 @@ static int show_graph(const struct task *t, bool json)
     return HONE_OK;
 }
 
-/* The entry "oracle" of a task.json. */
+/* Returns the entry "oracle" that a task.json needs for this reference. */
 static json_t *oracle_json(const struct graph_reference *r)
 {
     json_t *phases = json_array(), *oracle = json_pack("{s:O}", "phases", phases);
@@ -442,15 +442,15 @@ static json_t *texts_json(const struct problem_vec *v)
 struct check_job {
     const char **names;
     bool json;
-    /* Task number I prints to I.err and I.out. It also leaves one of the files I.good, I.bad and
-     * I.machine: see enum check_end. */
+    /* The process that checks task number I prints to the files I.err and I.out. At the end it
+     * writes one of the files I.good, I.bad and I.machine (enum check_end). */
     struct temp_dir dir;
     bool *done;
     size_t n, shown; /* tasks, and how many were printed */
     size_t good;
     json_t *all;                         /* with --json: the results so far */
-    const struct torch_program *program; /* of --against, or NULL */
-    bool machine;                        /* this machine could not check a task */
+    const struct torch_program *program; /* the program of --against, or NULL */
+    bool machine;                        /* this machine could not check some task */
     /* Why PyTorch could not be used: the text of I.good, I.bad or I.machine. NULL if it could. */
     char *why_not;
 };

@@ -8,7 +8,7 @@
 #include "eval/eval.h"
 #include "task/check.h"
 
-/* Both functions open *e at the first use. The caller closes it. */
+/* Both functions need an evaluator. If *e is NULL, they open one; the caller closes it. */
 
 /* Compiles reference.c as CUDA C++, as for an evaluation on a GPU. Does nothing if the task has a
  * graph, because then Hone wrote reference.c. Adds a problem if the compile fails, and a note if

@@ -61,7 +61,7 @@ static void read_again(struct listed *w)
     spool_fs_close(fs);
 }
 
-/* The spools of this user's runs on Slurm. */
+/* Appends the spools of this user's runs on Slurm. */
 static void find_spools(struct str_vec *out, struct arena *a)
 {
     struct strbuf base = STRBUF_INIT(4096);

@@ -128,7 +128,7 @@ enum file_kind {
     FILE_ENTRY,
     FILE_HEADER,
     FILE_FAMILY,
-    /* It is being written, or a killed process left it. Its age tells which. */
+    /* A process is writing this file, or was killed while it wrote. The file's age tells which. */
     FILE_TEMP,
     FILE_PART /* the checksum of a precompiled header, or the headers' lock file */
 };

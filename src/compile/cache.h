@@ -26,7 +26,8 @@ struct cache {
     unsigned puts; /* entries that cache_put() has written */
 };
 
-/* `dir` NULL = the user's cache directory. HONE_CACHE_MAX (default 8G) limits the size. */
+/* Opens the cache in `dir`, or in the user's cache directory if `dir` is NULL. HONE_CACHE_MAX
+ * (default 8G) limits the size. */
 int cache_open(struct cache *c, const char *dir, struct err *err);
 void cache_release(struct cache *c);
 
@@ -46,13 +47,14 @@ struct cache_stat {
     uint64_t bad; /* damaged entries and headers; counted only with `verify` */
     uint64_t removed, removed_bytes;
 };
-/* With `verify`, reads every entry and header and removes damaged ones. */
+/* Counts the files of the cache. With `verify`, also reads every entry and header, and removes
+ * damaged ones. */
 int cache_stat(struct cache *c, bool verify, struct cache_stat *out, struct err *err);
 /* Removes temporary files older than an hour, and headers not used for three days. Then removes the
  * least recently used entries and headers until at most max_bytes are left. */
 int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, struct err *err);
-/* Prunes to max_bytes. cache_put() does so once per 32 entries. Call it after adding a large
- * file. */
+/* Calls cache_prune() with c->max_bytes. cache_put() does so once per 32 entries. Call this after
+ * you have added a large file in another way. */
 void cache_trim(struct cache *c);
 
 #endif

@@ -33,8 +33,8 @@
 #include "sys/toolchain.h"
 
 #define SEC 1000000000ull
-/* NVRTC's heap, in bytes of address space. A compile that needs more runs again without a
- * header. */
+/* The size of NVRTC's heap with a precompiled header, in bytes of address space. If a compile needs
+ * more, it runs again without a precompiled header. */
 #define HEADER_HEAP ((uint64_t)2 << 30)
 #define FAMILY_HEAP ((uint64_t)4 << 30)
 #define FAMILY_MIN_NS (4 * SEC)
@@ -66,7 +66,7 @@ struct compiler {
 
 struct compile_ticket {
     struct compiler *compiler;
-    int fd;       /* if at_once, readable; else -1 */
+    int fd;       /* if at_once, a descriptor that is always readable; else -1 */
     bool at_once; /* the result was cached, or the source was rejected */
     struct compiled done;
     struct client_job job;
@@ -83,7 +83,7 @@ struct compile_ticket {
 
 /* ---- opening ---------------------------------------------------------------------------------*/
 
-/* Size and time stand for the bytes of a file. */
+/* Adds a file's path, size and time of change to the hash. Size and time stand for its bytes. */
 static void hash_stat(struct hash *h, const char *dir, const char *name)
 {
     char path[4096];
@@ -318,8 +318,8 @@ static void find_roots(const struct compiler *c, struct compile_job_request *job
     job->dir = *c->tc.cuda_include ? c->tc.cuda_include : "/proc/self/fdinfo";
 }
 
-/* Sets `out` to the header's path. Leaves `out` as it is if no header can be kept on disk. `kind`
- * is "" or PCH_FAMILY. */
+/* Sets `out` to the path of the precompiled header for these options and this prelude. `kind`, ""
+ * or PCH_FAMILY, begins its name. Leaves `out` as it is if no header can be kept on disk. */
 static void find_pch(struct compiler *c, const struct option_list *o, const char *kind,
                      const char *prelude, char out[PCH_PATH_MAX])
 {
@@ -368,7 +368,8 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     strbuf_release(&sb);
 }
 
-/* Starts to build the header, or sets FAMILY_USELESS. */
+/* Makes the family of `parent`, and starts to build its header. If the header cannot be built, the
+ * state is FAMILY_USELESS. */
 static struct family *family_new(struct compiler *c, const char *parent,
                                  struct compile_job_request *job, const struct option_list *o)
 {
@@ -422,7 +423,7 @@ static void family_poll(struct compiler *c, struct family *f)
     client_job_release(&f->job);
 }
 
-/* The first call starts to build the header. */
+/* Returns the family of `parent`. The first call for a parent starts to build its header. */
 static struct family *family_of(struct compiler *c, const char *parent,
                                 struct compile_job_request *job, const struct option_list *o)
 {
@@ -658,8 +659,9 @@ void compile_cancel(struct compile_ticket *t)
 
 /* ---- finishing -------------------------------------------------------------------------------*/
 
-/* NVRTC gives no message if ptxas finds that a block cannot have so much static shared memory, or
- * that the constants are too large. But its log says how much shared memory each kernel takes. */
+/* Adds a diagnostic to a compile that failed without one. NVRTC gives no message if a kernel has
+ * more static shared memory than a block can have, or if the constants are too large. But its log
+ * says how much shared memory each kernel takes. */
 static void explain_silence(struct compile_ticket *t, const char *log, struct compiled *out)
 {
     static const char entry[] = "Compiling entry function '", used[] = " bytes smem";
@@ -694,7 +696,8 @@ static void explain_silence(struct compile_ticket *t, const char *log, struct co
                   "variables together may take at most 65536 bytes");
 }
 
-/* Returns whether the result depends only on the request, so that it may be cached. */
+/* Fills `out` from the reply and the result of the compile service. Returns whether `out` depends
+ * only on the request, so that it may be cached. */
 static bool take_reply(struct compile_ticket *t, const struct compile_job_reply *reply,
                        const struct compile_job_result *r, struct compiled *out)
 {

@@ -28,8 +28,8 @@ struct compiler_config {
     const char *cache_dir; /* NULL = the user's cache directory */
     uint64_t child_ns;     /* most processor time of a compile; 0 = 120 s */
     uint64_t child_bytes;  /* most memory of a compile; 0 = 6 GiB */
-    /* Least processor time of a compile for a family header (family.h), with which edited versions
-     * compile faster. 0 = 4 s. */
+    /* If a compile takes at least this much processor time, Hone can build a family header of its
+     * source (family.h), with which edited versions compile faster. 0 = 4 s. */
     uint64_t family_min_ns;
     unsigned jobs; /* compiles at the same time; 0 = one per core */
     bool no_cache, no_pch;
@@ -38,7 +38,7 @@ struct compiler_config {
 struct compile_request {
     const char *source;
     size_t len;
-    const char *name; /* in diagnostics; NULL = "kernel.cu" */
+    const char *name; /* the file's name in diagnostics; NULL = "kernel.cu" */
     const char *arch; /* NULL = "sm_90a" */
     /* The kernels that the plan launches. The result has their parameter types. */
     const char *const *kernels;
@@ -46,7 +46,7 @@ struct compile_request {
     const char *parent; /* compile_key() of the version before this one, or NULL (family.h) */
     bool trusted;       /* may include Hone's headers: Hone's own device code, or an oracle */
     bool no_lines;      /* leave out line numbers and the paths of this machine */
-    const char *const *options; /* extra ones, ended by NULL; or NULL */
+    const char *const *options; /* extra options for the compiler, ended by NULL; or NULL */
 };
 
 int compiler_open(struct compiler **out, const struct compiler_config *cfg, struct err *err);
@@ -61,8 +61,8 @@ int compile_run(struct compiler *c, const struct compile_request *rq, struct com
 /* Accepts known GPUs (sm_75 to sm_121) and future ones (sm_122 to sm_200), from sm_90 on also with
  * a suffix a or f. The compiler may still refuse the architecture. */
 int compile_check_arch(const char *arch, struct err *err);
-/* For several compiles at the same time. The ticket's descriptor becomes readable when the compile
- * is done. compile_finish() frees the ticket even if it fails. */
+/* With these functions, several compiles can run at the same time. The ticket's descriptor becomes
+ * readable when the compile is done. compile_finish() frees the ticket even if it fails. */
 struct compile_ticket;
 int compile_start(struct compiler *c, const struct compile_request *rq, struct compile_ticket **t,
                   struct err *err);

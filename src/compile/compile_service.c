@@ -191,7 +191,8 @@ static int child_work(struct slot *s, const void *data, size_t len)
 static int child_main(struct slot *s, pid_t parent)
 {
     child_setup(s, parent);
-    /* Allocations below 32 MB make no new mapping, so the source does not move other mappings. */
+    /* An allocation below 32 MB makes no new mapping. So the size of the source does not change the
+     * addresses of other mappings. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_ARENA_MAX, 1);
     size_t len;
@@ -288,8 +289,8 @@ static bool slot_ready(struct slot *s)
     return true;
 }
 
-/* Whether memory suffices for one more compile and the growth of the others. One compile may always
- * run. */
+/* Returns whether memory suffices for one more compile, and for the growth of those that run. If no
+ * compile runs, one may always start. */
 static bool has_memory(void)
 {
     uint64_t need = sv.child_bytes, available = sv.running ? memory_available() : 0;
@@ -299,7 +300,8 @@ static bool has_memory(void)
     return !available || need <= available;
 }
 
-/* The oldest job that may start now, or NULL. A job that builds a header may overtake others. */
+/* Returns the oldest job that may start now, or NULL. A job that builds a header may overtake older
+ * ones. */
 static struct slot *next_slot(void)
 {
     struct slot *next = NULL;
@@ -316,7 +318,7 @@ static struct slot *next_slot(void)
             continue;
         next = s;
         if (s->building)
-            break; /* its header is PCH_BUILDING, so it must start */
+            break; /* this job must start, because slot_ready() has set PCH_BUILDING */
     }
     return next;
 }
@@ -409,7 +411,8 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
         return;
     }
     if (p && end == COMPILE_JOB_DONE && (unused || (s->without_pch && !s->pch_full))) {
-        /* built at another address, or damaged: the next service builds a new one */
+        /* The header was built at another address, or is damaged. The next service builds it
+         * again. */
         p->state = PCH_BAD;
         pch_discard(p->path);
     }
@@ -457,7 +460,8 @@ static void check_deadlines(void)
     }
 }
 
-/* A child that builds a header goes on, because other jobs need the header. */
+/* The client has given up the job. A child that builds a header goes on, because other jobs need
+ * the header. */
 static void cancel(struct slot *s)
 {
     s->gone = true;

@@ -40,10 +40,10 @@ struct compile_job_spec {
     uint32_t kind;
     uint64_t limit_ns;    /* processor time; elapsed time may be four times as long */
     uint64_t limit_bytes; /* memory of the child */
-    uint64_t heap_bytes;  /* for NVRTC's precompiled headers */
+    uint64_t heap_bytes;  /* NVRTC's heap with a precompiled header */
     /* The precompiled header to use, or "". If it is missing, the service builds it first. */
     char pch[PCH_PATH_MAX];
-    bool pch_if_ready; /* if it is missing, compile without it */
+    bool pch_if_ready; /* but if the header is missing, compile without it */
 };
 #define COMPILE_JOB_MAGIC 0x31434e48u
 
@@ -51,8 +51,8 @@ enum compile_job_end {
     COMPILE_JOB_DONE,
     COMPILE_JOB_TIMEOUT,
     COMPILE_JOB_MEMORY,  /* out of memory, or a crash with over half of limit_bytes in use */
-    COMPILE_JOB_CRASHED, /* a signal ended it, or it wrote no result */
-    COMPILE_JOB_LOST     /* it did not start, or another process killed it twice */
+    COMPILE_JOB_CRASHED, /* a signal ended the child, or the child wrote no result */
+    COMPILE_JOB_LOST     /* the child did not start, or another process killed it twice */
 };
 
 struct compile_job_reply {
@@ -108,12 +108,14 @@ void compile_job_result_write(const struct compile_job_result *r, struct strbuf 
 int compile_job_result_read(const void *data, size_t len, struct compile_job_result *r,
                             struct arena *a, struct err *err);
 
-/* `nvrtc` is NVRTC's library, or "". At most `jobs` compiles run at once. */
+/* Runs the service until the client closes the control socket. `nvrtc` is the path of NVRTC's
+ * library, or "". At most `jobs` compiles run at once. Returns the exit status. */
 int compile_service_main(const char *nvrtc, unsigned jobs);
 
-/* The service calls it once, before it starts children. */
+/* Loads NVRTC. The service calls this once, before it starts children. */
 int nvrtc_load(const char *path, struct err *err);
-/* For children. spec->pch is the header to use or to build, or "". */
+/* The children of the service call these. spec->pch is the precompiled header to use or to build,
+ * or "". */
 void nvrtc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
                    struct compile_job_result *out, struct arena *a);
 void nvcc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
@@ -121,7 +123,7 @@ void nvcc_compile(const struct compile_job_request *rq, const struct compile_job
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec);
 
 /* With Landlock, restricts this process to read below `roots` and `rw`, and to write below `rw`.
- * Without it, only scan.h keeps the compiler from other files. */
+ * Without Landlock, only the rules of scan.h keep the compiler from other files. */
 void sandbox_enter(const char *const *roots, size_t n, const char *const *rw, size_t nrw);
 
 #endif

@@ -25,7 +25,7 @@ struct diag {
     uint32_t line, column;
     const char *message;
     const char *hint; /* "" or one sentence */
-    /* only the part of the template backtrace in the candidate's own source */
+    /* the template backtrace, but only the frames in the candidate's own source */
     VEC(struct diag_frame) frames;
 };
 
@@ -34,7 +34,7 @@ VEC_DECL(diag_vec, struct diag);
 struct kernel_info {
     const char *name;
     uint32_t registers, spill_store_bytes, spill_load_bytes, static_smem_bytes, stack_bytes;
-    uint32_t max_threads; /* of a block */
+    uint32_t max_threads; /* the most threads of a block */
 };
 
 struct compiled {

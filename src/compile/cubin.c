@@ -38,7 +38,8 @@ static bool section_header(const void *cubin, size_t len, size_t i, Elf64_Shdr *
            (out->sh_offset <= len && out->sh_size <= len - out->sh_offset);
 }
 
-/* The string at `at` of a string table; "" if it is out of bounds or does not end. */
+/* Returns the string at offset `at` of the string table in section `table`. Returns "" if the
+ * string is out of bounds or does not end. */
 static const char *string_at(const void *cubin, size_t len, size_t table, size_t at)
 {
     Elf64_Shdr s;

@@ -32,7 +32,8 @@ int cubin_kernel(const void *cubin, size_t len, const char *name, struct cubin_k
  * number, or -1 if there is no such kernel or it has more than `max`. */
 int cubin_params(const void *cubin, size_t len, const char *kernel, uint32_t *sizes, int max);
 
-/* The i-th function that the code calls but does not define; NULL past the last one. */
+/* Returns the name of the i-th function that the code calls but does not define; NULL past the last
+ * one. */
 const char *cubin_import(const void *cubin, size_t len, size_t i);
 
 #endif

@@ -34,7 +34,7 @@ struct parser {
     struct arena *a;
     struct diag *cur;
     char *file;              /* the file that the log named last */
-    unsigned header_line;    /* of the error, if it is in a header */
+    unsigned header_line;    /* line of the error, if the error is in a header */
     const char *header_file; /* NULL = the error is in the candidate */
     bool snippet;            /* the copy of the source line was read */
     bool unclosed;           /* the source ends inside a brace */
@@ -52,8 +52,8 @@ static const char *short_path(const char *path, struct arena *a)
     return arena_strdup(a, slash ? slash + 1 : path);
 }
 
-/* Leaves out "cute::", "cutlass::", template arguments more than two deep, and the rest of the line
- * from "[with" on. */
+/* Returns a shorter copy of a compiler's text, cut at `max` bytes. Leaves out "cute::",
+ * "cutlass::", template arguments more than two deep, and the rest of the line from "[with" on. */
 static char *squeeze(const char *s, size_t n, size_t max, struct arena *a)
 {
     struct strbuf sb = STRBUF_INIT(max);
@@ -98,8 +98,9 @@ static void frame_add(struct diag *d, uint32_t line, const char *text)
     f->text = text;
 }
 
-/* Finds the diagnostic's place in the candidate. Drops a repetition, and further errors of a
- * line. */
+/* Completes the current diagnostic. If the error is in a header, its place becomes the line of the
+ * candidate that led there. Drops the diagnostic if it repeats another one, or if its line has
+ * PER_LINE_MAX of them already. */
 static void finish(struct parser *p)
 {
     struct diag *d = p->cur;
@@ -114,7 +115,8 @@ static void finish(struct parser *p)
         d->file = p->name;
     }
     if (p->header_file && str_starts(p->header_file, TRAILER_FILE)) {
-        /* The trailer (trailer.h) redeclares a kernel in "hone-trailer:NAME". This failed. */
+        /* The error is in "hone-trailer:NAME", where the trailer (trailer.h) redeclares the kernel
+         * NAME. */
         const char *colon = strchr(p->header_file, ':');
         d->file = p->name;
         d->line = 0;
@@ -157,7 +159,8 @@ static void begin(struct parser *p, const char *file, size_t flen, uint32_t line
     p->cur->message = squeeze(msg, mlen, MESSAGE_MAX, p->a);
 }
 
-/* "FILE(LINE): [catastrophic ]error: MESSAGE" */
+/* Reads "FILE(LINE): [catastrophic ]error: MESSAGE". Returns false for any other line, as the next
+ * functions do. */
 static bool read_head(struct parser *p, const char *s, size_t n)
 {
     static const struct {
@@ -185,7 +188,7 @@ static bool read_head(struct parser *p, const char *s, size_t n)
     return false;
 }
 
-/* "FILE:LINE:COLUMN: [fatal ]error: MESSAGE", from nvcc's host compiler */
+/* Reads "FILE:LINE:COLUMN: [fatal ]error: MESSAGE", a message of nvcc's host compiler. */
 static bool read_host(struct parser *p, const char *s, size_t n)
 {
     static const char *const marks[] = {": error: ", ": fatal error: "};
@@ -227,7 +230,7 @@ static bool read_ptxas(struct parser *p, const char *s, size_t n)
     return true;
 }
 
-/* Errors without a line, such as a missing brace at the end. */
+/* Reads an error without a place, such as a missing brace at the end of the source. */
 static bool read_placeless(struct parser *p, const char *s, size_t n)
 {
     static const char *const heads[] = {
@@ -274,7 +277,7 @@ static void read_frame(struct parser *p, const char *s, size_t n)
     if (n - (size_t)(end - s) > 4 && strncmp(end, " of ", 4) == 0)
         p->file = arena_strndup(p->a, end + 4, n - (size_t)(end + 4 - s));
     size_t flen = strlen(p->file);
-    if (flen > 2 && p->file[0] == '"') { /* from older versions */
+    if (flen > 2 && p->file[0] == '"') { /* older compilers put the name into quotes */
         p->file[flen - 1] = '\0';
         p->file++;
     }

@@ -52,7 +52,7 @@ bool family_covers(const struct family_record *r, const char *const *includes, s
 struct walk {
     struct token_reader r;
     struct strbuf body;
-    struct strbuf before, after; /* lines around the body that keep the macros of headers */
+    struct strbuf before, after; /* lines before and after the body (on_define()) */
 };
 
 static const char *skip_spaces(const char *p, const char *end)
@@ -98,8 +98,8 @@ static int name_length(const char *name, const char *end)
 }
 
 /* An edited version must see the macros as the headers leave them. So the prelude ends with an
- * #undef of each macro that the parent defines, unless a header defines it too. A parent may
- * contain `#ifndef INFINITY`, for example. */
+ * #undef of each macro that the parent defines, unless a header defines it too. For example, a
+ * parent may define INFINITY after `#ifndef INFINITY`, and a header may have defined it before. */
 static void on_define(struct walk *w, const char *name, const char *end)
 {
     int n = name_length(name, end);
@@ -108,8 +108,8 @@ static void on_define(struct walk *w, const char *name, const char *end)
     strbuf_addf(&w->after, "#ifndef hone_family_has_%.*s\n#undef %.*s\n#endif\n", n, name, n, name);
 }
 
-/* We could not restore a header's macro that the parent removes. Then #error stops the build of the
- * precompiled header. */
+/* If the parent removes a macro that a header defines, we could not restore the macro. So in this
+ * case an #error stops the build of the precompiled header. */
 static void on_undef(struct walk *w, const char *name, const char *end)
 {
     int n = name_length(name, end);

@@ -38,7 +38,7 @@ struct family_record {
 void family_record_write(const struct family_record *r, struct strbuf *out);
 int family_record_read(const void *data, size_t len, struct family_record *r, struct arena *a);
 
-/* Returns -1 if the source cannot be put into a namespace. */
+/* Appends the family header's text. Returns -1 if the source cannot be put into a namespace. */
 int family_prelude(const struct family_record *r, struct strbuf *out);
 
 /* True if a source with these includes may use the family header. */

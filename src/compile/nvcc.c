@@ -18,7 +18,8 @@ static char *in_dir(struct arena *a, const struct temp_dir *dir, const char *nam
     return arena_printf(a, "%s/%s", dir->path, name);
 }
 
-/* The file has the candidate's name, so that diagnostics show it. */
+/* Writes the source and the headers to files in `dir`. The source's file has the candidate's name,
+ * so that diagnostics show this name. */
 static int write_inputs(const struct compile_job_request *rq, const struct temp_dir *dir,
                         struct arena *a, struct err *err)
 {
@@ -68,8 +69,8 @@ static void sandbox(const struct compile_job_request *rq, const struct temp_dir 
     sandbox_enter(roots, n, rw, ARRAY_LEN(rw));
 }
 
-/* nvcc itself writes the last line of the log. The source can put any text into the lines above
- * it. */
+/* Returns whether the last line of the log begins with `start` and contains `what`. We trust only
+ * the last line: nvcc itself writes it, but the source can put any text into the lines above. */
 static bool tool_said(const char *log, const char *start, const char *what)
 {
     size_t n = strlen(log);

@@ -87,8 +87,8 @@ int nvrtc_load(const char *path, struct err *err)
     return 0;
 }
 
-/* The options of the request, then those for the precompiled header if there is one. *n gets their
- * number. */
+/* Returns the options of the request, then those for the precompiled header if there is one. *n
+ * becomes their number. */
 static const char **options_for(const struct compile_job_request *rq, const char *pch_option,
                                 const char *pch, struct arena *a, int *n)
 {

@@ -131,7 +131,8 @@ int ptx_entry_params(const char *plain, size_t len, const char *want, struct ptx
 
 /* ---- pruning ---------------------------------------------------------------------------------*/
 
-/* Holds only hashes. If two names share a hash, an unused variable may stay, which is harmless. */
+/* A set of names, of which it holds only the hashes. If two names share a hash, an unused variable
+ * may stay, which is harmless. */
 struct names {
     uint64_t *slots;
     size_t n, cap;
@@ -228,7 +229,7 @@ static void use_names(struct names *used, const char *p, const char *end, const 
     }
 }
 
-/* { counts 1 and } counts -1, but not in strings. */
+/* Returns the number of { minus the number of } in a line, without those in strings. */
 static int brace_depth(const char *p, size_t n)
 {
     int depth = 0;

@@ -11,8 +11,9 @@ struct ptx_param {
     uint32_t size, align; /* bytes; align 0 = the natural alignment of the type */
 };
 
-/* Copies PTX with blanks instead of comments, so that lines and columns stay. Inline assembly can
- * put any text into comments. The argument `plain` below is such a copy. */
+/* Copies PTX with blanks instead of comments, so that lines and columns stay. We read only such a
+ * copy, because inline assembly can put any text into comments. The functions below take it as
+ * `plain`. */
 void ptx_without_comments(const char *ptx, size_t len, struct strbuf *out);
 
 /* Reads the parameters of `.entry NAME`. Returns how many there are, or -1 if there is no such

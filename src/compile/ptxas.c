@@ -56,7 +56,8 @@ static bool read_loc(const char *line, struct loc *out)
     return true;
 }
 
-/* The number that the PTX gives to the candidate's file; 0 if it does not name the file. */
+/* Returns the number that a .file directive of the PTX gives to the candidate's file; 0 if there is
+ * none. */
 static unsigned long own_file(const char *ptx, const char *name)
 {
     for (const char *l = ptx; l; l = next_line(l)) {
@@ -106,8 +107,9 @@ static unsigned long line_in_source(const char *ptx, const char *insn, unsigned 
     return 0;
 }
 
-/* Finds the call of an undefined function. In PTX the name of a called function is on a line of its
- * own, before the arguments. */
+/* Returns the line of the source with the call of the undefined function `callee`, whose name has k
+ * characters; 0 if unknown. In PTX the name of a called function is on a line of its own, before
+ * the arguments. */
 static unsigned long call_line(const char *ptx, const char *callee, size_t k, unsigned long own)
 {
     for (const char *l = ptx; l; l = next_line(l)) {
@@ -130,7 +132,8 @@ static const char *after(const char *s, size_t n, const char *piece)
     return p ? p + strlen(piece) : NULL;
 }
 
-/* Returns false if the line of the log stays as it is. */
+/* If a line of the log is an error whose place in the source is known, appends the error with this
+ * place. Returns false for any other line, which stays as it is. */
 static bool place_error(const char *s, size_t n, const char *ptx, unsigned long own,
                         const char *name, struct strbuf *out)
 {

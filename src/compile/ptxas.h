@@ -22,7 +22,7 @@
  */
 const char *ptxas_places(const char *log, const char *ptx, const char *name, struct arena *a);
 
-/* The line of the file `name` that calls the function, or 0 if unknown. */
+/* Returns the line of the file `name` that calls the function `callee`, or 0 if unknown. */
 unsigned long ptxas_call_line(const char *ptx, const char *callee, const char *name);
 
 #endif

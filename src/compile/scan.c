@@ -134,7 +134,7 @@ static const char *const pragma_bad[] = {
     "redefine_extname", "weak",      "comment", "hdrstop",       "no_pch",     "line",
     "define_type_info", "ident",     "import",  "include_next",  "map",        NULL};
 
-/* These may not occur anywhere. */
+/* These words may not occur anywhere in an untrusted source. */
 static const char *const words_never[] = {
     "__has_include_next", "__has_embed", "__DATE__", "__TIME__", "__TIMESTAMP__", "__pragma", NULL};
 
@@ -238,8 +238,9 @@ static void on_directive(struct scanner *s, size_t at)
 /* ---- kernels ---------------------------------------------------------------------------------*/
 
 /*
- * Finds extern "C" __global__ functions. compile.c uses them only if no plan (plan/plan.h) names
- * the kernels. A wrong guess is harmless: the trailer (trailer.h) does not compile for it.
+ * State while we look for extern "C" __global__ functions. compile.c uses what we find only if no
+ * plan (plan/plan.h) names the kernels. If we find a function that is no kernel, the trailer
+ * (trailer.h) does not compile, so a mistake here is harmless.
  */
 struct kernel_finder {
     bool extern_c;
@@ -296,7 +297,7 @@ static void find_kernel(struct scanner *s, struct kernel_finder *k, const struct
 
 struct found_kernel {
     const char *name;
-    size_t i; /* in source_scan.kernels */
+    size_t i; /* index in source_scan.kernels */
 };
 
 static int by_name(const void *a, const void *b)

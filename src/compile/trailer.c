@@ -148,7 +148,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* A kernel whose name is a plain identifier must be extern "C". */
+/* Returns whether a kernel's name is a plain identifier. Such a kernel must be extern "C". */
 static bool is_plain(const char *kernel)
 {
     while (is_word(*kernel))
@@ -274,7 +274,7 @@ static int decode(const uint8_t *b, size_t size, const char *kernel, struct sig 
     return 0;
 }
 
-/* Finds the name of the entry to which the trailer's pointer points. */
+/* Sets sig->entry to the name of the entry to which the trailer's pointer to kernel i points. */
 static int read_entry(const char *ptx, size_t len, const char *nonce, size_t i, struct sig *sig,
                       struct arena *a, struct err *err)
 {

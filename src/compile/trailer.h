@@ -7,7 +7,7 @@
  *  1. Every name that the trailer defines at namespace scope contains a nonce, a random number. So
  *     the candidate can neither define nor specialise it.
  *  2. The trailer first #undefs every keyword and builtin that it uses, so that no macro can change
- *     it. scan.h rejects pragmas that would survive an #undef.
+ *     the trailer. The rules of scan.h reject pragmas whose effect an #undef would not end.
  *  3. The trailer redeclares each kernel as extern "C" __global__ with the type decltype(::kernel).
  *     This compiles only if the candidate declares the kernel so too.
  *     A kernel with a name such as softmax<float, 4> or space::scale is not extern "C". The trailer
@@ -31,7 +31,8 @@ int trailer_nonce(char out[33], struct err *err);
 
 void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernels, size_t n);
 
-/* Returns -1 with the reason if a table is missing, appears twice or contradicts its entry. */
+/* Reads the signatures of n kernels from the PTX. Returns -1 with the reason if a table is missing,
+ * appears twice or contradicts its entry. */
 int trailer_read(const char *ptx, size_t len, const char *nonce, const char *const *kernels,
                  size_t n, struct sig_vec *sigs, struct arena *a, struct err *err);
 /* Compares the signatures with the machine code. Returns -1 with the reason if they differ. */

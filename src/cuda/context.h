@@ -17,19 +17,20 @@
 
 #include "cuda/driver.h"
 
-/* CUDA_VISIBLE_DEVICES may hide some GPUs. */
+/* Sets *n to the number of GPUs that this process can use. CUDA_VISIBLE_DEVICES may hide some. */
 int cu_device_count(const struct cu_driver *cu, int *n, struct err *err);
-/* GPUs are counted from 0. */
+/* Finds the GPU number `ordinal`, counted from 0. */
 int cu_device_get(const struct cu_driver *cu, int ordinal, cu_device *out, struct err *err);
-/* A name such as "NVIDIA H200", cut to `size` bytes. */
+/* Writes a name such as "NVIDIA H200", cut to `size` bytes. */
 int cu_device_name(const struct cu_driver *cu, cu_device dev, char *buf, size_t size,
                    struct err *err);
-/* `which` is CU_ATTR_..., such as the number of SMs or the bytes of L2. */
+/* Reads an attribute of a GPU, such as the number of SMs or the bytes of L2. `which` is
+ * CU_ATTR_... */
 int cu_device_attribute(const struct cu_driver *cu, cu_device dev, int which, int *out,
                         struct err *err);
-/* The whole memory, in use or not. */
+/* Sets *bytes to the size of the GPU's whole memory, in use or not. */
 int cu_device_memory(const struct cu_driver *cu, cu_device dev, size_t *bytes, struct err *err);
-/* The PCI address, such as "0000:3b:00.0", for nvml_open(). */
+/* Writes the PCI address, such as "0000:3b:00.0", which nvml_open() needs. */
 int cu_device_pci_id(const struct cu_driver *cu, cu_device dev, char *buf, size_t size,
                      struct err *err);
 
@@ -42,7 +43,7 @@ int cu_context_open(const struct cu_driver *cu, cu_device dev, unsigned flags, c
 void cu_context_close(const struct cu_driver *cu, cu_device dev);
 /* Makes the context current for the calling thread. */
 int cu_context_use(const struct cu_driver *cu, cu_context ctx, struct err *err);
-/* `which` is CU_LIMIT_...; for the current context. */
+/* Sets a limit of the current context. `which` is CU_LIMIT_... */
 int cu_context_limit(const struct cu_driver *cu, int which, size_t value, struct err *err);
 
 /* Lets the L2 evict the lines that kernels asked it to keep. */

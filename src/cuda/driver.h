@@ -230,11 +230,13 @@ int cu_driver_open(const char *path, struct cu_driver *out, struct err *err);
  * Exported kernels (docs/export.md) get the driver's functions this way. */
 void *cu_driver_symbol(const struct cu_driver *cu, const char *name);
 
-/* Such as "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)". `r` may be
- * negated. The thread's next call overwrites the text. */
+/* Returns the name and the meaning of an error, such as "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal
+ * memory access was encountered)". `r` may be negated. The thread's next call overwrites the
+ * text. */
 const char *cu_error_text(const struct cu_driver *cu, int r);
 
-/* For functions without a wrapper. Returns 0 or -r, with "what: error text" in err. */
+/* Checks the result `r` of a driver's function that has no wrapper. Returns 0 or -r, with "what:
+ * error text" in err. */
 int cu_check(const struct cu_driver *cu, cu_result r, struct err *err, const char *what);
 
 #endif

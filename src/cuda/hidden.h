@@ -25,9 +25,9 @@ struct cu_hidden {
 /* Maps the memory at out->addr. Fails with -CU_OUT_OF_MEMORY when the GPU has no room. */
 int cu_hidden_alloc(const struct cu_driver *cu, cu_device device, size_t bytes,
                     struct cu_hidden *out, struct err *err);
-/* All work on the memory must have finished. */
+/* Hides the memory: unmaps it and sets h->addr to 0. All work on the memory must have finished. */
 int cu_hidden_hide(const struct cu_driver *cu, struct cu_hidden *h, struct err *err);
-/* Sets h->addr. */
+/* Maps hidden memory again, and sets h->addr. */
 int cu_hidden_show(const struct cu_driver *cu, struct cu_hidden *h, struct err *err);
 void cu_hidden_free(const struct cu_driver *cu, struct cu_hidden *h);
 

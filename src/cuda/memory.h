@@ -37,13 +37,14 @@ int cu_copy_to_host(const struct cu_driver *cu, void *dst, cu_ptr src, size_t by
                     struct err *err);
 int cu_copy_on_device(const struct cu_driver *cu, cu_ptr dst, cu_ptr src, size_t bytes, cu_stream s,
                       struct err *err);
-/* `value` has `width` bytes (1, 2 or 4). The address and `bytes` must be multiples of `width`. */
+/* Fills memory with `value`, which has `width` bytes (1, 2 or 4). The address and `bytes` must be
+ * multiples of `width`. */
 int cu_mem_fill(const struct cu_driver *cu, cu_ptr dst, uint32_t value, uint32_t width,
                 size_t bytes, cu_stream s, struct err *err);
 int cu_mem_set(const struct cu_driver *cu, cu_ptr dst, uint8_t byte, size_t bytes, cu_stream s,
                struct err *err);
 
-/* With this handle another process can map the allocation that starts at `p`. */
+/* Makes a handle with which another process can map the allocation that starts at `p`. */
 int cu_mem_share(const struct cu_driver *cu, cu_ptr p, struct cu_ipc_handle *out, struct err *err);
 
 #endif

@@ -18,14 +18,15 @@
 int cu_module_load(const struct cu_driver *cu, const void *image, cu_module *out, struct err *err);
 void cu_module_unload(const struct cu_driver *cu, cu_module m);
 
-/* `name` is the name in the image. The kernel lives as long as the module. */
+/* Finds a kernel by its name in the image. The kernel lives as long as the module. */
 int cu_module_function(const struct cu_driver *cu, cu_module m, const char *name, cu_function *out,
                        struct err *err);
 /* Finds a __device__ or __constant__ variable. */
 int cu_module_global(const struct cu_driver *cu, cu_module m, const char *name, cu_ptr *out,
                      size_t *bytes, struct err *err);
 
-/* `which` is CU_FUNC_..., such as the number of registers of a thread. */
+/* Reads an attribute of a kernel, such as the number of registers of a thread. `which` is
+ * CU_FUNC_... */
 int cu_function_get(const struct cu_driver *cu, cu_function f, int which, int *out,
                     struct err *err);
 /* Call it before a launch with more than 48 KB of dynamic shared memory (CU_FUNC_MAX_DYNAMIC_SMEM,

@@ -18,16 +18,16 @@
 
 #include "cuda/driver.h"
 
-/* The stream does not wait for the context's default stream. */
+/* Makes a stream, which does not wait for the context's default stream. */
 int cu_stream_create(const struct cu_driver *cu, cu_stream *out, struct err *err);
-/* The stream has the highest priority: its blocks start before waiting blocks of other streams. A
- * driver without priorities makes an ordinary stream. */
+/* Makes a stream with the highest priority: its blocks start before waiting blocks of other
+ * streams. A driver without priorities makes an ordinary stream. */
 int cu_stream_create_urgent(const struct cu_driver *cu, cu_stream *out, struct err *err);
 void cu_stream_destroy(const struct cu_driver *cu, cu_stream s);
 int cu_stream_sync(const struct cu_driver *cu, cu_stream s, struct err *err);
 /* Waits for the stream, but at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran
- * out. Records and polls `done`, an event of the caller. Then the driver writes out the text that
- * the kernels printed. timeout_ns does not limit the time for that. */
+ * out. To wait, records and polls `done`, an event of the caller. When the stream is done, the
+ * driver writes out the text that the kernels printed. timeout_ns does not limit this writing. */
 int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done,
                           uint64_t timeout_ns, struct err *err);
 /* Work put on the stream after this call waits for the event. */
@@ -41,7 +41,7 @@ int cu_event_record(const struct cu_driver *cu, cu_event e, cu_stream s, struct 
 int cu_event_happened(const struct cu_driver *cu, cu_event e, struct err *err);
 /* Returns at once for an event that was never recorded. */
 int cu_event_sync(const struct cu_driver *cu, cu_event e, struct err *err);
-/* Both events must have happened. */
+/* Sets *ms to the time between two events. Both must have happened. */
 int cu_event_elapsed_ms(const struct cu_driver *cu, cu_event begin, cu_event end, float *ms,
                         struct err *err);
 

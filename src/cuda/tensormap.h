@@ -32,7 +32,8 @@ struct cu_tensormap_spec {
     int fill_nan;             /* elements outside the tensor read as: 0 = zero, 1 = NaN */
 };
 
-/* The driver refuses a map without a reason, so err lists the rules that a map must obey. */
+/* Encodes a tensor map. If the driver refuses the map, it gives no reason, so err lists the rules
+ * that a map must obey. */
 int cu_tensormap_encode(const struct cu_driver *cu, const struct cu_tensormap_spec *t,
                         struct cu_tensormap *out, struct err *err);
 

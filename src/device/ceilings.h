@@ -19,7 +19,7 @@ struct device_ceilings {
     double f16_tflops;
     /* tensor cores, tf32 products, by mma.sync; 0 = the GPU cannot do that */
     double tf32_tflops;
-    double empty_launch_ns; /* one launch of an empty kernel */
+    double empty_launch_ns; /* time of one launch of an empty kernel */
 };
 
 /* `service` is the file with the kernels that measure (service.cu, compiled), in the directory

@@ -20,7 +20,7 @@ enum { CUBIN_MAX = 256 << 20, PRINTF_MIN = 64 << 10, PRINTF_MAX = 4 << 20, HEAP_
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* For each error of the driver: its meaning for the code that was running. */
+/* Gives each error of the driver its meaning for the code that was running. */
 static const struct {
     cu_result r;
     enum result_status st;

@@ -49,7 +49,7 @@ struct cuda_slab {
     cu_ptr base;
     uint64_t size;
     bool used;
-    uint64_t addr, bytes; /* of the buffer */
+    uint64_t addr, bytes; /* place and size of the buffer in the slab */
     uint64_t key;         /* decides the bytes of the guard zones */
 };
 VEC_DECL(cuda_slab_vec, struct cuda_slab);
@@ -110,9 +110,11 @@ static inline struct cuda *cuda_of(struct device *d)
  * longer usable. Their messages say more than those of src/cuda/. So we pass NULL as `err` to most
  * functions of src/cuda/. */
 
-/* For a driver call of Hone. Writes "<what>: <reason>" to err and returns -1. */
+/* Reports the failure of a driver call that Hone made for its own work. Writes "<what>: <reason>"
+ * to err and returns -1. */
 int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);
-/* For an error that the candidate may have caused. Returns the candidate's status. */
+/* Reports an error that the candidate may have caused. Writes the same to err, and returns the
+ * candidate's status. */
 enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const char *what);
 
 #define CUDA_TRY(d, call, err, what)                   \

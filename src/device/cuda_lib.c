@@ -163,7 +163,7 @@ struct spec {
     int in, out, compute, scale, epilogue; /* the library's numbers */
 };
 
-/* The cudaDataType of a dtype, or -1. */
+/* Returns the cudaDataType of the dtype `name`, or -1 if cuBLASLt is not used for it. */
 static int data_type(const char *name)
 {
     switch (dtype_from_name(name)) {
@@ -268,8 +268,8 @@ static uint32_t alignment(uint64_t addr)
     return (uint32_t)MIN(low, UINT64_C(256));
 }
 
-/* Returns the number of proposals. Attribute 1 is the size of the workspace; attributes 5 to 8 are
- * the alignments of the four matrices. */
+/* Fills `h` with the library's proposals for this product, and returns their number. Attribute 1 is
+ * the size of the workspace; attributes 5 to 8 are the alignments of the four matrices. */
 static int propose_algorithms(struct cublaslt *lt, struct lt_plan *p, const uint64_t addr[3],
                               struct lt_heuristic *h)
 {

@@ -23,8 +23,8 @@ static const uint64_t GATE_NS = 100 * 1000 * 1000, REST_NS = 500 * 1000;
 
 struct module_range { /* a section of writable variables */
     cu_ptr ptr;
-    uint64_t bytes, hash; /* of the contents after loading */
-    char *name;           /* of one variable in it */
+    uint64_t bytes, hash; /* hash: of the contents right after loading */
+    char *name;           /* the name of one variable in the section */
 };
 
 struct device_module {
@@ -108,7 +108,7 @@ struct cuda_symbols {
     unsigned nsections, n; /* n: length of `at` */
     struct {
         char *name;
-        uint64_t offset, bytes; /* of the symbol in its section; of the section */
+        uint64_t offset, bytes; /* offset: of the symbol in its section; bytes: of the section */
     } at[MAX_RANGES];
 };
 
@@ -325,7 +325,8 @@ static enum result_status check_shape(struct cuda *d, const struct device_module
     return RESULT_PLAN;
 }
 
-/* Allows more than 48 KB of shared memory, and clusters of more than 8 blocks. */
+/* If the launch needs more than 48 KB of shared memory, or clusters of more than 8 blocks, asks the
+ * driver to allow them for the kernel. */
 static int opt_in(struct cuda *d, struct device_module *m, int fn, const struct job_launch *l)
 {
     uint64_t smem = l->smem_bytes + (uint64_t)m->fn[fn].static_smem;
@@ -456,7 +457,7 @@ int cuda_time_end(struct device *dev, struct launch_stat *out, struct err *err)
     return 0;
 }
 
-/* Returns ns, or < 0 on failure. */
+/* Returns the time of one empty kernel in nanoseconds, or < 0 on failure. */
 static double empty_sample(struct cuda *d, struct err *err)
 {
     struct launch_stat stat;

@@ -17,18 +17,18 @@ enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
 
 struct cuda_truth {
     cu_module mod;
-    const struct job_case *c; /* the case of these buffers; NULL = none */
-    /* For each buffer of the case: the input, the truth, and the magnitudes for the tolerance
-     * (docs/judge.md). */
+    const struct job_case *c; /* the case that the buffers below belong to; NULL = none yet */
+    /* Indexed by a buffer's number in the case: the input, the truth, and the magnitudes for the
+     * tolerance (docs/judge.md). 0 = not allocated. */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS];
-    cu_ptr got; /* the output to compare, if it was kept in host memory */
+    cu_ptr got; /* if the worker kept an output in host memory: its copy on the device */
     /* The candidate's outputs, for the oracle to read. Only for outputs with several right answers
      * (job_has_choice()). */
     cu_ptr chosen[JOB_MAX_BUFFERS];
     cu_ptr scratch, axes, scalars, fault; /* the oracle reaches them through struct ref_ctx */
     cu_ptr partial;                       /* sums of the kernel hone_compare, one for each warp */
-    /* A sample of the units consists of runs of adjacent units (unit_sample.h). These are the first
-     * units of the runs. */
+    /* A sample of the units consists of runs of adjacent units (unit_sample.h). This array has the
+     * number of the first unit of each run. */
     cu_ptr starts;
     cu_ptr ctx; /* struct ref_ctx: too large for a kernel's parameters */
     uint64_t got_bytes;
@@ -112,7 +112,8 @@ static int make_case(struct cuda *d, const struct job_case *c, struct err *err)
             (job_has_choice(b) && alloc_on_device(d, &t->chosen[i], b->bytes, err) < 0))
             return -1;
     }
-    /* One sum for each warp of the largest grid of a service kernel. */
+    /* hone_compare writes one sum for each warp. A service kernel has at most 8 blocks per SM, and
+     * 8 warps in each block. */
     uint64_t warps = (uint64_t)d->info.sms * 8 * 8;
     if (alloc_on_device(d, &t->scratch, (c->scratch_elems + 1) * 8, err) < 0 ||
         alloc_on_device(d, &t->fault, sizeof(uint64_t), err) < 0 ||

@@ -7,9 +7,9 @@
  *     enum result_status st = d->ops->launch(d, mod, launch, args, err);
  *     d->ops->close(d);
  *
- * An operation that the candidate's code can make fail returns enum result_status. The others
- * return 0 or -1 and fail only because of Hone or of the machine. But `alloc` also fails if the
- * candidate asks for too much workspace.
+ * If the candidate's code can be the reason why an operation fails, the operation returns enum
+ * result_status. The other operations return 0 or -1, and fail only because of Hone or of the
+ * machine. The exception is `alloc`: it also fails if the candidate asks for too much workspace.
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
@@ -27,7 +27,8 @@ struct device;
 struct device_module;
 struct device_hidden;
 
-/* Name, role and dimensions are for the emulator's messages. */
+/* `name` is for messages. elem_bytes, role, rank and dims are only for the emulator, which names
+ * elements in its messages and checks how kernels use the buffer. */
 struct device_alloc {
     const char *name;
     uint64_t bytes;
@@ -66,24 +67,26 @@ struct launch_stat {
 #define DEVICE_VERIFY_LIMITS 10u
 
 struct device_piece {
-    uint64_t first; /* its first element, numbered in the buffer */
+    uint64_t first; /* index, in the buffer, of the piece's first element */
     uint32_t elems;
     uint8_t data[DEVICE_PIECE];
-    uint8_t written[DEVICE_PIECE / 8]; /* one bit for each element */
+    uint8_t written[DEVICE_PIECE / 8]; /* a bit for each element: 1 if the call wrote it */
 };
 
 VEC_DECL(piece_vec, struct device_piece);
 
 struct device_place {
     uint64_t elem;
-    uint32_t block; /* equal for elements of one block; no other meaning */
+    /* Two elements have the same number here if the same block wrote them. The number has no other
+     * meaning. */
+    uint32_t block;
 };
 VEC_DECL(place_vec, struct device_place);
 
-/* The elements of one buffer that a sampled call wrote. */
+/* What a sampled call wrote to one buffer. */
 struct device_written {
-    struct piece_vec pieces; /* some of the written ones, in the order of the buffer */
-    struct place_vec places; /* elements in the pieces, from as many blocks as possible */
+    struct piece_vec pieces; /* some of the pieces that the call wrote to, by ascending address */
+    struct place_vec places; /* written elements of these pieces, by as many blocks as possible */
     double seen;             /* share of the buffer that this call wrote */
     double most;             /* upper bound for the share that all blocks write; may be infinite */
 };
@@ -103,7 +106,8 @@ struct device_ops {
     int (*info)(struct device *d, struct device_info *out, struct err *err);
 
     /* `alloc` puts guard zones around the buffer; it fails with ERR_LIMIT if memory runs out.
-     * `guards_ok` sets *first_bad to the first damaged byte. */
+     * If a guard zone is damaged, `guards_ok` sets *ok to false, and *first_bad to the address of
+     * the first damaged byte. */
     int (*alloc)(struct device *d, const struct device_alloc *spec, uint64_t *addr,
                  struct err *err);
     int (*free)(struct device *d, uint64_t addr, struct err *err);
@@ -120,17 +124,20 @@ struct device_ops {
                      struct err *err);
     int (*flush_l2)(struct device *d, struct err *err);
 
-    /* __device__ variables get their initial values. Only cuda loads JOB_MODULE_LIBRARY. */
+    /* Loads a module and gives its __device__ variables their initial values. Only `cuda` can load
+     * a JOB_MODULE_LIBRARY. */
     enum result_status (*load)(struct device *d, const struct job_module *m, const char *bundle_dir,
                                struct device_module **out, struct err *err);
     void (*unload)(struct device *d, struct device_module *m);
 
-    /* Whether __device__ variables have their initial values. If not, *which names one and lives as
-     * long as the module. This operation may be NULL. */
+    /* Sets *ok to whether all __device__ variables have their initial values. If not, *which is the
+     * name of one that has changed; the string lives as long as the module. This operation may be
+     * NULL. */
     int (*globals_intact)(struct device *d, struct device_module *m, bool *ok, const char **which,
                           struct err *err);
 
-    /* Whether globals_intact sees all state that could pass from call to call. NULL means no. */
+    /* Returns whether globals_intact checks all state of the module that one call could leave for
+     * the next. If this operation is NULL, it does not. */
     bool (*sealed)(struct device *d, struct device_module *m);
 
     enum result_status (*tensormap)(struct device *d, const struct job_tensormap *t, uint64_t addr,
@@ -142,18 +149,19 @@ struct device_ops {
                       struct err *err);
     int (*copy_memory)(struct device *d, uint64_t to, uint64_t from, uint64_t n, struct err *err);
     enum result_status (*sync)(struct device *d, uint64_t timeout_ns, struct err *err);
-    /* Call time_begin, the launches, time_end, then sync. cuda holds the launches back until
-     * time_end, so that the GPU never waits for the host. out->time_ns is negative if a launch
-     * failed, or was not held back long enough. */
+    /* To time launches: call time_begin, make the launches, call time_end, then sync. `cuda` holds
+     * the launches back until time_end, so that the GPU never waits for the host. out->time_ns is
+     * negative if a launch failed, or was not held back long enough. */
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
-    /* Says which call comes next. In a sampled call, the device fills each piece of a buffer at its
-     * first access. May be NULL. */
+    /* Tells the device which call comes next. In a sampled call, the device fills each piece of a
+     * buffer only when the piece is first accessed. This operation may be NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
-    /* `findings` and `counters` append those that are new since the last call. Their strings live
-     * until close; the text of `printf_text` until its next call. */
+    /* `findings` appends the findings, and `counters` the counters, that are new since the same
+     * operation was last called. Their strings live until `close`. The text that `printf_text`
+     * returns lives until `printf_text` is called again. */
     void (*findings)(struct device *d, struct finding_vec *out);
     void (*counters)(struct device *d, struct counter_vec *out);
     const char *(*printf_text)(struct device *d);
@@ -161,18 +169,18 @@ struct device_ops {
     /* ---- optional functions: NULL if the device does not have them ---- */
 
     /* Finds the elements of a buffer that a sampled call wrote, in at most `max` pieces that `seed`
-     * chooses. In a JOB_CALL_VERIFY call, every block that ran has a place in them, as far as `max`
-     * allows. There are no pieces if other blocks could have changed the results. The caller
-     * releases the vectors. */
+     * chooses. In a JOB_CALL_VERIFY call, out->places has an element of every block that ran, as
+     * far as `max` allows. There are no pieces if blocks that did not run could have changed the
+     * results. The caller releases the vectors. */
     int (*written)(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
                    struct device_written *out, struct err *err);
-    /* The blocks of a sampled call, and those that ran. */
+    /* Sets *all to the number of blocks of the sampled call, and *ran to how many of them ran. */
     void (*blocks)(struct device *d, uint64_t *all, uint64_t *ran);
 
     /* `hide` copies a buffer to device memory that no kernel can reach. It fails with ERR_LIMIT if
      * less than `more` bytes would stay free. `show` gives the copy an address; unload all
-     * candidate modules before. `forget` frees the copy. The worker hides outputs of at least
-     * hide_from bytes; 0 = none. */
+     * candidate modules before you call it. `forget` frees the copy. The worker hides outputs of
+     * hide_from bytes or more. If hide_from is 0, it hides none. */
     uint64_t hide_from;
     int (*hide)(struct device *d, uint64_t addr, uint64_t more, struct device_hidden **out,
                 struct err *err);
@@ -180,11 +188,11 @@ struct device_ops {
     void (*forget)(struct device *d, struct device_hidden *h);
 
     /* The oracle and the truth.
-     * - truth_open loads the oracle. Unload all candidate modules before.
+     * - truth_open loads the oracle. Unload all candidate modules before you call it.
      * - truth_compute generates a call's inputs again and runs the oracle, or a sample of its
-     *   units (job/unit_sample.h) if `c` asks for that. Where several answers are right, the
-     *   oracle reads the candidate's outputs, `got`.
-     * - truth_compare compares a kept output.
+     *   units (job/unit_sample.h) if `c` asks for that. `got` are the candidate's outputs. The
+     *   oracle reads those for which several answers are right.
+     * - truth_compare compares a kept output with the truth.
      * - truth_fetch copies the truth and the magnitudes (job/compare_core.h) to the host. */
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,
                       struct err *err);
@@ -195,7 +203,8 @@ struct device_ops {
     int (*truth_fetch)(struct device *d, uint32_t buffer, double *want, double *mag,
                        struct err *err);
 
-    /* With the handle, another process can open the memory around the buffer, at *offset bytes. */
+    /* Makes a handle with which another process can open the memory that holds the buffer. The
+     * buffer begins *offset bytes after the start of that memory. */
     int (*share)(struct device *d, uint64_t addr, uint8_t handle[64], uint64_t *offset,
                  struct err *err);
     void (*health)(struct device *d, struct device_health *out);

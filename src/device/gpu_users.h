@@ -1,6 +1,6 @@
 /*
- * gpu_users.h - finds processes that are not Hone's on a worker's GPU. The worker waits for them,
- * because both would slow each other down.
+ * gpu_users.h - finds processes that are not Hone's on a worker's GPU. The worker waits until they
+ * are gone, because they and Hone's kernels would slow each other down.
  *
  *     struct gpu_users u;
  *     gpu_users_open(&u, 1, false);
@@ -8,7 +8,7 @@
  *     gpu_users_close(&u);
  *
  * Call gpu_users_find() while you hold the GPU's lock: then no other process of Hone uses the GPU.
- * Without NVML it finds nobody. HONE_SHARE_GPU=1 turns the check off.
+ * Without NVML, and with HONE_SHARE_GPU=1, gpu_users_find() finds no process.
  */
 #ifndef DEVICE_GPU_USERS_H
 #define DEVICE_GPU_USERS_H
@@ -24,7 +24,8 @@ struct gpu_users {
  * `hone-worker --pretend-gpu N`: then we ask NVML about the address "pretend:N", which only the
  * fake NVML of the tests knows. */
 void gpu_users_open(struct gpu_users *u, int gpu, bool pretend);
-/* Writes the number and name of another process that uses the GPU to `out`. */
+/* Looks for another process that uses the GPU. If there is one, writes its number and name to `out`
+ * and returns true. */
 bool gpu_users_find(struct gpu_users *u, char *out, size_t size);
 void gpu_users_close(struct gpu_users *u);
 

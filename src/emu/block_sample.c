@@ -27,8 +27,8 @@ static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
     }
 }
 
-/* Whether a block may wait for other blocks, or use their values. An atomic gives the block no
- * value if nobody reads its result. */
+/* Returns whether a block may wait for other blocks, or use values from them. An atomic whose
+ * result no instruction reads gives the block no such value. */
 static bool may_wait_for_blocks(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
@@ -77,7 +77,8 @@ bool block_sample_polls(const struct code *c)
 
 /* ---- what the blocks wrote ------------------------------------------------------------------ */
 
-/* A piece gets its fill value (data, poison or zeros) at its first access. */
+/* In a sampled call, memory is lazy (job/lazy.h): a piece gets its fill value (data, poison or
+ * zeros) at its first access. An element counts as written if it differs from its fill value. */
 
 static inline bool differs(const uint8_t *a, const uint8_t *b, uint32_t size)
 {
@@ -129,8 +130,9 @@ static uint32_t count_written(const struct device_piece *p)
     return n;
 }
 
-/* Looks at up to TRIES random filled pieces and sets a->share. `out` (or NULL) gets up to `max`
- * pieces with written elements. */
+/* Looks at up to TRIES random pieces among those that were filled. From these, estimates the share
+ * of the buffer that was written (a->share). If `out` is not NULL, appends up to `max` pieces with
+ * written elements to it. */
 static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct piece_vec *out)
 {
     enum { TRIES = 768 };
@@ -172,15 +174,17 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
 /*
  * A sampled launch runs in up to three steps.
  *
- * 1. block_sample_choose() draws clusters for the cost model, the counted sample. It draws at
- *    random, so that a block cannot know whether it is in the sample. If blocks may wait for
- *    earlier blocks, it takes the first clusters of the grid. Blocks that poll may divide the
- *    work at run time. Then the blocks of a sample would do the work of all blocks. So if each SM
- *    gets at most two clusters, all run. A costly sample of independent blocks is smaller
- *    (SAMPLE_COST in machine.h).
- * 2. If the call is verified, all other clusters run, uncounted. If that is too much work, some
- *    random clusters and those at the grid's edges run. If blocks depend on each other, either all
- *    other clusters run or none.
+ * 1. block_sample_choose() chooses the counted sample: clusters whose work is counted for the cost
+ *    model.
+ *    - If blocks are independent, it draws clusters at random, so that a block cannot know whether
+ *      it is in the sample. If they are costly, fewer of them run (SAMPLE_COST in machine.h).
+ *    - If blocks may wait for earlier blocks, it takes the first clusters of the grid.
+ *    - If blocks wait in loops (block_sample_polls()), they may divide the work at run time. Then
+ *      the blocks of a sample would do the work of all blocks. So if such a grid has at most two
+ *      clusters per SM, all clusters run.
+ * 2. If the call is verified, all other clusters run too, but are not counted. If that is too much
+ *    work, only some random clusters and those at the grid's edges run. If blocks depend on each
+ *    other, either all other clusters run or none.
  * 3. If the whole grid seems to leave a part of an output unwritten, more clusters run.
  *
  * The limits count host work in units of count_cost(), so they do not depend on the speed of this
@@ -189,13 +193,13 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
 /* Most clusters of steps 1 and 2 together, if not all run. If 1% of the blocks are bad, 500 blocks
  * contain a bad one with a probability of 99.3%. */
 #define VERIFY_CLUSTERS 500u
-/* The limit of step 2 is VERIFY_COST. A heavy kernel gets half the work of its counted sample, up
- * to VERIFY_COST_MOST. */
+/* The limit of step 2 is VERIFY_COST for all launches of a call together. For a heavy kernel, the
+ * limit is half the work of its counted sample if that is more, but at most VERIFY_COST_MOST. */
 #define VERIFY_COST_MOST 6e7
 #define WHOLE_COST 2e8 /* limit of step 2, if all clusters must run or none */
 #define DOUBT_COST 4e8 /* limit of step 3 */
 /* Step 3 runs if the grid seems to write less than this share of an output. If some cluster stored
- * nothing, step 3 runs at any share below 1: the kernel may leave out 1% of its blocks. */
+ * nothing, step 3 runs at any share below 1: the kernel may do nothing in 1% of its blocks. */
 #define DOUBT_SHARE 0.995
 
 static void forget_shares(const struct emu_mem *m)
@@ -235,7 +239,7 @@ static int by_number(const void *pa, const void *pb)
     return a < b ? -1 : a > b;
 }
 
-/* Returns the number without duplicates. */
+/* Sorts v and removes duplicates. Returns how many clusters are left. */
 static uint32_t sort_clusters(uint32_t *v, uint32_t n)
 {
     uint32_t m = 0;
@@ -246,8 +250,8 @@ static uint32_t sort_clusters(uint32_t *v, uint32_t n)
     return m;
 }
 
-/* The corners of the grid, one cluster on each edge, one on each side, and one inside: 27, perhaps
- * with duplicates. */
+/* Writes 27 clusters to v, perhaps with duplicates: the 8 corners of the grid, a random cluster on
+ * each of its 12 edges and 6 sides, and one inside. Returns 27. */
 static uint32_t clusters_at_edges(const struct launch *run, uint64_t *rng, uint32_t *v)
 {
     uint32_t dim[3], at[3][3], n = 0;
@@ -263,8 +267,8 @@ static uint32_t clusters_at_edges(const struct launch *run, uint64_t *rng, uint3
     return n;
 }
 
-/* Appends the clusters of `more` that have not run to run->order; returns its length. Frees
- * `more`. */
+/* Appends those of the n clusters in `more` that have not run to run->order. Returns the new length
+ * of run->order. Frees `more`. */
 static uint32_t append_clusters(struct launch *run, uint32_t *more, uint32_t n)
 {
     uint32_t had = run->nran, end = had, *ran = xmalloc((had + 1) * sizeof *ran);
@@ -294,8 +298,8 @@ static enum result_status run_rest(struct launch *run, struct err *err)
     return launch_run_more(run, run->emu->nthreads, end, err);
 }
 
-/* Runs a random cluster from each of n parts of the grid; the first call also runs those at the
- * edges. */
+/* Divides the grid into n parts and runs a random cluster from each. The first time, also runs
+ * clusters_at_edges(). */
 static enum result_status run_some(struct launch *run, uint32_t n, struct err *err)
 {
     uint64_t rng = run->seed + 77 * run->emu->launches_of_call + run->nran;
@@ -316,8 +320,9 @@ static enum result_status run_some(struct launch *run, uint32_t n, struct err *e
     return launch_run_more(run, run->emu->nthreads, run->chosen_end, err);
 }
 
-/* Bytes that clusters stored. Only `all` includes the clusters at the edges, which are not
- * random. */
+/* How many bytes each cluster stored. `n` counts clusters, `idle` those that stored nothing; `sum`
+ * and `squares` are over the same clusters. Only `all`, also a sum of bytes, includes the clusters
+ * at the edges, which were not drawn at random. */
 struct stored {
     double n, idle, sum, squares, all;
 };
@@ -339,7 +344,7 @@ static struct stored stored_by(const struct launch *run)
     return s;
 }
 
-/* How many times more bytes all clusters would store than those that ran. */
+/* Estimates how many times as many bytes all clusters would store as the clusters that ran. */
 static double scale_of_sample(const struct launch *run, const struct stored *s)
 {
     return s->all > 0 ? run->nclusters * (s->sum / s->n) / s->all : 1;
@@ -356,9 +361,9 @@ static double bound_of_sample(const struct launch *run, const struct stored *s)
     return scale_of_sample(run, s) * (1 + 4 * error + 4 / s->n);
 }
 
-/* Whether the whole grid probably leaves a part of an output unwritten. A buffer that the kernel
- * updates in place does not show that. So if no output has written elements, we look for clusters
- * that stored nothing. */
+/* Returns whether the whole grid probably leaves a part of an output unwritten. A buffer that the
+ * kernel updates in place cannot show that, so we look only at other outputs (JOB_OUTPUT). If none
+ * of these has written elements, we look for clusters that stored nothing. */
 static bool leaves_something_out(const struct launch *run)
 {
     const struct emu_mem *m = &run->emu->mem;
@@ -387,9 +392,9 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
     enum result_status st = RESULT_OK;
     uint64_t limit = e->job->limits.call_ns;
     if (e->ran_in_part || run->nran >= run->nclusters)
-        /* all blocks ran; or an earlier launch ran in part, and nothing can be verified */
+        /* all blocks ran; or an earlier launch ran in part, so nothing can be verified */
         return RESULT_OK;
-    /* only stops a block that never ends */
+    /* a generous limit, only to stop a block that never ends */
     run->cpu_limit_ns = limit ? run->cpu_ns + DEVICE_VERIFY_LIMITS * limit : 0;
     if (rest <= (whole ? WHOLE_COST : most))
         st = run_rest(run, err);
@@ -447,8 +452,9 @@ static struct device_piece *find_piece(const struct piece_vec *v, uint64_t elem,
     return v->n ? bsearch(&key, v->items, v->n, sizeof key, by_first) : NULL;
 }
 
-/* Appends the places of the traces, and up to `max` pieces that contain them. Takes the first
- * places of all clusters, in random order, and then their second places. */
+/* A trace has some of the addresses that a cluster stored to. For each address inside `a`, appends
+ * the place to out->places and its piece to out->pieces, up to `max` pieces. Takes the first
+ * address of every cluster, in random order of clusters, then the second addresses, and so on. */
 static void pieces_of_clusters(const struct emu *e, const struct alloc *a, uint64_t seed,
                                uint32_t max, struct device_written *out)
 {
@@ -499,7 +505,7 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
     /* a write to an input is wrong, whichever blocks ran */
     if (!a->lazy || (a->role == JOB_INPUT ? !a->stored : !sample_is_independent(e)))
         return;
-    /* where blocks did not run, copied values look like written ones */
+    /* values that a copy brought look like values that blocks wrote, also where no block ran */
     if (a->copied && e->ran_in_part)
         return;
     if (a->role != JOB_INPUT)
@@ -512,6 +518,7 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
     if (a->share.mean > 0 || !e->ran_in_part)
         out->most = a->share.most * (e->ran_in_part ? e->in_part_scale : 1);
     else if (a->lazy->patches.n && e->blocks_ran)
-        /* if the grid wrote more than this share, we would almost surely have seen some */
+        /* if the grid wrote more than this share, some block that ran would almost surely have
+         * written an element */
         out->most = 5.0 / (double)e->blocks_ran;
 }

@@ -1,9 +1,9 @@
 /*
  * block_sample.h - decides which blocks of a sampled call run, and finds out what they wrote.
  *
- * A timed call often has too many blocks to emulate, so only a sample of them runs, for the cost
- * model. If the worker will verify the call's outputs, more blocks run, up to a limit on host work.
- * We choose whole clusters; without clusters, each block counts as one.
+ * A timed call often has too many blocks to emulate. The cost model needs only a sample of them. If
+ * the worker will verify the call's outputs, more blocks run, up to a limit on host work. We choose
+ * whole clusters; in a launch without clusters, each block counts as a cluster.
  *
  *     block_sample_choose(code, run);        before launch_run(): sets run->order
  *     block_sample_run_more(run, err);       after launch_run(), if the call is verified
@@ -26,9 +26,9 @@ bool block_sample_polls(const struct code *c);
 /* Chooses the sample. Leaves run->order NULL if all blocks must run. */
 void block_sample_choose(const struct code *c, struct launch *run);
 enum result_status block_sample_run_more(struct launch *run, struct err *err);
-/* Adds the launch to the call's totals, and whether only a part of the blocks ran. */
+/* Adds the launch to the call's totals, and notes whether only a part of its blocks ran. */
 void block_sample_note(struct launch *run);
-/* The operation `written` of device.h. */
+/* Implements the operation `written` of device.h. */
 void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_t max,
                           struct device_written *out);
 

@@ -36,7 +36,7 @@ static struct {
     struct job job;
     struct device *device; /* NULL: not open */
     bool failed;
-    char why[2048]; /* of the last error */
+    char why[2048]; /* text of the last error */
 } gpu;
 
 static struct cu_context_st context;

@@ -73,8 +73,9 @@ static bool took_part(const struct job *j, uint32_t p)
     return false;
 }
 
-/* A worker of an older version runs a variant that it does not know as PyTorch eager. The sidecar's
- * message ends with the mode in which it ran. */
+/* Returns whether the worker ran a PyTorch variant in another mode than its own: a worker of an
+ * older version runs variants that it does not know in eager mode. The sidecar's message ends with
+ * the mode in which it ran. */
 static bool ran_another_mode(const char *name, const char *message)
 {
     const struct torch_variant *v = torch_variant_find(name);

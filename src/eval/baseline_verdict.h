@@ -50,13 +50,14 @@ void baseline_key(const struct baseline_verdicts *b, const struct baseline_place
 /* Returns the seed for every evaluation of this baseline. It is never 0. */
 uint64_t baseline_seed(const struct task *t, const char *source);
 
-/* The verdict is borrowed until close. Returns NULL if it is not known yet. */
+/* Returns a baseline's verdict, or NULL if it is not known yet. The verdict is borrowed until
+ * baseline_verdicts_close(). */
 const struct verdict *baseline_verdict_get(struct baseline_verdicts *b, const char *key);
 /* Takes ownership of the contents of *v, and drops its counters. An `unjudged` verdict is kept for
  * this process only. */
 void baseline_verdict_put(struct baseline_verdicts *b, const char *key, struct verdict *v);
 
-/* The first source line that an error or finding of the verdict names, or 0. */
+/* Returns the first source line that an error or finding of the verdict names, or 0. */
 uint32_t baseline_verdict_line(const struct verdict *v);
 
 #endif

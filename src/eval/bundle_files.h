@@ -28,7 +28,7 @@ struct baseline {
     struct plan *plan;
     struct compiled code;
     bool have_code;
-    /* spec: of PyTorch and libraries; gemm: of libraries */
+    /* spec: for PyTorch and libraries; gemm: only for libraries */
     char *spec;
     struct library_gemm gemm;
 };
@@ -40,7 +40,7 @@ struct judged_baseline {
 
 struct rejected_baseline {
     char *name, *text;
-    bool failed; /* it could not run; else its result is wrong */
+    bool failed; /* true: it could not run; false: its result is wrong */
 };
 VEC_DECL(rejected_baseline_vec, struct rejected_baseline);
 void rejected_baselines_release(struct rejected_baseline_vec *v);
@@ -76,13 +76,13 @@ struct kernel_baseline {
  * unreadable files; bundle_files_gather() reports them. */
 size_t bundle_files_kernels(const struct bundle_files_request *rq, struct kernel_baseline **out,
                             struct arena *a);
-/* Compiles trusted device code. `file`: the cubin's name in a bundle. out->ok is false if the
- * source has errors. The caller releases *out. */
+/* Compiles trusted device code. `file` is the name that the cubin has in a bundle. out->ok is false
+ * if the source has errors. The caller releases *out. */
 int bundle_files_compile(const struct bundle_files_request *rq, const char *file,
                          const char *source, struct compiled *out, struct err *err);
 /* Writes the service code for rq->arch to dir/service.cubin. */
 int bundle_files_service(const struct bundle_files_request *rq, const char *dir, struct err *err);
-/* Adds only the baselines. */
+/* Adds the baselines to p, but not the oracle and the service code. */
 int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_request *rq,
                            struct err *err);
 /* Fills p, and writes the oracle and the service code to bundle_dir. */

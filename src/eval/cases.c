@@ -61,7 +61,7 @@ static void add_call(struct job_case *c, uint32_t program, uint32_t flags, uint6
         .program = program, .flags = flags, .seed = seed, .poison = poison, .perturb_buffer = -1};
 }
 
-/* Chooses a float input for call 4 (cases.h), or -1. */
+/* Chooses a float input for call 4 (cases.h). Returns its number, or -1 if there is none. */
 static int pick_input(const struct job_case *c, uint64_t seed)
 {
     int picked = -1;
@@ -88,7 +88,8 @@ static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
     }
 }
 
-/* Workloads that Hone adds share one loaded module, which saves most of their time. */
+/* Adds the only call of a workload that Hone added. The call does not load the module again, which
+ * saves most of the time. */
 static void add_regime_call(struct job_case *c, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE | JOB_CALL_EDGES, mix(seed, 1, 0),
@@ -212,7 +213,8 @@ static void note_registers(struct job_program *p, const struct compiled *code)
             }
 }
 
-/* If `data` is set, the inputs are precision data, and the case is not timed. */
+/* Adds the case of workload w. If `data` is set, the inputs are precision data, and the case is not
+ * timed. Returns 1 and -1 as cases_build() does. */
 static int add_case(struct case_set *out, const struct task *t, const struct task_workload *w,
                     unsigned index, const struct precision_data *data, const struct contender *who,
                     size_t n, const struct case_options *o, struct arena *a, struct err *err)

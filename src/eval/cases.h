@@ -45,13 +45,14 @@ struct case_options {
 struct case_set {
     VEC(struct job_case) cases;
     VEC(struct check_case) info;
-    VEC(const char *) shapes; /* of each case, in words */
+    VEC(const char *) shapes; /* for each case: its shape in words */
     VEC(const char *) notes;  /* each names a workload that was left out, and says why */
 };
 
 /*
- * Returns 1 if the candidate's plan does not resolve on some workload, with the reason in err.
- * Returns -1 if Hone itself failed.
+ * Makes a case of each workload that `o` selects. who[0] is the candidate, and the other n - 1
+ * contenders are baselines. Returns 1 if the candidate's plan does not resolve on some workload,
+ * with the reason in err. Returns -1 if Hone itself failed.
  */
 int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,
                 const struct case_options *o, struct arena *a, struct err *err);

@@ -23,14 +23,14 @@ struct eval_config {
     enum eval_baselines baselines;
     /* Further PyTorch variants to time if `baselines` is BASELINES_ALL (job/torch_variants.h). */
     unsigned torch_variants;
-    struct torch_programs programs; /* of the user, as further baselines; not on the emulator */
+    struct torch_programs programs; /* the user's, as further baselines; not on the emulator */
     uint64_t measure_ns; /* how long to time calls; 0 = 2 s, and half a second for each variant */
     bool warm_l2;        /* time with a warm L2 (docs/judge.md); not on the emulator */
     /* A longer call counts as a hang. 0 = the default: 5 s, with a profiler 20 s, on the emulator
      * 40 s. */
     uint64_t call_ns;
-    /* Run only these workloads: names ("smoke:0,check:1"), numbers, or roles ("time"). NULL =
-     * all. */
+    /* Run only these workloads: names ("smoke:0,check:1"), positions in the task's list of
+     * workloads from 0 on, or roles ("time"). NULL = all. */
     const char *workload;
     bool annotate;       /* emulator: counters per source line */
     const char *ncu_csv; /* EVAL_PROFILE: where to write ncu's output; NULL = nowhere */

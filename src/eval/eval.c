@@ -251,8 +251,8 @@ static void take_code(struct evaluator *e, struct evaluation *a)
 
 /* ---- running ---- */
 
-/* Each PyTorch contender that the task did not ask for adds time, so that the others keep
- * theirs. */
+/* Returns how long a job times calls: 2 s, and half a second more for each PyTorch contender that
+ * the task did not ask for. So these do not take time from the other contenders. */
 static uint64_t default_measure_ns(const struct bundle_files *p)
 {
     unsigned more = 0;
@@ -423,7 +423,7 @@ static void set_bottleneck(struct evaluator *e, struct evaluation *a)
     strbuf_release(&sb);
 }
 
-/* If ncu failed, the emulator profiles. If it fails too, there is no profile. */
+/* If ncu failed, the emulator profiles. If the emulator fails too, there is no profile. */
 static void profile_failed(struct evaluator *e, struct evaluation *a, const struct err *err)
 {
     *vec_push(&a->v.warnings) = arena_printf(
@@ -462,7 +462,8 @@ static void take_profile(struct evaluator *e, struct evaluation *a, const struct
     finish(e, a);
 }
 
-/* Returns true if a profile is under way. */
+/* Begins the profile, if the evaluation needs a job for it. Returns false if it needs none: then
+ * the evaluation is complete. */
 static bool begin_profile(struct evaluator *e, struct evaluation *a)
 {
     if (a->v.kind != V_PASS)

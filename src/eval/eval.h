@@ -40,15 +40,16 @@ struct eval_target {
  * sheet for its modelled times. */
 int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err);
 const char *evaluator_device(const struct evaluator *e);
-/* Names the GPU that runs candidates by its data sheet, or else by its own name. For the emulator
- * or a GPU of another machine, names the data sheet in use. */
+/* Returns the name of the GPU that runs candidates: that of its data sheet or, if Hone has none,
+ * the GPU's own name. For the emulator or a GPU of another machine, returns the name of the data
+ * sheet in use. */
 const char *evaluator_gpu(const struct evaluator *e, struct arena *a);
 
 /* Call it before you submit candidates derived from this source: it makes their compiles faster.
  * Returns the result of compile_prepare(), or -1 if there is nothing to gain. */
 int eval_prepare(struct evaluator *e, const struct task *t, const char *source, size_t len);
 
-/* Appends in a few words what an evaluation is doing. */
+/* Appends to `out`, in a few words, what an evaluation is doing. */
 void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out);
 
 int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
@@ -57,8 +58,9 @@ int eval_submit(struct evaluator *e, const struct task *t, const char *source, s
  * The evaluator owns the verdict. Returns NULL if Hone itself fails. */
 const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, const char *source,
                                     struct err *err);
-/* *log becomes NULL, or the compiler's messages if the oracle does not compile; the caller frees
- * it. Returns -1 if the compiler could not run. */
+/* Compiles the task's oracle for the GPU, to see whether it compiles. *log becomes NULL if it does,
+ * and otherwise the compiler's messages; the caller frees *log. Returns -1 if the compiler could
+ * not run. */
 int eval_compile_oracle(struct evaluator *e, const struct task *t, char **log, struct err *err);
 /* Returns 1 with a ticket and its verdict, 0 if no evaluation is finished within timeout_ns, -1 on
  * an error. */

@@ -54,7 +54,7 @@ struct evaluation {
     bool no_ncu;                 /* ncu was tried already, or is not available */
     double launch_ns;            /* measured time of an empty launch */
     uint64_t nonce;              /* random number that the result must repeat */
-    uint64_t started_ns, ran_ns; /* when it began; how long its jobs ran */
+    uint64_t started_ns, ran_ns; /* when the evaluation began; how long its jobs ran */
 };
 
 struct evaluator {
@@ -79,7 +79,7 @@ struct evaluator {
 void evaluation_free(struct evaluation *a);
 
 void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r);
-/* Leaves out the counters of held-out shapes. */
+/* Copies the counters of r to v, except those of held-out shapes. */
 void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r);
 
 #endif

@@ -28,8 +28,8 @@ static bool is_elsewhere(const char *on)
     return on && !str_eq(on, "local") && !str_starts(on, "local:");
 }
 
-/* Whether there are several GPUs, all of one model. Times of different models cannot be compared,
- * and a kernel is compiled for only one model. */
+/* Returns whether there are several GPUs, all of one model. Times of different models cannot be
+ * compared, and a kernel is compiled for only one model. */
 static bool are_alike(const struct gpu_probe *p)
 {
     for (unsigned i = 1; i < p->n; i++)
@@ -38,8 +38,9 @@ static bool are_alike(const struct gpu_probe *p)
     return p->n > 1;
 }
 
-/* For a local GPU this also finds the architecture and the data sheet. If the user named no GPU and
- * the machine has several of one model, uses them all. */
+/* Decides whether the device is the emulator or a GPU. For a local GPU, also finds the architecture
+ * and the data sheet. If the user named no GPU and the machine has several of one model, uses them
+ * all. */
 static int choose_device(struct evaluator *e, const struct eval_options *o, const char **gpu,
                          struct err *err)
 {

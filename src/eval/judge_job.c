@@ -7,7 +7,8 @@
 #include "eval/detail.h"
 #include "eval/evaluation.h"
 
-/* Authors see all counters of a verdict, and must not learn the held-out shapes. */
+/* Leaves out the counters of held-out shapes: authors see all counters of a verdict, and must not
+ * learn these shapes. */
 void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r)
 {
     for (uint32_t i = 0; i < r->ncounters; i++) {
@@ -65,8 +66,8 @@ static bool takes_float32(const struct task *t)
     return any && !other_float_input(t) && t->compute == DT_F32;
 }
 
-/* For a float32 task whose kernel uses tensor cores, the text says how many products they do in
- * TF32 and in narrower types. */
+/* Returns a text about the precision of the task's arithmetic. For a float32 task whose kernel uses
+ * tensor cores, the text also says how many products they do in TF32 and in narrower types. */
 static const char *precision_text(struct verdict *v, const struct task *t,
                                   const struct tensor_use *use)
 {
@@ -88,10 +89,10 @@ static const char *precision_text(struct verdict *v, const struct task *t,
         use->tf32 + use->narrow > 12 ? ", those of padded tiles included" : "");
 }
 
-/* The least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's algorithm
- * saves an eighth of a matrix product, and Winograd's more than half of a convolution. The limits
- * are lower still, because counts may come from a sample of blocks. In other classes the task's
- * flops are only a guess. */
+/* Returns the least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's
+ * algorithm saves an eighth of a matrix product, and Winograd's more than half of a convolution.
+ * The limits are lower still, because counts may come from a sample of blocks. In other classes the
+ * task's flops are only a guess. */
 static double least_arithmetic(const struct task *t)
 {
     switch (t->class) {
@@ -106,8 +107,9 @@ static double least_arithmetic(const struct task *t)
     }
 }
 
-/* A kernel that is wrong even where it is checked does too little by mistake, for example because
- * the plan swaps two arguments. So only other kernels are called cheats. */
+/* Returns whether the kernel is right at all workloads that are not timed. A kernel that is wrong
+ * even there probably does too little by mistake, for example because the plan swaps two arguments.
+ * So we call a kernel a cheat only if this is true. */
 static bool right_where_checked(const struct verdict *v)
 {
     vec_each (struct verdict_workload, w, &v->workloads)

@@ -20,20 +20,21 @@ struct library_gemm {
     bool relu_bias; /* tensor 2 is the bias */
 };
 
-/* Returns false if the task is no such matrix product. Else describes it in *g. */
+/* If the task is such a matrix product, describes it in *g and returns true. */
 bool library_gemm_of(const struct task *t, struct library_gemm *g);
-/* The text that tells the worker what to call: "gemm n t float16 float16 f32 none". */
+/* Returns the text that tells the worker what to call: "gemm n t float16 float16 f32 none". */
 const char *library_spec(const struct task *t, const struct library_gemm *g, struct arena *a);
 /* Fills in the program's only launch. The job's buffers must be the task's tensors, in order. */
 void library_program(const struct library_gemm *g, const struct shape *s, struct job_program *out,
                      struct arena *a);
 
-/* The spec for the sidecar: names of axes and scalars, mode, precision, program (docs/worker.md).
- * The task must have the key `torch`. The caller frees the text. */
+/* Returns the spec for the sidecar, a text with these parts: names of axes and scalars, mode,
+ * precision, program (docs/worker.md). The task must have the key `torch`. The caller frees the
+ * text. */
 char *library_torch_spec(const struct task *t, const struct torch_variant *v);
-/* The same for a user's own program. A text of JOB_MAX_SPEC bytes was cut off. */
+/* Returns such a spec for a user's own program. A text of JOB_MAX_SPEC bytes was cut off. */
 char *library_program_spec(const struct task *t, const char *source);
-/* For a task whose reference is in Python: the program is the reference. */
+/* Returns such a spec for a task whose reference is in Python: its program is the reference. */
 char *library_reference_spec(const struct task *t);
 
 #endif

@@ -36,14 +36,14 @@ static bool may_be_narrow(const struct compiled *code)
     return false;
 }
 
-/* The generator can make a tensor thin along at most GEN_THIN_RANGES ranges of adjacent
- * dimensions. */
+/* Returns how many ranges of adjacent dimensions the mask has. The generator can make a tensor thin
+ * along at most GEN_THIN_RANGES such ranges. */
 static unsigned ranges_in(uint32_t dims)
 {
     return (unsigned)__builtin_popcount(dims & ~(dims << 1));
 }
 
-/* Whether multiplying the data by a power of two changes nothing but the exponents. */
+/* Returns whether multiplying the data by a power of two changes nothing but the exponents. */
 static bool can_scale(const struct task_tensor *x)
 {
     return x->init.dist == GEN_NORMAL || x->init.dist == GEN_UNIFORM || x->init.dist == GEN_CONST;

@@ -28,7 +28,7 @@ const struct precision_data *precision_data_find(const struct task *t, const str
 const struct precision_data *
 precision_data_near_epsilon(const struct task *t, const struct task_workload *w, struct arena *a);
 void precision_data_apply(const struct precision_data *d, struct job_case *c);
-/* "at most 4 terms in each product, a * 2^20, b / 2^20" */
+/* Returns a description such as "at most 4 terms in each product, a * 2^20, b / 2^20". */
 const char *precision_data_text(const struct precision_data *d);
 
 #endif

@@ -2,9 +2,10 @@
  * profile.h - the optional last part of an evaluation: adds counters and facts about the code to
  * the verdict of a candidate that passed.
  *
- * On a GPU, another bundle calls the candidate once for each timed workload. Nsight Compute (ncu)
- * runs the worker on it, and the worker tells ncu which launches to count. Without ncu, the
- * emulator counts in a sample of blocks. If the profile fails, the verdict only gets a warning.
+ * On a GPU, Hone makes one more bundle, which calls the candidate once for each timed workload.
+ * Nsight Compute (ncu) runs the worker on this bundle, and the worker tells ncu which launches to
+ * count. Without ncu, the emulator counts in a sample of blocks. If the profile fails, the verdict
+ * only gets a warning.
  */
 #ifndef EVAL_PROFILE_H
 #define EVAL_PROFILE_H
@@ -13,8 +14,9 @@
 #include "job/job.h"
 #include "verdict/verdict.h"
 
-/* The path of this machine's ncu and its options, which go before the worker's own command. With
- * them ncu writes dir/ncu.csv. NULL-terminated; NULL if there is no ncu. */
+/* Returns the words to put before the worker's own command: the path of this machine's ncu, and the
+ * options with which ncu writes dir/ncu.csv. The list ends with NULL. Returns NULL if there is no
+ * ncu. */
 const char *const *profile_ncu(const char *dir, struct arena *a);
 
 /* Adds the counters in dir/ncu.csv to the verdict. The file must list as many launches as the job's

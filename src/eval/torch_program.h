@@ -32,7 +32,8 @@ struct torch_programs {
     size_t n;
 };
 
-/* Texts live in the arena. Refuses a file that cannot be such a program. */
+/* Reads a program from a file. Its texts live in the arena. Refuses a file that cannot be such a
+ * program. */
 int torch_program_read(const char *path, struct torch_program *out, struct arena *a,
                        struct err *err);
 json_t *torch_programs_to_json(struct torch_programs p);

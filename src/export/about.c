@@ -11,7 +11,7 @@
 #define WIDTH 112
 #define TITLE 84
 
-/* Makes text harmless inside a C comment and a Python string. */
+/* Returns a copy of the text that is harmless inside a C comment and a Python string. */
 static const char *plain(struct export_model *m, const char *text)
 {
     char *out = arena_strdup(&m->arena, text);
@@ -101,7 +101,7 @@ static void about_smem(struct export_model *m, const char *prefix, struct strbuf
                                    l->when ? plain(m, expr_text(l->when)) : "", PLAN_MAX_SMEM));
 }
 
-/* Whether the GPU's limit on shared memory also limits axis i. */
+/* Returns whether the GPU's limit on shared memory also limits axis i. */
 static bool smem_bounds(struct export_model *m, size_t i)
 {
     struct formula_scope scope = export_scope(m, LANG_C);

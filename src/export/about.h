@@ -14,8 +14,8 @@
  * string. */
 void about_text(struct export_model *m, const char *prefix, struct strbuf *out);
 json_t *about_json(struct export_model *m);
-/* The first sentence of the task's description, on one line: "Softmax of each row." A long sentence
- * is cut and ends with "...". Without a description, the task's name. */
+/* Returns the first sentence of the task's description, on one line: "Softmax of each row." A long
+ * sentence is cut and ends with "...". If there is no description, returns the task's name. */
 const char *about_title(struct export_model *m);
 
 #endif

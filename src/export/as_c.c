@@ -52,7 +52,7 @@ static const char *arch_test(struct export_model *m)
                         exact ? "==" : ">=", sm % 10);
 }
 
-/* In bits; 0 for types that are not floating-point. */
+/* The widths of exponent and mantissa in bits; 0 for types that are not floating-point. */
 struct float_layout {
     int exponent, mantissa;
 };
@@ -78,7 +78,8 @@ static struct float_layout layout(enum dtype t)
 }
 
 /* Appends to `set` the lines that set sizes and allocate tensors, and to `print` those that print
- * outputs. Takes the sizes of the first smoke workload, else of the first workload. */
+ * outputs. Takes the sizes of the first smoke workload. If there is none, takes those of the first
+ * workload. */
 static int add_example(struct export_model *m, struct strbuf *set, struct strbuf *print,
                        struct err *err)
 {

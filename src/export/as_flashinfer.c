@@ -72,7 +72,8 @@ static void add_param(struct export_model *m, const char *name, const struct tas
     strbuf_addf(out, "%s%s", out->len ? ", " : "", py(m, name));
 }
 
-/* The kernel was verified for one value of the scalar only. */
+/* Appends a check of a scalar that has one value in the task: the kernel was verified only for this
+ * value. */
 static void add_scalar_check(struct export_model *m, const char *name,
                              const struct task_tensor *tensor, const struct task_scalar *scalar,
                              void *ctx)
@@ -179,7 +180,7 @@ static void add_workload_input(struct export_model *m, const char *name,
     json_object_set_new(ctx, name, in);
 }
 
-/* Reads for example "R=4096 C=1024". Returns NULL if an axis is missing. */
+/* Reads the axes from a text such as "R=4096 C=1024". Returns NULL if an axis is missing. */
 static json_t *axes_of(const struct task *t, const char *shape)
 {
     json_t *axes = json_object();
@@ -215,9 +216,10 @@ static double reference_ns(const struct verdict *v, const char *workload)
     return found;
 }
 
-/* max_ratio is the largest ratio of an element's error to its tolerance. max_ratio times rtol is
- * the relative error, max_ratio times atol the absolute error. A tolerance in standard deviations
- * (sigmas) has neither rtol nor atol. Then both errors are NaN. */
+/* Returns the "correctness" of a Trace. A verdict has max_ratio, the largest ratio of an element's
+ * error to its tolerance. max_ratio times rtol is the relative error, and max_ratio times atol is
+ * the absolute error. A tolerance in standard deviations (sigmas) has neither rtol nor atol. Then
+ * both errors are NaN. */
 static json_t *correctness_json(const struct export_model *m, const char *workload)
 {
     double ratio = 0, rtol = 0, atol = 0;
@@ -272,8 +274,9 @@ static void add_trace(struct export_model *m, const char *solution, const struct
     json_decref(j);
 }
 
-/* Returns the task's Definition, or makes one from its PyTorch expression. Returns NULL if there is
- * no expression, a dimension is not an axis, a tensor is updated in place, or there are scalars. */
+/* Returns the Definition from which the task was made, or makes one from the task's PyTorch
+ * expression. Returns NULL if it can do neither: if there is no expression, if a dimension is not
+ * an axis, if a tensor is updated in place, or if there are scalars. */
 static json_t *definition_json(struct export_model *m)
 {
     const struct task *t = m->in.task;

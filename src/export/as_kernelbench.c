@@ -38,7 +38,8 @@ static void add_set(struct export_model *m, struct strbuf *out)
                         k++);
 }
 
-/* KernelBench's static check bans these words everywhere, even in comments. */
+/* Returns whether the text contains a word that KernelBench's static check bans. The check bans
+ * these words everywhere, even in comments. */
 static bool has_banned_word(const char *text)
 {
     static const char *const words[] = {"except", "pass", "try"};
@@ -142,7 +143,7 @@ static int add_model(struct export_model *m, struct strbuf *out, struct err *err
     return 0;
 }
 
-/* This form of _call() runs the kernel through the compiled extension. */
+/* Appends the source form's _call(), which runs the kernel through the compiled extension. */
 static void add_source_call(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;

@@ -27,7 +27,8 @@ struct binding {
     size_t outputs[TASK_MAX_TENSORS];
 };
 
-/* "grad_x", "d_x", "dx" and "x_grad" name the gradient of x. */
+/* Returns whether `name` names the gradient of `of`. The gradient of x may be called "grad_x",
+ * "d_x", "dx" or "x_grad". */
 static bool is_gradient_of(const char *name, const char *of)
 {
     size_t n = strlen(of), len = strlen(name);
@@ -122,8 +123,8 @@ static const char *gradient_note(enum gradient g)
     return "It has no gradient: backward() raises an error.";
 }
 
-/* The outputs are saved only if the backward kernel reads them. Buffers that the module changes
- * after the call are copied. */
+/* Appends _setup(), which saves tensors for the gradient: all inputs, and the outputs if the
+ * backward kernel reads one. It copies buffers that the module changes after the call. */
 static void add_setup(struct export_model *m, const struct binding *bound, struct strbuf *out)
 {
     size_t inputs = 0;
@@ -142,7 +143,8 @@ static void add_setup(struct export_model *m, const struct binding *bound, struc
     strbuf_addf(out, "%s)\n    ctx.rest = inputs[%zu:]\n\n\n", outputs ? ", *outputs" : "", inputs);
 }
 
-/* For gradients that the backward kernel does not compute, the function calls PyTorch. */
+/* Appends _gradient(), which calls the backward kernel. For gradients that this kernel does not
+ * compute, _gradient() calls PyTorch, or raises an error if there is no reference. */
 static void add_kernel_gradient(struct export_model *m, struct export_model *b,
                                 const struct binding *bound, bool has_reference, struct strbuf *out)
 {

@@ -1,4 +1,5 @@
-/* evidence.c - finds a candidate's verdict in the store or a file, and decides if it is enough. */
+/* evidence.c - finds a candidate's verdict in the store or in a file, and decides whether the
+ * verdict allows export. */
 #include "export/evidence.h"
 
 #include <stdlib.h>
@@ -98,8 +99,9 @@ static int load_verdict(struct store *s, const struct verdict_rec *rec, struct v
 }
 
 /* A run can have several verdicts about one source, because it evaluates its best kernel a second
- * time. The first verdict that failed decides; else the last one. An unjudged verdict decides only
- * if there is no other. */
+ * time. Returns the first verdict that failed. If none failed, returns the last that passed.
+ * Returns an unjudged verdict only if all verdicts about the source are unjudged, and NULL if there
+ * are no verdicts about it. */
 static const struct verdict_rec *deciding(const struct verdict_rec_vec *all, const char *source_sha)
 {
     const struct verdict_rec *found = NULL;
@@ -156,7 +158,8 @@ int evidence_search(struct evidence *e, struct store *s, struct err *err)
     return found;
 }
 
-/* The task that the run began with; the caller frees it. */
+/* Returns the task as it was when the run began, or the task of that name if the run's
+ * record has no task hash. The caller frees it. */
 static struct task *task_of_run(const struct run_summary *m, struct store *s, struct err *err)
 {
     struct strbuf was = STRBUF_INIT(TASK_MAX_SNAPSHOT);

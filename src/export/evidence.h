@@ -5,7 +5,7 @@
  *     evidence_from_run(&e, store, "last:3", err);          a run's task, source and verdict
  *     evidence_from_file(&e, task, source, len, "k.cu");    a kernel file; it has no verdict yet
  *     evidence_search(&e, store, err);                      1 = the store has a verdict for it
- *     if (evidence_check(&e, &e.verdict, err) < 0) ...      why the verdict does not allow export
+ *     if (evidence_check(&e, &e.verdict, err) < 0) ...      err says why not
  *
  * A verdict allows export if it passes and is about this source and this task (by their hashes).
  * For each role of workloads except `time`, the kernel must have been right on one workload of that
@@ -30,16 +30,17 @@ struct evidence {
     struct verdict verdict;
 };
 
-/* `which` is RUN, or RUN:N for candidate number N. Also succeeds if the verdict did not pass or
- * there is none. The caller releases e, also after an error. */
+/* `which` is RUN, or RUN:N for candidate number N. Also succeeds if the candidate's verdict is not
+ * a pass, or if it has no verdict. The caller releases e, also after an error. */
 int evidence_from_run(struct evidence *e, struct store *s, const char *which, struct err *err);
 /* Takes ownership of the task. */
 void evidence_from_file(struct evidence *e, struct task *t, const char *source, size_t len,
                         const char *path);
-/* Looks in all runs for a passing verdict. Prefers measured times to modelled times. Returns 1 if
- * it found a verdict, 0 if not, -1 on an error. */
+/* Looks in all runs for a verdict that allows the export of e's source, and sets e->verdict.
+ * Prefers a verdict with measured times to one with modelled times. Returns 1 if it found a
+ * verdict, 0 if not, -1 on an error. */
 int evidence_search(struct evidence *e, struct store *s, struct err *err);
-/* Reads a file that `hone eval --json` wrote. */
+/* Sets e->verdict from a file that `hone eval --json` wrote. */
 int evidence_read_verdict(struct evidence *e, const char *path, struct err *err);
 /* Returns -1 if the verdict does not allow export, and err says why. */
 int evidence_check(const struct evidence *e, const struct verdict *v, struct err *err);

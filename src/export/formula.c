@@ -9,7 +9,7 @@
 #include "export/names.h"
 
 #define INT64_LIMIT \
-    9.2e18 /* bounds are doubles and may be rounded; a bound below this fits 64 bits anyway */
+    9.2e18 /* a little below 2^63: a rounded bound below this still fits into 64 bits */
 /* In exported code, alignof(tensor) is at most this many bytes. */
 #define MAX_ALIGN 256
 
@@ -76,7 +76,7 @@ static void *make_real_name(void *ctx, size_t i)
     return f;
 }
 
-/* A comparison of doubles gives an integer. */
+/* Returns whether the operation gives a double. A comparison of doubles gives an integer. */
 static bool gives_real(const char *op, const struct formula *a, const struct formula *b)
 {
     static const char *const functions[] = {"real/", "fmin", "fmax", "sqrt",  "exp",
@@ -98,8 +98,8 @@ static void bounds_of_product(struct formula *f)
     }
 }
 
-/* Bounds for a divisor of 1 or more. If the divisor may be smaller, may_fail is set, and the
- * printed code checks the operation. */
+/* Finds the bounds of a quotient, a remainder or an aligned number if the divisor is 1 or more. If
+ * the divisor may be smaller, sets may_fail, and the printed code checks the divisor. */
 static void bounds_of_division(struct formula *f)
 {
     const struct formula *x = f->a, *y = f->b;
@@ -195,7 +195,8 @@ unsigned formula_uses(const struct formula *f, size_t i)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-/* How tightly an operator binds, in both languages. 0 = it is printed as a call. */
+/* Returns how tightly the formula's operator binds in both languages; a larger number binds
+ * tighter. Returns 0 for a formula without an operator: a number, a name or a call. */
 static int precedence(const struct formula *f)
 {
     static const struct {
@@ -218,8 +219,9 @@ static bool is_division(const struct formula *f)
                                         str_eq(f->op, "cdiv") || str_eq(f->op, "align"));
 }
 
-/* Whether the operation is printed as a call of a helper. Python's // and % equal C's operators
- * only for numbers that are not negative, because they round down. */
+/* Whether the operation is printed as a call of a helper. In C, a helper does each operation that
+ * may fail. In Python, a helper does a division whose divisor may be 0 or less, and a / or % of a
+ * number that may be negative: there Python rounds down, but C rounds towards zero. */
 static bool needs_call(const struct formula *f, enum export_lang lang)
 {
     if (f->kind != FORMULA_APPLY || f->real)
@@ -238,7 +240,8 @@ static bool has_name(const struct formula *f)
 static void print(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
                   enum formula_use use);
 
-/* Adds parentheses if the operand binds no tighter than `level`. */
+/* Prints the operand f of an operator. Adds parentheses if f's own operator binds no tighter than
+ * `level`. */
 static void operand(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
                     enum formula_use use, int level)
 {
@@ -288,8 +291,8 @@ static void print_call(struct strbuf *out, const struct formula *f, const struct
     strbuf_addc(out, ')');
 }
 
-/* Returns the `level` for operand(). gcc -Wall warns about an && inside an || without parentheses,
- * so C gets them. */
+/* Returns the `level` to pass to operand(). gcc -Wall warns about an && inside an || without
+ * parentheses, so C gets them. */
 static int logic_level(const struct formula *operand, const struct formula *in, bool python,
                        int level)
 {

@@ -21,7 +21,7 @@ struct formula_scope {
     enum export_lang lang;
     size_t n;
     const char *const *names;
-    const int64_t *lo, *hi;
+    const int64_t *lo, *hi;   /* the least and the greatest value of each name */
     bool wide;                /* C: print number literals as INT64_C(...) */
     const char *const *reals; /* the text of each floating-point scalar: its name or its value */
 };
@@ -38,11 +38,11 @@ enum formula_kind {
 
 struct formula {
     enum formula_kind kind;
-    int64_t number;     /* of a FORMULA_NUMBER */
-    double value;       /* of a FORMULA_REAL */
-    size_t name;        /* of a FORMULA_NAME or FORMULA_REAL_NAME: index in `names` or `reals` */
-    const char *tensor; /* of a FORMULA_ALIGN, which is alignof(tensor) */
-    const char *op;     /* of a FORMULA_APPLY: "+", "min", "neg", "&&", ... */
+    int64_t number;     /* if kind is FORMULA_NUMBER */
+    double value;       /* if kind is FORMULA_REAL */
+    size_t name;        /* index in `names` for FORMULA_NAME, in `reals` for FORMULA_REAL_NAME */
+    const char *tensor; /* if kind is FORMULA_ALIGN: the formula is alignof(tensor) */
+    const char *op;     /* if kind is FORMULA_APPLY: "+", "min", "neg", "&&", ... */
     const struct formula *a, *b, *c;
     double lo, hi; /* the value lies between these, if no operation fails */
     bool may_fail; /* this operation may overflow 64 bits, or divide by 0 or less */
@@ -55,9 +55,9 @@ const struct formula *formula_of(const struct expr *e, const struct formula_scop
                                  struct arena *a);
 void formula_print(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
                    enum formula_use use);
-/* Writes a floating-point number that reads back exactly. */
+/* Writes v with so many digits that the compiler or interpreter reads exactly v. */
 void formula_real(struct strbuf *out, double v, enum export_lang lang);
-/* How often name i occurs in the formula. */
+/* Returns how often name number i of the scope occurs in the formula. */
 unsigned formula_uses(const struct formula *f, size_t i);
 
 #endif

@@ -178,8 +178,8 @@ static void find_axes(struct export_model *m)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* The floating-point scalars as the printed code spells them, in order. A scalar whose value the
- * task gives is a number. */
+/* Returns a text for each floating-point scalar, in order: its value if the task gives one, else
+ * its name in the printed code. */
 static const char *const *real_names(struct export_model *m, enum export_lang lang)
 {
     const struct task *t = m->in.task;

@@ -15,14 +15,14 @@
 #include "task/snapshot.h"
 #include "verdict/verdict.h"
 
-/* All borrowed. */
+/* The pointers are borrowed. */
 struct export_source {
     const struct task *task;
     const char *text;
     size_t len;
     const struct plan *plan;
     const struct compiled *code;
-    const struct verdict *verdict; /* NULL: --unverified */
+    const struct verdict *verdict; /* NULL if --unverified exports without a passing one */
     const char *from; /* "run softmax-refine-1a2b, candidate 3" or "kernels/softmax.cu" */
 };
 
@@ -54,12 +54,12 @@ struct export_model {
 int export_model_init(struct export_model *m, const struct export_source *in, struct err *err);
 void export_model_release(struct export_model *m);
 
-/* The names that expressions may use, as one language spells them, with their bounds. */
+/* Returns the names that expressions may use, as `lang` spells them, with their bounds. */
 struct formula_scope export_scope(struct export_model *m, enum export_lang lang);
-/* The alignment in bytes that an export requires of the tensor's address. */
+/* Returns the alignment in bytes that the exported code requires of the tensor's address. */
 uint32_t export_align(const struct export_model *m, size_t tensor);
 const struct sig *export_sig(const struct export_model *m, const struct plan_launch *l);
-/* "float32[R, C]" */
+/* Returns type and shape as text: "float32[R, C]". */
 const char *export_tensor_text(struct export_model *m, const struct task_tensor *t);
 
 #endif

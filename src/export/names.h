@@ -15,6 +15,7 @@ enum export_lang { LANG_C, LANG_PYTHON };
 
 /* Returns "_" if the language or the exported code uses the name itself, else "". */
 const char *name_suffix(enum export_lang lang, const char *name);
+/* Returns the name with its suffix, in `a`. */
 const char *name_in(enum export_lang lang, const char *name, struct arena *a);
 /* Makes an identifier from any text: "2_matmul-relu" becomes k2_matmul_relu. Neither language
  * reserves the identifier. */

@@ -20,8 +20,8 @@
 #include "base/strbuf.h"
 #include "export/model.h"
 
-/* Sets *name to NULL if the task did not come from a module. An error says which part of `origin`
- * does not fit the task. */
+/* Sets *name to the class of the module that the task was imported from, or to NULL if the task did
+ * not come from a module. Fails if a part of `origin` does not fit the task; err says which. */
 int origin_class(struct export_model *m, const char **name, struct err *err);
 /* Whether forward() changes this buffer of the module. */
 bool origin_is_updated(const struct export_model *m, const char *input);

@@ -39,26 +39,26 @@ struct plan_printer {
     void (*transfer)(struct plan_code *c, const struct plan_launch *l); /* memset or copy */
     void (*end_launch)(struct plan_code *c, const struct plan_launch *l);
 };
-/* plan_printer_sizes prints only the part before the launches, in Python. It finds the axes in the
- * shapes of the inputs and checks the constraints. */
+/* plan_printer_sizes prints Python code that launches nothing: the code finds the axes in the
+ * shapes of the inputs, and checks the constraints and the limits. */
 extern const struct plan_printer plan_printer_c, plan_printer_python, plan_printer_sizes;
 
 void plan_code_write(struct export_model *m, const struct plan_printer *p, struct strbuf *out);
 
 /* For printers: writes a line at the current indent. */
 void code_line(struct plan_code *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* An expression as text, in the model's arena. If `e` is NULL, returns `otherwise`. */
+/* These return text in the model's arena. code_value() returns `otherwise` if `e` is NULL. */
 const char *code_value(struct plan_code *c, const struct expr *e, const char *otherwise);
 const char *code_formula(struct plan_code *c, const struct formula *f, enum formula_use use);
 /* Puts a blank in place of each character that a string literal must escape. */
 const char *code_text(struct plan_code *c, const char *text);
-/* The text reads back exactly. */
+/* Writes so many digits that reading the text gives exactly v. */
 const char *code_double(struct plan_code *c, double v);
-/* Dimension i of a tensor map as text: the dimension that the plan gives, else the tensor's own. */
+/* Returns dimension i of a tensor map as text: the one that the plan gives, else the tensor's. */
 const char *code_map_dim(struct plan_code *c, const struct plan_map *m, uint32_t i);
-/* The bits of a 2-byte floating-point scalar. */
+/* Returns the bits of a scalar whose type is a floating-point type of 2 bytes. */
 unsigned code_half_bits(const struct task_scalar *s);
-/* The value of CUtensorMapDataType that stands for this type. */
+/* Returns the value of CUtensorMapDataType that stands for this type. */
 int code_map_type(enum dtype t);
 
 #endif

@@ -40,7 +40,7 @@ static void tensor(struct plan_code *c, size_t i)
         code_line(c, "tensor_dim(plan, %s);", code_value(c, t->shape[d], "1"));
 }
 
-/* If the check fails, its message shows the values of the names in the constraint. */
+/* Prints a check of the constraint. Its message shows the values of the names in the constraint. */
 static void constraint(struct plan_code *c, const struct formula *f, const char *text)
 {
     struct strbuf values = STRBUF_INIT(4096), args = STRBUF_INIT(4096);
@@ -186,7 +186,8 @@ static void launch(struct plan_code *c, const struct plan_launch *l, const struc
         argument(c, &l->args.items[i], &sig->params[i]);
 }
 
-/* A buffer's name, address and size, and an offset in it, as arguments of a call. */
+/* Returns the text of four arguments of a call: a buffer's name, address and size, and the offset
+ * in the buffer. */
 static const char *part(struct plan_code *c, const struct plan_part *x)
 {
     struct arena *a = &c->m->arena;

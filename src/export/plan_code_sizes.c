@@ -14,7 +14,8 @@ static const char *py_name(struct plan_code *c, const char *name)
     return name_in(LANG_PYTHON, name, &c->m->arena);
 }
 
-/* Solves `formula = value` for the axis, beginning with the outermost operation. */
+/* Returns Python text for the axis, from the equation f = value. Undoes the operations of f one by
+ * one, beginning with the outermost. */
 static const char *solve(struct plan_code *c, const struct formula *f, size_t axis,
                          const char *value)
 {
@@ -76,7 +77,7 @@ static void axes(struct plan_code *c)
             code_line(c, "%s = %lld", c->scope.names[i], (long long)c->m->lo[i]);
 }
 
-/* Checks each dimension of an input, except those that define an axis. */
+/* Prints a check for each dimension of an input, except those from which axes() took an axis. */
 static void tensor(struct plan_code *c, size_t i)
 {
     const struct task_tensor *t = &c->m->in.task->tensors.items[i];
@@ -90,7 +91,7 @@ static void tensor(struct plan_code *c, size_t i)
     }
 }
 
-/* The names in a formula, as arguments of a call: ", R=R, C=C". */
+/* Returns the names in a formula, as arguments of a call: ", R=R, C=C". */
 static const char *named_values(struct plan_code *c, const struct formula *f)
 {
     struct strbuf values = STRBUF_INIT(4096);

@@ -92,7 +92,7 @@ const char *torch_text_op(struct export_model *m, const struct export_model *bac
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* The axes and integer scalars, then the float scalars that the caller gives. */
+/* Appends the axes and integer scalars, then the float scalars that the caller gives. */
 void torch_text_values(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -142,8 +142,9 @@ static void add_kernel_name(void *ctx, size_t i, const struct sig *kernel)
     strbuf_addf(ctx, "%s\"%s\"", i ? ", " : "", sig_entry(kernel));
 }
 
-/* A compiler that builds the source again makes an instance of a template only if some code uses
- * it. */
+/* The export may compile the source again. If a kernel is an instance of a C++ template, the
+ * compiler makes this instance only if some code uses it. So appends a line of device code that
+ * uses it. */
 static void add_instance(void *ctx, size_t i, const struct sig *kernel)
 {
     if (!str_eq(kernel->kernel, sig_entry(kernel)))
@@ -162,7 +163,7 @@ static bool plan_uses_align(const struct export_model *m)
             if (all[i] && expr_alignof_name(all[i], 0, NULL))
                 return true;
         if (l->kind == PLAN_MEMSET && l->width > 1)
-            return true; /* it needs an aligned address */
+            return true; /* a memset needs an address that is a multiple of its width */
         vec_each (const struct plan_arg, a, &l->args)
             if (a->kind == PLAN_ARG_MAP || (a->expr && expr_alignof_name(a->expr, 0, NULL)))
                 return true; /* a map needs an address that is a multiple of 16 */
@@ -192,7 +193,8 @@ static void add_object(struct export_model *m, const char *prefix, struct strbuf
 
 /* _PREFIX_cuda runs the kernel. It copies an input that is not contiguous, or raises an error if
  * the kernel updates that input in place. It checks sizes only for shapes, dtypes and values that
- * are new. _PREFIX_fake, for torch.compile, only makes the outputs. */
+ * it has not checked before. _PREFIX_fake, for torch.compile, checks sizes and makes the outputs,
+ * but runs nothing. */
 static void add_cuda(struct export_model *m, const char *prefix, const char *params,
                      const char *values, struct strbuf *out)
 {
@@ -297,7 +299,7 @@ void torch_text_literal(struct strbuf *out, const char *text)
     json_decref(j);
 }
 
-/* Leaves out the lines that only debuggers need. */
+/* Appends the PTX as a string literal, without the lines that only debuggers need. */
 static void add_ptx(struct strbuf *out, const char *ptx)
 {
     struct strbuf sb = STRBUF_INIT(256u << 20);
@@ -380,7 +382,7 @@ static void add_scalars(struct export_model *m, const char *text, struct strbuf 
                             : arena_printf(&m->arena, "%lld", (long long)x->value));
 }
 
-/* Whether a name of the task is reserved in Python. */
+/* Returns whether the export renames a tensor or an axis, because Python reserves its name. */
 static bool renames(const struct export_model *m)
 {
     vec_each (const struct task_tensor, x, &m->in.task->tensors)
@@ -392,7 +394,7 @@ static bool renames(const struct export_model *m)
     return false;
 }
 
-/* The PyTorch text is an expression. */
+/* Appends reference() for a PyTorch text that is an expression. */
 static void add_expression(struct export_model *m, const char *text, const char *params,
                            struct strbuf *out)
 {
@@ -413,8 +415,8 @@ static void add_expression(struct export_model *m, const char *text, const char 
     strbuf_addf(out, "    return (%s)\n\n\n", text);
 }
 
-/* The PyTorch text defines run(). Its parameters are named after the task's inputs, axes and
- * scalars. */
+/* Appends reference() for a PyTorch text that defines run(). The parameters of run() are named
+ * after the task's inputs, axes and scalars. */
 static void add_program(struct export_model *m, const char *text, const char *params,
                         struct strbuf *out)
 {

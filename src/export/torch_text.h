@@ -25,19 +25,22 @@ void torch_text_headers(struct strbuf *out);
  * task has neither a PyTorch text nor a reference in Python, or if its text is an expression and
  * the export renames a tensor or axis (name_suffix()). */
 bool torch_text_reference(struct export_model *m, struct strbuf *out);
-/* Appends a string literal, raw if possible, because that is readable. */
+/* Appends `text` as a Python string literal: a raw one if possible, because people read it. */
 void torch_text_literal(struct strbuf *out, const char *text);
 
 /* Appends the operator's parameters, such as "x, w, D": inputs, then sizes and scalars that the
  * caller must give. If `types`, writes a schema: "Tensor x, Tensor(a!) r, SymInt D". */
 void torch_text_params(struct export_model *m, bool types, struct strbuf *out);
-/* Appends the values that a plan needs, such as "R, C", as _PREFIX_sizes() returns them. */
+/* Appends the names of the values that a plan needs, such as "R, C", in the order in which
+ * _PREFIX_sizes() returns the values. */
 void torch_text_values(struct export_model *m, struct strbuf *out);
-/* Appends the code that makes the outputs that are not inputs, and their names. */
+/* For the outputs that are not inputs: appends the code that makes them to `lines`, and their names
+ * to `names`. */
 void torch_text_outputs(struct export_model *m, struct strbuf *lines, struct strbuf *names);
-/* Appends for example "-> (Tensor, Tensor)", for the outputs that are not inputs. */
+/* Appends the return type of the operator, such as "-> (Tensor, Tensor)": one Tensor for each
+ * output that is not an input. */
 void torch_text_returns(struct export_model *m, struct strbuf *out);
-bool torch_text_in_place(const struct export_model *m); /* a tensor is updated in place */
+bool torch_text_in_place(const struct export_model *m); /* whether a tensor is updated in place */
 /* Returns the operator's name: the task's name, '_', and 8 digits of a hash of the source, the
  * task, the architecture and the source of `backward`, which may be NULL. */
 const char *torch_text_op(struct export_model *m, const struct export_model *backward);

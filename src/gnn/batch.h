@@ -43,12 +43,12 @@ struct gnn_batch {
     const int32_t *row[GNN_MAX_HOPS]; /* n_nodes[h] + 1 offsets into col[h] */
     const int32_t *col[GNN_MAX_HOPS]; /* local ids */
     const int32_t *node;              /* global ids */
-    const int32_t *degree;            /* of the targets of hop L-1, in the whole graph; or NULL */
+    const int32_t *degree;            /* in the whole graph, for the targets of hop L-1; or NULL */
 
     const void *feature; /* n_nodes[L] rows, or NULL */
     enum gnn_type feature_type;
     int64_t feature_dim;
-    const int32_t *label; /* of the seeds; NULL if the data has no labels */
+    const int32_t *label; /* classes of the seeds; NULL if the data has no labels */
     bool on_device;       /* all arrays are on the device, and features are GNN_F32 */
     /* For each target of hop L-1, the sum or mean of its neighbours' features: n_nodes[L-1] rows of
      * GNN_F32. If not NULL, `feature` has only the rows of these targets. */
@@ -59,7 +59,7 @@ struct gnn_batch {
 
     uint64_t seed;
     int64_t epoch;
-    int64_t index; /* of the batch in its epoch, from 0 */
+    int64_t index; /* number of this batch in its epoch, from 0 */
     int64_t first; /* position of the first seed in the epoch's list */
 };
 

@@ -123,7 +123,7 @@ int trace_write(struct trace *t, const char *path, struct err *err)
     return rc;
 }
 
-/* Adds the number if it is new. */
+/* Returns the index of a number in the list. Adds the number if it is new. */
 static int index_of(struct int_vec *ids, int id)
 {
     for (size_t i = 0; i < ids->n; i++)
@@ -133,7 +133,7 @@ static int index_of(struct int_vec *ids, int id)
     return (int)ids->n - 1;
 }
 
-/* Adds the text if it is new. */
+/* Returns the index of a text in the list. Adds the text if it is new. */
 static int index_of_text(json_t *texts, const char *text)
 {
     size_t i;

@@ -28,6 +28,7 @@ struct trace;
 /* If `all` is false, the trace keeps only the newest spans, and trace_write must not be called. */
 struct trace *trace_new(int rank, bool all);
 void trace_free(struct trace *t);
+/* Gives the calling thread a name. */
 void trace_name(struct trace *t, const char *name);
 /* Records that the calling thread did `what` from start_ns until now. `what` and the thread's name
  * must outlive the trace, and must need no escapes in JSON. */

@@ -15,14 +15,16 @@ struct census {
     bool permutes;
 };
 
-/* Of the views, only an expand broadcasts. A reshape from [R] to [R, 1], for example, does not,
- * although value_repeats() is true for it. */
+/* Returns whether v broadcasts its operand a. Of the views, only an expand does. A reshape from [R]
+ * to [R, 1], for example, does not, although value_repeats() is true for it. */
 static bool broadcasts(const struct value *a, const struct value *v)
 {
     bool may = op_row(v->op)->kind == OPK_ELEMENTWISE || v->op == OP_EXPAND;
     return may && value_repeats(a, v);
 }
 
+/* Sets reduced[v->id] if v is the result of a reduction, or has elements that come from such a
+ * result without a broadcast. */
 static void mark_reduced(const struct value *v, bool *reduced)
 {
     enum op_kind k = op_row(v->op)->kind;
@@ -108,8 +110,8 @@ static const struct dim *times(struct graph *g, const struct dim *d, int64_t n)
     return dim_mul(&g->dims, d, dim_number(&g->dims, n));
 }
 
-/* How many products are added up for one element of v. For OP_CONV_TRANSPOSE: how many weights
- * multiply an element of the input. */
+/* Returns how many products are added up for one element of v. For OP_CONV_TRANSPOSE: how many
+ * weights multiply an element of the input. */
 static const struct dim *pairs(struct graph *g, const struct value *v)
 {
     const struct value *a = v->args[0], *w = v->args[1];
@@ -147,7 +149,8 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
     }
 }
 
-/* Does v hold the indices (OP_IOTA) along one axis only? from_last counts the axes after it. */
+/* Does v hold the indices (OP_IOTA) along one axis only? from_last counts the axes
+ * after that axis. */
 static bool is_index(const struct value *v, uint32_t from_last)
 {
     for (uint32_t i = 0; i < v->rank; i++)
@@ -158,8 +161,8 @@ static bool is_index(const struct value *v, uint32_t from_last)
     return v->op == OP_IOTA && v->rank == 1;
 }
 
-/* Does v compare the column index with the row index, as the masks of triu and tril do? *k becomes
- * the number in "row - column < k", or 0. */
+/* Does v compare the column index with the row index, as the masks of triu and tril do? If v
+ * has the form "row - column < k", *k becomes k, else 0. */
 static bool compares_indices(const struct value *v, double *k)
 {
     bool is_order = v->op == OP_LT || v->op == OP_LE || v->op == OP_GT || v->op == OP_GE;
@@ -174,6 +177,8 @@ static bool compares_indices(const struct value *v, double *k)
     return (is_index(x, 0) && is_index(y, 1)) || (is_index(x, 1) && is_index(y, 0));
 }
 
+/* If v is a matrix product, or is computed from one element by element, returns the product.
+ * Returns NULL if anything else uses the product or a value on the way to v. */
 static const struct value *only_product(const struct value *v, const uint32_t *uses)
 {
     while (uses[v->id] == 1 && op_row(v->op)->kind == OPK_ELEMENTWISE) {
@@ -196,7 +201,8 @@ static bool is_constant(const struct value *v)
     return value_is_number(v, &number);
 }
 
-/* If `where` keeps a triangle of a matrix product, returns the product. */
+/* If `where` keeps a triangle of a matrix product, returns the product, and sets *flops to the
+ * flops of the triangle. Otherwise returns NULL. */
 static const struct value *kept_triangle(struct graph *g, const struct value *where,
                                          const uint32_t *uses, const struct dim **flops)
 {
@@ -247,7 +253,7 @@ const struct dim *graph_flops(struct graph *g)
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
 /* Returns how many elements of operand k the operation v reads at most, if `read` elements of v are
- * read. NULL means all. */
+ * read. For `read` and for the result, NULL means all. */
 static const struct dim *read_through(struct graph *g, const struct value *v, uint32_t k,
                                       const struct dim *read)
 {

@@ -19,7 +19,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 
-/* Terms in a sum, atoms in a term, characters in a key. */
+/* The most terms in a sum, atoms in a term, and characters in a key. */
 enum { MAX_TERMS = 24, MAX_ATOMS = 12, MAX_KEY = 4000 };
 
 /* ATOM_EXACT is a division without remainder. */
@@ -29,8 +29,8 @@ struct atom {
     enum atom_kind kind;
     size_t name;             /* ATOM_NAME: index in the pool's names */
     const char *op;          /* ATOM_APPLY, ATOM_EXACT: "/", "min", ... */
-    const struct dim *a, *b; /* of `op`; b may be NULL */
-    const struct expr *expr; /* ATOM_TEXT */
+    const struct dim *a, *b; /* the operands of `op`; b may be NULL */
+    const struct expr *expr; /* ATOM_TEXT: the whole expression */
     const char *key;
 };
 
@@ -96,7 +96,7 @@ static int by_key(const void *x, const void *y)
     return strcmp(a->key, b->key);
 }
 
-/* A plain number comes last. */
+/* Orders terms by their atoms. Terms with more atoms come first, so a plain number comes last. */
 static int by_atoms(const void *x, const void *y)
 {
     const struct dim_term *a = x, *b = y;
@@ -164,7 +164,8 @@ static const struct dim *of_atom(struct dim_pool *p, const struct atom *a)
     return interned(p, &s);
 }
 
-/* The key has a cap, because each level of nesting could double its length. */
+/* Returns the size that `op` gives for a and b, as a single atom. Its key has a cap, because each
+ * level of nesting could double the length. */
 static const struct dim *applied(struct dim_pool *p, const char *op, const struct dim *a,
                                  const struct dim *b)
 {
@@ -252,7 +253,7 @@ const struct dim *dim_mul(struct dim_pool *p, const struct dim *a, const struct 
     return ok ? interned(p, &s) : applied(p, "*", a, b);
 }
 
-/* Sets *out to t / d. False if there is a remainder. */
+/* Sets *out to t / d. Returns false if there is a remainder. */
 static bool divides(const struct dim_term *t, const struct dim_term *d, struct dim_term *out)
 {
     size_t k = 0;
@@ -273,7 +274,8 @@ static bool both_numbers(const struct dim *a, const struct dim *b)
     return a->is_number && b->is_number;
 }
 
-/* The remainder is never negative. */
+/* Divides t, a plain number, by `by`. Adds the quotient to *out, and the remainder to *rest. The
+ * remainder is never negative. */
 static void split_number(const struct dim_term *t, int64_t by, struct sum *out, struct sum *rest)
 {
     int64_t q = t->factor / by, r = t->factor % by;
@@ -293,7 +295,8 @@ static bool has_minus(const struct dim *d)
     return false;
 }
 
-/* Turns (x/k + m)/c, with numbers k, m and c, into (x + k*m)/(k*c). NULL for another form. */
+/* Turns (x/k + m)/c, with numbers k, m and c, into (x + k*m)/(k*c). Returns NULL if a/b has
+ * another form. */
 static const struct dim *nested_div(struct dim_pool *p, const struct dim *a, const struct dim *b)
 {
     const struct dim_term *division = NULL;
@@ -340,7 +343,7 @@ const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct 
     bool nothing = left->is_number && (dim_is(left, 0) || (b->is_number && left->value < b->value));
     if (nothing)
         return whole;
-    /* nested_div() may still change left / b */
+    /* dim_div() may find a simpler form of left / b (nested_div) */
     return dim_add(p, whole, left == a ? applied(p, "/", a, b) : dim_div(p, left, b));
 }
 

@@ -7,9 +7,10 @@
  *     dim_div(&p, d, dim_number(&p, 2)) == dim_parse(&p, "D", err)
  *
  * A size is a sum of products of axes with integer factors. Any other operation, such as a
- * remainder, is one factor of a product. The same pointer means equal sizes. Different pointers may
- * be equal too: "min(M,N)" is "M" where M < N. No size is negative, so a division rounds down. A
- * size of thousands of characters is equal only to itself, and launch plans cannot use it.
+ * remainder, is one factor of a product. The same pointer means equal sizes. Sizes with
+ * different pointers may be equal too: "min(M,N)" is "M" where M < N. No size is negative, so a
+ * division rounds down. A size of thousands of characters is equal only to itself, and launch plans
+ * cannot use it.
  */
 #ifndef GRAPH_DIM_H
 #define GRAPH_DIM_H
@@ -23,8 +24,8 @@
 #include "base/vec.h"
 
 struct dim {
-    const char
-        *text; /* for launch plans: what dim_parse() read, if it made this size; or the key */
+    /* For launch plans: the text that dim_parse() read if it made this size, else the key. */
+    const char *text;
     bool is_number;
     int64_t value;
     const char *key;              /* the canonical form as text */
@@ -46,21 +47,21 @@ void dim_pool_init(struct dim_pool *p, struct arena *a, const char *const *names
 void dim_pool_release(struct dim_pool *p);
 
 /* Records that name number i equals d. Sizes keep the name, but their member `fixed` has d instead.
- * False if the name is defined already, or if d contains it. */
+ * Returns false if the name is defined already, or if d contains it. */
 bool dim_define(struct dim_pool *p, size_t i, const struct dim *d);
-/* Uses a constraint "NAME == SIZE". False for other constraints, or if dim_define() refuses. */
+/* Uses a constraint "NAME == SIZE". Returns false for others, or if dim_define() does. */
 bool dim_define_by(struct dim_pool *p, const char *constraint);
 
 /* Uses a constraint "SIZE % NUMBER == 0". SIZE is a name, or a name plus a number. NUMBER is a
  * number of at least 2, or a name that is defined as one. After "C % 8 == 0", dim_same() knows that
- * 8*(C/8) is C. False for other constraints, or if the name is defined already. */
+ * 8*(C/8) is C. Returns false for other constraints, or if the name is defined already. */
 bool dim_divide_by(struct dim_pool *p, const char *constraint);
 /* Copies the definitions of names. Both pools must have the same names. */
 void dim_take_values(struct dim_pool *to, const struct dim_pool *from);
 
 const struct dim *dim_number(struct dim_pool *p, int64_t v);
 const struct dim *dim_name(struct dim_pool *p, size_t i);
-/* NULL if the text has other names than the pool, or is no expression. */
+/* Returns NULL if the text is no expression, or has a name that the pool does not have. */
 const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *err);
 
 const struct dim *dim_add(struct dim_pool *p, const struct dim *a, const struct dim *b);
@@ -76,10 +77,11 @@ const struct dim *dim_max(struct dim_pool *p, const struct dim *a, const struct 
 const struct dim *dim_product(struct dim_pool *p, const struct dim *const *d, size_t n);
 
 bool dim_is(const struct dim *d, int64_t v);
-/* Uses the definitions of names. */
+/* Returns whether a and b are the same size, with each defined name replaced by its definition. */
 bool dim_same(const struct dim *a, const struct dim *b);
-/* values[i] is the value of name number i. False on overflow or a division by zero. */
+/* values[i] is the value of name number i. Returns false on overflow or a division by zero. */
 bool dim_eval(const struct dim *d, const int64_t *values, int64_t *out);
+/* Whether name number i occurs in d. */
 bool dim_uses(const struct dim *d, size_t i);
 
 #endif

@@ -37,7 +37,8 @@
 
 struct graph_output {
     const char *name;
-    /* As declared. `value` may differ as graph_verify() allows. */
+    /* dtype, rank and shape are as declared. Those of `value` may differ, as graph_verify()
+     * allows. */
     enum dtype dtype;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
@@ -63,14 +64,14 @@ void graph_release(struct graph *g);
 
 const struct value *graph_input(struct graph *g, const char *name, enum dtype t, uint32_t rank,
                                 const struct dim *const *shape);
-/* A Python number that the kernel gets as an argument. */
+/* Adds a Python number that the kernel gets as an argument. */
 const struct value *graph_scalar(struct graph *g, const char *name, enum dtype t);
-/* A variable matches any number or scalar when Hone compares graphs (normal/compare.h). */
+/* Adds a variable. It matches any number or scalar when Hone compares graphs (normal/compare.h). */
 const struct value *graph_variable(struct graph *g, const char *name);
 const struct value *graph_number(struct graph *g, double v);   /* a Python float */
 const struct value *graph_integer(struct graph *g, int64_t v); /* a Python int */
 const struct value *graph_size(struct graph *g, const struct dim *d);
-/* An input or scalar, or NULL. */
+/* Returns the input or scalar with this name, or NULL. */
 const struct value *graph_find(const struct graph *g, const char *name);
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -95,7 +96,7 @@ const struct value *graph_reshape(struct graph *g, const struct value *a, uint32
                                   const struct dim *const *shape, struct err *err);
 const struct value *graph_permute(struct graph *g, const struct value *a, const int64_t *axes,
                                   struct err *err);
-/* Adds v's operation with its attributes and other operands. If v is a leaf, returns v. */
+/* Adds v's operation with v's attributes and the operands `args`. If v is a leaf, returns v. */
 const struct value *graph_rebuild(struct graph *g, const struct value *v,
                                   const struct value *const *args, struct err *err);
 

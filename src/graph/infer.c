@@ -33,7 +33,7 @@ static bool is_unsigned(enum dtype t)
     return t == DT_U8 || t == DT_U16 || t == DT_U32 || t == DT_U64;
 }
 
-/* Promotes as PyTorch does. Both dtypes are of one kind. */
+/* Returns the dtype to which PyTorch promotes a and b, which are of one kind. */
 static enum dtype wider(enum dtype a, enum dtype b)
 {
     size_t na = dtype_bytes(a), nb = dtype_bytes(b);
@@ -50,7 +50,7 @@ static enum dtype wider(enum dtype a, enum dtype b)
     return large;
 }
 
-/* Promotes as PyTorch does. DT_NONE means no operand. */
+/* Returns the dtype to which PyTorch promotes a and b. DT_NONE means that there is no operand. */
 static enum dtype promoted(enum dtype a, enum dtype b)
 {
     if (a == DT_NONE || b == DT_NONE)
@@ -59,16 +59,17 @@ static enum dtype promoted(enum dtype a, enum dtype b)
     return ka == kb ? wider(a, b) : ka > kb ? a : b;
 }
 
-/* `second` counts only if `first` is DT_NONE or has a lower kind. From low to high, the kinds are
- * bool, integer, float. */
+/* Promotes `first` and `second`, but `second` counts only if `first` is DT_NONE or has a lower
+ * kind. From low to high, the kinds are bool, integer, float. */
 static enum dtype giving_way(enum dtype first, enum dtype second)
 {
     bool counts = first == DT_NONE || (second != DT_NONE && kind_of(second) > kind_of(first));
     return counts ? promoted(first, second) : first;
 }
 
-/* As in PyTorch, a tensor without axes is weaker than a tensor with axes, and a Python number is
- * weaker than both. */
+/* Sets dtype and `weak` of the value by promoting its operands from number `from` on. As in
+ * PyTorch, a tensor without axes is weaker than a tensor with axes, and a Python number is weaker
+ * than both. */
 static void promote_args(struct infer *x, uint32_t from)
 {
     enum dtype with_axes = DT_NONE, without = DT_NONE, weak = DT_NONE;
@@ -417,7 +418,7 @@ static int rule_matmul(struct infer *x)
 }
 
 /* Checks that the list has one entry for each of the n spatial axes. If there is no list, makes one
- * of n entries `usual`. */
+ * of n entries `usual`. Each entry must be at least `least`. */
 static int spatial_ints(const struct infer *x, const char *name, uint32_t n, int64_t usual,
                         int64_t least)
 {
@@ -449,8 +450,9 @@ static int spatial_dims(const struct infer *x, const char *name, uint32_t n)
                : err_set(x->err, ERR_INPUT, "conv: %s has %zu entries, not %u", name, a->n, n);
 }
 
-/* (size + before + after - dilation * (window - 1) - 1) / stride + 1, where `before` and `after`
- * are paddings. */
+/* Returns the size of the result along spatial axis i, which is
+ * (size + before + after - dilation * (window - 1) - 1) / stride + 1. `before` and `after` are
+ * paddings. */
 static const struct dim *conv_size(const struct infer *x, uint32_t i)
 {
     struct dim_pool *p = x->dims;
@@ -502,7 +504,8 @@ static int rule_conv(struct infer *x)
     return 0;
 }
 
-/* (size - 1) * stride - 2 * padding + dilation * (window - 1) + output_padding + 1. */
+/* Returns the size of the result along spatial axis i, which is
+ * (size - 1) * stride - 2 * padding + dilation * (window - 1) + output_padding + 1. */
 static const struct dim *conv_transpose_size(const struct infer *x, uint32_t i)
 {
     struct dim_pool *p = x->dims;

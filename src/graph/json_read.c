@@ -20,13 +20,13 @@
 /* A name that sizes may mention. */
 struct size_name {
     const char *name;
-    int64_t value; /* of a constant axis, or 0 */
+    int64_t value; /* the size of a constant axis, else 0 */
 };
 
 struct reader {
     struct graph *g;
     struct err *err;
-    struct strbuf path; /* the JSON pointer */
+    struct strbuf path; /* the JSON pointer of the entry that is read */
     json_t *ids;        /* maps ids, such as "%3", to indices in `made` */
     const struct value **made;
     VEC(struct size_name) names;
@@ -50,7 +50,7 @@ static int fail_here(struct reader *r)
     return err_prefix(r->err, "%s", r->path.len ? r->path.buf : "graph");
 }
 
-/* Returns the path's old length, for step_out(). */
+/* Appends a key to the path. Returns the path's old length, for step_out(). */
 static size_t step_in(struct reader *r, const char *key)
 {
     size_t before = r->path.len;
@@ -87,7 +87,8 @@ static const char *quoted(struct reader *r, const char *s)
     return r->quote;
 }
 
-/* The last `noptional` of the n keys may be missing. */
+/* Fails if j is not an object, has a key that is not among the n keys, or lacks one of them. Only
+ * the last `noptional` keys may be missing. */
 static int need_keys(struct reader *r, const json_t *j, const char *const *keys, size_t n,
                      size_t noptional)
 {
@@ -258,7 +259,7 @@ static int read_axis(struct reader *r, const json_t *j)
 
 static const char *const scalar_keys[] = {"name", "dtype"};
 
-/* Sizes may mention scalars that are not floats. */
+/* Adds the name of a scalar to the names that sizes may mention, unless the scalar is a float. */
 static int read_scalar_name(struct reader *r, const json_t *j)
 {
     const char *name;
@@ -661,7 +662,8 @@ static int read_rest(struct reader *r, const json_t *root)
     return graph_verify(r->g, r->err);
 }
 
-/* The names must live as long as the graph. */
+/* Initialises the graph. Copies the names to its arena, because they must live as long as the
+ * graph. */
 static void begin(struct reader *r)
 {
     struct graph *g = r->g;

@@ -1,6 +1,6 @@
-/* near_epsilon.c - finds epsilons in a graph, and the inputs to scale for them. A kernel's wrong
- * epsilon, as in sqrt(variance + epsilon), shows only if the value beside it is small too
- * (near_epsilon.h). */
+/* near_epsilon.c - finds epsilons in a graph, and the inputs to scale for them. If a kernel has a
+ * wrong epsilon, as in sqrt(variance + epsilon), the mistake shows only if the value beside the
+ * epsilon is small too (near_epsilon.h). */
 #include "graph/near_epsilon.h"
 
 #include <math.h>
@@ -24,13 +24,14 @@ struct search {
     const struct near_epsilon_input *inputs;
     const double *scalars;
     const int64_t *sizes;
-    struct spread *spread; /* by value */
-    bool *seen;            /* by value; for collect() */
-    bool *chosen;          /* by input: to be scaled */
-    /* By value. If the chosen inputs are multiplied by s, the value is multiplied by s^degree. NAN:
-     * it changes in another way. */
+    /* These arrays have an entry for each value, except chosen and bits. */
+    struct spread *spread; /* mean and variance of the value's elements */
+    bool *seen;            /* collect() has visited the value */
+    bool *chosen;          /* for each input: it is to be scaled */
+    /* If the chosen inputs are multiplied by s, the value is multiplied by s^degree. NAN means that
+     * the value changes in another way. */
     double *degree;
-    int *bits;
+    int *bits; /* for each input: see struct near_epsilon */
 };
 
 static size_t input_number(const struct search *x, const struct value *v)
@@ -58,7 +59,7 @@ static double count(const struct search *x, const struct value *v)
     return elements(x, v->shape, v->rank);
 }
 
-/* How many products one sum of a matrix product or a convolution has. */
+/* Returns how many products one sum of a matrix product or a convolution has. */
 static double terms(const struct search *x, const struct value *v)
 {
     const struct value *a = v->args[0], *w = v->args[1];
@@ -69,7 +70,7 @@ static double terms(const struct search *x, const struct value *v)
     return count(x, w) / elements(x, &w->shape[v->op == OP_CONV ? 0 : 1], 1);
 }
 
-/* The spread of a sum of n products of an element of a and an element of b. */
+/* Returns the spread of a sum of n products of an element of a and an element of b. */
 static struct spread times(struct spread a, struct spread b, double n)
 {
     return (struct spread){n * a.mean * b.mean,
@@ -77,14 +78,14 @@ static struct spread times(struct spread a, struct spread b, double n)
                                 b.variance * a.mean * a.mean)};
 }
 
-/* The root mean square. */
+/* Returns the root mean square. */
 static double size_of(struct spread s)
 {
     return sqrt(s.mean * s.mean + s.variance);
 }
 
-/* A rough estimate is enough: a wrong epsilon shows even if the value is not very near the
- * epsilon. */
+/* Estimates the mean and variance of v's elements from those of its operands. A rough estimate is
+ * enough: a wrong epsilon shows even if the value is not very near the epsilon. */
 static struct spread estimate(const struct search *x, const struct value *v)
 {
     struct spread a = {0, 1}, b = {0, 0};
@@ -210,7 +211,7 @@ static double same(double a, double b)
     return a == b ? a : NAN;
 }
 
-/* The operands of v need their degree first. */
+/* Returns the degree of v (struct search). The operands of v must have their degrees already. */
 static double degree_of(const struct search *x, const struct value *v)
 {
     double d[GRAPH_MAX_ARGS] = {0}, number;
@@ -289,9 +290,10 @@ static bool is_epsilon(const struct search *x, const struct value *v, double *ou
     return known && *out > 0 && *out <= MOST_EPSILON;
 }
 
-/* *beside is the value that the epsilon is added to or limits, and *size estimates how large it is.
- * In a norm, *beside is the operand, and *size its variance or vector norm. If *beside is
- * multiplied by s, *size is multiplied by s^*power. */
+/* Returns whether the operation v has an epsilon. If so, sets *epsilon to its value. *beside
+ * becomes the value to which the epsilon is added or which it limits, and *size an estimate of how
+ * large that value is. In a norm, *beside is the operand, and *size its variance or vector norm. If
+ * *beside is multiplied by s, *size is multiplied by s^*power. */
 static bool find_epsilon(const struct search *x, const struct value *v, const struct value **beside,
                          double *epsilon, double *size, double *power)
 {
@@ -325,8 +327,9 @@ static bool find_epsilon(const struct search *x, const struct value *v, const st
     }
 }
 
-/* `ratio` is size / epsilon. Returns false if scaling does not help, or if an input is already
- * scaled for another epsilon. */
+/* Sets x->bits of the inputs with which `beside` grows, so that the size of `beside` comes near
+ * the epsilon. `ratio` is size / epsilon, and `power` is that of find_epsilon(). Returns false if
+ * scaling does not help, or if an input is already scaled for another epsilon. */
 static bool scale_for(struct search *x, const struct value *beside, double ratio, double power)
 {
     size_t n = x->g->inputs.n;

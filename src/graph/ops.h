@@ -69,17 +69,17 @@ struct value {
     uint32_t id, hash; /* `id` is the index in the graph */
     enum graph_op op;
     enum dtype dtype;
-    /* Computed from Python numbers only. Beside a tensor, it sets the dtype only if its kind is
-     * higher. The kinds, from low to high: bool, integer, float. */
+    /* The value is computed from Python numbers only. Beside a tensor, it sets the dtype of a
+     * result only if its kind is higher. The kinds, from low to high: bool, integer, float. */
     bool weak;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
     uint32_t nargs, nattrs;
     const struct value *args[GRAPH_MAX_ARGS]; /* NULL: absent */
     struct attr attrs[GRAPH_MAX_ATTRS];
-    const char *name;       /* of an OP_INPUT or OP_SCALAR */
-    double number;          /* of an OP_NUMBER */
-    const struct dim *size; /* of an OP_SIZE */
+    const char *name;       /* if op is OP_INPUT or OP_SCALAR */
+    double number;          /* if op is OP_NUMBER */
+    const struct dim *size; /* if op is OP_SIZE */
 };
 
 /* ---- rows of the table ----------------------------------------------------------------------- */
@@ -98,23 +98,25 @@ const struct op_row *op_row(enum graph_op op);
 /* One operand or attribute of a row. */
 struct op_param {
     const char *name;
-    bool optional;       /* of an operand */
-    enum attr_kind kind; /* of an attribute */
-    struct attr value;   /* an attribute's default, or ATTR_NONE */
+    bool optional;       /* for an operand: it may be absent */
+    enum attr_kind kind; /* for an attribute */
+    struct attr value;   /* for an attribute: its default, or ATTR_NONE */
 };
-/* Return the length of *out. */
+/* Set *out to the operands or attributes of an operation, and return how many there are. `out` may
+ * be NULL. */
 uint32_t op_args(enum graph_op op, const struct op_param **out);
 uint32_t op_attrs(enum graph_op op, const struct op_param **out);
-enum graph_op op_named(const char *name); /* or OP_COUNT */
+enum graph_op op_named(const char *name); /* OP_COUNT if no operation has this name */
 /* May the two operands change places? */
 bool op_is_commutative(enum graph_op op);
-/* The index of an attribute, or -1. */
+/* Returns the index of the attribute among the operation's attributes, or -1. */
 int op_attr_place(enum graph_op op, const char *name);
 
-/* Calls BUG() if the operation has no such attribute. */
+/* Return an attribute, or a bool attribute's value. Call BUG() if the operation has no such
+ * attribute. */
 const struct attr *value_attr(const struct value *v, const char *name);
 bool value_flag(const struct value *v, const char *name);
-/* True for an OP_NUMBER or its negation. */
+/* If v is an OP_NUMBER or the negation of one, sets *out to the number and returns true. */
 bool value_is_number(const struct value *v, double *out);
 bool value_same_shape(const struct value *a, const struct value *b);
 /* Is some element of a repeated when a is broadcast to the shape of v? */

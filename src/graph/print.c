@@ -83,7 +83,8 @@ static void print_ints(struct strbuf *out, const struct attr *a)
     strbuf_addc(out, ']');
 }
 
-/* Prints axes in brackets. A single axis gets none, and is -1 if it is the operand's last one. */
+/* Prints axes in brackets. A single axis gets no brackets, and is -1 if it is the operand's last
+ * axis. */
 static void print_axes(struct strbuf *out, const struct value *v, const struct attr *a)
 {
     uint32_t rank = v->nargs && v->args[0] ? v->args[0]->rank : 0;

@@ -24,15 +24,15 @@
 
 void graph_print(struct strbuf *out, const struct graph *g);
 
-/* "float32[R, C]", or "float32[]" for rank 0. */
+/* Appends a dtype and a shape: "float32[R, C]", or "float32[]" for rank 0. */
 void graph_print_type(struct strbuf *out, enum dtype t, uint32_t rank,
                       const struct dim *const *shape);
 /* Prints enough digits to read back the same number. A float always has a point, an exponent or
  * letters, so that 1.0 differs from the integer 1. */
 void graph_print_number(struct strbuf *out, const struct value *v);
 
-/* By a value's id: the n of its name "%n" in the text and the JSON. It is 0 if the value is not
- * computed or no output needs it. The array lives in the arena. */
+/* Returns an array by id, in the arena. The entry of a value is the n of its name "%n" in the text
+ * and the JSON. It is 0 if the value is a leaf, or if no output needs it. */
 const uint32_t *graph_numbers(const struct graph *g, struct arena *a);
 
 #endif

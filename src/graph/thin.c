@@ -6,7 +6,7 @@
 /* The input from which an operand is computed. */
 struct source {
     const struct value *input; /* NULL = the operand is not computed from one input */
-    uint32_t dims;             /* bit d: dimension d of the input, as find_source() found it */
+    uint32_t dims;             /* bit d: dimension d of the input is one that could be thin */
     bool alone;                /* nothing else uses the input */
 };
 
@@ -46,7 +46,8 @@ static uint32_t through_permute(const struct value *v, uint32_t dims)
     return out;
 }
 
-/* Returns false if one of `dims` is missing or broadcast in the operand. */
+/* Sets *out to the dimensions of an expand's operand that correspond to `dims` of its result.
+ * Returns false if one of `dims` is missing or broadcast in the operand. */
 static bool through_expand(const struct value *v, uint32_t dims, uint32_t *out)
 {
     const struct value *x = v->args[0];
@@ -112,7 +113,8 @@ static struct thin_input *of(const struct graph *g, struct thin *t, const struct
     BUG("an input that the graph does not list");
 }
 
-/* Makes the first possible input thin. An input gets only one set of dimensions. */
+/* Makes the input of the first possible of n sources thin. Returns false if none is possible. An
+ * input that is thin along other dimensions is not possible: it gets only one set of dimensions. */
 static bool thin_one(const struct graph *g, struct thin *t, const struct source *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -125,8 +127,8 @@ static bool thin_one(const struct graph *g, struct thin *t, const struct source 
     return false;
 }
 
-/* One input of a product may be multiplied by a number if the other is divided by it, and if
- * nothing else uses the two. */
+/* Notes that Hone may multiply one input of a product by a number and divide the other by it. It
+ * may do so only if nothing else uses the two inputs. */
 static void scale_both(const struct graph *g, struct thin *t, const struct source *s)
 {
     if (!s[0].input || !s[1].input || s[0].input == s[1].input || !s[0].alone || !s[1].alone)

@@ -23,9 +23,10 @@ struct thin_input {
 
 struct thin {
     struct thin_input *inputs; /* one for each input of the graph, in its order */
-    uint32_t products;         /* whose sums get few terms */
-    uint32_t sums;             /* OP_SUM and OP_MEAN that get few terms */
-    uint32_t left;             /* products whose sums keep all their terms */
+    /* The number of products (also convolutions and attentions) whose sums get few terms. */
+    uint32_t products;
+    uint32_t sums; /* OP_SUM and OP_MEAN that get few terms */
+    uint32_t left; /* products whose sums keep all their terms */
 };
 
 /* The result lives in the arena. */

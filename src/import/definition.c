@@ -290,7 +290,7 @@ struct input_facts {
     uint64_t n;
     bool is_csr;  /* row pointers in every workload */
     bool is_perm; /* a permutation of 0 to length - 1 in every workload */
-    size_t total; /* for is_csr: the axis whose size is the last element */
+    size_t total; /* if is_csr: the number of the axis whose size equals the last row pointer */
     /* Bit a: all elements are less than the size of axis a, in every workload. */
     uint64_t below;
 };
@@ -410,8 +410,9 @@ static json_t *random_init(enum dtype t)
     return json_pack("{s:s, s:f, s:f}", "dist", "normal", "mean", 0.0, "std", 1.0);
 }
 
-/* Returns the variable axis that the integers seem to index, or NULL. All are below its size, and
- * it is the first dimension of a float input. */
+/* Returns the variable axis that the integers of an input seem to index, or NULL. Such an axis is
+ * the first dimension of a float input, and all integers are below its size. If there are several,
+ * returns the one with the least size. */
 static const char *indexed_axis(const struct definition *d, const struct input_facts *f)
 {
     const struct definition_workload *w = definition_largest(d);

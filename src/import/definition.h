@@ -8,7 +8,7 @@
  *
  * A data set is a folder with definitions/, workloads/ and files of tensors. Each line of
  * workloads/.../NAME.jsonl is a workload. Its inputs are random tensors, scalars with values, or
- * tensors in safetensors files. Hone treats all of it as hostile.
+ * tensors in safetensors files. Hone treats the whole data set as hostile.
  */
 #ifndef IMPORT_DEFINITION_H
 #define IMPORT_DEFINITION_H
@@ -38,7 +38,8 @@ struct definition {
     struct arena arena;
 };
 
-/* A `workloads` of NULL means the data set's own file, if there is one. */
+/* Reads the definition in the file `path`, and the workloads in the file `workloads`. If
+ * `workloads` is NULL, reads the data set's own file of workloads, if there is one. */
 int definition_open(struct definition *d, const char *path, const char *workloads, struct err *err);
 void definition_close(struct definition *d);
 int definition_read_workloads(struct definition *d, const char *text, size_t len, struct err *err);

@@ -19,10 +19,12 @@
 #define MAX_TRACES 4
 #define MAX_SHAPES 3       /* in prove_tolerance() */
 #define MAX_FLOPS 20000000 /* of a shape after the first */
-/* If the tolerance is too loose, Hone chooses sizes with more elements in each variance. */
+/* If the tolerance is too loose, Hone chooses sizes with more elements in each variance:
+ * LEAST_STATISTICS times as many, but at most MOST_STATISTICS. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
-/* "path/12_Gemm.py" gives "12_Gemm"; the member "swiglu" of "ops.py" gives "swiglu". */
+/* Returns the name of the task: "12_Gemm" for the file "path/12_Gemm.py", "swiglu" for the member
+ * "swiglu" of "ops.py". */
 static char *name_of(const char *file, const char *member)
 {
     const char *base = strrchr(file, '/');
@@ -161,8 +163,9 @@ static bool fix_named(const json_t *found, const char *message, json_t *fixed)
     return json_array_size(fixed) > before;
 }
 
-/* If Hone cannot follow a size, for example through a reshape, makes the axes in the message
- * constant and traces again. */
+/* Traces the module and writes its task. If Hone cannot follow a size, for example through a
+ * reshape, makes the axes in the error message constant and traces again. Returns trace.py's
+ * answer, or NULL after an error. */
 static json_t *trace_and_write(const struct trace_request *rq, const char *name,
                                const struct import_choice *how, struct import_files *f,
                                struct err *err)
@@ -200,7 +203,8 @@ static bool change_choice(const struct importer *im, const struct import_files *
     return true;
 }
 
-/* A later try with the same reference uses the same object. The caller frees the path. */
+/* Returns the path of the compiled reference, which the caller frees. The path contains a hash of
+ * the reference, so that a later try with the same reference finds the object there. */
 static char *object_path(const char *dir, const struct strbuf *reference)
 {
     char hash[HASH_HEX];
@@ -208,10 +212,11 @@ static char *object_path(const char *dir, const struct strbuf *reference)
     return xasprintf("%s/oracle-%s.so", dir, hash);
 }
 
-/* After a failure, makes one of these changes and tries again:
- *  1. PyTorch refuses a shape: no sizes of 1, because batch statistics of one value are an error.
- *  2. The tolerance is too loose: more elements in each variance.
- *  3. A wrong answer would pass: the task is marked as "degenerate". */
+/* Writes the task and proves it. After a failure, makes one of these changes and tries again:
+ *  1. If PyTorch refuses a shape, Hone chooses no sizes of 1: PyTorch cannot compute the batch
+ *     statistics of one value.
+ *  2. If the tolerance is too loose, Hone chooses sizes with more elements in each variance.
+ *  3. If a wrong answer would pass, Hone marks the task as "degenerate". */
 static int write_and_prove(struct importer *im, const struct trace_request *rq, const json_t *found,
                            struct import_files *f, struct import_report *r, struct err *err)
 {
@@ -234,7 +239,8 @@ static int write_and_prove(struct importer *im, const struct trace_request *rq, 
     return rc;
 }
 
-/* Frees the text. Copies the list, because the trace's answer may own it. */
+/* Adds the text to the notes and frees it. First copies the list of notes, because the trace's
+ * answer may own the list. */
 static void add_note(struct import_report *r, char *text)
 {
     json_t *notes = r->notes ? json_copy(r->notes) : json_array();
@@ -244,9 +250,9 @@ static void add_note(struct import_report *r, char *text)
     r->notes = notes;
 }
 
-/* Hone may replace only a task that it imported from the same file. The description names this
- * file. A task made from a definition (definition.h) is known by its tolerance: a definition has
- * none. */
+/* Fails if the folder holds a task that Hone must not replace. Hone may replace only a task that it
+ * imported from the same file, which the task's description names. If the task was made from a
+ * definition (definition.h), Hone knows it by its tolerance: a definition itself has none. */
 static int check_folder(const char *dir, const struct trace_request *rq, bool *replaces,
                         struct err *err)
 {

@@ -13,9 +13,10 @@
  *  1. trace.py records the module's operations as a graph.
  *  2. Hone writes the graph as C code, the reference. Hone also computes a tolerance from a model
  *     of rounding errors, and chooses sizes (task_text.h).
- *  3. Hone checks the task as `hone task check` does. Unless the trace was recorded earlier, the
- *     module in PyTorch must agree with the compiled reference, the oracle: within the tolerance,
- *     or in double within a thousandth of it.
+ *  3. Hone checks the task as `hone task check` does. Unless the trace was recorded earlier, Hone
+ *     also runs the module in PyTorch and compares the results with those of the oracle, the
+ *     compiled reference. They must agree within the tolerance. If the module can compute in
+ *     double, they must agree within a thousandth of it.
  *  4. Hone runs the reference with random rounding, to see that the tolerance is neither too narrow
  *     nor too wide (graph/tolerance/prove.h).
  */
@@ -53,7 +54,7 @@ struct import_report {
     /* The fewest runs with random rounding at a shape, if below TOLERANCE_RUNS; else 0. */
     uint64_t few_runs;
     json_t *notes; /* for the user */
-    json_t *files;
+    json_t *files; /* paths of the Python files that the trace ran; may be NULL */
 };
 
 void importer_open(struct importer *im, enum import_precision precision);

@@ -165,7 +165,8 @@ static bool is_among(const json_t *list, const json_t *axes)
     return false;
 }
 
-/* Takes up to `most` workloads that are not in `taken`, spread evenly over their sizes. */
+/* Sorts the workloads by size, and takes up to `most` of them at equal distances. Returns their
+ * axes, without those that are in `taken`. */
 static json_t *spread(const struct pending *p, size_t most, const json_t *taken)
 {
     size_t n = p->d->workloads.n;
@@ -184,8 +185,8 @@ static json_t *spread(const struct pending *p, size_t most, const json_t *taken)
     return out;
 }
 
-/* Puts numbers in place of const axes. NULL if the constraint names an axis that the graph does not
- * have. */
+/* Returns the constraint with numbers in place of const axes; the caller frees it. Returns NULL if
+ * the constraint names an axis that the graph does not have. */
 static char *constraint_text(const struct pending *p, const char *text, const json_t *axes)
 {
     struct strbuf out = STRBUF_INIT(4096);
@@ -347,8 +348,8 @@ static int keep_python(struct importer *im, struct pending *p, struct import_rep
     return rc;
 }
 
-/* Each --size must name an axis of the definition. Definitions of a whole data set have different
- * axes. */
+/* Each --size must name an axis of the definition, and the definition must have no workloads. If
+ * the sizes are meant for a whole data set, checks nothing: its definitions have different axes. */
 static int check_sizes(const struct pending *p, struct err *err)
 {
     const struct task *t = p->d->task;
@@ -378,7 +379,8 @@ static int check_sizes(const struct pending *p, struct err *err)
     return 0;
 }
 
-/* Each --scalar must name a scalar of the definition, except for a whole data set. */
+/* Each --scalar must name a scalar of the definition. If the scalars are meant for a whole data
+ * set, checks nothing. */
 static int check_scalars(const struct pending *p, struct err *err)
 {
     for (size_t i = 0; i < p->q->nscalars && !p->q->in_set; i++) {

@@ -17,13 +17,14 @@ struct definition_request {
     const char *workloads;      /* a file of workloads; NULL means the file in the data set */
     const char *const *scalars; /* such as "eps=1e-5" */
     size_t nscalars;
-    /* Such as "batch_size=64". Used only if there are no workloads. */
+    /* Such as "batch_size=64". If the definition has workloads, they give the sizes: then an entry
+     * here is an error, or is ignored with in_set. */
     const char *const *sizes;
     size_t nsizes;
     /* `sizes` and `scalars` are meant for all definitions of a data set. Names that this definition
      * does not have are ignored. */
     bool in_set;
-    /* A file with an earlier trace to use, and a file to write the trace to (trace.h). */
+    /* A file with an earlier trace to use, and a file to write the trace to (trace.h); or NULL. */
     const char *recorded, *record;
 };
 

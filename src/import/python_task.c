@@ -9,7 +9,8 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-/* At most this many smoke and check workloads, and the range of held-out sizes. */
+/* A task gets at most SMOKE_SHAPES smoke workloads and MOST_CHECKED check workloads. Held-out sizes
+ * are between LEAST_HELDOUT and MOST_HELDOUT, if the constraints allow it. */
 enum { SMOKE_SHAPES = 2, MOST_CHECKED = 4, LEAST_HELDOUT = 1, MOST_HELDOUT = 12 };
 static const double CHECK_ELEMS = 4194304; /* the most elements of a tensor in a check workload */
 

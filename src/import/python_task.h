@@ -20,10 +20,10 @@ struct python_task_request {
     bool prove; /* run the reference in PyTorch, to prove that it works */
 };
 
-/* Whether a reference that trace.py refused can stay in Python. It cannot if it draws random
- * numbers, keeps state, or is broken. */
+/* `refusal` says why trace.py refused a reference. Returns whether this reference can stay in
+ * Python. It cannot if it draws random numbers, keeps state, or is broken. */
 bool python_task_is_possible(const struct err *refusal);
-/* Writes the folder r->dir, and sets r->axes. */
+/* Writes the task into the folder r->dir, and sets r->axes. */
 int import_python_task(struct importer *im, const struct python_task_request *q,
                        struct import_report *r, struct err *err);
 

@@ -187,8 +187,9 @@ static int write_report(const char *dir, const struct import_report *r, struct e
 
 /* ---- the import ------------------------------------------------------------------------------ */
 
-/* Replaces an old folder of this name. If another process puts its folder there first, that folder
- * stays, because it holds the same task. */
+/* Removes an old folder `to`, and renames the folder `from` to `to`. If another process puts its
+ * folder there in between, that folder stays, because it holds the same task. Then removes `from`
+ * instead. */
 static int move_in_place(const char *from, const char *to, struct err *err)
 {
     dir_remove(to, NULL);

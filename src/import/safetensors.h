@@ -46,7 +46,8 @@ struct safetensor {
 };
 
 int safetensors_open(struct safetensors *s, const char *path, struct err *err);
-/* For a file in memory. The caller's bytes must outlive *s. */
+/* Reads a file of `len` bytes that is in memory. These bytes must outlive *s. `path` is for
+ * messages. */
 int safetensors_parse(struct safetensors *s, const void *file, size_t len, const char *path,
                       struct err *err);
 int safetensors_find(const struct safetensors *s, const char *key, struct safetensor *out,

@@ -20,9 +20,9 @@
 /* If DEEP or more variances follow each other, each must combine DEEP_STATISTICS elements. With
  * fewer, networks this deep have no useful tolerance. */
 enum { DEEP = 8, DEEP_STATISTICS = 16 };
-#define MAX_SHRINKS 100 /* each by a fifth: 2e-10 of a size is left */
+#define MAX_SHRINKS 100 /* each takes off a fifth; in the end, 2e-10 of a size is left */
 
-/* Sizes at which kernels often go wrong, and cheap ones. */
+/* Sizes at which kernels often go wrong, and small sizes, which are cheap. */
 static const int64_t likely[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  12,
                                  13,  15,  16,  17,  20,  24,  28,  31,  32,  33,  36,
                                  40,  48,  56,  63,  64,  65,  72,  80,  96,  97,  100,
@@ -121,8 +121,9 @@ static double cost_of(const struct search *s, const int64_t *axes)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Returns the least step by which axis i can change alone, such as 8 for channels. All of the next
- * multiples below the original, at most four, must be allowed. */
+/* Returns the least step by which axis i can change alone, such as 8 for channels. A step is
+ * possible if its four largest multiples below the original size are allowed, or all if there are
+ * fewer. */
 static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], best = keep;
@@ -170,8 +171,8 @@ static int64_t draw_size(const struct search *s, size_t i, struct rng *r)
     return MIN(v, top);
 }
 
-/* Scores how well a shape shows errors. Worst is a norm or softmax of one element: its constant
- * result hides all errors before it. */
+/* Scores how well a shape shows errors. A norm or softmax of one element costs most: its result is
+ * constant, and hides all errors in what it reads. */
 static double merit(const struct search *s, const int64_t *axes)
 {
     double sum = 0;
@@ -221,8 +222,8 @@ static bool add_best(struct size_choice *c, struct size_points *out, const struc
     return best != NULL;
 }
 
-/* Widens the range of the axis whose larger sizes cost least. Used if even the least sizes cost too
- * much. */
+/* Widens the range of the axis whose larger sizes cost least. Call this if each axis has only one
+ * held-out size, for example because even the least sizes cost too much. */
 static void widen_cheapest(const struct search *s, struct size_range *out)
 {
     struct arena a = ARENA_INIT;
@@ -242,8 +243,8 @@ static void widen_cheapest(const struct search *s, struct size_range *out)
     arena_release(&a);
 }
 
-/* To find the upper ends of the ranges, shrinks all original sizes in one ratio until they are
- * cheap, but none below its least size. */
+/* Chooses the ranges of held-out sizes. To find their upper ends, shrinks all original sizes in one
+ * ratio until the shape is cheap. No size gets smaller than its least size. */
 static void choose_heldout(struct size_choice *c, const struct search *s)
 {
     struct size_range *out = arena_alloc(&c->arena, (s->n + 1) * sizeof *out);
@@ -285,8 +286,8 @@ static int read_guards(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* Notes d, the number of elements that a norm or softmax combines. At a shape where d is 1, its
- * result is constant and hides errors. */
+/* Notes d, the number of elements that a norm or softmax combines. At a shape where d is 1, the
+ * result of the norm or softmax is constant and hides errors. */
 static void note_length(struct search *s, const struct dim *d)
 {
     int64_t original = 0;

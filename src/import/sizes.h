@@ -43,10 +43,11 @@ struct size_choice {
 };
 
 struct size_limits {
-    /* The least size of every axis; a smaller original size stays. */
+    /* Each axis is at least this large, or at least its original size if that is smaller. */
     int64_t floor;
-    /* The fewest elements of a variance; if the original shape has fewer, the original number.
-     * sizes_choose() raises it for a deep network: errors grow from variance to variance. */
+    /* Each variance combines at least this many elements, or as many as at the original shape if
+     * these are fewer. sizes_choose() raises the number for a deep network, because errors grow
+     * from variance to variance. */
     int64_t statistics;
     double work; /* graph_reference.work */
 };

@@ -110,8 +110,8 @@ static double at_original(const struct writer *w, const struct dim *d)
     return dim_eval(d, w->original, &v) ? (double)v : 0;
 }
 
-/* The flops that no implementation can avoid. If the expression gets too long, takes only the
- * largest terms. So the declared work may be less than the real work, but never more. */
+/* Returns an expression for the flops that no implementation can avoid. If it gets too long, takes
+ * only the largest terms. So the declared work may be less than the real work, but never more. */
 static const struct dim *flops_text(struct writer *w)
 {
     struct arena a = ARENA_INIT;
@@ -119,8 +119,9 @@ static const struct dim *flops_text(struct writer *w)
     const uint32_t *uses = graph_uses(&w->g, &a);
     if (sum->text && strlen(sum->text) <= MAX_FLOPS_TEXT)
         goto out;
-    /* A kernel can save flops by moving sums (collapse.h). The terms of w->g would then be too many
-     * flops, so the task declares none. */
+    /* The two numbers of flops differ if a kernel can save flops by moving sums (collapse.h). Then
+     * the terms of w->g might add up to more flops than such a kernel needs. So the task declares 0
+     * flops. */
     if (!dim_same(sum, graph_flops(&w->g))) {
         sum = zero;
         goto out;
@@ -193,8 +194,8 @@ static json_t *heldout_json(const struct writer *w)
     return json_pack("{s:s, s:o}", "role", "heldout", "axes", ranges);
 }
 
-/* `axes` is an entry of "timed" or "checked" in trace.py's answer. Returns NULL if a value is
- * missing. */
+/* `axes` is an entry of "timed" or "checked" in trace.py's answer. Returns its sizes, one for each
+ * axis of the graph; the caller frees them. Returns NULL if a size is missing. */
 static int64_t *point_of(const struct writer *w, const json_t *axes)
 {
     int64_t *out = xcalloc(w->g.dims.nnames + 1, sizeof *out);

@@ -19,7 +19,7 @@ struct import_files {
     struct strbuf task, reference;
     int64_t statistics; /* size_choice.statistics of the chosen sizes (sizes.h) */
 };
-/* %s is the user's file. */
+/* The description of an imported task. %s stands for the name of the user's file. */
 #define IMPORT_DESCRIPTION "Imported from %s."
 
 #define IMPORT_FILES_INIT                                                      \

@@ -23,7 +23,7 @@ const char *trace_shown(const struct trace_request *rq)
     return rq->shown ? rq->shown : rq->file;
 }
 
-/* Adds the pairs "NAME=TEXT" to a new object. */
+/* Returns a new object with the members NAME: TEXT, for n texts "NAME=TEXT". */
 static json_t *pairs(const char *const *texts, size_t n, const char *option, struct err *err)
 {
     json_t *out = json_object();
@@ -41,7 +41,7 @@ static json_t *pairs(const char *const *texts, size_t n, const char *option, str
     return out;
 }
 
-/* Whether a type such as "float16[B,2*D]" mentions the size `name`. */
+/* Returns whether a type such as "float16[B,2*D]" mentions the size `name`. */
 static bool has_size(const char *type, const char *name, size_t len)
 {
     for (const char *p = strchr(type, '['); p && *p;) {

@@ -20,15 +20,15 @@
 
 struct trace_request {
     const char *file; /* the user's Python file */
-    /* The module or function to trace. If "" or NULL: "Model", else the file's only module, else
-     * its only function. */
+    /* The module or function to trace. If `name` is "" or NULL, trace.py takes the module "Model".
+     * If there is none, it takes the file's only module, else the file's only function. */
     const char *name;
     const char *shown; /* name of the file in messages; NULL means `file` */
     const char *task;  /* the task's name; NULL makes it from `file` or `name` */
-    /* Such as "x=float16[B,128]"; needed for a file without get_inputs(). */
+    /* Types of the inputs, such as "x=float16[B,128]". A file without get_inputs() needs them. */
     const char *const *inputs;
     size_t ninputs;
-    /* Such as "B=64": the sizes at which the module is traced and timed. */
+    /* Sizes at which the module is traced and timed, such as "B=64". */
     const char *const *sizes;
     size_t nsizes;
     const json_t *fixed; /* names of sizes that must not vary, or NULL */
@@ -36,7 +36,8 @@ struct trace_request {
     const char *recorded;
     const char *record; /* a file to write the answer to, or NULL */
     bool only_declared; /* integers in the file are not sizes; only names in `inputs` are */
-    /* May add facts to the answer, or refuse it. May be NULL. */
+    /* If not NULL, trace_run() calls this function. It may add facts to the answer, or refuse it.
+     */
     int (*add_facts)(json_t *found, void *ctx, struct err *err);
     void *ctx;
 };
@@ -47,8 +48,8 @@ const char *trace_shown(const struct trace_request *rq);
  * not checked: workloads of FlashInfer-Bench may give sizes that no input has. */
 int trace_check_sizes(const struct trace_request *rq, struct err *err);
 
-/* Returns a new reference, or NULL after an error. If trace.py refuses the module, the error is
- * ERR_INPUT and names the line if it is known. */
+/* Returns trace.py's answer as a new reference, or NULL after an error. If trace.py refuses the
+ * module, the error is ERR_INPUT and names the line if it is known. */
 json_t *trace_run(const struct trace_request *rq, struct err *err);
 
 #endif

@@ -21,7 +21,7 @@ struct crew_work {
     void (*run)(void *ctx, uint64_t step, uint64_t first, uint64_t count);
     void *ctx;
     uint64_t units, repeat; /* units * repeat must fit into 64 bits */
-    uint64_t grain;         /* least units of a block; 0 means 1 */
+    uint64_t grain;         /* the fewest units in a block; 0 means 1 */
 };
 
 /* Returns when all steps are done. The caller is one of the at most `nthreads` threads. */

@@ -7,9 +7,9 @@
 
 #define EDGES_MAX_BYTES (16u << 20) /* larger buffers stay as they are */
 
-/* If a buffer has more than ALL_ROWS rows, we rearrange only about one row in ONE_IN. Else the last
- * of a few columns would have all the largest values, and exp(cumsum(x)) along it could overflow
- * float32. */
+/* If a buffer has more than ALL_ROWS rows, we rearrange only about one row in ONE_IN. If we
+ * rearranged all rows of a matrix with few columns, the last column would have all the largest
+ * values, and exp(cumsum(x)) along this column could overflow float32. */
 enum { ALL_ROWS = 16, ONE_IN = 4 };
 
 bool edges_wanted(const struct job_buffer *b, const struct job_call *call)
@@ -52,8 +52,8 @@ void edges_apply(const struct job_buffer *b, void *data)
         elems *= (uint64_t)b->dims[d];
     if (elems != b->elems || !elems)
         return;
-    /* From the innermost dimension to the outermost: each pass can undo the one before it, so only
-     * the outermost dimension in `edge_dims` is sure to have its largest element last. */
+    /* Goes from the innermost dimension to the outermost. Each pass can undo the one before it. So
+     * only the outermost dimension in `edge_dims` is sure to have its largest element last. */
     for (uint32_t d = b->rank; d-- > 0; inner *= (uint64_t)b->dims[d]) {
         uint64_t n = (uint64_t)b->dims[d];
         if (!(b->edge_dims >> d & 1) || n < 2)

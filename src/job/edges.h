@@ -1,11 +1,11 @@
 /*
  * edges.h - rearranges data so that the last element of a row matters.
  *
- * Suppose a kernel computes the maximum of each column and leaves out the last of 129 rows. It is
- * still right for nearly all columns. So a call with JOB_CALL_EDGES exchanges the largest and the
- * last value along the innermost dimension and each dimension that the task reduces: in all rows if
- * there are few, else in about a quarter. Of several dimensions, only the outermost is certain to
- * have the largest value last.
+ * Suppose a kernel computes the maximum of each column and leaves out the last of 129 rows. With
+ * random data, its result is still right for nearly all columns. So a call with JOB_CALL_EDGES
+ * exchanges the largest and the last value along the innermost dimension, and along each dimension
+ * that the task reduces. It does this in all rows if there are few, else in about a quarter of
+ * them. Of several dimensions, only the outermost is certain to have the largest value last.
  */
 #ifndef JOB_EDGES_H
 #define JOB_EDGES_H
@@ -13,7 +13,7 @@
 #include "job/job.h"
 
 bool edges_wanted(const struct job_buffer *b, const struct job_call *call);
-/* `data` holds the whole buffer as gen_fill() wrote it. */
+/* Rearranges `data`, which holds the whole buffer as gen_fill() wrote it. */
 void edges_apply(const struct job_buffer *b, void *data);
 
 #endif

@@ -45,7 +45,7 @@ static void store_bits(void *dst, size_t bytes, uint64_t v)
     memcpy(dst, &v, bytes); /* little-endian, like every GPU */
 }
 
-/* The values are not yet rounded to the dtype. */
+/* Sets v[j] to the value that word w[j] gives, before it is rounded to the dtype. */
 static inline void chunk_values(const struct gen_plan *p, const uint32_t *w, unsigned n, double *v)
 {
     double a = p->spec.a, k = p->k;
@@ -76,7 +76,8 @@ static inline void chunk_halves(int type, const double *v, unsigned n, uint16_t 
     }
 }
 
-/* Stores elements [from, to) of the chunk, which starts at element `base` and has n words. */
+/* The chunk starts at element `base` of the tensor and has n words. Stores its elements [from, to)
+ * at dst. */
 static inline __attribute__((always_inline)) void chunk_store(const struct gen_plan *p,
                                                               const uint32_t *w, unsigned n,
                                                               uint64_t base, unsigned from,

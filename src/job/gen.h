@@ -26,8 +26,9 @@ void gen_fill(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t
 void gen_fill_perturbed(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t stream,
                         uint64_t elem, void *dst);
 
-/* The hash of a buffer's content is the sum of the hashes of its parts, [offset, offset+n).
- * `offset` and `n` must be multiples of 8, except for `n` at the end of the buffer. */
+/* Returns the hash of the bytes [offset, offset+n) of a buffer, which lie at p. The hash of a whole
+ * buffer is the sum of the hashes of its parts. `offset` and `n` must be multiples of 8, but `n`
+ * may be any number for the last part. */
 uint64_t gen_hash(const void *p, size_t n, uint64_t offset);
 
 #endif

@@ -72,11 +72,13 @@ struct job_buffer {
     int64_t dims[8];
     uint32_t edge_dims; /* bit d: JOB_CALL_EDGES rearranges dimension d */
     struct gen_spec gen;
-    uint32_t stream;  /* which stream of random numbers fills it */
-    const char *file; /* file in the bundle that replaces `gen`, or ""; zeros follow its end */
+    uint32_t stream; /* which stream of random numbers fills it */
+    /* A file in the bundle from which the buffer is filled instead of `gen`, or "". If the file is
+     * shorter than the buffer, zeros follow. */
+    const char *file;
     /* An error of atol + rtol * magnitude + half an ulp of dtype is allowed (docs/judge.md). */
     double rtol, atol;
-    double budget; /* limit of rms error / rms error of an ideal kernel; 0: none */
+    double budget; /* limit on rms error / rms error of an ideal kernel; 0: no limit */
     /* Unit roundoff of the task's declared arithmetic, such as 2^-24 for fp32. It is 1 if the
      * tolerance is in sigmas (OUT_SIGMA in hone_ref.h). */
     double acc_eps;
@@ -144,15 +146,17 @@ struct job_program {
     struct job_tensormap *tensormaps;
 };
 
-/* Returns softmax<float, 4> for _Z7softmaxIfLi4EEvPKT_, or `kernel` if it has no label. */
+/* Returns the label of a kernel of p, such as softmax<float, 4> for _Z7softmaxIfLi4EEvPKT_. If the
+ * kernel has no label, returns `kernel`. */
 const char *job_kernel_label(const struct job_program *p, const char *kernel);
+/* Does a memset or a copy of p write to this buffer? */
 bool job_fills(const struct job_program *p, uint32_t buffer);
 
 enum job_call_flags {
     JOB_CALL_TIMED = 1,
     JOB_CALL_VERIFY = 2,
     JOB_CALL_REPEAT = 4, /* use the previous call's data; outputs must be bit-identical */
-    JOB_CALL_COUNT = 8,
+    JOB_CALL_COUNT = 8,  /* for the candidate: keep the counters of this call in the result */
     JOB_CALL_KEEP_STATE =
         32, /* do not reload the module: the kernel sees the state of earlier calls */
     JOB_CALL_PROFILE = 128, /* a profiler measures only these calls */
@@ -167,7 +171,7 @@ struct job_call {
     uint32_t program;
     uint32_t flags;
     uint64_t seed;
-    uint64_t poison; /* seed */
+    uint64_t poison; /* seed of the poison */
     /* This element gets another random value. perturb_buffer is -1 if none does. */
     int32_t perturb_buffer;
     uint64_t perturb_elem;
@@ -211,8 +215,9 @@ struct job_case {
     uint32_t naxes;
     int64_t *axes; /* in the task's order */
     uint32_t nscalars;
-    double *scalars;         /* in the task's order */
-    uint64_t max_units;      /* verify at most so many of the last phase; 0: all (unit_sample.h) */
+    double *scalars; /* in the task's order */
+    /* Verify at most this many units of the last phase; 0: all (unit_sample.h). */
+    uint64_t max_units;
     double flops, min_bytes; /* the least operations and bytes of any implementation */
 };
 
@@ -236,7 +241,7 @@ struct job_module {
 
 struct job_limits {
     uint64_t wall_ns;
-    /* A longer call counts as hanging. On the emulator: CPU time of one launch. */
+    /* A longer call counts as hanging. On the emulator, this limits the CPU time of one launch. */
     uint64_t call_ns;
     uint64_t measure_ns;   /* for the rounds of all cases together */
     uint64_t device_bytes; /* for all buffers together */
@@ -263,8 +268,10 @@ struct job {
     uint64_t nonce; /* copied to the result */
     /* Decides the emulator's order of warps, and all samples of blocks, units and calls. */
     uint64_t seed;
-    uint32_t nthreads;         /* 0: one for each processor */
-    uint32_t timing_processes; /* on a GPU, for kernels under 20 us; 0 and 1: only the worker */
+    uint32_t nthreads; /* 0: one for each processor */
+    /* How many processes time a kernel that takes less than 20 us on a GPU. 0 and 1: only the
+     * worker itself. */
+    uint32_t timing_processes;
     struct job_limits limits;
     struct job_gpu gpu;
     /* Files in the bundle, or "". The oracle is .so (emu), .cubin (cuda) or .torch (Python). */
@@ -278,7 +285,7 @@ struct job {
 
 void job_write(const struct job *job, struct strbuf *out);
 int job_read(struct job *job, const void *data, size_t len, struct arena *a, struct err *err);
-/* Never 0. A result repeats the hash. */
+/* Returns a hash of the bytes of job.bin, never 0. The worker copies it to the result. */
 uint64_t job_hash(const void *data, size_t len);
 
 #endif

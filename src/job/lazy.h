@@ -78,15 +78,18 @@ static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
             lazy_make(z, k);
 }
 
-/* Sets bytes to a pattern, also in pieces that are filled later. lazy_original() then gives the
- * pattern too. No other thread may use the tensor meanwhile. */
+/* Sets the bytes [from, from + n) to a pattern of `width` bytes, also in pieces that are filled
+ * later. After that, lazy_original() gives the pattern too. No other thread may use the tensor
+ * meanwhile. */
 void lazy_set(struct lazy *z, uint64_t from, uint64_t n, uint32_t value, uint32_t width);
 
-/* Like lazy_set(), with bytes of `source`, which must outlive z and must not change. */
+/* Like lazy_set(), but sets the bytes to those of `source` from `source_from` on. `source` must
+ * outlive z and must not change. */
 void lazy_copy(struct lazy *z, uint64_t from, uint64_t n, struct lazy *source,
                uint64_t source_from);
 
-/* Writes a pattern of 1, 2 or 4 bytes, from byte `phase` of the pattern on. */
+/* Writes n bytes to dst: a pattern of 1, 2 or 4 bytes, repeated. dst[0] is byte `phase` of the
+ * pattern. */
 void lazy_pattern(uint8_t *dst, uint64_t n, uint32_t value, uint32_t width, uint64_t phase);
 
 uint32_t lazy_piece_bytes(const struct lazy *z, uint64_t piece); /* the last one may be short */

@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 
-/* poison_mix(i) for 512 elements, enough for a piece of lazy memory (lazy.h). */
+/* mixed[i] is poison_mix(i). 512 elements are enough for a piece of lazy memory (lazy.h). */
 static uint64_t mixed[512];
 static pthread_once_t mixed_once = PTHREAD_ONCE_INIT;
 

@@ -183,7 +183,8 @@ enum {
     MAX_PRINTF = 16 << 20
 };
 
-/* For bad bytes the reader gives 0, which is RESULT_OK. But bad bytes must not mean success. */
+/* Reads a status. For bad bytes the reader gives 0, which is RESULT_OK. But bad bytes must not mean
+ * success, so they become RESULT_NOT_RUN. */
 static enum result_status get_status(struct wire_reader *r)
 {
     uint8_t v = wire_get_enum(r, RESULT_MACHINE + 1, "status");

@@ -18,7 +18,8 @@
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
 #define RESULT_VERSION 6
-/* Offset of the status byte. When a call hangs, the worker's watchdog patches it in the file. */
+/* Offset of the status byte. If a call hangs, the worker's watchdog sets this byte in the facts
+ * that it has, and writes them to result.bin. */
 #define RESULT_STATUS_AT 24
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
@@ -88,7 +89,7 @@ struct result_compare {
     uint64_t stale;
     double max_ratio;  /* worst error / allowed error; infinite if a NaN or an infinity is wrong */
     double rms_ratio;  /* rms error / rms error of an ideal kernel */
-    double zero_ratio; /* max_ratio of an output of zeros */
+    double zero_ratio; /* what max_ratio would be if the output held only zeros */
     double max_abs;
     uint64_t worst_elem;
     double worst_got, worst_want;

@@ -22,10 +22,11 @@
 struct torch_variant {
     const char *name; /* in verdicts, for example "torch.compile" */
     const char *mode; /* the mode of the sidecar (src/worker/torch_sidecar.py) */
-    /* A task asks for it in its list of baselines. */
+    /* True if a task can ask for this variant in its list of baselines. */
     bool by_task;
-    /* Name of another variant. This one is the same without cudnn.benchmark, which PyTorch has off
-     * by default. If the program may use a convolution, Hone times both. NULL for the others. */
+    /* The name of a variant that sets cudnn.benchmark, or NULL. If not NULL, this variant is the
+     * same but leaves cudnn.benchmark off, as PyTorch does by default. If the program may use a
+     * convolution, Hone times both. */
     const char *default_of;
     bool beside;           /* no kernel is compared with it */
     bool unjudged;         /* its result is not compared with the truth */
@@ -37,16 +38,17 @@ struct torch_variant {
 enum { TORCH_VARIANTS = 9 };
 extern const struct torch_variant torch_variants[TORCH_VARIANTS];
 
-/* NULL if there is no such variant. */
+/* These find a variant by its name or its mode. They return NULL if there is no such variant. */
 const struct torch_variant *torch_variant_find(const char *name);
 const struct torch_variant *torch_variant_of_mode(const char *mode);
-/* The variant with default_of = `name`; NULL if there is none. */
+/* Returns the variant whose default_of is `name`, or NULL if there is none. */
 const struct torch_variant *torch_variant_default(const char *name);
-/* Whether users ask for it, by mode. */
+/* Is this a variant that users ask for, by its mode? */
 bool torch_variant_is_choice(const struct torch_variant *v);
-/* Whether it is a user's own PyTorch program, named after its file, FILE.py. */
+/* Is the contender `name` a user's own PyTorch program? Such a contender is named after its file,
+ * FILE.py. */
 bool contender_is_program(const char *name);
-/* Whether kernels are compared with this PyTorch contender. */
+/* Is the contender `name` a PyTorch program with which kernels are compared? */
 bool baseline_is_torch(const char *name);
 bool contender_is_beside(const char *name);
 

@@ -1,6 +1,6 @@
 /*
  * turn.h - the file `turn` of a bundle. A worker that shares its GPU with other workers writes it.
- * From it `hone` can tell whether the worker waits for the GPU or hangs.
+ * From this file, `hone` can tell whether the worker waits for the GPU or hangs.
  *
  *     turn_text(&(struct turn){.count = ++n}, text);              the worker waits
  *     turn_text(&(struct turn){.count = n, .begun_ns = now_ns()}, text);    it has the GPU now

@@ -26,8 +26,9 @@ static void shuffle(uint32_t *v, uint32_t n, uint64_t *seed)
 }
 
 /* The n columns are divided into nblocks blocks, and the blocks into `parts` parts of neighbouring
- * blocks. In each part, the sample takes `run` neighbouring columns of each row, all in one block.
- * `order` lists the blocks of a part: the sample's k-th row uses block order[k % norder]. */
+ * blocks. From each of its rows, the sample takes one run in each part: `run` neighbouring columns,
+ * all in one block. `order` lists the blocks of a part: the sample's k-th row uses block
+ * order[k % norder]. */
 struct columns {
     uint64_t n, run;
     uint32_t nblocks, parts;
@@ -64,7 +65,8 @@ static void draw_rows(uint64_t rows, struct columns *c, uint64_t seed, struct un
     free(c->order);
 }
 
-/* For a single column: cuts the units into stretches and puts a run at a random place in each. */
+/* Draws the sample if there is a single column: cuts the units into stretches, and puts a run at a
+ * random place in each. */
 static void draw_line(uint64_t units, uint64_t max, uint64_t seed, struct unit_sample *out)
 {
     out->n = (uint32_t)MIN(max, (uint64_t)UNIT_SAMPLE_MAX_RUNS);

@@ -35,19 +35,19 @@ struct unit_sample {
 void unit_sample_draw(uint64_t rows, uint64_t columns, uint64_t max, uint64_t seed,
                       struct unit_sample *out);
 
-/* At most max_units in the last phase, all in other phases. A repeated phase always runs all units,
- * because a unit may need any unit of the previous repetition. */
+/* Draws at most c->max_units units of the last phase, and all units of another phase. Also draws
+ * all units of a repeated phase, because a unit may need any unit of the step before. */
 void unit_sample_of_phase(const struct job_case *c, uint32_t phase, uint64_t seed,
                           struct unit_sample *out);
 bool unit_sample_is_partial(const struct job_case *c);
 
-/* Considers three errors: in `share` of the rows, in `share` of the blocks of UNIT_SAMPLE_TILE
- * columns, and in `share` of the square tiles. For each error there is a probability that the
- * sample finds it. Returns the least of the three. */
+/* Considers three errors of a kernel. The first spoils `share` of the rows, the second `share` of
+ * the blocks of UNIT_SAMPLE_TILE columns, the third `share` of the square tiles. For each error
+ * there is a probability that the sample finds it. Returns the least of the three. */
 double unit_sample_finds(const struct job_case *c, uint64_t seed, double share);
 
-/* Of `all` things, `bad` are bad. Returns the probability that `seen` of them, drawn at random,
- * include a bad one. */
+/* There are `all` things, and `bad` of them are bad. We draw `seen` of all the things at random.
+ * Returns the probability that a bad one is among those drawn. */
 double unit_sample_hits(uint64_t all, uint64_t seen, double bad);
 
 #endif

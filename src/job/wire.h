@@ -2,8 +2,9 @@
  * wire.h - reads and writes little-endian bytes within bounds, for job.bin, result.bin, and the
  * messages and the cache of the compile service.
  *
- * A reader never reads past its bytes. If the bytes end too early, or a count is over its cap, it
- * sets `bad` to the field's name. From then on it returns zeros. Check `bad` once, at the end:
+ * A reader never reads past its bytes. If the bytes end too early, or a count is over its cap, the
+ * reader sets `bad` to the field's name. From then on it returns zeros. Check `bad` once, at the
+ * end:
  *
  *     struct wire_reader r = wire_reader_of(data, len);
  *     uint32_t n = wire_get_count(&r, JOB_MAX_BUFFERS, "buffers");
@@ -34,8 +35,9 @@ int64_t wire_get_i64(struct wire_reader *r, const char *what);
 double wire_get_f64(struct wire_reader *r, const char *what);
 /* Reads a u32 that must be <= max. */
 uint32_t wire_get_count(struct wire_reader *r, uint32_t max, const char *what);
-/* The count is bad if the remaining bytes cannot hold that many elements of min_bytes each. So a
- * short input cannot ask for a large allocation. */
+/* Reads the number of elements of an array, which must be <= max. The number is also bad if the
+ * remaining bytes cannot hold that many elements of min_bytes each. So a short input cannot ask for
+ * a large allocation. */
 uint32_t wire_get_array(struct wire_reader *r, uint32_t max, size_t min_bytes, const char *what);
 uint8_t wire_get_enum(struct wire_reader *r, uint8_t count, const char *what); /* 0..count-1 */
 bool wire_get_bool(struct wire_reader *r, const char *what);

@@ -5,8 +5,8 @@
  *       ├─────> child runs ──> finish ──> done
  *       └─────> waits for a run ──> start again
  *
- * The server moves calls along (server.c). A tool says which command to run, and makes the reply
- * from the command's output.
+ * The server (server.c) takes each call from step to step. A tool says which command to run, and
+ * makes the reply from the command's output.
  */
 #ifndef MCP_CALL_H
 #define MCP_CALL_H
@@ -68,14 +68,15 @@ struct call {
     bool is_resource;
     enum { CALL_QUEUED, CALL_RUNNING, CALL_WAITING, CALL_ENDED } state;
     size_t said; /* bytes of the child's stderr sent as progress */
-    /* lines of the run seen; time of the last progress message */
+    /* `lines` is how many lines the run had printed when the server last sent one of them as
+     * progress. `said_ns` is the time of the last progress message. */
     uint64_t lines, said_ns;
     double progress;
 };
 
 /* ---- for tools ------------------------------------------------------------------------------- */
 
-/* A missing argument gives NULL or `otherwise`. */
+/* These return an argument of the call. If it is missing, they return NULL or `otherwise`. */
 const char *call_str(const struct call *c, const char *name);
 json_int_t call_int(const struct call *c, const char *name, json_int_t otherwise);
 bool call_bool(const struct call *c, const char *name, bool otherwise);
@@ -88,9 +89,10 @@ void call_option(struct call *c, const char *name, const char *value);
 
 /* Sets *out to the argument `task`, as an operand for `hone`. */
 int call_task(struct call *c, const char **out, struct err *err);
-/* Writes the kernel of the arguments to a private file. Sets *out to its path, and c->text. */
+/* Writes the kernel of the arguments to a private file. Sets *out to the path of the file, and
+ * c->text to the kernel's source. */
 int call_kernel(struct call *c, const char **out, struct err *err);
-/* Whether the directory has a store of runs. */
+/* Returns whether the server's directory has a store of runs. */
 bool call_has_store(const struct call *c, struct err *err);
 /* Fails unless `run` can be the name of a run and there is a store. */
 int call_check_run(const struct call *c, const char *run, struct err *err);

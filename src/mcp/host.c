@@ -92,8 +92,8 @@ static void add_folder_above(struct path_vec *v, struct arena *mem, const char *
     add_path(v, mem, path);
 }
 
-/* Adds the Python environment. If its program is a symbolic link to another environment's, as it
- * often is, adds that environment too. */
+/* Adds the folder of the Python environment. The environment's program python3 is often a symbolic
+ * link into another environment. Then adds the folder of that environment too. */
 static void add_python(struct path_vec *v, struct arena *mem)
 {
     struct strbuf program = STRBUF_INIT(4096);
@@ -184,8 +184,8 @@ static void make_jails(struct host *h)
 
 extern char **environ;
 
-/* Whether children get this variable: it configures Hone, CUDA or a compiler, and does not look
- * like a key. */
+/* Do children get this variable? They do if it configures Hone, CUDA or a compiler, and does not
+ * look like a key. */
 static bool is_wanted(const char *entry)
 {
     static const char *const names[] = {
@@ -310,7 +310,7 @@ static int no_such_task(const char *task, struct err *err)
                    task);
 }
 
-/* No file of the task may lead out of the server's directory. */
+/* Fails if a file of the task is a link that leads out of the server's directory. */
 static int check_files(const struct host *h, const char *dir, struct err *err)
 {
     static const char *const names[] = {"task.json", "reference.c", "naive.cu"};

@@ -4,7 +4,7 @@
  *     struct mcp_config c = {.dir = "project", .version = "0.3.0", .in_fd = 0, .out_fd = 1};
  *     mcp_serve(&c, err);                  returns when the input ends
  *
- * docs/mcp.md is for its users.
+ * docs/mcp.md explains the server to its users.
  *
  *      client ──lines──> message ──> server ──> tools: a command line of `hone`
  *                                      │              │

@@ -96,8 +96,8 @@ static void read_object(struct message *m)
         m->method = json_string_value(method);
 }
 
-/* An object with a method and without an id. JSON-RPC allows no answer to it, not even to a bad
- * one. */
+/* Is the message a notification: an object with a method and without an id? JSON-RPC allows no
+ * answer to a notification, not even to a bad one. */
 static bool is_notification(const struct message *m)
 {
     return *m->method && !json_object_get(m->root, "id");

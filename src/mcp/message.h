@@ -35,10 +35,11 @@ struct line_reader {
 
 enum line_kind { LINE_NONE, LINE_WHOLE, LINE_TOO_LONG };
 
-/* At most MESSAGE_MAX_CHUNK bytes. Then call line_reader_next() until it returns LINE_NONE. */
+/* Adds n bytes, at most MESSAGE_MAX_CHUNK. Then call line_reader_next() until it returns
+ * LINE_NONE. */
 void line_reader_add(struct line_reader *r, const char *data, size_t n);
-/* A whole line, without its newline, is valid until the next line_reader_add(). A line that is too
- * long must not be read. */
+/* For LINE_WHOLE, sets *line and *len to the next line without its newline. The line is valid until
+ * the next line_reader_add(). After LINE_TOO_LONG, the caller must not read *line. */
 enum line_kind line_reader_next(struct line_reader *r, const char **line, size_t *len);
 void line_reader_release(struct line_reader *r);
 

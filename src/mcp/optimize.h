@@ -25,15 +25,17 @@ struct optimization {
     double granted_usd; /* the run's part of the user's cap */
 };
 
-/* Starts the command line in call->argv. NULL after an error. */
+/* Starts the command line in call->argv as a run that may spend `usd` dollars of the user's cap.
+ * Returns NULL after an error. */
 struct optimization *optimization_start(struct call *c, enum host_author author, double usd,
                                         struct err *err);
-/* NULL if this server started no such run. */
+/* Returns the run of this name, or NULL if this server started no such run. */
 struct optimization *optimization_find(const struct desk *d, const char *name);
 unsigned optimizations_running(const struct desk *d);
-/* Does not wait for the end. */
+/* Asks the run to end, and does not wait until it has ended. */
 void optimization_stop(struct optimization *o);
-/* Call it after each step of the server's loop. */
+/* Reads the lines that the runs have printed, and gives back the unspent money of runs that have
+ * ended. Call this after each step of the server's loop. */
 void optimizations_read(struct desk *d);
 /* Sets err to the message of a run that ended before it had a name. Returns -1. */
 int optimization_error(const struct optimization *o, struct err *err);

@@ -15,18 +15,20 @@ struct revision {
     bool stateless; /* no handshake; results carry their type and a cache time */
 };
 
-/* `agreed` is the revision of the handshake, or NULL if there was none. If the request cannot be
- * served, returns NULL and sets *code, *data and *err. *data may become NULL; the caller owns it.
- */
+/* Returns the revision in which the server answers the request m. `agreed` is the revision of the
+ * handshake, or NULL if there was none. If the request cannot be served, returns NULL and sets
+ * *code, *data and *err. *data may become NULL; the caller owns it. */
 const struct revision *protocol_choose(const struct message *m, const struct revision *agreed,
                                        enum rpc_code *code, json_t **data, struct err *err);
 /* Returns the revision with which the server answers `initialize`. This is `asked`, if it is a
  * revision in our table with a handshake. Else it is our newest revision with a handshake. */
 const struct revision *protocol_agree(const char *asked);
-/* All revisions, the newest first. The caller owns the reference. */
+/* Returns an array with the names of all revisions, the newest first. The caller owns the
+ * reference. */
 json_t *protocol_versions(void);
 
-/* Borrowed; NULL if the token is neither a string nor an integer. */
+/* Returns the token of the request's progress messages, borrowed from `params`. Returns NULL if
+ * there is none that is a string or an integer. */
 json_t *protocol_progress_token(const json_t *params);
 
 /* These functions make messages, and take ownership of their json_t arguments, `id` excepted.

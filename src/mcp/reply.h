@@ -34,7 +34,7 @@ void reply_text(struct reply *r, const char *fmt, ...) __attribute__((format(pri
 void reply_foreign(struct reply *r, const char *what, const char *text, size_t len);
 void reply_link(struct reply *r, const char *uri, const char *name, const char *mime,
                 const char *description);
-/* Drops all earlier content. */
+/* Makes the reply say that the tool failed, with the message of err. Drops all earlier content. */
 void reply_fail(struct reply *r, const struct err *err);
 /* Takes ownership of `j`. */
 void reply_structured(struct reply *r, json_t *j);

@@ -10,7 +10,8 @@
 
 #include "mcp/call.h"
 
-/* call->args is {"uri": ...}. An unknown resource is CALL_FAILED with ERR_USAGE. */
+/* Reads a resource; call->args is {"uri": ...}. If there is no such resource, the call ends with
+ * CALL_FAILED and ERR_USAGE. */
 extern const struct tool resource_reader;
 
 /* Returns the resources that always exist: the built-in tasks. */

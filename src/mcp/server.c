@@ -319,7 +319,8 @@ static void on_ping(const struct request *r)
     result_of(r, json_object());
 }
 
-/* Refuses a cursor, because all lists fit one page. */
+/* Returns whether the request has a cursor, and refuses the request if so. All lists fit one page,
+ * so the server never hands out a cursor. */
 static bool has_cursor(const struct request *r)
 {
     if (!json_object_get(r->message->params, "cursor"))
@@ -451,8 +452,8 @@ static void on_listen(const struct request *r)
                                                      c->id, "notifications")));
 }
 
-/* In which revisions of MCP a method exists: those with a handshake, or stateless ones
- * (protocol.h). */
+/* Bits of method.eras. A method exists in revisions of MCP with a handshake, in stateless revisions
+ * (protocol.h), or in both. */
 enum { HANDSHAKE = 1, STATELESS = 2 };
 
 static const struct method {
@@ -499,7 +500,8 @@ static void on_request(struct server *s, const struct message *m)
     send_error(s, m->id, RPC_NO_METHOD, err.msg, NULL);
 }
 
-/* Also stops an optimisation that the request started: the client never learns its name. */
+/* Removes the call that the client cancels. If the call was about to return the name of a new run,
+ * also stops the run: the client never learns its name. */
 static void on_cancelled(struct server *s, const struct message *m)
 {
     const json_t *id = json_object_get(m->params, "requestId");

@@ -136,7 +136,7 @@ const char *gpu_name_of(const char *device_name, struct arena *a)
     return sheet ? sheet : device_name;
 }
 
-/* The time on the GPU's fastest unit for operands of this type. */
+/* Returns the time that `flops` take on the fastest unit of the GPU for operands of this type. */
 static double arithmetic_ns(const struct job_gpu *g, double flops, enum dtype operand)
 {
     double rate = 0; /* TFLOP/s of that unit */

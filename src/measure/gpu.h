@@ -20,14 +20,14 @@ const char *gpu_for_device(const char *device_name, struct arena *a);
 /* Like gpu_for_device(), but returns `device_name` instead of NULL. */
 const char *gpu_name_of(const char *device_name, struct arena *a);
 
-/* The least time of any implementation: to move min_bytes, or to do the arithmetic on the fastest
- * unit, whichever is longer. If min_bytes fit into the L2, they move at the L2's bandwidth.
- * Otherwise they move at DRAM's bandwidth. Then up to l2_bytes of the `written` bytes do not count:
- * they may reach DRAM after the kernel's end. */
+/* Returns the least time of any implementation: the time to move min_bytes, or to do the arithmetic
+ * on the fastest unit, whichever is longer. If min_bytes fit into the L2, they move at the L2's
+ * bandwidth. Otherwise they move at DRAM's bandwidth. Then up to l2_bytes of the `written` bytes do
+ * not count: they may reach DRAM after the kernel's end. */
 double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
                     enum dtype operand);
-/* The least time for the roofline. All bytes move at the rate of DRAM, because each timed call
- * begins with a flushed L2. *limit becomes "DRAM" or "arithmetic". */
+/* Returns the least time for the roofline. All bytes move at the rate of DRAM, because each timed
+ * call begins with a flushed L2. *limit becomes "DRAM" or "arithmetic". */
 double gpu_roofline_ns(const struct job_gpu *g, double flops, double bytes, enum dtype operand,
                        const char **limit);
 

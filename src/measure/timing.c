@@ -196,7 +196,8 @@ void measure_times(struct verdict *v, const struct measure_input *in)
     v->speedup = nratio ? exp(log_ratio / nratio) : 0;
 }
 
-/* A modelled time may be too low. A kernel that leaves out work is far below even this. */
+/* A modelled time may be too low, so we multiply the floor by this number. A kernel that leaves out
+ * work is far below even this lower floor. */
 static const double model_slack = 0.8;
 
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns)
@@ -234,15 +235,16 @@ static double counter_sum(const struct measure_input *in, uint32_t c, const char
     return sum;
 }
 
-/* Returns an upper bound of the flops. Each instruction counts as a multiply-add, and each
- * instruction on halves as two. */
+/* Returns an upper bound of the flops that the kernel did in case c. Each instruction counts as a
+ * multiply-add, and each instruction on halves as two multiply-adds. */
 static double arithmetic_done(const struct measure_input *in, uint32_t c)
 {
     return counter_sum(in, c, "tensor_ops") + 4 * counter_sum(in, c, "inst_half") +
            2 * (counter_sum(in, c, "inst_fp32") + counter_sum(in, c, "inst_fp64"));
 }
 
-/* The counters of a call that was cut off miss a part of its work. */
+/* Did all calls of the candidate in case c run to the end? If a call was cut off, its counters miss
+ * a part of its work. */
 static bool all_calls_ended(const struct measure_input *in, uint32_t c)
 {
     const struct result_case *rc = &in->result->cases[c];

@@ -1,8 +1,8 @@
 /*
  * timing.h - turns the raw times of a job into medians, intervals and ratios.
  *
- * A ratio is the baseline's time divided by the candidate's. Their calls alternate and are compared
- * in pairs, so that slow changes of the machine's speed cancel out.
+ * A ratio is the baseline's time divided by the candidate's. The worker calls the two in turn. We
+ * compare their times in pairs, so that slow changes of the machine's speed cancel out.
  */
 #ifndef MEASURE_TIMING_H
 #define MEASURE_TIMING_H
@@ -28,7 +28,7 @@ struct measure_input {
     const bool *left_out; /* per program: report no times; or NULL */
     /* Share of the task's flops that no algorithm can avoid; 0 = unknown. */
     double least_arithmetic;
-    bool float32;
+    bool float32; /* all float inputs are float32 */
 };
 
 /* Fills v->times, time_ns, speedup, speedup_over and time_is_model, and adds warnings. `speedup`
@@ -46,8 +46,9 @@ struct tensor_use {
  * of tensor cores, and only if all float inputs are float32. */
 int measure_tensor_use(const struct measure_input *in, struct tensor_use *out);
 
-/* Returns the first case in which the candidate was faster than physics allows (the floor), or -1.
- * A modelled time is compared with 80% of the floor. */
+/* Returns the first case in which the candidate was faster than physics allows (the floor), and
+ * sets *got_ns and *floor_ns. Returns -1 if there is none. A modelled time is compared with 80% of
+ * the floor. */
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);
 /* For the emulator, which cannot verify every timed call. Returns the first case in which the
  * candidate left out work, or -1. *share is the part of the work that the candidate did: less than

@@ -12,7 +12,8 @@
 #define SWEEPS 40
 #define MAX_VALUES 1024 /* further values have no effect: a hostile file has many */
 
-/* Returns MAX_VALUES if there are too many values. */
+/* Returns the index of this value of a setting in e->values. If it is not there, adds it, or
+ * returns MAX_VALUES if there are too many values. */
 static uint32_t value_of(struct estimate *e, const char *playbook, const struct lesson_setting *s)
 {
     for (uint32_t i = 0; i < e->values.n; i++) {
@@ -27,7 +28,8 @@ static uint32_t value_of(struct estimate *e, const char *playbook, const struct 
     return (uint32_t)e->values.n - 1;
 }
 
-/* A hostile lesson names a value several times; then estimate_fit() would not converge. */
+/* Does the point already have this value? A hostile lesson may name a value several times. With
+ * such a point, estimate_fit() would not converge. */
 static bool has_value(const struct estimate_spot *spot, uint32_t value)
 {
     for (uint32_t i = 0; i < spot->n; i++)
@@ -57,8 +59,8 @@ void estimate_add(struct estimate *e, uint32_t run, uint32_t point, double weigh
     *vec_push(&e->outcomes) = (struct estimate_outcome){run, point, weight, log_gain};
 }
 
-/* The outcomes of each value, one value after the other. Value v has those from first[v] to before
- * first[v + 1]. */
+/* Lists the outcomes of each value: those whose point has the value. Value v has the outcomes with
+ * the numbers outcomes[first[v]] to outcomes[first[v + 1] - 1]. */
 struct value_index {
     uint32_t *first, *outcomes;
 };

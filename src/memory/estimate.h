@@ -2,8 +2,8 @@
  * estimate.h - estimates how fast a point would have been in a run that did not try it (recall.c).
  *
  * The model is a sum: log gain = level of the run + an effect for each value of a setting. The
- * effects are the same in all runs, and small if there is little evidence (ridge regression). So a
- * value that was fast beside others is expected to be fast beside values that no run tried it with.
+ * effects are the same in all runs, and small if there is little evidence (ridge regression). So if
+ * points with vec=4 were fast, the model expects other points with vec=4 to be fast too.
  *
  *     struct estimate e = ESTIMATE_INIT;
  *     uint32_t p = estimate_point(&e, "softmax", "vec=4 threads=256");
@@ -43,7 +43,8 @@ struct estimate {
 
 /* Returns the number of a new point. `playbook` is borrowed. */
 uint32_t estimate_point(struct estimate *e, const char *playbook, const char *text);
-/* Runs have small numbers. A weight must be above 0. */
+/* Adds an outcome: the gain of a point in a run. `run` is a number that the caller gives to the
+ * run, from 0 on without large gaps. `weight` must be above 0. */
 void estimate_add(struct estimate *e, uint32_t run, uint32_t point, double weight, double log_gain);
 void estimate_fit(struct estimate *e);
 /* Returns a log gain of at most 0. The run must have an outcome. */

@@ -26,14 +26,16 @@ static const struct playbook *book_of(const struct playbook_shelf *shelf, const 
     return NULL;
 }
 
-/* `start` has the guessed values; NULL if they are not known. */
+/* Does p have the guessed value of the setting? `start` has all guessed values; it is NULL if they
+ * are not known. */
 static bool is_guessed(const struct playbook *pb, uint32_t setting, const struct pb_point *p,
                        const struct pb_point *start)
 {
     return start && pb->settings[setting].guess && p->at[setting] == start->at[setting];
 }
 
-/* Names all settings if each has its guessed value: a point must have a text. */
+/* Appends the settings of p that do not have their guessed values, as in "vec=4 threads=256". If
+ * all settings have their guessed values, appends all of them: a point must have a text. */
 static void point_text(const struct playbook *pb, const struct pb_point *p,
                        const struct pb_point *start, struct strbuf *out)
 {
@@ -46,7 +48,7 @@ static void point_text(const struct playbook *pb, const struct pb_point *p,
                         (long long)pb->settings[i].values[p->at[i]]);
 }
 
-/* Returns false if the guessed values cannot be computed. */
+/* Sets *start to the point with all guessed values. Returns false if they cannot be computed. */
 static bool find_start(const struct memory_run *run, const struct playbook *pb,
                        struct pb_point *start)
 {
@@ -81,8 +83,9 @@ static double best_time(const struct memory_outcome *o, size_t n)
     return best;
 }
 
-/* `best` is the best time of the run. Returns false if the candidate has no point, the move is too
- * long, or lesson_bad_field() finds a fault. */
+/* Makes a lesson of an outcome. `best` is the best time of the run. `text` holds the lesson's text.
+ * Returns false if the candidate has no point, the move is too long, or lesson_bad_field() finds a
+ * bad field. */
 static bool make_lesson(const struct memory_run *run, const struct memory_outcome *o,
                         const struct playbook_shelf *shelf, double best, struct strbuf *text,
                         struct lesson_rec *l)

@@ -17,7 +17,7 @@ bool lesson_is_name(const char *s, size_t n)
     return true;
 }
 
-/* At most 12 digits. Returns the text after them, or NULL. */
+/* Reads a number of at most 12 digits. Returns the text after it, or NULL if there is none. */
 static const char *read_number(const char *p, int64_t *out)
 {
     size_t sign = *p == '-', n = strspn(p + sign, "0123456789");
@@ -27,7 +27,8 @@ static const char *read_number(const char *p, int64_t *out)
     return p + sign + n;
 }
 
-/* `end` follows the name. Returns the text after `end`, or NULL. */
+/* Reads a name that is followed by the character `end`. Returns the text after `end`, or NULL if
+ * there is no such name. */
 static const char *read_name(const char *p, char end, struct lesson_setting *out)
 {
     size_t n = strcspn(p, " =,");
@@ -108,7 +109,7 @@ void lesson_make_name(const char *text, char out[LESSON_NAME])
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-/* Names (lesson_is_name) with single spaces between, or "". */
+/* Is s "", or a list of names (lesson_is_name) with single spaces between them? */
 static bool is_words(const char *s, size_t max)
 {
     if (strlen(s) > max)
@@ -122,7 +123,7 @@ static bool is_words(const char *s, size_t max)
     return true;
 }
 
-/* The name of a task or of a run has no '/', so it cannot be a path. */
+/* Can s be the name of a task or of a run? Such a name has no '/', so it cannot be a path. */
 static bool is_label(const char *s)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";

@@ -19,7 +19,7 @@
 
 #define LESSON_POINT "point"
 #define LESSON_MAX_GAIN 1e4
-/* Bytes of a playbook, setting, class, gpu or kind, with the final 0. */
+/* Bytes of the name of a playbook, setting, class, GPU or kind, with the final 0. */
 #define LESSON_NAME 48
 #define LESSON_TEXT 120  /* bytes of a lesson's text, with the final 0 */
 #define LESSON_MARKS 272 /* the most characters of marks (traits.h) */
@@ -32,9 +32,11 @@ enum { LESSON_SETTINGS = 12 };
 
 /* A name has 1 to LESSON_NAME - 1 lower-case letters, digits, '_', '-' and '.'. */
 bool lesson_is_name(const char *s, size_t n);
-/* Returns the number of settings, or 0 if the text is not a point. */
+/* Reads a text such as "threads=256 vec=4". Returns the number of settings, or 0 if the text is not
+ * a point. */
 size_t lesson_read_point(const char *text, struct lesson_setting out[LESSON_SETTINGS]);
-/* Returns the number of settings, or 0 for other moves. */
+/* Reads a text such as "vec 1 -> 4, threads 128 -> 256". Returns the number of settings, or 0 if
+ * the text has another form. */
 size_t lesson_read_move(const char *text, struct lesson_setting out[LESSON_SETTINGS]);
 bool lesson_is_kind(const char *kind);
 /* Keeps letters, digits and the signs .,:;+-*=>()%_/ and replaces each run of other characters by

@@ -42,7 +42,7 @@ struct memory_run {
     bool measured;
     const char *books; /* further playbooks, or NULL */
     /* Author facts of the task (prompt/say.h) and the architecture, such as 90, for the values that
-     * playbooks guess (learn.c). NULL: no value counts as guessed. */
+     * playbooks guess (learn.c). If `facts` is NULL, no value counts as guessed. */
     const json_t *facts;
     uint32_t arch;
 };
@@ -54,7 +54,7 @@ struct memory_outcome {
     /* For an idea: parent's time / new time, 0 if it failed. For a candidate: below 0. */
     double gain;
 };
-/* If no candidate passed, keeps nothing. */
+/* Keeps the n outcomes of a run as lessons. If no candidate passed, keeps nothing. */
 int memory_learn(struct store *s, const struct memory_run *run, const struct memory_outcome *o,
                  size_t n, struct err *err);
 
@@ -73,7 +73,8 @@ int memory_learn(struct store *s, const struct memory_run *run, const struct mem
  */
 char *memory_recall(struct store *s, const struct task *t, const char *gpu, bool measured,
                     const char *books, struct err *err);
-/* Copies the parts of `j` that have this form. Returns a new reference, or NULL. */
+/* Returns a copy of those parts of `j` that have the form which memory_recall() describes, or NULL
+ * if there are none. */
 json_t *memory_checked(const json_t *j);
 
 /* ---- files ----------------------------------------------------------------------------------- */

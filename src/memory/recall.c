@@ -168,7 +168,8 @@ static void fit_points(const struct recall *r, struct estimate *e)
     estimate_fit(e);
 }
 
-/* L(r, p) for each run r, where `s` is the p-th point. */
+/* Sets gains[r] to L(r, p) for each run r; p is the number of a point. Also sets tried[], as
+ * find_users() does. */
 static void take_gains(const struct recall *r, const struct estimate *e, size_t p, bool *tried,
                        double *gains)
 {
@@ -216,7 +217,7 @@ static double mean_gain(const struct summary *s)
     return exp(s->log_gain / MAX(s->passed, 1));
 }
 
-/* True if a run tried both points, and the gains agree in each of these runs. */
+/* Did at least one run try both points, and do the gains agree in each such run? */
 static bool same_outcomes(const struct summary *a, const struct summary *b)
 {
     size_t both = 0;

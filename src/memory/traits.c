@@ -54,7 +54,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Names of inputs and scalars do not change the mark. */
+/* Sets marks[v->id]. The operands of v must have their marks. Names of inputs and scalars do not
+ * change a mark. */
 static void mark_value(const struct value *v, const int64_t *axes, struct mark *marks)
 {
     struct hash *h = hash_new();
@@ -96,7 +97,7 @@ static void mark_graph(const struct graph *g, const int64_t *axes, struct mark *
     free(marks);
 }
 
-/* The mark of a task without a graph. */
+/* Sets *out to the mark of a task without a graph. */
 static void mark_tensors(const struct task *t, const struct shape *s, struct mark *out)
 {
     struct hash *h = hash_new();
@@ -248,9 +249,9 @@ static bool read_sizes(const char *text, double out[TRAITS_SIZES])
 double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops_b,
                          const char *sizes_b)
 {
-    /* How fast similarity falls with the difference in each size. The width of elements has the
-     * largest rate: another width needs other settings. A task of half the size counts about 1.4
-     * times as much as one of a quarter. */
+    /* How fast similarity falls with the difference in each of the five sizes (traits.h). The width
+     * of elements has the largest rate, because another width needs other settings. A task of half
+     * the size counts about 1.4 times as much as a task of a quarter of the size. */
     static const double rate[TRAITS_SIZES] = {0.1, 0.3, 0.2, 0.7, 0.2};
     unsigned na, nb, common;
     double a[TRAITS_SIZES], b[TRAITS_SIZES], distance = 0;

@@ -38,7 +38,8 @@ struct task_traits {
 };
 
 void task_traits(struct task_traits *out, const struct task *t, struct arena *a);
-/* For tasks of one class: from 1 for equal traits to nearly 0; 0.01 if sizes cannot be read. */
+/* Returns how similar two tasks of one class are: 1 for equal traits, and down to nearly 0. Returns
+ * 0.01 if the sizes cannot be read. */
 double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops_b,
                          const char *sizes_b);
 bool traits_share_mark(const char *a, const char *b);

@@ -1,9 +1,8 @@
 /*
  * model.h - a parsed plan, for the files of plan/ and for exporters.
  *
- * A member `index` is a place in one of the plan's vectors, or in the task's tensors, axes or
- * scalars.
- * Strings and expressions live in the plan's arena.
+ * A member `index` is a position in one of the plan's vectors, or in the task's tensors, axes or
+ * scalars. Strings and expressions live in the plan's arena.
  */
 #ifndef PLAN_MODEL_H
 #define PLAN_MODEL_H
@@ -107,25 +106,26 @@ struct plan {
 
 #define PLAN_FILE "kernel.cu" /* the file name that problems show */
 
-/* parse_tensormap.c: does nothing if the plan has no task. */
+/* In parse_tensormap.c: parses the tensor maps. Does nothing if the plan has no task. */
 void plan_parse_maps(struct plan *p, const struct json_node *root);
-/* parse.c: returns false after it reported a problem. Without a task, returns true and leaves *out
- * alone. */
+/* In parse.c: parses an integer expression. Returns false after it reported a problem. Without a
+ * task, returns true and does not set *out. */
 bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out);
 
-/* resolve_tensormap.c: `buffer` is the memory that the map describes. */
+/* In resolve_tensormap.c: computes the numbers of a tensor map at one shape. `buffer` is the memory
+ * that the map describes. */
 int plan_resolve_map(const struct plan *p, const struct plan_map *m, const struct shape *s,
                      const struct job_buffer *buffer, uint32_t buffer_index,
                      struct job_tensormap *out, struct err *err);
-/* resolve.c: a number in an error message. The numbers of a held-out shape are secret, so its text
- * is "out of bounds". */
+/* In resolve.c: the text of a number in an error message. The numbers of a held-out shape are
+ * secret, so for such a shape the text is "out of bounds". */
 struct shown {
     char text[24];
 };
 struct shown plan_shown(const struct shape *s, int64_t v);
 #define SHOWN(s, v) (plan_shown((s), (int64_t)(v)).text)
 
-/* resolve.c: the expression may contain alignof(TENSOR). */
+/* In resolve.c: computes an expression, which may contain alignof(TENSOR). */
 int plan_eval(const struct shape *s, const struct expr *e, int64_t *out, struct err *err);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* ---- finding the comment --------------------------------------------------------------------- */
 
-/* Returns n if there is no comment. */
+/* Returns the offset of the first comment, or n if there is none. */
 static size_t first_comment(const char *s, size_t n)
 {
     struct token_reader r = {.src = s, .len = n};
@@ -41,7 +41,7 @@ static const char *find(const char *s, size_t n, const char *what)
     return n ? memmem(s, n, what, strlen(what)) : NULL;
 }
 
-/* The JSON is the bytes [*from, *to). */
+/* Finds the plan's JSON, the bytes [*from, *to). Returns false after it reported a problem. */
 static bool find_plan(const char *s, size_t n, size_t *from, size_t *to, struct problem_vec *out)
 {
     static const char mark[] = "hone-plan";
@@ -170,8 +170,8 @@ static struct expr *arg_expr(struct plan *p, const char *text, size_t *col, stru
     return expr_parse_real(text, strlen(text), &names, &p->arena, col, err);
 }
 
-/* Checks only constants: their problems can name a line and column here. plan_resolve() checks
- * other expressions for each shape. */
+/* Checks an expression if it is constant: here, a problem can name its line and column.
+ * plan_resolve() checks other expressions for each shape. */
 static void check_const(const struct plan *p, const struct json_node *n, const struct expr *e,
                         const char *what, int64_t lo, int64_t hi)
 {
@@ -376,8 +376,8 @@ static void parse_copy(struct plan *p, const struct json_node *n)
 
 static const char word_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
 
-/* A name like scale<float, 4> or a::b<-1>. No allowed character can end the C++ expression into
- * which the trailer (sig.h) puts the name. */
+/* Is s a name like scale<float, 4> or a::b<-1>? None of the allowed characters can end the C++
+ * expression into which the trailer (sig.h) puts the name. */
 static bool is_cpp_name(const char *s)
 {
     size_t n = strlen(s);

@@ -22,17 +22,19 @@ struct plan;
 struct plan *plan_parse(const char *source, size_t len, const struct task *task,
                         struct problem_vec *problems);
 void plan_free(struct plan *p);
-/* Finds the plan's JSON in a kernel file, from *from to *end, where the comment ends. */
+/* Finds the plan's JSON in a kernel file: from *from to *end, where the comment ends. Returns false
+ * if there is no plan. */
 bool plan_find(const char *source, const char **from, const char **end);
 /* Appends a shorter plan with the same meaning: with shorter integer expressions (base/expr.h), and
  * without launches that never run. */
 void plan_simplify(const char *plan, size_t len, struct strbuf *out);
 
 size_t plan_launch_count(const struct plan *p);
-/* NULL if launch i is not a kernel. */
+/* Returns the name of the kernel that launch i starts, or NULL for a memset or a copy. */
 const char *plan_launch_kernel(const struct plan *p, size_t i);
 
-/* For compile_request.options: NULL-terminated, or NULL if there are none. */
+/* Returns the compiler options that the plan asks for, as compile_request.options needs them: a
+ * list that ends with NULL, or NULL if there are none. */
 const char *const *plan_compile_options(const struct plan *p);
 
 /* Checks the number, size, kind and constness of each launch's arguments. Each output needs a

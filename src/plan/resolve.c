@@ -180,7 +180,7 @@ static void store_float(double v, const struct sig_param *s, enum dtype type, st
         dtype_store(s->size == 8 ? DT_F64 : DT_F32, out->bytes, v);
 }
 
-/* Computes in double, and rounds only the result to the parameter's type. */
+/* Computes a real argument in double, and rounds only the result to the parameter's type. */
 static int resolve_real(struct resolver *r, const struct expr *e, const struct sig_param *s,
                         struct job_arg *out, struct err *err)
 {
@@ -260,7 +260,8 @@ static int resolve_arg(struct resolver *r, const struct plan_arg *a, const struc
 
 /* ---- memset and copy ------------------------------------------------------------------------- */
 
-/* *left: the bytes of the buffer after *offset. */
+/* Sets *buffer and *offset to where part x begins, and *left to the number of bytes from there to
+ * the buffer's end. */
 static int resolve_part(struct resolver *r, const struct plan_part *x, uint32_t *buffer,
                         uint64_t *offset, int64_t *left, struct err *err)
 {

@@ -196,8 +196,8 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
     }
 }
 
-/* A memset or copy to the output can write it. So can a kernel that gets it as a tensor map, or as
- * a pointer that is not to const. */
+/* Is there a launch that can write this output? A memset or copy to the output can. A kernel can if
+ * it gets the output as a tensor map, or as a pointer that is not to const. */
 static bool can_be_written(const struct plan *p, size_t tensor, const struct sig_vec *sigs)
 {
     vec_each (struct plan_launch, l, &p->launches) {

@@ -30,12 +30,12 @@ static bool spells(const char *p, const char *end, const char *word)
     return (size_t)(end - p) == strlen(word) && memcmp(p, word, strlen(word)) == 0;
 }
 
-/* A pass over the strings of a plan that are no keys. */
+/* State of a pass over a plan, which calls `act` for each string that is no key. */
 struct strings {
     void (*act)(struct strings *s, const char *p, const char *end); /* [p, end) has the quotes */
     const char *key, *key_end; /* the key before the string, without quotes */
-    struct strbuf *out;        /* gets all other text; may be NULL */
-    struct strbuf names;       /* names of integers, each between blanks, once */
+    struct strbuf *out;        /* each_string() appends all other text to it; may be NULL */
+    struct strbuf names;       /* each name of an integer once, with a blank before and after */
 };
 
 static void each_string(struct strings *s, const char *p, const char *end)
@@ -94,7 +94,8 @@ static void note_names(struct strings *s, const char *p, const char *end)
             is_listed(&s->names, p, to, true);
 }
 
-/* Are all names in the argument names of integers? Others may be real. */
+/* Are all names in the argument known names of integers? Any other name may stand for a real
+ * number. */
 static bool has_integers_only(struct strings *s, const char *p, const char *end)
 {
     for (const char *to; p < end; p = MAX(to, p + 1)) {
@@ -118,8 +119,9 @@ static void copy_string(struct strings *s, const char *p, const char *end)
     strbuf_release(&text);
 }
 
-/* Shortens the expressions of integers. An argument can be real, so it is shortened only if all its
- * names also occur where real numbers are errors. */
+/* Copies the plan with shorter expressions of integers. An argument of a kernel can be real. So we
+ * shorten an argument only if all its names also occur under keys where a real number would be an
+ * error. */
 static void copy_strings(const char *p, const char *end, struct strbuf *out)
 {
     struct strings s = {.act = note_names, .names = STRBUF_INIT(1 << 16)};
@@ -130,7 +132,7 @@ static void copy_strings(const char *p, const char *end, struct strbuf *out)
     strbuf_release(&s.names);
 }
 
-/* Returns NULL if the object has no end. */
+/* Returns the position behind the object that begins at p, or NULL if it has no end. */
 static const char *object_end(const char *p, const char *end)
 {
     for (size_t depth = 0; p < end;) {
@@ -143,7 +145,7 @@ static const char *object_end(const char *p, const char *end)
     return NULL;
 }
 
-/* Leaves out the condition "1". */
+/* Copies the launch [p, end). Leaves out the key "when" if its value is "1". */
 static void copy_launch(const char *p, const char *end, struct strbuf *out)
 {
     static const char always[] = "\"when\": \"1\",";

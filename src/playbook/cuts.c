@@ -20,7 +20,8 @@ struct templates {
     uint32_t arch;
 };
 
-/* Only playbooks with `part` count. */
+/* Writes the kernel file of the first playbook that fits the task and has `part`. Returns false if
+ * there is none. */
 static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
 {
     const struct templates *t = ctx;
@@ -42,7 +43,7 @@ static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
     return false;
 }
 
-/* -1 if the size is not known. */
+/* Returns the size d at the last timed shape, or -1 if the size is not known. */
 static int64_t at_timed_shape(const struct graph *g, const json_t *task, const struct dim *d)
 {
     const json_t *all = json_object_get(task, "workloads"), *axes = NULL;
@@ -82,7 +83,8 @@ static const struct pb_setting *cut_setting(const struct playbook *pb, const cha
     return NULL;
 }
 
-/* The value of a setting at the point, or where the setting starts if `p` is NULL. */
+/* Returns the value of a setting at the point p, or the value with which it starts if `p` is NULL.
+ * Returns `without` if the playbook has no such setting. */
 static int64_t cut_value(const struct playbook *pb, const struct pb_point *p, const char *name,
                          int64_t without)
 {
@@ -143,7 +145,7 @@ static bool bind_launches(const struct playbook *pb, struct graph *g,
     return ok;
 }
 
-/* The graph is the task's own, or that of its expression. */
+/* Binds the texts for the task's own graph, or for the graph of its PyTorch expression. */
 static bool bind_at(const struct playbook *pb, const json_t *task, uint32_t arch,
                     const struct pb_point *p, struct pb_binding *out, struct strbuf *why)
 {

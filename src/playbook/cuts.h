@@ -2,8 +2,8 @@
  * cuts.h - binds a playbook that writes kernels from a graph (generate/generate.h).
  *
  * The settings join, tail and repeat of such a playbook say where the graph is cut into launches.
- * bind_graph() binds the texts for the values with which they start. For a point with other
- * values, expand.c binds them again.
+ * bind_graph() binds the texts for the values with which these settings start. For a point with
+ * other values, expand.c binds the texts again.
  *
  *     if (!binding_has_cuts_of(pb, b, p) && bind_cuts_of(pb, b, p, &own, err) == 0)
  *         ...                                          expand with `own` in place of b
@@ -13,7 +13,8 @@
 
 #include "playbook/book/book.h"
 
-/* For an op with "from": "graph". If no kernel can be written, `why` says why. */
+/* Binds the texts of an op with "from": "graph". If no kernel can be written, returns false, and
+ * `why` says why. */
 bool bind_graph(const struct playbook *pb, const json_t *task, uint32_t arch,
                 struct pb_binding *out, struct strbuf *why);
 /* Does `b` have the texts for the cuts of point p? True if the playbook writes no kernels from

@@ -12,7 +12,8 @@
 #include "playbook/playbook.h"
 #include "sys/asset.h"
 
-/* The value of a setting, written into `number`, or a bound text. NULL if there is neither. */
+/* Returns the text for the placeholder `key`: the value of a setting, which is written into
+ * `number`, or a bound text. Returns NULL if there is neither. */
 static const char *placeholder(const struct playbook *pb, const struct pb_binding *b,
                                const struct pb_point *p, const char *key, size_t len,
                                char number[32])
@@ -40,8 +41,9 @@ static const char *shared_part(const char *key, size_t len)
 
 enum { MAX_NESTING = 8 };
 
-/* `depth` says how many levels of nesting are left. A shared part does not use up a level, because
- * it counts as text of the template. */
+/* Appends `text` with its placeholders replaced. The text of a placeholder may have placeholders
+ * too; `depth` says how many such levels are still allowed. A shared part does not use up a level,
+ * because it counts as text of the template. */
 static int expand_text(const struct playbook *pb, const struct pb_binding *b,
                        const struct pb_point *p, const char *text, unsigned depth,
                        struct strbuf *out, struct err *err)
@@ -73,7 +75,8 @@ static int expand_text(const struct playbook *pb, const struct pb_binding *b,
     return 0;
 }
 
-/* In a line such as "constexpr int kOutputs = (128/1/8*8);", computes the value. */
+/* Appends the lines of the code. In a line such as "constexpr int kOutputs = (128/1/8*8);", puts
+ * the computed value in place of the expression. */
 static void copy_code(const char *line, struct strbuf *out)
 {
     static const char start[] = "constexpr int ";

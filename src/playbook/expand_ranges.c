@@ -153,8 +153,8 @@ static bool is_common(const struct combining *x, const char *section, const char
     return true;
 }
 
-/* The name of a workspace or tensor map in the common plan, as a new reference, or NULL if the name
- * stays. */
+/* Returns the name, in the common plan, of a workspace or tensor map of version i. The name is a
+ * new reference. Returns NULL if the old name stays. */
 static json_t *renamed(const struct combining *x, uint32_t i, const char *name)
 {
     static const char *const sections[] = {"workspace", "tensormaps"};
@@ -208,7 +208,7 @@ static void rename_map_tensors(const struct combining *x)
     }
 }
 
-/* "M > 64 && M <= 512" */
+/* Appends the condition of range i, such as "M > 64 && M <= 512". */
 static void add_condition(const struct pb_ranges *r, uint32_t i, struct strbuf *out)
 {
     if (i)

@@ -11,7 +11,8 @@
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
-/* Tries the task's name, its op_type, then "*". */
+/* Returns the playbook's op with the task's name, else the op with the task's op_type, else the op
+ * "*". Returns NULL if the playbook has none of them. */
 static const struct pb_op *op_by_names(const struct playbook *pb, const json_t *task)
 {
     const struct pb_op *op = op_called(pb, facts_text(task, "name"));
@@ -33,8 +34,10 @@ static void say_forms(const struct playbook *pb, bool torch, struct strbuf *why)
     }
 }
 
-/* If the task has an expression, only match_form() may choose an op that has PyTorch forms. A task
- * named cumsum may compute torch.cumsum(x, dim=0), which is not a cumsum of rows. */
+/* Returns the op that op_by_names() finds, or NULL with the reason in `why`. If the task has a
+ * PyTorch expression, refuses an op that has PyTorch forms: only match_form() may choose it. For
+ * example, a task with the name cumsum may compute torch.cumsum(x, dim=0), which is not a cumsum of
+ * rows. */
 static const struct pb_op *op_by_name(const struct playbook *pb, const struct meaning *m,
                                       struct strbuf *why)
 {
@@ -122,8 +125,8 @@ static bool bind_meaning(const struct playbook *pb, struct meaning *m, struct pb
 
 /* ---- in place -------------------------------------------------------------------------------- */
 
-/* If the task's only output is also an input, returns a copy with two tensors of that name.
- * Otherwise returns NULL. */
+/* If the task's only output is also an input, returns a copy of the task in which this tensor is
+ * two: an input and an output of the same name. Otherwise returns NULL. */
 static json_t *with_update_apart(const json_t *task)
 {
     const json_t *tensors = json_object_get(task, "tensors");

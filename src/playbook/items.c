@@ -50,7 +50,8 @@ static void declare(struct item *it, const struct part *p)
     *vec_push(&it->declares) = (struct item_name){p->text, p->len};
 }
 
-/* Returns the index after "template <...>", if the item begins so at `i`. */
+/* If the words at `i` begin with "template <...>", returns the index after that. Otherwise returns
+ * i. */
 static size_t after_template(const struct part_vec *v, size_t i)
 {
     while (i + 1 < v->n && part_is(&v->items[i], "template") && is_punct(&v->items[i + 1], '<')) {
@@ -147,7 +148,8 @@ static void on_fault(void *arg, size_t pos, const char *kind, const char *messag
     x->failed = true;
 }
 
-/* The next token that is neither blank nor comment. Newlines count only in directives. */
+/* Returns the next token that is neither blank nor comment, and adds it to x->parts. Skips newlines
+ * too, unless `newlines` is true: inside of a directive, a newline counts. */
 static struct token take(struct splitting *x, bool newlines)
 {
     for (;;) {
@@ -188,7 +190,7 @@ static void take_directive(struct splitting *x)
     } while (depth > 0 && !x->failed);
 }
 
-/* Types end at a `;` and may have a name after the body. */
+/* Does this declaration end only at a `;`? That of a type does: a name may follow its body. */
 static bool needs_semicolon(const struct part_vec *v)
 {
     static const char *const types[] = {"struct", "class", "union", "enum", "typedef", "using"};
@@ -196,7 +198,7 @@ static bool needs_semicolon(const struct part_vec *v)
     return i < v->n && is_one_of(&v->items[i], types, ARRAY_LEN(types));
 }
 
-/* Reads a declaration, from its second token on. */
+/* Reads the rest of a declaration; t is its first token. */
 static void take_code(struct splitting *x, struct token t)
 {
     int depth = 0;
@@ -244,7 +246,7 @@ static void take_line_end(struct splitting *x)
     }
 }
 
-/* Returns false at the end. */
+/* Reads the next item. Returns false if the code has no further item. */
 static bool take_item(struct splitting *x, struct item *out)
 {
     size_t from = x->r.pos;

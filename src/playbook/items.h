@@ -32,10 +32,11 @@ struct item {
     enum item_kind kind;
     const char *text; /* part of the code, with the comments before the item */
     size_t len;
-    size_t lead;                   /* bytes of comments and blanks before the item itself */
-    struct item_name_vec declares; /* names at the top level; may have further names */
-    struct item_name_vec words;    /* all words of the item */
-    bool own;                      /* see items_compare() */
+    size_t lead; /* bytes of comments and blanks before the item itself */
+    /* The names that the item declares at the top level. The list may have other names too. */
+    struct item_name_vec declares;
+    struct item_name_vec words; /* all words of the item */
+    bool own;                   /* see items_compare() */
 };
 VEC_DECL(item_vec, struct item);
 
@@ -49,6 +50,7 @@ void items_release(struct item_vec *v);
 bool items_compare(struct item_vec *a, const struct item_vec *b);
 /* Completes the marks: an item that needs a marked one is marked too. */
 void items_spread(struct item_vec *a);
+/* Does an item declare `name`? Looks only at items whose mark is equal to `own`. */
 bool items_declare(const struct item_vec *v, const char *name, size_t len, bool own);
 
 #endif

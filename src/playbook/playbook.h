@@ -19,7 +19,8 @@
 #include "playbook/book/book.h"
 #include "playbook/book/ranges.h"
 
-/* "sm_90a" becomes 90. So does a name of another form. */
+/* Returns the number in the name of an architecture: 80 for "sm_80", 90 for "sm_90a". Returns 90
+ * for a name of another form. */
 uint32_t playbook_arch(const char *name);
 /* Does the playbook write a kernel for any graph, as `generate` does? It may take kernels for parts
  * of the graph from its shelf. */

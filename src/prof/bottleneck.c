@@ -95,7 +95,8 @@ static double busy_at(const struct share *s)
     return s->bound == BOUND_L2 ? busy_l2_pct : busy_pct;
 }
 
-/* All data from DRAM passes through the L2. So if DRAM is busy, the L2 does not count. */
+/* Returns the unit with the largest share of its peak. All data from DRAM passes through the L2. So
+ * if DRAM is busy, the L2 does not count. */
 static struct share busiest(const struct prof_kernel *k)
 {
     bool dram = k->dram_pct >= busy_pct;
@@ -129,8 +130,8 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
     if (s.bound == BOUND_UNKNOWN)
         return BOUND_UNKNOWN;
     /* A modelled time is the cost of a launch, plus the time of the busiest unit, plus a part of
-     * the other units' times and of latency. So the busiest unit may be the limit even at a low
-     * share, unless latency has a larger one. */
+     * the other units' times and of latency. So even if the busiest unit has a low share, it is the
+     * limit, unless latency has a larger share. */
     if (str_eq(k->source, "model")) {
         if (launch_ns > 0 && each < 2 * launch_ns)
             return BOUND_LAUNCH;
@@ -141,7 +142,7 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
     return s.pct >= busy_at(&s) ? s.bound : BOUND_LATENCY;
 }
 
-/* The most frequent reason why warps wait; NULL if ncu counted none. */
+/* Returns the most frequent reason why warps wait, or NULL if no such reason was counted. */
 static const char *stall(const struct prof_kernel *k)
 {
     const struct {

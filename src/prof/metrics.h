@@ -19,7 +19,8 @@ extern const size_t prof_nmetrics;
 
 bool prof_is_metric(const char *name); /* an ncu metric that Hone asks for */
 
-/* Converts to ns, bytes, percent, or a plain count. Returns 0 if the unit is unknown. */
+/* Returns the factor that converts a value in this unit to ns, bytes, percent, or a plain count.
+ * Returns 0 if the unit is unknown. */
 double prof_unit_factor(const char *unit);
 
 #endif

@@ -39,7 +39,7 @@ const char *ncu_metrics(struct arena *a)
     return out;
 }
 
-/* Returns the start of the next line. */
+/* Reads the line at p into *r. Returns the start of the next line. */
 static const char *read_row(const char *p, const char *end, struct row *r, struct arena *a)
 {
     const char *eol = memchr(p, '\n', (size_t)(end - p));
@@ -90,7 +90,7 @@ static double number(const char *s)
     return n && !*rest && isfinite(v) ? v : NAN;
 }
 
-/* For our own error message. */
+/* Copies ncu's own error line to `out`, or "" if there is none. Our error message quotes it. */
 static void ncu_words(const char *csv, size_t len, char out[200])
 {
     const char *at = memmem(csv, len, "==ERROR==", 9), *end = csv + len;
@@ -157,7 +157,8 @@ static bool ends_with(const char *s, const char *tail)
     return n >= k && str_eq(s + n - k, tail);
 }
 
-/* The sum or the mean of a metric over all launches of one kernel. */
+/* Returns the metric in column c for one kernel: the sum or the mean over its launches among the n
+ * launches from `first` on. Returns NaN if none of them has a value. */
 static double merged(const struct ncu_table *t, size_t first, size_t n, const char *kernel, int c)
 {
     int tc = column(&t->header, "gpu__time_duration.sum");

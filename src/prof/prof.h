@@ -36,7 +36,7 @@ struct prof_kernel {
     /* The time that latency alone would take, in percent of time_ns; only from the emulator. */
     double latency_pct;
     double occupancy_pct;              /* active warps, in percent of an SM's maximum */
-    double registers, smem_bytes;      /* per thread, per block */
+    double registers, smem_bytes;      /* registers per thread, shared memory per block */
     double dram_bytes, bank_conflicts; /* totals */
     double l2_hit_pct;
     /* How many warps wait for each reason, on average per issued instruction. */
@@ -68,11 +68,11 @@ size_t prof_from_counters(const struct verdict *v, const char *workload, struct 
                           size_t max);
 
 const char *prof_bound_name(enum prof_bound b);
-/* `launch_ns` is the time of an empty launch; 0 = unknown. BOUND_LAUNCH means: a modelled launch
- * takes less than 2 * launch_ns; or a launch under ncu takes less than 1.5 * launch_ns, and no unit
- * is busy. */
+/* Returns the resource that limits the kernel. `launch_ns` is the time of an empty launch; 0 =
+ * unknown. BOUND_LAUNCH means: a modelled launch takes less than 2 * launch_ns; or a launch under
+ * ncu takes less than 1.5 * launch_ns, and no unit is busy. */
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns);
-/* One line for each timed workload with counters. */
+/* Appends a line for each timed workload with counters: the bottleneck there. */
 void prof_verdict_text(struct strbuf *sb, const struct verdict *v, double launch_ns);
 
 #endif

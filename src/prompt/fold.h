@@ -14,7 +14,8 @@
 
 #include "base/strbuf.h"
 
-/* Appends at most about max_tokens; 0 = no limit. Returns true if anything was left out. */
+/* Appends the text, shortened to about max_tokens; 0 = no limit. Returns true if anything was left
+ * out. */
 bool fold_text(const char *text, size_t len, uint32_t max_tokens, struct strbuf *out);
 /* Writes "NNN| " before each line. */
 void number_lines(const char *text, size_t len, struct strbuf *out);

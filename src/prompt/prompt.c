@@ -193,7 +193,8 @@ static int directive(struct rendering *r, const char *p, const char *end, const 
     return s->text[0] ? render(r, r->name, body, (size_t)(stop - body), depth, err) : 0;
 }
 
-/* Sets *turn if the one-line comment is the turn marker. */
+/* Is the line at p a one-line comment? Then sets *next to the next line, and *turn to whether the
+ * comment is the turn marker. */
 static bool is_comment(const char *p, const char *end, const char **next, bool *turn)
 {
     const char *eol = memchr(p, '\n', (size_t)(end - p));

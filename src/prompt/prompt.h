@@ -53,11 +53,12 @@ struct prompt {
 int prompt_render(struct prompt *p, const char *name, const struct prompt_slot *slots, size_t n,
                   struct err *err);
 void prompt_release(struct prompt *p);
-/* The text of prompts/NAME.md before parts are included. The caller frees it. NULL if there is
- * none. */
+/* Returns the text of prompts/NAME.md before parts are included; the caller frees it. Returns NULL
+ * if there is no such file. */
 char *prompt_file(const char *name, struct err *err);
 bool prompt_exists(const char *name);
-/* Looks in the template and its parts. Returns -1 if a file is missing. */
+/* Sets *out to whether the template, or a part that it includes, has the slot. Returns -1 if a file
+ * is missing. */
 int prompt_has_slot(const char *name, const char *slot, bool *out, struct err *err);
 
 #endif

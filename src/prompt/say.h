@@ -36,9 +36,9 @@ void say_verdict(const struct verdict *v, const struct say_verdict *o, struct st
 void say_verdict_short(const struct verdict *v, struct strbuf *out);
 json_t *say_verdict_json(const struct verdict *v, const struct say_verdict *o);
 
-/* The percentage of the roofline, the highest speed that the GPU allows: the geometric mean over
- * the timed shapes, or 0 if unknown. *lowest (may be NULL) gets the percentage of the worst
- * shape. */
+/* Returns the candidate's roofline in percent: how close it comes to the highest speed that the GPU
+ * allows. This is the geometric mean over the timed shapes; 0 if unknown. Sets *lowest to the
+ * percentage at the worst shape, unless `lowest` is NULL. */
 double verdict_roofline(const struct verdict *v, double *lowest);
 
 #endif

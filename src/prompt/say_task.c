@@ -36,8 +36,8 @@ static void say_special(const struct task_tensor *x, struct strbuf *out)
     strbuf_adds(out, any ? " in some places" : "");
 }
 
-/* The largest or least value of a parameter over the workloads; `value` if it is the same for
- * all. */
+/* Returns the largest or the least value that a parameter has at any workload. Returns `value` if
+ * the parameter does not depend on the workload. */
 static double extreme(const struct task_choice *pick, double value, bool largest)
 {
     for (uint32_t i = 0; i < pick->n; i++)
@@ -53,8 +53,8 @@ static void say_bound(const struct expr *e, double value, struct strbuf *out)
         strbuf_addf(out, "%g", value);
 }
 
-/* Does not tell the distribution, because a kernel that depends on it is wrong. Nor does it tell a
- * constant that fills the whole input. */
+/* Says between which bounds the values of an input lie. Does not tell the distribution, because a
+ * kernel that depends on it is wrong. Nor does it tell a constant that fills the whole input. */
 static void say_range(const struct task_tensor *x, struct strbuf *out)
 {
     const struct gen_spec *g = &x->init;
@@ -115,7 +115,8 @@ static void say_tensor(const struct task_tensor *x, bool timed_only, struct strb
     strbuf_addc(out, '\n');
 }
 
-/* Larger graphs are folded, and those with more JSON are not read at all. */
+/* A graph with more than MAX_GRAPH_TOKENS is folded (fold.h). If its JSON has more than
+ * MAX_GRAPH_JSON bytes, the graph is not read at all. */
 enum { MAX_GRAPH_TOKENS = 1500, MAX_GRAPH_JSON = 1 << 20 };
 
 /* Leaves out lines of inputs (without " = "), because the list of tensors has them. Leaves out the
@@ -173,7 +174,7 @@ static void say_addresses(const struct task *t, const struct task_workload *w, s
     strbuf_adds(out, out->len > from ? "]" : "");
 }
 
-/* "(R, C)": the axes that vary. */
+/* Writes the axes that vary, such as "(R, C)". */
 static void say_axes(const struct task *t, struct strbuf *out)
 {
     bool any = false;
@@ -185,7 +186,7 @@ static void say_axes(const struct task *t, struct strbuf *out)
     strbuf_adds(out, any ? ")" : "()");
 }
 
-/* "(4096, 1024)": their values. */
+/* Writes the sizes of the axes that vary, such as "(4096, 1024)". */
 static void say_sizes(const struct task *t, const struct task_workload *w, struct strbuf *out)
 {
     bool any = false;

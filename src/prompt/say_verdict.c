@@ -27,7 +27,7 @@ double verdict_roofline(const struct verdict *v, double *lowest)
     return n ? exp(sum / n) : 0;
 }
 
-/* False if the candidate was never run there. */
+/* Did the candidate fail at this workload? Returns false if it was never run there. */
 static bool failed(const struct verdict_workload *w)
 {
     return !w->ok && !str_eq(w->note, VERDICT_DID_NOT_RUN);
@@ -90,7 +90,7 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out)
         strbuf_addf(out, ", %.0f%% of the roofline", verdict_roofline(v, NULL));
 }
 
-/* Counts "128" and "1.5", but not the digit in "smem0". */
+/* Does the text have a number, such as "128" or "1.5"? The digit in a name like "smem0" is none. */
 static bool has_number(const char *s)
 {
     for (bool name = false; *s; s++) {
@@ -102,7 +102,8 @@ static bool has_number(const char *s)
     return false;
 }
 
-/* Failures that the author gets in full; further failures that it gets by name. */
+/* The author gets at most FAILURES_TOLD failures in full, and the names of at most FAILURES_NAMED
+ * further ones. */
 enum { FAILURES_TOLD = 3, FAILURES_NAMED = 6 };
 
 static void say_workload(const struct verdict_workload *w, struct strbuf *out)
@@ -177,7 +178,7 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
     say_hidden_failures(v, out);
 }
 
-/* The same fault may show at several lines and workloads. */
+/* Do the two findings show the same fault? A fault may show at several lines and workloads. */
 static bool same_fault(const struct verdict_finding *a, const struct verdict_finding *b)
 {
     bool hidden = verdict_hidden(a->role);
@@ -194,7 +195,7 @@ static bool told_before(const struct verdict *v, const struct verdict_finding *f
     return false;
 }
 
-/* v->detail quotes source lines as " 87 | text". */
+/* Appends the source line with this number, if v->detail quotes it: as " 87 | text". */
 static void quote_line(const struct verdict *v, uint32_t line, struct strbuf *out)
 {
     char mark[32];
@@ -347,14 +348,15 @@ static void say_against(const struct verdict *v, const struct verdict *o, const 
     strbuf_adds(out, verdict_timed_shapes(v) > 1 ? " (geometric means over the shapes).\n" : ".\n");
 }
 
-/* True for a counter that was read from the machine code, not counted at a workload. */
+/* Was this counter read from the machine code, and not counted at a workload? */
 static bool is_static(const struct verdict_counter *c)
 {
     return str_eq(c->workload, "code");
 }
 
-/* Counters of held-out workloads are secret. From the other workloads the author gets only the
- * counters of the last one, because it would take counters of two shapes for one measurement. */
+/* Is this a counter that the author must not get? Counters of held-out workloads are secret. From
+ * the other workloads, the author gets only the counters of the last one. A counter does not name
+ * its shape, so the author would take counters of two shapes for one measurement. */
 static bool is_superseded(const struct verdict *v, const struct verdict_counter *c)
 {
     if (verdict_hidden(c->role))

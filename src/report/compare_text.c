@@ -25,7 +25,8 @@ static const struct verdict_baseline *baseline_of(const struct compare_side *s)
     return NULL;
 }
 
-/* A baseline has a state instead of a verdict; we show the state "right" as "pass". */
+/* Returns the kind of the side's verdict. A baseline has a state instead of a verdict; we show the
+ * state "right" as "pass". */
 static const char *kind_of(const struct compare_side *s)
 {
     const struct verdict_baseline *x = is_baseline(s) ? baseline_of(s) : NULL;
@@ -57,7 +58,8 @@ static const struct verdict_time *time_at(const struct compare_side *s,
     return NULL;
 }
 
-/* The geometric mean over the shapes that both sides have; 0 if there are none. */
+/* Returns the geometric mean of the side's times over the shapes that both sides have; 0 if there
+ * are none. */
 static double mean_time(const struct compare_side *s, const struct compare_side *other)
 {
     double sum = 0;
@@ -70,7 +72,7 @@ static double mean_time(const struct compare_side *s, const struct compare_side 
     return n ? exp(sum / n) : 0;
 }
 
-/* B's time / A's time, or 0 if it is not known. Both must be of one job. */
+/* Returns B's time / A's time, or 0 if it is not known. Both times must come from one job. */
 static double ratio_at(const struct verdict_time *a, const struct verdict_time *b)
 {
     if (b->ratio > 0)
@@ -94,7 +96,8 @@ static int first_width(const struct compare_side *a, const struct compare_side *
     return (int)width;
 }
 
-/* Cuts nothing off, because a part of a shape or of a device's name reads like another one. */
+/* Appends a row of the table, unless both cells are empty. Cuts nothing off, because a part of a
+ * shape or of a device's name could be read as another shape or name. */
 static void row(struct strbuf *out, int width, const char *what, const char *a, const char *b,
                 const char *more)
 {

@@ -11,7 +11,8 @@
 #include "sys/json.h"
 #include "sys/short_paths.h"
 
-/* Replaces characters that Markdown would read as columns, tags or code. */
+/* Appends a text for the cell of a table. Replaces characters that Markdown would read as columns,
+ * tags or code. */
 static void cell(const char *t, struct strbuf *out)
 {
     for (; *t; t++) {
@@ -83,7 +84,8 @@ static void fence(const char *text, struct strbuf *out)
         strbuf_addc(out, '`');
 }
 
-/* A leading "~/" stays outside the quotes, so that the shell expands it. */
+/* Appends a word of a shell command, in quotes if it needs them. A leading "~/" stays outside the
+ * quotes, so that the shell expands it. */
 static void shell_word(const char *t, struct strbuf *out)
 {
     if (str_starts(t, "~/")) {
@@ -121,7 +123,7 @@ static char *path_to_share(const char *path)
     return here;
 }
 
-/* The commands work in the current working directory. */
+/* Appends commands for the best kernel. They work in the current working directory. */
 static void commands(const struct run_summary *m, const struct store *s, const char *dir,
                      struct strbuf *out)
 {
@@ -308,7 +310,7 @@ static const char *near_path(const char *text, struct arena *mem)
     return out;
 }
 
-/* `text` is a list such as "A, then B (best: B)". */
+/* Applies near_path() to each author in a list such as "A, then B (best: B)". */
 static const char *near_authors(const char *text, struct arena *mem)
 {
     static const char *const joints[] = {", then ", " (best: ", ")"};
@@ -345,8 +347,8 @@ static void near_paths(json_t *object, struct arena *mem)
     }
 }
 
-/* Prints 0.35, not 0.34999999999999998, if reading it back gives the same number. The caller frees
- * the text. */
+/* Returns the JSON as text, which the caller frees. Writes 0.35 and not 0.34999999999999998, if the
+ * short form reads back as the same number. */
 static char *short_numbers(const json_t *j)
 {
     char *text = json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -359,7 +361,8 @@ static char *short_numbers(const json_t *j)
     return text;
 }
 
-/* A report that is shared must not show the directories of this machine. */
+/* Returns a copy of the run in which near_path() has shortened all paths: a report that is shared
+ * must not show the directories of this machine. */
 static struct run_rec run_from_here(const struct run_rec *r, struct arena *mem)
 {
     struct run_rec out = *r;

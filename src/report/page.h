@@ -12,7 +12,7 @@
 /* Creates `dir` if necessary. Writes report.md, time.svg and, if a kernel passes, best.cu. The
  * commands in report.md work from the current working directory. */
 int report_write(const struct run_summary *m, struct store *s, const char *dir, struct err *err);
-/* plot.c: appends an SVG plot, with a dot for each candidate and a line for the best time so far.
+/* In plot.c: appends an SVG plot with a dot for each candidate and a line for the best time so far.
  * The time axis is logarithmic if the longest time is more than 6 times the shortest. */
 void report_plot(const struct run_summary *m, struct strbuf *out);
 

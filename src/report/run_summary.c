@@ -142,7 +142,8 @@ static double best_before(const struct run_summary *m, size_t i)
 /* Times closer than this factor count as equal, as in agent/run.c. */
 static const double SAME_TIME = 1.01;
 
-/* A strategy may build on a slower kernel for a while. To beat that kernel is no gain. */
+/* Did the idea make a kernel faster than all earlier ones? A strategy may build on a slower kernel
+ * for a while. To beat only that kernel is no gain. */
 static bool is_gain(const struct run_summary *m, const struct idea_rec *i)
 {
     size_t at = i->node >= 0 ? run_summary_position(m, i->node) : m->nodes.n;

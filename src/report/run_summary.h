@@ -11,19 +11,20 @@
 #include "store/store.h"
 #include "verdict/verdict.h"
 
-/* All moves of one kind. `gained` counts moves whose kernel was faster than the best earlier
- * one. */
+/* All moves of one kind, such as "tiling". `gained` counts the moves whose kernel was faster than
+ * the best kernel before it. */
 struct move_gain {
     char kind[24];
     unsigned tried, gained, failed;
-    /* Geometric mean of parent's time / node's time; 0 if they never both passed. */
+    /* Geometric mean of (parent's time / node's time) over the moves whose parent and node both
+     * passed; 0 if there is no such move. */
     double geomean;
 };
 
-/* A candidate that passed, but failed its confirmation (the second evaluation). */
+/* A candidate that passed its first evaluation, but failed the confirmation (the second one). */
 struct unconfirmed {
     const struct node_rec *node;
-    const char *kind, *summary; /* of the second verdict */
+    const char *kind, *summary; /* kind and summary of the second verdict */
 };
 
 struct run_summary {
@@ -37,9 +38,9 @@ struct run_summary {
     unsigned judged, passes, failures;
     /* Failures that are not repairs, and those of them that later repairs turned into a pass. */
     unsigned failures_entered, failures_repaired;
-    unsigned regressions; /* candidates that pass but are not faster */
+    unsigned regressions; /* candidates that pass, with the fate "regression" or "on trial" */
     unsigned refused;     /* failures of the kind no_code or rejected */
-    unsigned drift;       /* in a replay: prompts that differ */
+    unsigned drift;       /* in a replay: prompts that differ from the recorded ones */
     bool estimated;
     bool usd_unknown;
     double usd;
@@ -47,14 +48,14 @@ struct run_summary {
     const struct node_rec *first_pass, *best;
     /* The node with the file of --from, if no author had to rewrite the file; else NULL. */
     const struct node_rec *given;
-    /* "" if `given` is NULL */
+    /* The file's name, and the summary of its verdict. Both are "" if `given` is NULL. */
     const char *given_name, *given_summary;
     const char *task_sha;
-    /* 0 = unknown */
+    /* How many shapes were timed; 0 = unknown. */
     unsigned timed_shapes;
-    /* The baseline of the best kernel's speed-up; "" = unknown. */
+    /* The baseline to which the best kernel's speed-up refers; "" = unknown. */
     const char *speedup_over;
-    /* Baselines that are wrong or failed. */
+    /* Baselines that give no ratio, because they are wrong or failed. */
     VEC(struct verdict_baseline) no_ratio;
     VEC(const char *) warnings;
     VEC(struct move_gain) moves;
@@ -65,27 +66,31 @@ struct run_summary {
     struct verdict with_torch;
 };
 
-/* `which`: as for store_run_find(). After an error there is nothing to release. */
+/* Loads the run that `which` names, as in store_run_find(). After an error there is nothing to
+ * release. */
 int run_summary_load(struct run_summary *m, struct store *s, const char *which, struct err *err);
-/* True for a mailbox or a program, because Hone cannot know their cost. */
+/* Returns true if the author is a mailbox or a program, because Hone cannot know their cost. */
 bool author_price_is_unknown(const char *author);
 /* Returns n->move, with the values of the settings in place of a label "[settings ...]". */
 const char *run_summary_move(const struct run_summary *m, const struct node_rec *n);
 void run_summary_release(struct run_summary *m);
-/* `which` is a number or "best". */
+/* Returns the candidate that `which` names: its number, or "best". Returns NULL and an error if
+ * there is none. */
 const struct node_rec *run_summary_candidate(const struct run_summary *m, const char *which,
                                              struct err *err);
-/* Returns an index of `nodes`, or nodes.n if there is no such candidate. */
+/* Returns the position in `nodes` of the candidate with this number, or nodes.n if there is
+ * none. */
 size_t run_summary_position(const struct run_summary *m, int64_t index);
-/* Returns 1, 0 if there is no such verdict, or -1. */
+/* Reads the verdict of candidate n, or of its confirmation. Returns 1, 0 if there is no such
+ * verdict, or -1 on an error. */
 int run_summary_verdict(const struct run_summary *m, struct store *s, const struct node_rec *n,
                         bool confirmation, struct verdict *out, struct err *err);
 bool run_summary_price_is_unknown(const struct call_rec *c);
 void run_summary_print(const struct run_summary *m, struct strbuf *out);
 json_t *run_summary_json(const struct run_summary *m);
 
-/* against_baselines.c: the best kernel against its baselines, shape by shape. Text and Markdown are
- * empty if PyTorch was not a baseline. */
+/* against_baselines.c compares the best kernel with its baselines, shape by shape. _print() and
+ * _markdown() append nothing if no verdict of the best kernel has PyTorch as a baseline. */
 int against_baselines_load(struct run_summary *m, struct store *s, struct err *err);
 void against_baselines_print(const struct run_summary *m, struct strbuf *out);
 void against_baselines_markdown(const struct run_summary *m, struct strbuf *out);

@@ -60,7 +60,8 @@ static void add_times(struct strbuf *sb, const struct verdict *v)
     }
 }
 
-/* `how` is "whole", "sample" or "none". */
+/* Appends a line about the workloads that Hone verified in one way. `how` is "whole", "sample" or
+ * "none". */
 static void add_verified(struct strbuf *sb, const struct verdict *v, const char *how)
 {
     size_t n = 0, ok = 0;
@@ -142,7 +143,7 @@ static void add_baselines(struct strbuf *sb, const struct verdict *v)
     }
 }
 
-/* Leaves out a first line that repeats the summary. */
+/* Returns the verdict's detail. If its first line repeats the summary, leaves out that line. */
 static const char *detail_after_summary(const struct verdict *v)
 {
     const char *detail = v->detail ? v->detail : "";

@@ -4,7 +4,8 @@
  * all processes it started.
  *
  * The worker of a GPU first waits until no other process of Hone uses the GPU. While it waits, it
- * writes its file `turn` (job/turn.h). Its time begins when it has the GPU.
+ * keeps writing its file `turn` (job/turn.h). The time limit counts from the moment when the worker
+ * has the GPU.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +99,9 @@ static void read_turn(struct local_bundle *r)
     free(path);
 }
 
-/* Kills a worker that has used its GPU for too long. A waiting worker keeps writing its file
- * `turn`; if `turn` does not change for that long, we kill the worker too. */
+/* Kills each worker that has had its GPU for longer than its limit. A worker that waits for the GPU
+ * keeps writing its file `turn`. If this file has not changed for about as long, we kill the worker
+ * too. */
 static void end_late_workers(struct local *l)
 {
     if (now_ns() - l->looked_ns < LOOK_NS)
@@ -130,7 +132,7 @@ static int start_waiting(struct local *l, struct err *err)
         r->child.on_end = on_end;
         r->child.ctx = r;
         char *turn = turn_path(r);
-        unlink(turn); /* of an earlier run of this bundle */
+        unlink(turn); /* left by an earlier run of this bundle */
         free(turn);
         if (child_start(&r->child, l->loop, err) < 0)
             return -1;
@@ -141,7 +143,8 @@ static int start_waiting(struct local *l, struct err *err)
     return 0;
 }
 
-/* UNDER... WORKER [--lock] DIR */
+/* Returns the command line UNDER... WORKER [--lock] DIR. The caller frees the list and its
+ * strings. */
 static char **command(const char *const *under, const char *worker, bool lock, const char *dir)
 {
     size_t n = 0;
@@ -198,7 +201,8 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     if (start_waiting(l, err) < 0) {
         for (tail = &l->runs; *tail && *tail != r;)
             tail = &(*tail)->next;
-        /* nobody will wait for this bundle */
+        /* We report an error, so nobody will wait for this bundle. If it has not begun, we drop
+         * it. */
         if (*tail && r->state == WAITING) {
             *tail = r->next;
             run_free(r);
@@ -208,7 +212,7 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     return 0;
 }
 
-/* Waiting for the GPU does not count. */
+/* Returns how long the worker ran. Its wait for the GPU does not count. */
 static uint64_t ran_ns(struct local_bundle *r)
 {
     read_turn(r);

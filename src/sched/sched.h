@@ -16,10 +16,12 @@ struct sched;
 struct sched_done {
     uint64_t ticket;
     bool have_result;      /* a killed worker may leave it incomplete */
-    bool timed_out;        /* ran longer than wall_ns */
+    bool timed_out;        /* ran longer than sched_submit() allowed */
     int exit_code, signal; /* how the worker ended; signal 0 = none */
-    uint64_t wall_ns;      /* local: without the wait for the GPU */
-    char note[512];        /* the end of stderr, or why there is no result */
+    /* How long the bundle took. On this machine, the wait for the GPU does not count. In a spool,
+     * this is the time since sched_submit(). */
+    uint64_t wall_ns;
+    char note[512]; /* the end of stderr, or why there is no result */
 };
 
 struct sched_ops {
@@ -46,29 +48,31 @@ int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, stru
 /* Ends the workers that this process started, and withdraws waiting bundles from a spool. Other
  * workers go on. NULL is allowed. */
 void sched_close(struct sched *s);
-/* `under`, only for "local", is the command line of a program that starts the worker, such as a
- * profiler; or NULL. A spool ignores `wall_ns`. */
+/* `wall_ns` is the time limit of the bundle; a spool ignores it. `under` is NULL, or the command
+ * line of a program that starts the worker, such as a profiler. Only "local" allows that. */
 int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
                  const char *const *under, uint64_t *ticket, struct err *err);
-/* Returns 1, 0 if no bundle ended in time, -1 on an error. */
+/* Waits for the end of any bundle, and describes it in *out. Returns 1, 0 if no bundle ended within
+ * timeout_ns, -1 on an error. */
 int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, struct err *err);
 
 /* Appends what the worker does, such as ": case 'check:1', call 2 of 'candidate'", if known. */
 void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
 
-/* Lets child processes share Slurm's workers: opens one spool, which sched_open() then uses in each
- * child. *out becomes NULL if `on` does not name Slurm. */
+/* Lets child processes share workers of Slurm. Opens one spool; sched_open() in each child process
+ * then uses it. *out becomes NULL if `on` does not name Slurm. */
 int sched_share(struct sched **out, const char *on, bool emu, struct err *err);
-/* Starts and watches the workers. Call it a few times a second. */
+/* Starts and watches the workers of a spool from sched_share(). Call this a few times a second. */
 int sched_tend(struct sched *s, struct err *err);
 
-/* Finds the hone-worker beside this program, or the one that HONE_WORKER names. */
+/* Appends the path of hone-worker: the program that HONE_WORKER names, else the one beside this
+ * program. */
 int sched_find_worker(struct strbuf *out, struct err *err);
 
 int sched_local_open(struct sched **out, unsigned slots, int gpu, struct err *err);
 int sched_spool_open(struct sched **out, const char *dir, struct err *err);
 const char *sched_spool_dir(const struct sched *s);
-/* slurm_spec.h describes `text`. */
+/* `text` is what follows "slurm:" in --on (slurm_spec.h). */
 int sched_slurm_open(struct sched **out, const char *text, bool emu, struct err *err);
 /* Starts a worker for each GPU of the list ("all" or "0,2"). With `pretend`, emulators replace
  * GPUs. */

@@ -12,10 +12,10 @@
 #include "base/err.h"
 
 struct slurm_spec {
-    const char *dir;         /* of the spools; NULL = in the user's cache directory */
+    const char *dir;         /* directory for spools; NULL = in the user's cache directory */
     const char *prolog;      /* a line of shell; NULL = none */
-    const char *options[12]; /* for sbatch: "--partition=gpu"; NULL-terminated */
-    const char *gres, *time; /* as given; NULL = default */
+    const char *options[12]; /* for sbatch, such as "--partition=gpu"; ends with NULL */
+    const char *gres, *time; /* as the user gave them; NULL = default */
     unsigned most;           /* max-workers; default 8 */
     unsigned idle_s;         /* a worker without work ends after this time; default 120 */
 };

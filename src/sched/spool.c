@@ -22,14 +22,14 @@
 #include "spool/run.h"
 #include "sys/file.h"
 
-/* A bundle that is lost MAX_PUTS times gets no further try. */
+/* After MAX_PUTS tries, Hone gives up a bundle that is lost each time. */
 enum { WINDOW = 512, MAX_PUTS = 5 };
 
 struct spooled {
     struct spooled *next;
     uint64_t ticket, submitted_ns, nonce;
     char *bundle;  /* the directory that gets the result */
-    char kind[80]; /* who can run it: KIND of spool/name.h */
+    char kind[80]; /* says which workers can run it: KIND of spool/name.h */
     unsigned puts;
     bool waits; /* not in the spool yet */
 };
@@ -76,7 +76,8 @@ static int copy_tree(const char *from, const char *to, struct err *err)
     return rc;
 }
 
-/* x->nonce is a random number that the result must repeat. */
+/* Sets x->kind and x->nonce from the bundle's job.bin. The nonce is a random number that the result
+ * must repeat. */
 static void read_job(struct spooled *x)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
@@ -175,7 +176,9 @@ static struct spooled *find(struct spool *s, uint64_t ticket)
     return NULL;
 }
 
-/* Puts a lost bundle into the spool again. Returns 1 if the bundle has ended, 0 if not. */
+/* Handles a bundle that spool_run_take() returned. A lost bundle goes into the spool again, and we
+ * return 0. Otherwise describes the end of the bundle in *out, copies its result, and returns 1.
+ * Returns -1 on an error. */
 static int fetch(struct spool *s, const struct spool_taken *t, struct sched_done *out,
                  struct err *err)
 {
@@ -269,7 +272,8 @@ static bool add_ids(struct spool *s, const char *folder,
     return ok;
 }
 
-/* Bundles that left todo/ and claimed/ have finished, or were withdrawn. */
+/* Counts the bundles that have left todo/ and claimed/ since the last call. They finished, or their
+ * process withdrew them. */
 static void look_for_finished(struct spool *s)
 {
     struct spool_names now = VEC_INIT;
@@ -322,7 +326,8 @@ static void spool_close(struct sched *sched)
 static const struct sched_ops spool_ops = {"spool", spool_submit, spool_wait, spool_progress_path,
                                            spool_close};
 
-/* spool_fs_open() makes the spool itself, readable only for its owner. */
+/* Makes the folder in which the spool will be. spool_fs_open() makes the spool, readable only for
+ * its owner. */
 static int make_parent(const char *dir, struct err *err)
 {
     const char *slash = strrchr(dir, '/');

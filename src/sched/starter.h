@@ -20,7 +20,7 @@ struct starter_ops {
      * that ever finished. Returns -1 if no worker can be started. */
     int (*step)(struct starter *st, unsigned bundles, uint64_t finished, uint64_t wait_ns,
                 struct err *err);
-    void (*close)(struct starter *st); /* also ends the workers */
+    void (*close)(struct starter *st); /* ends the workers and frees `st` */
 };
 
 struct starter {

@@ -23,17 +23,17 @@
 #include "sys/proc.h"
 
 enum { MAX_GPUS = 64, MAX_DEATHS = 3 };
-#define LOOK_NS UINT64_C(1000000000)  /* between two readings of workers/W */
-#define BEGIN_NS UINT64_C(2000000000) /* a new worker counts as ready this long */
+#define LOOK_NS UINT64_C(1000000000)  /* time between two readings of workers/W */
+#define BEGIN_NS UINT64_C(2000000000) /* for so long, a new worker counts as ready */
 
 struct slot {
     struct local_starter *owner;
     int gpu;
     unsigned deaths; /* deaths in a row */
-    bool ended;      /* the process has ended; look_at_end() is still to come */
+    bool ended;      /* the process has ended, and look_at_end() must still look at it */
     bool runs, given_up;
-    bool in_use; /* the user knows that others use the GPU */
-    bool waits;  /* waits for its GPU, or we do not know yet */
+    bool in_use; /* we have told the user that others use the GPU */
+    bool waits;  /* the worker waits for its GPU, or we do not know yet */
     uint64_t started_ns;
     char number[16], threads[16];
     const char *argv[9];
@@ -103,7 +103,8 @@ static pid_t pid_of(const char *worker)
     return at ? (pid_t)strtol(at, NULL, 10) : 0;
 }
 
-/* The worker is dead, so we need not wait for its lease (spool/lease.h) to run out. */
+/* Puts the bundle of a dead worker back into todo/. Other processes would do so only when the
+ * worker's lease (spool/lease.h) has run out. */
 static void put_back(struct local_starter *l, const struct slot *s)
 {
     struct spool_names names = VEC_INIT;
@@ -121,7 +122,7 @@ static void put_back(struct local_starter *l, const struct slot *s)
     spool_names_release(&names);
 }
 
-/* Returns how many bundles the worker has finished. */
+/* Removes the file workers/W of a dead worker. Returns how many bundles the worker had finished. */
 static uint64_t forget_worker(struct local_starter *l, const struct slot *s)
 {
     struct spool_names names = VEC_INIT;

@@ -56,8 +56,8 @@ struct slurm_starter {
     char *name; /* hone-NAME */
     bool emu;   /* the workers need no GPU */
     bool asked;
-    unsigned pending, running; /* by the last squeue */
-    unsigned expected;         /* accepted by sbatch, not yet seen in squeue */
+    unsigned pending, running; /* jobs, as the last squeue showed them */
+    unsigned expected;         /* jobs that sbatch accepted and squeue has not shown yet */
     uint64_t accepted_ns;
     uint64_t looked_ns; /* 0 = never */
     uint64_t finished;
@@ -70,8 +70,9 @@ struct slurm_starter {
 
 /* ---- running Slurm's programs ---------------------------------------------------------------- */
 
-/* On failure returns -1 with the reason in s->last_words. Sets *err only if the program did not
- * run. */
+/* Runs a program of Slurm, and appends its standard output to `out`. `out` and `err` may be NULL.
+ * On failure returns -1, with the reason in s->last_words. Sets *err only if the program could not
+ * start. */
 static int run(struct slurm_starter *s, const char *const *argv, struct strbuf *out,
                struct err *err)
 {
@@ -101,7 +102,8 @@ static int run(struct slurm_starter *s, const char *const *argv, struct strbuf *
     return rc;
 }
 
-/* Works even after Ctrl-C, when child_run() refuses. Gives up after 30 seconds. */
+/* Runs a program, and returns whether it succeeded. Works even after Ctrl-C, when child_run()
+ * refuses. Kills the program after 30 seconds. */
 static bool run_anyway(const char *const *argv)
 {
     posix_spawnattr_t attr;
@@ -399,7 +401,8 @@ static int slurm_step(struct starter *st, unsigned bundles, uint64_t finished, u
     return 0;
 }
 
-/* Workers of cancelled jobs may still write there, so we try for 5 seconds. */
+/* Removes the directory BASE/hone-NAME. Workers of cancelled jobs may still write into it, so we
+ * try for 5 seconds. */
 static void remove_place(const char *dir)
 {
     for (int i = 0; i < 50 && dir_remove(dir, NULL) < 0; i++)

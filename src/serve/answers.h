@@ -2,9 +2,9 @@
  * answers.h - keeps the newest answers of the server, so that many open pages of one run cost one
  * query of the store.
  *
- * An answer is kept until the store or a training run changes, but at most two seconds: it also
- * says whether the process of a run lives, and the store does not change when that process dies.
- * Only the server's thread uses a `struct answers`.
+ * An answer is kept until the store or a training run changes, but at most two seconds. The limit
+ * is needed because an answer also says whether the process of a run lives. If that process dies,
+ * the store does not change. Only the server's thread uses a `struct answers`.
  */
 #ifndef SERVE_ANSWERS_H
 #define SERVE_ANSWERS_H

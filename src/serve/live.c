@@ -86,7 +86,7 @@ static void add_event(struct live *l, struct listener *x)
     x->seen = l->version;
 }
 
-/* Returns false if neither an event nor a comment is due. */
+/* Puts the next event or comment into x->out. Returns false if none is due. */
 static bool next_text(struct live *l, struct listener *x)
 {
     strbuf_clear(&x->out);
@@ -169,7 +169,8 @@ static struct watched *find_watched(struct live *l, int64_t id)
     return NULL;
 }
 
-/* Notes the run's state, with `version` if it changed. Returns whether it changed. */
+/* Compares the run with its entry in the table. If they differ, updates the entry, with `version`
+ * as the time of the change. Returns whether they differed. */
 static bool note_run(struct live *l, const struct run_rec *r, uint64_t version)
 {
     struct watched *w = find_watched(l, r->id);

@@ -13,9 +13,9 @@
  * without news is suspended until live_look() wakes it. live.lock guards the listeners and the
  * table of runs.
  *
- * Hone queues no events, so a slow reader costs no memory: it gets the newest state of each run
- * that changed. After 15 s without news a listener gets a comment, so that the server notices
- * clients that are gone.
+ * Hone queues no events, so a slow listener costs no memory. It gets the newest state of each run
+ * that changed since its last event. After 15 s without news a listener gets a comment, so that the
+ * server notices clients that are gone.
  */
 #ifndef SERVE_LIVE_H
 #define SERVE_LIVE_H

@@ -36,22 +36,23 @@ void request_parse(struct request *r, const char *target);
 struct access {
     char token[ACCESS_SECRET], cookie[ACCESS_SECRET];
     char cookie_name[32]; /* contains the port, because browsers send a cookie to all ports */
-    char address[64];     /* that the server listens on */
+    char address[64];     /* on which the server listens */
     unsigned port;
     bool loopback;
 };
 
-/* Draws the secrets. Call access_set_port() when the server listens. */
+/* Draws the secrets. Call access_set_port() as soon as the server listens. */
 int access_init(struct access *a, const char *address, struct err *err);
 void access_set_port(struct access *a, unsigned port);
 bool access_token_ok(const struct access *a, const char *token);
-/* `header` may be NULL. */
+/* Does the Cookie header (`header`; NULL if there is none) contain the cookie? */
 bool access_cookie_ok(const struct access *a, const char *header);
 /* Does the Host header name this server? Another site can make its own host name resolve to
  * 127.0.0.1. The browser then sends that name as Host, and we refuse. A server on more than
  * loopback also accepts this machine's name and all numeric addresses. */
 bool access_host_ok(const struct access *a, const char *host);
-/* An absent header (NULL) is good too. */
+/* Does the Origin header name this server? Returns true also if the request has no such header
+ * (NULL). */
 bool access_origin_ok(const struct access *a, const char *origin);
 
 #endif

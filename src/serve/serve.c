@@ -21,7 +21,7 @@
 enum {
     MAX_CONNECTIONS = 512,
     MAX_LISTENERS = 256,
-    IDLE_S = 20,              /* closes a connection that is idle for so long */
+    IDLE_S = 20,              /* a connection that is idle for so long is closed */
     CONNECTION_BYTES = 16384, /* for the request's headers and for the output */
     MAX_TARGET = 512,
     LOOK_MS = 250,
@@ -155,7 +155,7 @@ static unsigned refuse(struct server *v, struct MHD_Connection *c, const char *m
     return 0;
 }
 
-/* A request between its first line and its answer. */
+/* A request, from its first line until its answer is sent. */
 struct asked {
     char target[MAX_TARGET]; /* as the client sent it; "" if too long */
     bool headers_read;

@@ -29,7 +29,7 @@ static size_t splice_at(const struct token_reader *r, size_t pos)
     }
 }
 
-/* The character at the cursor, after any splice; 0 at the end. */
+/* Moves the cursor past line splices. Returns the character at the cursor, or 0 at the end. */
 char token_peek(struct token_reader *r)
 {
     r->pos += splice_at(r, r->pos);
@@ -180,7 +180,7 @@ static void lex_number(struct token_reader *r, struct token *t)
     }
 }
 
-/* The caller has skipped blanks and comments. */
+/* Reads the token at the cursor. The caller has skipped blanks and comments. */
 static struct token read_token(struct token_reader *r)
 {
     struct token t = {.kind = TOK_END, .start = r->pos};

@@ -26,10 +26,10 @@ enum token_kind {
 struct token {
     enum token_kind kind;
     size_t start;
-    /* A word, a number, a string without quotes, or one character of punctuation; "" for a raw
-     * string and for a token of another kind. Cut if it does not fit. */
+    /* The text of a word, a number, a string without its quotes, or a character of punctuation. ""
+     * for a raw string, and for all other kinds. If the text does not fit, the end is cut off. */
     char text[256];
-    size_t len; /* before the text was cut */
+    size_t len; /* of the whole text, even if `text` was cut */
 };
 
 struct token_reader {

@@ -30,12 +30,13 @@ struct spool_fs;
 
 /* Functions that return int return -errno on failure. */
 struct spool_fs_ops {
-    /* Leaves out names that start with a dot. Any order. */
+    /* Appends the names in the folder `dir`, in any order. Leaves out names that start with a
+     * dot. */
     int (*list)(struct spool_fs *fs, const char *dir, struct spool_names *out);
     /* As rename(2): replaces a file, and fails if `to` is a folder that is not empty. */
     int (*move)(struct spool_fs *fs, const char *from, const char *to);
     bool (*exists)(struct spool_fs *fs, const char *path);
-    /* Fails if the file exists. */
+    /* Makes a file with these bytes. Fails if the file exists. */
     int (*make)(struct spool_fs *fs, const char *path, const void *data, size_t len);
     /* Overwrites a file that this process made. A reader may see it half written. */
     int (*write)(struct spool_fs *fs, const char *path, const void *data, size_t len);
@@ -50,8 +51,8 @@ struct spool_fs {
     const struct spool_fs_ops *ops;
 };
 
-/* `to` must be a name that nobody else uses. So if `to` exists after a failed move, `from` was
- * moved, and the result is true. */
+/* Moves `from`, and returns whether it was moved. `to` must be a name that nobody else uses. So if
+ * `to` exists although the move reported a failure, the move has happened. */
 bool spool_moved(struct spool_fs *fs, const char *from, const char *to);
 
 /* Opens a spool on disk and makes its folders. Refuses a spool that other users own or can write,

@@ -10,7 +10,8 @@
 
 #define MOST_BEAT_NS UINT64_C(2000000000)      /* longest time between two beats */
 #define LISTING_NS_PER_NAME UINT64_C(10000000) /* see listing_is_old() */
-/* WATCH_MOST: claims that a worker watches. LOOK_MOST: bundles that choose() compares. */
+/* WATCH_MOST: the most claims that a worker watches. LOOK_MOST: the most bundles that choose()
+ * compares. */
 enum { WATCH_MOST = 8, MOVE_TRIES = 5, LOOK_MOST = 64 };
 
 uint64_t spool_lease_ns(void)
@@ -29,7 +30,7 @@ static int write_beat(struct spool_worker *w, bool first)
     return spool_beat_write(w->fs, w->who, &w->beat, first);
 }
 
-/* Returns whether it wrote a beat. */
+/* Writes a beat if the note has changed or the last beat is too old. Returns whether it did. */
 static bool beat_if_due(struct spool_worker *w, const char *note)
 {
     uint64_t every = MIN(MOST_BEAT_NS, w->lease_ns / 8);
@@ -52,8 +53,8 @@ int spool_worker_begin(struct spool_worker *w, struct spool_fs *fs, const char *
     snprintf(w->who, sizeof w->who, "%s", who);
     w->watch = (struct spool_watch){
         .fs = fs, .lease_ns = lease_ns, .most = WATCH_MOST, .first = rng_below(&w->rng, 1 << 20)};
-    /* The file system may report a failure although it made the file. So we then overwrite it. Its
-     * name is random, so it is no other worker's file. */
+    /* The file system may report a failure although it made the file. So after a failure we try to
+     * overwrite the file. Its name is random, so no other worker can have made it. */
     int rc = write_beat(w, true);
     for (int i = 0; rc < 0 && i < MOVE_TRIES; i++)
         rc = write_beat(w, rc == -ENOENT);
@@ -112,7 +113,8 @@ static bool claim_one(struct spool_worker *w, const char *name)
     return true;
 }
 
-/* Each name makes a listing of todo/ slower, so we use a long listing for longer. */
+/* The more names todo/ has, the longer it takes to list them. So we use a listing for 10 ms per
+ * name before we make a new one. */
 static bool listing_is_old(const struct spool_worker *w)
 {
     return w->fs->ops->now_ns(w->fs) - w->listed_ns > w->listed * LISTING_NS_PER_NAME;
@@ -126,16 +128,17 @@ static void list_todo(struct spool_worker *w)
     w->listed = w->todo.n;
 }
 
-/* Workers prefer a higher rank. Most runs evaluate one bundle after the other, so bundles of a slow
- * run rank high: that run should not end long after all others. A first bundle ranks highest,
- * because nobody knows yet how slow its run is. */
+/* Returns a bundle's rank. Workers prefer bundles with a higher rank. Most runs evaluate one bundle
+ * after the other, so bundles of a slow run rank high: that run should not end long after all
+ * others. A first bundle ranks highest, because nobody knows yet how slow its run is. */
 static unsigned rank_of(const char *name)
 {
     return spool_name_seconds(name) - 1; /* 0 seconds (a first bundle) gives UINT_MAX */
 }
 
-/* Every second time takes a random bundle, so that workers seldom want the same one, and each run
- * has its turn. Otherwise takes the highest rank among LOOK_MOST bundles. */
+/* Returns the position in w->todo of the bundle to claim. Every second call takes a random bundle,
+ * so that workers seldom want the same one and no run waits forever. The other calls take the
+ * bundle with the highest rank among at most LOOK_MOST. */
 static size_t choose(struct spool_worker *w)
 {
     size_t n = w->todo.n, first = (size_t)rng_below(&w->rng, n), best = first;
@@ -206,7 +209,8 @@ bool spool_idle(struct spool_worker *w, const char *note)
     return spool_watch_step(&w->watch, "") > 0;
 }
 
-/* Somebody else has finished the bundle or put it back. */
+/* Deletes the claimed bundle. Its place in done/ or todo/ is taken, so somebody else has finished
+ * the bundle or put it back. */
 static void discard(struct spool_worker *w)
 {
     char junk[SPOOL_NAME_MAX];
@@ -234,7 +238,7 @@ bool spool_end(struct spool_worker *w, enum spool_end how)
             break;
         }
         if (!did && !w->fs->ops->exists(w->fs, w->claim)) {
-            /* It was moved after all, or a watcher took the bundle. */
+            /* The move happened although it reported a failure, or a watcher took the bundle. */
             break;
         }
     }

@@ -16,8 +16,8 @@
  *
  * Invariants:
  *   1. Every step is one rename. So a bundle is in one place, and one process moved it there.
- *   2. A name in claimed/ has the worker W and N, the number of returns to todo/. So no name is
- *      used twice. M counts failures.
+ *   2. A name in claimed/ contains the worker W and the number N, which counts how often the bundle
+ *      went back to todo/. So no name is used twice. M counts failures.
  *   3. done/ID appears once and has a whole result.bin.
  *   4. A worker holds at most one bundle, and workers/W names it. Only W writes that file.
  *   5. A worker that lost its bundle can neither finish it nor put it back: the path is gone.
@@ -39,7 +39,7 @@
 
 enum { SPOOL_MAX_FAILED = 3, SPOOL_MAX_TAKEN = 20 };
 
-/* HONE_SPOOL_LEASE_S, or else 30 s. */
+/* Returns the length of a lease: HONE_SPOOL_LEASE_S seconds, or 30 s if that is not set. */
 uint64_t spool_lease_ns(void);
 
 struct spool_worker {
@@ -65,26 +65,29 @@ struct spool_worker {
 /* Makes workers/W. Different seeds choose different bundles. */
 int spool_worker_begin(struct spool_worker *w, struct spool_fs *fs, const char *who,
                        uint64_t lease_ns, uint64_t seed, struct err *err);
-/* Puts a claimed bundle back. */
+/* Puts a claimed bundle back, and removes workers/W. */
 void spool_worker_end(struct spool_worker *w);
 
-/* Sets w->claim and w->name if it returns true. */
+/* Claims a waiting bundle. If there is one, returns true and sets w->claim and w->name. */
 bool spool_claim(struct spool_worker *w);
-/* How many waiting bundles this worker could take; -1 if it cannot look. */
+/* Returns how many waiting bundles this worker could take, or -1 if it cannot look. */
 int spool_waiting(const struct spool_worker *w);
-/* True after SPOOL_MAX_FAILED deaths of the bundle's process, or SPOOL_MAX_TAKEN returns to todo/.
- * Then finish the bundle with a result that says so. */
+/* Returns true if the claimed bundle's process died SPOOL_MAX_FAILED times, or if the bundle went
+ * back to todo/ SPOOL_MAX_TAKEN times. Then the caller should finish the bundle with a result that
+ * says so. */
 bool spool_hopeless(const struct spool_worker *w);
 
-/* Call it often. Returns false if the worker has just lost its bundle. */
+/* Writes a beat if one is due. Call this often. Returns false if the worker has just lost its
+ * bundle. */
 bool spool_beat(struct spool_worker *w, const char *note);
-/* Call it often while there is no bundle: beats, and puts back bundles of silent workers. Returns
- * whether it put back any. */
+/* Call this often while the worker has no bundle. Writes a beat if one is due, and puts back
+ * bundles of silent workers. Returns whether any bundle was put back. */
 bool spool_idle(struct spool_worker *w, const char *note);
 
 enum spool_end { SPOOL_FINISHED, SPOOL_FAILED, SPOOL_PUT_BACK };
-/* SPOOL_FINISHED moves the bundle to done/, the others to todo/. If somebody queued the ID twice,
- * so that done/ID exists, deletes the bundle. Returns whether the move succeeded. */
+/* Ends the claim. SPOOL_FINISHED moves the bundle to done/. The other values move it back to todo/.
+ * If the same ID was queued twice, done/ID may exist already. Then we delete the bundle. Returns
+ * whether the move succeeded. */
 bool spool_end(struct spool_worker *w, enum spool_end how);
 
 #endif

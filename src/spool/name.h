@@ -12,7 +12,8 @@
  *
  * Bundles that Hone submits have the id KIND-RUN-SECONDS-SEQUENCE. KIND says which workers can run
  * the bundle: `cuda` needs a GPU, `emu_x86_64` an x86_64 machine. SECONDS is how long the run's
- * previous bundle took; the first has 0. A bundle with an id of another form is for every worker.
+ * previous bundle took; in the id of the first bundle, it is 0. A bundle with an id of another form
+ * is for every worker.
  */
 #ifndef SPOOL_NAME_H
 #define SPOOL_NAME_H

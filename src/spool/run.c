@@ -82,7 +82,8 @@ int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t 
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Rounded up. A broken result may hold any numbers, so each counts as at most a day. */
+/* Returns how many seconds the worker took, rounded up. A broken result may hold any numbers, so
+ * each of the three times counts as at most a day. */
 static unsigned seconds_of(const struct result *res)
 {
     const uint64_t day = UINT64_C(86400000000000);
@@ -114,7 +115,8 @@ static bool has_result(struct spool_run *r, const char *path, uint64_t nonce)
     return ok;
 }
 
-/* Returns false if done/ID cannot be moved. */
+/* Moves done/ID to tmp/ID.result, describes the bundle in *out, and forgets it. Returns false if
+ * done/ID cannot be moved. */
 static bool take(struct spool_run *r, struct spool_item *x, struct spool_taken *out)
 {
     char from[SPOOL_NAME_MAX];
@@ -122,7 +124,7 @@ static bool take(struct spool_run *r, struct spool_item *x, struct spool_taken *
     snprintf(out->path, sizeof out->path, "tmp/%s.result", x->id);
     if (!spool_moved(r->fs, from, out->path))
         return false;
-    /* The file system may fail for a moment. */
+    /* The file system may fail for a moment, so we try three times. */
     bool ok = false;
     for (int i = 0; i < 3 && !ok; i++)
         ok = has_result(r, out->path, x->nonce);
@@ -154,7 +156,8 @@ static bool is_ours(const struct spool_run *r, const char *name)
     return strstr(name, r->run) != NULL;
 }
 
-/* Returns the number of our bundles in the folder, or -1 if it could not look. */
+/* Marks our bundles in the folder as seen. Returns how many there are, or -1 if the folder cannot
+ * be listed. */
 static int mark(struct spool_run *r, const char *folder,
                 bool (*parse)(struct spool_name *out, const char *text))
 {
@@ -182,8 +185,9 @@ static void census(struct spool_run *r, uint64_t now)
     spool_watch_step(&r->watch, r->run);
     for (size_t i = 0; i < r->items.n; i++)
         r->items.items[i].seen = false;
-    /* Bundles move from todo/ to claimed/ to done/. In this order we do not miss one that moves.
-     * The next census finds one that was put back meanwhile. */
+    /* Bundles move from todo/ to claimed/ to done/. We list the folders in the same order, so we do
+     * not miss a bundle that moves on meanwhile. We may miss a bundle that is put back meanwhile,
+     * but the next census finds it. */
     int waiting = mark(r, "todo", spool_name_todo),
         running = mark(r, "claimed", spool_name_claimed);
     int done = mark(r, "done", spool_name_todo);

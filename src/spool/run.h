@@ -13,8 +13,8 @@
  * bundles with its random name. A result counts only if it repeats the job's nonce, a random
  * number. Further results of the same bundle are removed unread.
  *
- * The run watches its own bundles, because all workers may be too busy to watch each other. A
- * bundle that is in no folder for two leases is `lost`.
+ * The run puts back bundles of its own whose worker has stopped (watch.h), because all workers may
+ * be too busy to do that. A bundle that is in no folder for two leases is `lost`.
  */
 #ifndef SPOOL_RUN_H
 #define SPOOL_RUN_H
@@ -32,7 +32,7 @@ struct spool_run {
     VEC(struct spool_item) items; /* in the order of SEQUENCE (name.h) */
     struct spool_names done;      /* names in done/, not looked at yet */
     struct spool_watch watch;
-    /* When we last counted our bundles, and last listed done/. */
+    /* When we last counted our bundles, and when we last listed done/. */
     uint64_t census_ns, list_ns;
     size_t waiting, running; /* bundles in todo/ and in claimed/, by the last count */
     unsigned seconds;        /* how long the worker of the newest result took, rounded up */
@@ -52,7 +52,8 @@ void spool_run_end(struct spool_run *r);
 void spool_run_id(struct spool_run *r, const char *kind, char id[SPOOL_ID_MAX]);
 /* Moves tmp/ID to todo/. With nonce 0, any result counts. Returns 0 or -errno. */
 int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t tag);
-/* Describes and forgets a bundle that has ended. Looks into the spool at most every `every_ns`. */
+/* Describes a bundle that has ended in *out, and forgets it. Returns false if there is none. Looks
+ * into the spool at most every `every_ns`. */
 bool spool_run_take(struct spool_run *r, uint64_t every_ns, struct spool_taken *out);
 void spool_run_drop(struct spool_run *r, const struct spool_taken *t);
 /* `claim` is the bundle's name in claimed/. Returns false if no worker has the bundle. */

@@ -27,10 +27,11 @@ static int key_to_claim(const void *key, const void *x)
     return strcmp(key, ((const struct spool_watched *)x)->claim);
 }
 
-/* Adds new claims while there is room. */
+/* Marks the claims that we watch and that are in the listing. Adds claims that are new, while there
+ * is room. */
 static void take_listing(struct spool_watch *w, const struct spool_names *names, const char *part)
 {
-    size_t known = w->seen.n; /* these are sorted; new claims follow */
+    size_t known = w->seen.n; /* the first `known` items are sorted; new claims come after them */
     for (size_t k = 0; k < names->n; k++) {
         const char *claim = names->items[(k + w->first) % names->n];
         struct spool_name n;
@@ -50,7 +51,7 @@ static void take_listing(struct spool_watch *w, const struct spool_names *names,
     }
 }
 
-/* 0 if the worker's beat does not name this claim. */
+/* Returns the counter of the worker's last beat, or 0 if that beat does not name this claim. */
 static uint64_t count_of(struct spool_watch *w, const char *claim, const char *worker)
 {
     struct spool_beat b;
@@ -103,7 +104,8 @@ unsigned spool_watch_step(struct spool_watch *w, const char *part)
             x->missing_ns += passed;
             gone = w->most || x->missing_ns > w->lease_ns;
         }
-        /* Still quiet, although we tried to put it back: another watcher has moved it. */
+        /* If the claim is still quiet after we tried to put the bundle back, another watcher has
+         * moved it. */
         if (gone || x->quiet_ns > 2 * w->lease_ns)
             *x = w->seen.items[--w->seen.n];
         else

@@ -23,9 +23,9 @@
 struct store {
     sqlite3 *db;
     char *path;
-    int64_t schema;  /* the file's version, as last read */
+    int64_t schema;  /* the schema version of the file, as last read */
     int lock_fd;     /* while store_run_lock() holds a lock; else -1 */
-    uint64_t writes; /* made by this handle */
+    uint64_t writes; /* how many writes this handle has made */
     void (*hook)(void *ctx, uint64_t n, bool after); /* see store_set_hook() */
     void *hook_ctx;
 };
@@ -50,8 +50,8 @@ bool sql_row(struct stmt *q);
 int sql_end(struct stmt *q);   /* after the last row */
 int sql_write(struct stmt *q); /* for a statement without rows */
 
-/* Whatever the file holds, the results are fit for JSON: numbers that are not finite become 0, and
- * bytes that are not UTF-8 become '?'. */
+/* These functions return values that JSON can hold, whatever the file contains. Numbers that are
+ * not finite become 0, and bytes that are not UTF-8 become '?'. */
 int64_t sql_get_int(struct stmt *q, int col); /* -1 for an SQL NULL */
 double sql_get_real(struct stmt *q, int col);
 const char *sql_get_text(struct stmt *q, int col, struct arena *a); /* "" for an SQL NULL */

@@ -18,7 +18,8 @@ enum { BUSY_MS = 30000 }; /* the longest wait for another process */
 
 _Static_assert(ARRAY_LEN(schema_steps) == STORE_SCHEMA, "one step per schema version");
 
-/* Fails if the file is neither empty nor a store. */
+/* Sets s->schema to the schema version of the file. Fails if the file is neither empty nor a
+ * store. */
 static int read_schema(struct store *s, struct err *err)
 {
     int64_t v = 0, entries = 0, runs = 0;
@@ -97,7 +98,8 @@ static int open_db(struct store *s, const char *dir, bool *writable)
     bool exists = true;
     *writable = access(dir, W_OK) == 0;
     if (access(s->path, W_OK) < 0) {
-        /* Another process may be creating the file, so we look only once. */
+        /* Another process may be creating the file. A second look could give another answer than
+         * access(), so we use its errno. */
         exists = errno != ENOENT;
         *writable &= !exists;
     }
@@ -120,7 +122,8 @@ static int use_wal(struct store *s, struct err *err)
     return err_set(err, ERR_SYSTEM, "store '%s': %s", s->path, sqlite3_errmsg(s->db));
 }
 
-/* The caller frees *dir. */
+/* Allocates a handle for the store at `path`, without opening it. *dir becomes the directory of the
+ * store; the caller frees it. */
 static struct store *new_store(const char *path, char **dir)
 {
     struct store *s = xcalloc(1, sizeof *s);
@@ -580,14 +583,15 @@ const char *store_run_state(struct store *s, const struct run_rec *r)
 
 /* ---- removing a run ------------------------------------------------------------------------- */
 
-/* Linux does not report locks of the same open file, so our own lock does not count. */
+/* Returns whether anybody else holds a lock on a run or a campaign. Linux does not report locks of
+ * the same open file, so our own lock does not count. */
 static bool any_run_is_locked(struct store *s)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
     return fcntl(s->lock_fd, F_OFD_GETLK, &all) < 0 || all.l_type != F_UNLCK;
 }
 
-/* Foreign keys are off, so we delete the rows of other tables ourselves. */
+/* Deletes the run. Foreign keys are off, so we must also delete its rows in the other tables. */
 static int remove_records(struct store *s, int64_t run, struct err *err)
 {
     static const char *const deletes[] = {

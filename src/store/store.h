@@ -34,20 +34,21 @@
 
 struct store;
 
-/* Creates the store if there is none. Opens it read-only if it cannot be written. */
+/* Opens the store, and creates it if there is none. If the file cannot be written, opens it only
+ * for reading. */
 int store_open(struct store **out, const char *path, struct err *err);
-/* Needs an existing store, and never delays its writers. */
+/* Opens an existing store only for reading, so it never delays processes that write. */
 int store_open_read(struct store **out, const char *path, struct err *err);
-/* *version changes when another process writes. */
+/* Sets *version to a number that changes when another process writes to the store. */
 int store_version(struct store *s, int64_t *version, struct err *err);
 void store_close(struct store *s);
 const char *store_path(const struct store *s);
-/* Also compares every blob with its hash. */
+/* Checks the database with SQLite's own checks, and compares every blob with its hash. */
 int store_check(struct store *s, struct err *err);
 
 int store_blob_put(struct store *s, const void *data, size_t len, char sha[STORE_SHA],
                    struct err *err);
-/* A missing blob is an error. */
+/* Appends the blob to `out`. A missing blob is an error. */
 int store_blob_get(struct store *s, const char *sha, struct strbuf *out, struct err *err);
 
 /* ---- runs ----------------------------------------------------------------------------------- */
@@ -82,11 +83,13 @@ int store_run_configure(struct store *s, int64_t run, const char *config, struct
  * runs match, the error names them. */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
-/* Leaves out the counts, sums and best_ members, which are slow in a large store. */
+/* Finds the run with exactly this name. Leaves out the counts, the sums and the members best_*,
+ * because in a large store they take long. */
 int store_run_named(struct store *s, const char *name, struct run_rec *out, struct arena *a,
                     struct err *err);
 int store_run_list(struct store *s, struct run_rec_vec *out, struct arena *a, struct err *err);
-/* Lists the newest first. If `before` is not 0, only runs with a lower number. */
+/* Lists at most `limit` runs, the newest first. If `before` is not 0, lists only runs with a lower
+ * id. */
 int store_run_page(struct store *s, int64_t before, int64_t limit, struct run_rec_vec *out,
                    struct arena *a, struct err *err);
 int store_run_end(struct store *s, int64_t run, const char *state, const char *reason,
@@ -290,7 +293,8 @@ VEC_DECL(lesson_rec_vec, struct lesson_rec);
 
 /* Updates gain and time of a lesson that the run has already, unless it was imported. */
 int store_lesson_put(struct store *s, const struct lesson_rec *l, struct err *err);
-/* `class` NULL means all. Own lessons come before imported ones, then new before old. */
+/* Lists at most `limit` lessons of this class; NULL means all classes. Own lessons come before
+ * imported ones. Within each group, new lessons come before old ones. */
 int store_lesson_list(struct store *s, const char *class, int64_t limit, struct lesson_rec_vec *out,
                       struct arena *a, struct err *err);
 struct lesson_run_rec {
@@ -299,17 +303,18 @@ struct lesson_run_rec {
     int64_t lessons;
 };
 VEC_DECL(lesson_run_vec, struct lesson_run_rec);
-/* In the order of store_lesson_list(). */
+/* Lists the runs that have lessons, in the order of store_lesson_list(). */
 int store_lesson_runs(struct store *s, struct lesson_run_vec *out, struct arena *a,
                       struct err *err);
-/* NULL means any. If `imported`, removes only imported lessons. *n is the number removed. */
+/* Removes the lessons with this task, class and run; NULL means any. With `imported`, removes only
+ * imported lessons. *n becomes the number of removed lessons. */
 int store_lesson_forget(struct store *s, const char *task, const char *class, const char *run,
                         bool imported, int64_t *n, struct err *err);
-/* Keeps `keep` lessons. Removes imported ones first, then old ones. */
+/* Removes lessons until `keep` are left: imported ones first, then the oldest. */
 int store_lesson_trim(struct store *s, int64_t keep, struct err *err);
 
-/* The store keeps all writes between store_begin() and store_end(), or none. store_end() drops them
- * and returns -1 if `keep` is false or SQLite fails. */
+/* The store keeps either all writes between store_begin() and store_end(), or none. If `keep` is
+ * false or SQLite fails, store_end() drops these writes and returns -1. */
 int store_begin(struct store *s, struct err *err);
 int store_end(struct store *s, bool keep, struct err *err);
 

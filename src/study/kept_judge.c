@@ -27,8 +27,8 @@ struct kept {
     VEC(struct order) orders;
 };
 
-/* Leaves out lines at the end that begin with //. They change no verdict. The author `noisy` adds
- * such a line when it changes nothing else. */
+/* Returns the length of the source without the lines at its end that begin with //. Such lines
+ * change no verdict. The author `noisy` adds one when it changes nothing else. */
 static size_t code_len(const char *source, size_t len)
 {
     for (;;) {
@@ -80,8 +80,9 @@ static int read_verdict(const char *path, struct verdict *out, struct err *err)
     return rc < 0 ? -1 : 1;
 }
 
-/* Leaves out the longest lists, which no author of a study reads. Renames a temporary file, because
- * other processes of the study may read the verdict. */
+/* Writes the verdict to `path`, without the longest lists, which no author of a study reads. Other
+ * processes of the study may read the file at any time. So we write a temporary file and rename
+ * it. */
 static int keep(const char *path, const struct verdict *v, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(16u << 20);

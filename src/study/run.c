@@ -166,7 +166,8 @@ static char *lessons_path(const struct study *s, const char *task)
     return xasprintf("%s/lessons/%u/%s.json", s->dir, s->budget, task);
 }
 
-/* Adds the lessons of about three quarters of the sibling tasks, chosen by the seed. */
+/* Adds the lessons of about three quarters of the sibling tasks, chosen by the seed, to the store.
+ * Returns the text that memory_recall() makes of them, or NULL on an error. */
 static char *recall_siblings(struct worker *w, const struct task *t, uint32_t seed,
                              struct store *store, struct err *err)
 {
@@ -185,7 +186,8 @@ static char *recall_siblings(struct worker *w, const struct task *t, uint32_t se
     return rc == 0 ? memory_recall(store, t, "h200", false, NULL, err) : NULL;
 }
 
-/* The run ends when a kernel is as fast as `stop_ns`, if that is not 0. `lessons` may be NULL. */
+/* Does one run of an arm on a task. If `stop_ns` is not 0, the run ends as soon as a kernel takes
+ * at most this time. Exports the lessons of the run to `lessons`, unless that is NULL. */
 static int one_run(struct worker *w, const struct study_arm *arm, const struct task *t,
                    uint32_t seed, double stop_ns, struct study_row *row, FILE *lessons,
                    struct err *err)
@@ -237,7 +239,7 @@ static int one_run(struct worker *w, const struct study_arm *arm, const struct t
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* One write per row, because other processes add rows too. */
+/* Appends the row to study.tsv in a single write, because other processes append rows too. */
 static int write_row(const struct study *s, const struct study_arm *arm, const struct task *t,
                      const struct study_row *row, struct err *err)
 {
@@ -297,7 +299,8 @@ static int keep_lessons(struct worker *w, const struct task *t, const char *path
     return rc;
 }
 
-/* Unless t is a sibling task, this is also the task's run of the arm `playbook`. */
+/* Runs the built-in author on t and keeps the lessons, unless there is a file with them. If t is
+ * not a sibling task, the run is also the task's run of the arm `playbook`, so we write its row. */
 static int learn_from(struct worker *w, const struct task *t, bool sibling,
                       const struct study_row_vec *rows, struct err *err)
 {
@@ -323,8 +326,8 @@ static int learn(struct worker *w, const struct study_task *t, const struct stud
     return rc;
 }
 
-/* The built-in author with memory stops 0.5% above its time without memory. Other arms have no
- * goal. */
+/* Returns the time at which a run may stop, or 0. Only the built-in author with memory has such a
+ * goal: 0.5% above its best time without memory. */
 static double goal_of(const struct study_arm *arm, const char *task,
                       const struct study_row_vec *rows)
 {
@@ -349,7 +352,7 @@ static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
     return rc;
 }
 
-/* A killed study may have left half a row. */
+/* Removes a half-written last row, which a killed study may have left. */
 static int drop_half_row(const struct study *s, struct err *err)
 {
     char *path = xasprintf("%s/study.tsv", s->dir);
@@ -394,7 +397,7 @@ struct phase {
     const struct study_row_vec *rows;
 };
 
-/* Runs in a child process. */
+/* Does pieces of a phase, in a child process, until none is left. */
 static int work(struct pool_turn *turn, void *ctx)
 {
     const struct phase *p = ctx;
@@ -402,7 +405,7 @@ static int work(struct pool_turn *turn, void *ctx)
     struct worker w = {.s = p->s, .dir = TEMP_DIR_INIT};
     char *verdicts = xasprintf("%s/verdicts", p->s->dir);
     if (access("/dev/shm", W_OK) == 0)
-        /* Stores make many small synced writes. */
+        /* Stores make many small synced writes, which are fast in memory. */
         setenv("TMPDIR", "/dev/shm", 0);
     int rc = temp_dir_make(&w.dir, &err);
     if (rc == 0)

@@ -12,7 +12,8 @@ struct study_scores {
     struct arena mem;
     struct study_row_vec rows;
     const struct study_row **index; /* by arm, task and seed; NULL = no row */
-    double *best_ns;                /* for each task, of any run; 0 if no kernel passed */
+    /* For each task, the best time of any run; 0 if no kernel passed. */
+    double *best_ns;
 };
 /* A mean and its 95% interval. */
 struct study_interval {
@@ -21,11 +22,11 @@ struct study_interval {
 
 int study_scores_load(struct study_scores *x, const struct study *s, struct err *err);
 void study_scores_release(struct study_scores *x);
-/* The mean over all tasks of the scores after `after` candidates, or -1 if a row is missing. A run
- * in which no kernel passed scores 0. A task on which no kernel of any run passed does not
- * count. */
+/* Returns the mean score, over all tasks, of an arm's runs with this seed after `after` candidates.
+ * Returns -1 if a row is missing. A run in which no kernel passed scores 0. A task on which no
+ * kernel of any run passed does not count. */
 double study_score(const struct study_scores *x, const char *arm, uint32_t seed, uint32_t after);
-/* The interval is by bootstrap. n must be above 0. */
+/* Returns the mean of n numbers. Computes the interval by bootstrap. n must be above 0. */
 struct study_interval study_mean(const double *v, uint32_t n);
 
 #endif

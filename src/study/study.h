@@ -59,7 +59,8 @@ struct study {
     const char *dir;
     const char *author;
     const char *only; /* arms, separated by ';'; NULL = all */
-    /* Seeds of an arm, candidates of a run, processes. */
+    /* How many seeds an arm has, how many candidates a run may make, and how many processes
+     * work. */
     uint32_t seeds, budget, jobs;
     VEC(struct study_task) tasks;
     struct arena arena;
@@ -79,7 +80,7 @@ int study_add_task(struct study *s, const char *name, struct err *err);
 void study_release(struct study *s);
 /* Does the runs that study.tsv lacks. */
 int study_run(struct study *s, struct err *err);
-/* Leaves out rows with another setup. */
+/* Reads the rows of study.tsv, except those with another setup. The rows use memory of `a`. */
 int study_read_rows(const struct study *s, struct study_row_vec *out, struct arena *a,
                     struct err *err);
 /* Writes what a row depends on, except arm, task and seed. */
@@ -90,13 +91,14 @@ void study_siblings(const struct study *s, const struct task *t, struct study_si
 bool study_has_arm(const struct study *s, const struct study_arm *arm);
 /* Sets one of the options repairs, tries, wave and steps. */
 int study_set_option(struct run_config *c, const char *option, struct err *err);
-/* Returns 0 for an arm that is left out, and 1 for the built-in author without memory, which does
- * not depend on the seed. */
+/* Returns how many seeds an arm runs with: 0 for an arm that is left out, and 1 for the built-in
+ * author without memory, because its run does not depend on the seed. */
 uint32_t study_seeds(const struct study *s, const struct study_arm *arm);
 
-/* How near each arm comes to the best known times. */
+/* Appends a table that shows how near each arm comes to the best known times. */
 int study_table(const struct study *s, struct strbuf *out, struct err *err);
-/* How many candidates the built-in author needs with and without memory. */
+/* Appends a table that shows how many candidates the built-in author needs with and without
+ * memory. */
 int study_memory_table(const struct study *s, struct strbuf *out, struct err *err);
 int study_plot(const struct study *s, struct strbuf *svg, struct err *err);
 

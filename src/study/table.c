@@ -29,8 +29,8 @@ static const struct study_task *find_task(const struct study *s, const char *nam
     return NULL;
 }
 
-/* Returns false if the line has another form, or is of a study with other tasks, budget, author or
- * sibling tasks. */
+/* Reads a line of study.tsv. Returns false if the line has another form, or belongs to a study with
+ * other tasks, another budget, another author or other sibling tasks. */
 static bool read_row(const struct study *s, char *line, struct study_row *r)
 {
     char *save = NULL, *arm = strtok_r(line, "\t", &save), *task = strtok_r(NULL, "\t", &save);
@@ -75,7 +75,7 @@ int study_read_rows(const struct study *s, struct study_row_vec *out, struct are
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* Returns -1 if the study has no such arm, task or seed. */
+/* Returns the position of a row in x->index, or -1 if the study has no such arm, task or seed. */
 static ptrdiff_t place_of(const struct study_scores *x, const char *arm, const char *task,
                           uint32_t seed)
 {
@@ -121,7 +121,7 @@ void study_scores_release(struct study_scores *x)
     arena_release(&x->mem);
 }
 
-/* NULL if the study does not have it yet. */
+/* Returns the row, or NULL if the study does not have it yet. */
 static const struct study_row *find_row(const struct study_scores *x, const char *arm,
                                         const char *task, uint32_t seed)
 {
@@ -172,10 +172,10 @@ struct study_interval study_mean(const double *v, uint32_t n)
 
 /* ---- the table of arms ----------------------------------------------------------------------- */
 
-/* One score for each seed. */
+/* The scores of one arm, with an element for each seed whose runs are complete. */
 struct arm_scores {
-    double *end;       /* at the end of the runs */
-    double *way;       /* mean after 1, 2, ... candidates */
+    double *end;       /* score at the end of the runs */
+    double *way;       /* mean of the scores after 1, 2, ... candidates */
     double *more;      /* `end` minus that of the arm refine */
     uint32_t n;        /* length of `end` and `way` */
     uint32_t compared; /* length of `more` */
@@ -222,7 +222,7 @@ static void add_arm(const struct study_scores *x, const struct study_arm *arm, s
     free(a.more);
 }
 
-/* *wanted becomes the number for a complete study. */
+/* Returns how many rows the study has. *wanted becomes the number that a complete study has. */
 static uint64_t count_runs(const struct study_scores *x, uint64_t *wanted)
 {
     uint64_t n = 0;
@@ -272,7 +272,7 @@ int study_table(const struct study *s, struct strbuf *out, struct err *err)
 
 /* ---- the table of memory --------------------------------------------------------------------- */
 
-/* r->n + 1 if the run never reached the goal. */
+/* Returns how many candidates the run needed to reach the goal, or r->n + 1 if it never did. */
 static uint32_t candidates_to(const struct study_row *r, double goal)
 {
     for (uint32_t i = 0; i < r->n; i++)
@@ -289,7 +289,8 @@ struct memory_row {
     struct study_interval share; /* with memory / without */
 };
 
-/* Returns false if the study has no runs for the task yet, or none passed without memory. */
+/* Fills *out for a task. Returns false if the study lacks the run without memory or all runs with
+ * memory, or if no kernel passed without memory. */
 static bool memory_row(const struct study_scores *x, const char *task, struct memory_row *out)
 {
     const struct study_row *base = find_row(x, "playbook", task, 1);

@@ -17,7 +17,8 @@ static struct task *parse(json_t *j, const struct task *like, struct err *err)
         err_set(err, ERR_INPUT, "task '%s' cannot be studied: %s", like->name,
                 problems.n ? problems.items[0].text : "it has no text");
     else
-        /* Hone's own shapes are left out: the tests show that kernels from playbooks pass there. */
+        /* We leave out the shapes that Hone adds by itself. The tests show that kernels from
+         * playbooks pass at these shapes. */
         t->regimes.n = 0;
     problems_release(&problems);
     free(text);
@@ -42,9 +43,9 @@ static void drop_slow_parts(json_t *j)
     json_object_set_new(j, "baselines", json_pack("[s]", "naive")); /* a task needs a baseline */
 }
 
-/* Divides one axis: by 2 if k is below 2, else by 4. An axis qualifies if the quotient is whole and
- * at least 32. Takes the first such axis if k is even, else the last. Returns false if no axis
- * qualifies, or if k is odd and only one does. */
+/* Divides one axis of workload w: by 2 if k is below 2, else by 4. An axis qualifies if the
+ * quotient is whole and at least 32. If k is even, divides the first axis that qualifies, else the
+ * last. Returns false if no axis qualifies, or if k is odd and only one axis qualifies. */
 static bool divide_axis(json_t *w, int k)
 {
     json_t *axes = json_object_get(w, "axes"), *v, *first = NULL, *last = NULL;
@@ -65,8 +66,8 @@ static bool divide_axis(json_t *w, int k)
     return true;
 }
 
-/* Shortens one axis of each timed shape where it can. Returns NULL if it can for no shape, or if
- * the copy is not a valid task. */
+/* Makes a copy of the task in which one axis of each timed shape is shorter, where divide_axis()
+ * can divide one. Returns NULL if it can for no shape, or if the copy is not a valid task. */
 static struct task *make_sibling(json_t *j, const struct task *like, int k)
 {
     json_t *copy = json_deep_copy(j), *w;

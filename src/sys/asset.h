@@ -23,7 +23,8 @@ extern const struct asset assets[];
 extern const size_t nassets;
 
 const struct asset *asset_find(const char *path);
-/* The other assets with this prefix follow the first one in the table. */
+/* Returns the first asset whose path begins with `prefix`. The others with this prefix follow it in
+ * the table. */
 const struct asset *asset_first(const char *prefix);
 
 #endif

@@ -31,7 +31,8 @@ static bool print_names(const char *placeholder, const char *option)
     return program->names && program->names(placeholder, option, stdout);
 }
 
-/* Returns the option if it needs a value, else NULL. */
+/* If `word` is an option that needs a value, such as "--seed" or "-o", returns the option.
+ * Otherwise returns NULL. */
 static const struct option *option_before(const struct options *spec, const char *word)
 {
     for (const struct option *o = spec->opts; o && o->type != OPTION_END; o++) {
@@ -52,7 +53,8 @@ static void print_options(const struct options *spec)
     printf("--help\tshow this help\n");
 }
 
-/* After ":files" the shell offers file names. */
+/* Prints names that fit the operands in `usage`, such as TASK. Prints ":files" if an operand can be
+ * a file; then the shell offers file names. */
 static void print_operands(const char *usage)
 {
     static const char *const known[] = {"TASK", "RUN"};
@@ -89,7 +91,8 @@ static void print_commands(const struct command *const *table, size_t n)
 
 /* ---- manual pages ---------------------------------------------------------------------------- */
 
-/* Escapes '.' and '\'' at the beginning of a line, and '\\' and '-' everywhere. */
+/* Prints text for a manual page. Escapes '.' and '\'' at the beginning of a line, and '\\' and '-'
+ * everywhere. */
 static void man_text(const char *s)
 {
     bool start = true;

@@ -55,26 +55,30 @@ struct program {
     bool (*names)(const char *placeholder, const char *option, FILE *out);
 };
 
-/* Also checks that stdout was written. */
+/* Runs the subcommand that argv[1] names, and returns the program's exit status. Also checks that
+ * stdout was written. */
 int program_main(const struct program *p, int argc, char **argv);
 
-/* `of` is the command that has these subcommands, or "". */
+/* Runs the subcommand that argv[0] names, and returns its exit status. `of` is the command that has
+ * these subcommands, or "". */
 int cmd_dispatch(const char *of, const struct command *const *table, size_t n, int argc,
                  const char **argv);
 
-/* For a command that only has subcommands. `frame` has its own usage and help text. */
+/* Like cmd_dispatch(), for a command `of` that does nothing without a subcommand. `frame` has the
+ * usage and the help text of this command. */
 int cmd_forms(const char *of, const struct options *frame, const struct command *const *table,
               size_t n, int argc, const char **argv);
 
 /* True for __complete and __man. Then every command must call cmd_parse(). */
 bool cmd_is_described(void);
 
-/* Leaves the operands in argv. Exits 0 after --help, 2 on bad usage. */
+/* Reads the options of `spec`, and leaves the operands in argv. Exits with 0 after --help, with 2
+ * on bad usage. */
 void cmd_parse(const struct options *spec, int *argc, const char **argv);
-/* Returns HONE_USAGE. */
+/* Prints the message and the usage to stderr. Returns HONE_USAGE. */
 int cmd_usage(const struct options *spec, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Returns the exit status for the error's kind. */
+/* Prints the error to stderr. Returns the exit status for the error's kind. */
 int cmd_fail(const struct err *err);
 
 #endif

@@ -79,7 +79,8 @@ static int write_all(int fd, const void *data, size_t len)
     return 0;
 }
 
-/* Closes fd. Removes `tmp` on failure. */
+/* Writes the data to fd, which is the open file `tmp`, and renames this file to `path`. Closes fd.
+ * On failure removes `tmp`. */
 static int write_and_rename(int fd, const char *tmp, const char *path, const void *data, size_t len,
                             unsigned mode, struct err *err)
 {
@@ -93,9 +94,9 @@ static int write_and_rename(int fd, const char *tmp, const char *path, const voi
     return r;
 }
 
-/* A rename would put a file in the place of a device, of a pipe, or of a link such as /dev/stdout.
- * Other links are replaced. Otherwise a link in a stranger's folder could make us overwrite any
- * file. */
+/* Returns whether we must write to `path` directly. We must for a device, a pipe, or a link such as
+ * /dev/stdout, because a rename would put a plain file in its place. A rename replaces any other
+ * link. If we followed it, a link in a stranger's folder could make us overwrite any file. */
 static bool is_device_or_pipe(const char *path)
 {
     struct stat st;
@@ -105,7 +106,7 @@ static bool is_device_or_pipe(const char *path)
     return S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode) || (S_ISLNK(st.st_mode) && system);
 }
 
-/* Fails if `path` is a pipe that nobody reads. */
+/* Writes the data to a device or a pipe. Fails if `path` is a pipe that nobody reads. */
 static int write_through(const char *path, const void *data, size_t len, struct err *err)
 {
     int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -266,7 +267,7 @@ int dir_make(const char *path, struct err *err)
     return r;
 }
 
-/* Closes fd. */
+/* Removes all that is in the directory fd, and closes fd. Fails beyond a depth of 200. */
 static int remove_inside(int fd, unsigned depth)
 {
     DIR *d = depth > 200 ? NULL : fdopendir(fd);

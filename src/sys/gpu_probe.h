@@ -18,7 +18,7 @@
 
 struct gpu_probe {
     char driver[80]; /* "570.86.15", "" if NVML did not say */
-    /* of the driver: 13000 stands for 13.0; 0 = unknown */
+    /* The newest CUDA version that the driver supports. 13000 stands for 13.0; 0 = unknown. */
     unsigned cuda_max;
     unsigned n;
     struct {
@@ -32,8 +32,8 @@ struct gpu_probe {
 /* Returns -1 if libcuda is missing or does not start. Otherwise returns 0, perhaps with no GPUs. */
 int gpu_probe(struct gpu_probe *out, struct err *err);
 
-/* The architecture to compile for: "sm_89" for 89. From 90 on an "a" follows, as in "sm_90a",
- * except for 120. */
+/* Writes the architecture to compile for: "sm_89" if `sm` is 89. From 90 on, except for 120, an "a"
+ * follows, as in "sm_90a". */
 void gpu_arch(unsigned sm, char out[16]);
 
 #endif

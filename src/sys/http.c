@@ -187,7 +187,8 @@ static size_t on_data(char *data, size_t size, size_t n, void *ctx)
     return bytes;
 }
 
-/* Copies the value of the header `name` without the spaces around it. */
+/* If `line` is the header `name`, copies its value to `out`, without the spaces around it, and
+ * returns true. `lower`: in lower case. */
 static bool take_header(const char *line, size_t n, const char *name, char *out, size_t size,
                         bool lower)
 {

@@ -40,13 +40,13 @@ struct http_request {
 
 enum http_outcome {
     HTTP_RUNNING,
-    HTTP_COMPLETE, /* with any status */
+    HTTP_COMPLETE, /* the whole answer arrived, with any HTTP status */
     HTTP_CONNECT,  /* unknown name, no route, refused, or TLS failed */
-    HTTP_BROKEN,   /* ended in the middle of the answer */
+    HTTP_BROKEN,   /* the connection ended in the middle of the answer */
     HTTP_STALLED,
     HTTP_TIMEOUT,
     HTTP_TOO_BIG,
-    HTTP_BAD_ENCODING, /* does not fit its declared encoding */
+    HTTP_BAD_ENCODING, /* the answer does not fit its declared encoding */
     HTTP_OTHER
 };
 
@@ -59,11 +59,13 @@ int http_start(struct http *h, const struct http_request *rq, struct http_transf
 void http_wait(struct http *h, uint64_t timeout_ns);
 bool http_done(const struct http_transfer *t);
 enum http_outcome http_outcome(const struct http_transfer *t);
-const char *http_outcome_text(const struct http_transfer *t); /* one sentence; no secrets */
+/* what went wrong, in one sentence without secrets; "" if nothing did */
+const char *http_outcome_text(const struct http_transfer *t);
 int http_status(const struct http_transfer *t);               /* 0 = no answer yet */
 const char *http_content_type(const struct http_transfer *t); /* lower case; "" = none */
 bool http_headers_done(const struct http_transfer *t);
-/* Cuts the value to fit into `size` bytes. Returns false if there is no such header. */
+/* Copies the value of the answer's header `name` to `out`. Cuts a value that does not fit into
+ * `size` bytes. Returns false if there is no such header. */
 bool http_header(const struct http_transfer *t, const char *name, char *out, size_t size);
 const struct strbuf *http_body(const struct http_transfer *t);
 void http_transfer_free(struct http_transfer *t); /* cancels it if it still runs */

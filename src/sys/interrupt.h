@@ -21,7 +21,8 @@
 void interrupt_catch(void);
 bool interrupted(void);
 int interrupt_fd(void); /* -1 if signals are not caught */
-/* Returns -1 with "interrupted" after a signal. For code without loop_step(). */
+/* For code that does not call loop_step(). After a signal returns -1 with the error "interrupted",
+ * else 0. */
 int interrupt_check(struct err *err);
 /* For a forked child, so that these signals end it at once. */
 void interrupt_default(void);

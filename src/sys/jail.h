@@ -32,12 +32,13 @@ struct jail {
     bool optional; /* start the program even if Linux lacks some limits */
 };
 
-/* True with any version of Landlock. */
+/* Returns whether this Linux has Landlock, in any version. */
 bool jail_can_limit_files(void);
 
 /* ---- for proc.c, supervise.c and code that forks by itself ----------------------------------- */
 
-/* *fd is for jail_enter(); -1 = files are not limited. Leaves out paths that do not exist. */
+/* Makes the rules for files, and sets *fd to their descriptor for jail_enter(), or to -1 if files
+ * are not limited. Skips paths that do not exist. */
 int jail_prepare(const struct jail *j, int *fd, struct err *err);
 /* Limits this process. Safe after fork. Sets errno on failure. */
 int jail_enter(int fd, enum jail_net net);

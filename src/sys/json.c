@@ -86,7 +86,8 @@ json_t *json_read_file(const char *path, const struct json_caps *caps, struct er
 
 /* ---- places ------------------------------------------------------------------------------- */
 
-/* Never reads past `end`, even if the text is not valid JSON. */
+/* A position in a text. The functions below never read past `end`, even if the text is not valid
+ * JSON. */
 struct scan {
     const char *p, *end;
 };
@@ -107,7 +108,7 @@ static void skip_string(struct scan *s)
     s->p = MIN(s->p, s->end);
 }
 
-/* Not recursive, so that depth costs no stack. */
+/* Moves s past one value. Not recursive, so that deep nesting needs no stack. */
 static void skip_value(struct scan *s)
 {
     size_t depth = 0;
@@ -137,7 +138,8 @@ static void skip_value(struct scan *s)
     } while (depth && s->p < s->end);
 }
 
-/* Copies one unescaped step. Returns the rest of the pointer. */
+/* Copies the first step of a JSON pointer to `buf` and decodes its escapes. Returns the rest of the
+ * pointer. */
 static const char *pointer_step(const char *pointer, char *buf, size_t size)
 {
     size_t n = 0;
@@ -153,7 +155,8 @@ static const char *pointer_step(const char *pointer, char *buf, size_t size)
     return p;
 }
 
-/* `at` is at the quote of a JSON string. jansson decodes a string with escapes. */
+/* `at` is at the opening quote of a JSON string. Returns whether the string is `key`. If it has
+ * escapes, jansson decodes them. */
 static bool key_is(const struct scan *at, const char *key)
 {
     struct scan s = *at;
@@ -167,7 +170,8 @@ static bool key_is(const struct scan *at, const char *key)
     return same;
 }
 
-/* Moves s to the member or element that `step` names. *key becomes the place of its key. */
+/* Moves s from an object or array to the member or element that `step` names. Returns false if
+ * there is none. *key becomes the place of the member's key, or of the element. */
 static bool descend(struct scan *s, const char *step, const char **key)
 {
     skip_space(s);

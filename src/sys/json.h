@@ -28,7 +28,8 @@ struct json_caps {
     unsigned max_depth; /* 0 = JSON_READ_MAX_DEPTH */
 };
 
-/* Returns a new reference, or NULL. `caps` may be NULL. Errors begin with `name`. */
+/* Returns a new reference, or NULL on an error. `caps` may be NULL. Messages of errors begin with
+ * `name`, or with the path. */
 json_t *json_read_text(const char *text, size_t len, const char *name, const struct json_caps *caps,
                        struct err *err);
 json_t *json_read_file(const char *path, const struct json_caps *caps, struct err *err);
@@ -43,17 +44,20 @@ struct json_place {
 bool json_find_place(const char *text, size_t len, const char *pointer, bool at_key,
                      struct json_place *out);
 
-/* NaN and infinities are strings. json_get_double() also takes integers, and returns 0 or -1. */
+/* json_from_double() makes NaN and infinities strings, and json_get_double() reads these strings.
+ * It also takes integers. It returns 0, or -1 if the value is neither a number nor such a
+ * string. */
 json_t *json_from_double(double v);
 int json_get_double(const json_t *j, double *out);
 
-/* Bytes of `s` that are not UTF-8 become U+FFFD; jansson would refuse the text. NULL counts as
- * "". */
+/* Returns `s` as a JSON string. Bytes that are not UTF-8 become U+FFFD, because jansson would
+ * refuse them. NULL counts as "". */
 json_t *json_text(const char *s);
 
-/* `pretty`: indented, with a newline at the end; else one line without a newline. */
+/* Appends the value as text. With `pretty`, the text is indented and ends with a newline. Otherwise
+ * it is one line without a newline. */
 void json_add_text(struct strbuf *sb, const json_t *j, bool pretty);
-/* Indented, with a newline at the end. */
+/* Prints the value, indented, with a newline at the end. */
 void json_print(FILE *f, const json_t *j);
 
 #endif

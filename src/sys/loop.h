@@ -20,7 +20,7 @@
 #include "base/err.h"
 
 #define LOOP_FOREVER UINT64_MAX
-/* In nanoseconds. */
+/* A millisecond and a second, in nanoseconds. */
 #define MS UINT64_C(1000000)
 #define SEC UINT64_C(1000000000)
 

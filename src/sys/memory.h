@@ -11,11 +11,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* How many bytes new processes can have without swapping: what the machine has left, or less in a
- * container with a limit. Returns 0 if it cannot tell. For tests, HONE_MEMINFO names a file to read
- * instead of /proc/meminfo. */
+/* Returns how many bytes new processes can use without swapping: what the machine has left, or less
+ * in a container with a limit. Returns 0 if this is unknown. For tests, HONE_MEMINFO names a file
+ * to read instead of /proc/meminfo. */
 uint64_t memory_available(void);
-/* Bytes of a process in memory: now, and the most so far. A `pid` of 0 is this process. */
+/* Returns how many bytes a process has in memory: at this moment, and the most so far. A `pid` of 0
+ * stands for this process. */
 uint64_t memory_resident(pid_t pid);
 uint64_t memory_peak(pid_t pid);
 

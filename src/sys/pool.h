@@ -39,7 +39,7 @@ struct pool {
 /* Waits until all children have ended. Returns -1 if one could not start, failed, or was killed. */
 int pool_run(const struct pool *p, struct err *err);
 
-/* Returns false if no piece is left, or after a signal. */
+/* Takes the next piece. Returns false if no piece is left, or after a signal. */
 bool pool_next(struct pool_turn *turn, uint32_t *piece);
 void pool_done(struct pool_turn *turn, uint32_t piece);
 

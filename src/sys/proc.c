@@ -46,7 +46,7 @@ static void env_drop(struct env_vec *v, const char *name, size_t n)
     v->n = kept;
 }
 
-/* The strings are borrowed. */
+/* Fills v with the environment of the child. The strings belong to `environ` and to c->env. */
 static void build_env(const struct child_process *c, struct env_vec *v)
 {
     static const char *const basic[] = {"PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH"};
@@ -68,14 +68,16 @@ static void build_env(const struct child_process *c, struct env_vec *v)
 
 /* ---- descriptors ------------------------------------------------------------------------- */
 
-/* The program gets the descriptors 0 to 3, so ours are moved to 10 or above. */
+/* Returns a copy of fd with a number of 10 or above. The program gets the descriptors 0 to 3, so
+ * ours must not have these numbers. */
 static int move_high(int fd)
 {
     int h = fcntl(fd, F_DUPFD_CLOEXEC, 10);
     return h;
 }
 
-/* Our end does not block; the program's end is a high descriptor. */
+/* Makes a pipe between us and the program. Our end does not block. The program's end is 10 or
+ * above. */
 static int make_pipe(int *ours, int *theirs, bool we_write)
 {
     int p[2];
@@ -125,7 +127,7 @@ static int open_streams(struct child_process *c, int fds[4])
 
 /* ---- the loop's callbacks ------------------------------------------------------------------ */
 
-/* Returns true when no more will come. */
+/* Appends what can be read from fd without waiting. Returns true if no more will come. */
 static bool drain(int fd, struct strbuf *sb)
 {
     char buf[65536];

@@ -12,9 +12,9 @@
  * processes that the program leaves behind, even of daemons. It kills them all when the program
  * ends, at a limit, at child_release, and when Hone dies.
  *
- * Memory means resident anonymous and shared pages: CUDA and the sanitizers reserve terabytes of
- * addresses that they never touch. On a busy machine limit the CPU time, because only the elapsed
- * time grows there.
+ * Limits on memory count resident anonymous and shared pages. They do not count addresses, because
+ * CUDA and the sanitizers reserve terabytes of addresses that they never touch. If the machine may
+ * be busy, limit the CPU time: a program then needs more elapsed time, but hardly more CPU time.
  */
 #ifndef SYS_PROC_H
 #define SYS_PROC_H
@@ -80,13 +80,16 @@ struct child_process {
         .out_pipe = -1, .err_pipe = -1                                                         \
     }
 
-/* Returns -1 if the program did not start. on_end is called later. */
+/* Starts the program. Returns -1 if it did not start. The loop calls on_end when the program has
+ * ended. */
 int child_start(struct child_process *c, struct loop *l, struct err *err);
-/* Waits for the end. Returns -1 if the program did not start, or the user interrupted it. */
+/* Starts the program and waits for its end. Returns -1 if the program did not start, or if the user
+ * interrupted Hone. */
 int child_run(struct child_process *c, struct err *err);
-/* Sends SIGTERM now and SIGKILL after grace_ns. on_end is called later. */
+/* Sends SIGTERM at once, and SIGKILL after grace_ns. The loop calls on_end when the program has
+ * ended. */
 void child_terminate(struct child_process *c);
-/* Kills a running program first, and does not call on_end. */
+/* Frees what c owns. If the program still runs, kills it first, without a call of on_end. */
 void child_release(struct child_process *c);
 
 /* Appends "exit status 3" or "over its time limit of 2 s". */

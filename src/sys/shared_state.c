@@ -40,7 +40,8 @@ static void *copy_at(const struct shared_state *s, uint64_t which)
     return (char *)s->head + sizeof(struct head) + (which & 1) * s->size;
 }
 
-/* `how` is a command of fcntl. */
+/* Calls fcntl() with the command `how`, for a lock of this type on byte MEMBER_BYTES + k. fcntl()
+ * writes its answer to *out. */
 static int lock_byte(const struct shared_state *s, unsigned k, int how, short type,
                      struct flock *out)
 {
@@ -76,7 +77,7 @@ static int check_file(int fd, const char *path, struct stat *st, struct err *err
     return 0;
 }
 
-/* The caller holds the lock. */
+/* Maps the file into memory, and sets it up if it is new. The caller holds the lock. */
 static int map_file(struct shared_state *s, const char *path, uint64_t magic, struct err *err)
 {
     struct stat st;

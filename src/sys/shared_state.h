@@ -41,12 +41,14 @@ void shared_state_close(struct shared_state *s);
 void *shared_state_begin(struct shared_state *s);
 void shared_state_end(struct shared_state *s, bool keep);
 
-/* Below SHARED_STATE_MEMBERS. A dead member may have had the same number. So a new member must
- * first clear what the state holds under its number. */
+/* Returns the number of this process as a member, below SHARED_STATE_MEMBERS. A dead member may
+ * have had the same number. So a new member must first clear what the state holds under its
+ * number. */
 unsigned shared_state_member(const struct shared_state *s);
 bool shared_state_is_alive(const struct shared_state *s, unsigned member);
 
-/* Changes with each boot; "" if the system does not tell. */
+/* Writes the system's boot id to `out`. It changes with each boot. Writes "" if the system does not
+ * tell. */
 void shared_state_boot_id(char out[64]);
 
 #endif

@@ -10,10 +10,10 @@
 #include "base/strbuf.h"
 
 /*
- * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box". A home
- * directory becomes "~". In code, "a /b/c" may be a division. So with `code`, only paths count
- * whose first directory is a usual one (/home, /usr, /tmp, ...), or that of $HOME or of the working
- * directory.
+ * Appends the text to `out`, with each absolute path shortened to its last part:
+ * "mailbox:/home/me/box" becomes "mailbox:box". A home directory becomes "~". In code, "a /b/c" may
+ * be a division. So with `code`, only paths count whose first directory is a usual one (/home,
+ * /usr, /tmp, ...), or that of $HOME or of the working directory.
  */
 void short_paths(const char *text, bool code, struct strbuf *out);
 

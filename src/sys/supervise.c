@@ -292,7 +292,8 @@ static bool program_is_dead(const struct supervisor *v)
     return waitid(P_PID, (id_t)v->pid, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid != 0;
 }
 
-/* Orphans become our children. end_all() reaps the program itself. */
+/* Waits for those of our children that have ended, except for the program, which end_all() waits
+ * for. Descendants of the program become our children when their parents end. */
 static void reap_orphans(const struct supervisor *v)
 {
     for (;;) {
@@ -343,8 +344,8 @@ static void end_all(struct supervisor *v)
         v->report.peak_bytes = (uint64_t)ru.ru_maxrss << 10;
 }
 
-/* Returns true if the caller must kill the program now. `polite`: SIGTERM and a grace time
- * first. */
+/* Begins to end the program, for the reason `why`. Returns true if the caller must kill it now.
+ * With `polite` and a grace time, sends SIGTERM and returns false. */
 static bool begin_end(struct supervisor *v, enum child_end why, bool polite)
 {
     if (v->why == CHILD_RUNNING)

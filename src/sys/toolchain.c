@@ -23,9 +23,9 @@ static void add_place(struct place_vec *v, struct arena *a, const char *dir)
         *vec_push(v) = arena_strdup(a, dir);
 }
 
-/* Binaries lie at different depths of a source tree. So we look for .deps/ in the binary's
- * directory and the three above it. Then come the current directory, and share/hone/ of an
- * installed Hone. */
+/* Adds the directories .deps/SUB that exist. Binaries lie at different depths of a source tree. So
+ * we look for .deps/ in the binary's directory and the three above it, then in the current
+ * directory. At the end comes share/hone/SUB of an installed Hone. */
 static void add_deps_places(struct place_vec *v, struct arena *a, const char *sub)
 {
     struct strbuf self = STRBUF_INIT(4096);
@@ -38,7 +38,8 @@ static void add_deps_places(struct place_vec *v, struct arena *a, const char *su
                 break;
             *slash = '\0';
         }
-        char *here = getcwd(NULL, 0); /* absolute: compilers run elsewhere */
+        /* an absolute path, because compilers run in another directory */
+        char *here = getcwd(NULL, 0);
         if (here)
             add_place(v, a, arena_printf(a, "%s/.deps/%s", here, sub));
         free(here);
@@ -47,7 +48,7 @@ static void add_deps_places(struct place_vec *v, struct arena *a, const char *su
     strbuf_release(&self);
 }
 
-/* The last match in version order. */
+/* Returns the path that matches `pattern` and is last in version order, or "". */
 static const char *newest_match(struct arena *a, const char *pattern)
 {
     glob_t g;
@@ -131,7 +132,8 @@ static void find_cuda(struct toolchain *tc, const struct place_vec *places)
 
 /* ---- tools -------------------------------------------------------------------------------- */
 
-/* toolchain.h lists the places. */
+/* Returns the path of the tool `name`, or "". `env` is the variable that may name the tool.
+ * toolchain.h lists the places where we look. */
 static const char *find_tool(struct toolchain *tc, const struct place_vec *cuda,
                              const struct place_vec *bins, const char *env, const char *name)
 {

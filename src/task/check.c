@@ -30,9 +30,9 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
                       (unsigned long long)s->elems[i]);
 }
 
-/* The key `bytes` says how many bytes every kernel must at least read and write. If it is too high,
- * Hone calls an honest kernel a cheat. We report only the first workload that shows this; `told`
- * and the result say whether one was reported. */
+/* Checks the key `bytes`, which says how many bytes every kernel must at least read and write. If
+ * this number is too high, Hone takes an honest kernel for a cheat. We report only the first
+ * workload that shows this; `told` and the result say whether one was reported. */
 static bool check_bytes(const struct shape *s, bool told, struct task_check_result *r)
 {
     const struct task *t = s->task;
@@ -145,7 +145,7 @@ static bool tell_unknown_tensor(const struct task *t, const char *text, struct t
     return true;
 }
 
-/* The compiler was killed, or failed without a message. */
+/* Reports that the compiler was killed, or that it failed without a message. */
 static void tell_compiler_end(const struct task *t, const struct child_process *c,
                               const char *language, struct task_check_result *r)
 {
@@ -186,7 +186,8 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
-/* Hone can check only accesses that go through the macros. */
+/* Reports each use of hone-> in reference.c, because Hone can check only accesses that go through
+ * the macros. */
 static void check_macros(const struct task *t, struct task_check_result *r)
 {
     unsigned line = 1;
@@ -236,7 +237,8 @@ static bool check_source(const struct task *t, const char *dir, struct task_chec
     return r->problems.n == before;
 }
 
-/* Someone who gives a budget of 0 may want no error at all, but 0 switches the check off. */
+/* Adds a note for each float output without an error budget. A budget of 0 counts as none: its
+ * author may want no error at all, but 0 switches the check off. */
 static void check_budgets(const struct task *t, struct task_check_result *r)
 {
     vec_each (const struct task_tensor, x, &t->tensors)

@@ -27,7 +27,8 @@ static const double IMPORTED_OPS = 5e8; /* of all shapes of an imported task tog
 static const double MIN_SHARE = 0.25;
 enum { DRAWS = 3 }; /* shapes of each held-out workload */
 
-/* At some shape the tolerance must refuse an element of each of these answers. */
+/* Wrong answers that we try. For each of them, the tolerance must refuse at least one element at
+ * one of the shapes. */
 enum wrong { WRONG_ZEROS, WRONG_SHIFTED, WRONG_OTHER_DATA, WRONG_COUNT };
 
 static const char *const wrong_text[WRONG_COUNT] = {
@@ -46,11 +47,11 @@ struct oracle_check {
     struct task_check_result *r;
     bool refused[TASK_MAX_TENSORS][WRONG_COUNT];
     bool tried[TASK_MAX_TENSORS][WRONG_COUNT];
-    double nonzero[TASK_MAX_TENSORS];      /* elements of all shapes that are not 0 */
-    double zero_refused[TASK_MAX_TENSORS]; /* elements for which a 0 is refused */
+    double nonzero[TASK_MAX_TENSORS];      /* how many elements are not 0, over all shapes */
+    double zero_refused[TASK_MAX_TENSORS]; /* for how many elements the tolerance refuses a 0 */
     double operations;
-    unsigned left_out;           /* because of IMPORTED_OPS */
-    VEC(const int64_t *) shapes; /* imported task: shapes tried */
+    unsigned left_out;           /* shapes left out because of IMPORTED_OPS */
+    VEC(const int64_t *) shapes; /* the axes of the shapes tried; only for an imported task */
     struct arena arena;
 };
 
@@ -61,7 +62,7 @@ static double least_magnitude(const struct task_tensor *t, double v)
     return t->sigmas > 0 ? 0 : fabs(v) * (1 - 1e-9);
 }
 
-/* Every element must be written, with a valid magnitude or sigma. */
+/* Checks that the oracle wrote every element of output i, with a valid magnitude or sigma. */
 static void check_output(const struct oracle_trial *x, size_t i, const char *where,
                          struct task_check_result *r)
 {
@@ -101,7 +102,8 @@ static bool refuses(const struct task_tensor *t, double got, double want, double
     return !(check_ratio(t, got, want, mag) <= 1);
 }
 
-/* `other` is the truth for other inputs, or NULL. */
+/* Notes which wrong answers for output i the tolerance refuses at this shape. `other` is the truth
+ * for other inputs, or NULL. */
 static void try_wrong_answers(struct oracle_check *c, const struct oracle_trial *x,
                               const struct oracle_trial *other, size_t i)
 {
@@ -138,9 +140,9 @@ static bool find_difference(const struct oracle_trial *a, const struct oracle_tr
     return false;
 }
 
-/* Runs the units again, compiled as C and in another order. (If `x` was watched, it was compiled as
- * C++.) If the results differ, a third run (C, in order) tells whether the language or the order is
- * the reason. */
+/* Runs the oracle a second time: compiled as C, and with its units in another order. (The first
+ * run, `x`, used a build in C++ if it was watched.) If the results differ, a third run, as C and in
+ * order, tells whether the language or the order is the reason. */
 static int check_same(struct oracle_check *c, const struct oracle_trial *x, const char *where,
                       struct err *err)
 {
@@ -210,8 +212,9 @@ static void check_at(struct oracle_check *c, const struct shape *s, const char *
 
 /* ---- all shapes ------------------------------------------------------------------------------ */
 
-/* An imported task leaves out shapes that it has tried, and shapes beyond IMPORTED_OPS. A network
- * with fixed sizes has several workloads of one shape. */
+/* Returns whether to leave out the shape. For an imported task we leave out shapes that we have
+ * tried, because a network with fixed sizes has several workloads of one shape. We also leave out
+ * shapes with which the task would exceed IMPORTED_OPS. */
 static bool is_left_out(struct oracle_check *c, const struct shape *s)
 {
     size_t n = c->t->axes.n;

@@ -12,9 +12,9 @@
 
 struct task_check_result {
     struct problem_vec problems, notes;
-    bool accepts_wrong; /* a problem is that obviously wrong outputs would pass */
-    /* A problem lies with this machine, for example a missing compiler or a full disk. The task may
-     * be good. */
+    bool accepts_wrong; /* one of the problems is that obviously wrong outputs would pass */
+    /* One of the problems is a fault of this machine, such as a missing compiler or a full disk.
+     * The task itself may be good. */
     bool machine;
     /* Where the check builds the oracle's shared object and leaves it for later checks. If the file
      * exists, the check does not compile reference.c again. NULL = do not keep it. */
@@ -32,8 +32,8 @@ void check_say(struct problem_vec *v, const struct task *t, struct task_place at
                ...) __attribute__((format(printf, 4, 5)));
 /* Adds `err` as a problem of the task, or of the machine if its kind says so. */
 void check_fail(struct task_check_result *r, const struct task *t, const struct err *err);
-/* The error |got - want| divided by the error that the tolerance allows. An element passes if this
- * is at most 1. */
+/* Returns the error |got - want|, divided by the error that the tolerance allows. An element passes
+ * if this ratio is at most 1. */
 double check_ratio(const struct task_tensor *t, double got, double want, double mag);
 
 #endif

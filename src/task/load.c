@@ -118,7 +118,7 @@ static void load_axis(struct loader *l, const struct json_node *n, const char *n
     size_t type;
     if (!name_is_free(l, n, name))
         return;
-    /* Other parts may refer to a broken axis, so it is declared too. */
+    /* We declare even a broken axis, because other parts of the task may refer to it. */
     if (json_node_object(n, 16) && json_node_need(n, "type", &c) &&
         json_node_word(&c, types, 2, &type)) {
         axis.is_const = type == 0;
@@ -226,7 +226,8 @@ static bool load_shape(struct loader *l, const struct json_node *n, struct task_
     return ok;
 }
 
-/* A tensor that is updated in place is declared as input and as output. */
+/* `was` is an input, and t an output with the same name. So the tensor is updated in place. Checks
+ * that both have the same dtype and shape, and marks `was` as an output. */
 static void load_in_place(const struct json_node *n, struct task_tensor *was,
                           const struct task_tensor *t)
 {
@@ -242,7 +243,8 @@ static void load_in_place(const struct json_node *n, struct task_tensor *was,
     was->is_output = true;
 }
 
-/* A FlashInfer-Bench definition may list a scalar in "scalars" and among its inputs. */
+/* Returns whether the scalar is declared already. A FlashInfer-Bench definition may list a scalar
+ * in "scalars" and also among its inputs. */
 static bool has_scalar(const struct task *t, const char *name, enum dtype dtype)
 {
     vec_each (const struct task_scalar, s, &t->scalars)
@@ -298,7 +300,9 @@ static void load_tensors(struct loader *l, const char *what, bool output)
     }
 }
 
-/* Called twice, because a FlashInfer-Bench definition may declare scalars among its inputs. */
+/* Fills t->names with the axes and the integer scalars, which expressions may use. Called a second
+ * time after the inputs are loaded, because a FlashInfer-Bench definition may declare scalars among
+ * its inputs. */
 static void load_names(struct loader *l)
 {
     struct task *t = l->t;
@@ -453,7 +457,7 @@ static void load_texts(struct loader *l)
         json_node_str(&n, TASK_MAX_REFERENCE, &t->reference_py);
 }
 
-/* torch/task.h reads the graph and compares it with the tensors. */
+/* Keeps the key "graph" as text. torch/task.h reads it and compares it with the tensors. */
 static void load_graph(struct loader *l)
 {
     struct json_node n;

@@ -43,7 +43,8 @@ static void load_choice(const struct json_node *n, struct task_choice *pick)
         json_node_bad(n, "an empty list leaves nothing to choose from");
 }
 
-/* A number, a list of numbers, or an expression over the axes. */
+/* Reads the parameter `key` of a generator; NULL = there is none. A number goes to *value, a list
+ * of numbers to *pick, and an expression over the axes to *e. */
 static void load_param(struct loader *l, const struct json_node *obj, const char *key,
                        double *value, struct expr **e, struct task_choice *pick)
 {
@@ -125,7 +126,7 @@ static void check_dist(const struct json_node *n, const struct task_tensor *t)
                       dist_names[t->init.dist]);
 }
 
-/* The keys "triangle" and "padded". */
+/* Reads the keys "triangle" and "padded". */
 static void load_mask(const struct json_node *n, struct task_tensor *t)
 {
     static const char *const triangles[] = {"lower", "upper"};
@@ -200,7 +201,8 @@ static void load_init_of(struct loader *l, const struct json_node *n, struct tas
     check_dist(&dist, t);
 }
 
-/* For a FlashInfer-Bench definition, which need not have "init". */
+/* Sets the default generator of a tensor. An input of a FlashInfer-Bench definition keeps it if
+ * "init" does not name the input. */
 static void default_init(struct task_tensor *t)
 {
     bool is_float = dtype_is_float(t->dtype);
@@ -295,8 +297,9 @@ static void load_tolerance_of(const struct json_node *n, struct task_tensor *t)
     load_why(n, t);
 }
 
-/* For a FlashInfer-Bench definition without a tolerance. A float output may be off by a few units
- * in the last place, or by 1e-5 if that is more. An integer output must be exact. */
+/* Sets the default tolerance of an output. An output of a FlashInfer-Bench definition keeps it if
+ * "tolerance" does not name the output. A float output may be off by a few units in the last place,
+ * or by 1e-5 if that is more. An integer output must be exact. */
 static void default_tolerance(struct task_tensor *t)
 {
     t->rtol = dtype_is_float(t->dtype) ? ldexp(4, -1 - dtype_mantissa_bits(t->dtype)) : 0;

@@ -24,8 +24,8 @@
 #define COMPILE_LIMIT_BYTES (2ull << 30)
 #define SO_MAX_BYTES (64ull << 20)
 #define MAX_THREADS 256
-/* A step of a repeated phase with fewer operations runs in one thread: several would wait for each
- * other as long as the step takes. */
+/* A step of a repeated phase with fewer operations runs in one thread. Several threads would wait
+ * for each other about as long as they would compute. */
 #define SMALL_STEP_OPS 1e5
 #define HUGE_PAGE ((size_t)2 << 20)
 
@@ -130,8 +130,8 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
-/* Temporary files go into the directory of c_path, so they vanish with it even after an
- * interrupt. */
+/* Runs a compiler on c_path, for the task `name`. Temporary files go into the directory of c_path,
+ * which is removed even after an interrupt. */
 static int run_compiler(const char *const *argv, const char *c_path, const char *name,
                         struct err *err)
 {
@@ -313,8 +313,8 @@ static int run_phases(void *so, const struct shape *s, struct ref_ctx *ctx, unsi
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* A large scratch gets huge pages: an oracle may read it with a large stride, and with small pages
- * most reads would miss the TLB. Free it with free(). */
+/* Allocates the scratch; free() frees it. A large scratch gets huge pages, because an oracle may
+ * read it with a large stride. With small pages most of these reads would miss the TLB. */
 static void *scratch_alloc(size_t bytes)
 {
     if (bytes < 4 * HUGE_PAGE)

@@ -18,22 +18,24 @@
 #define ORACLE_COMPILE_CPU_NS (900ull * 1000 * 1000 * 1000)
 #define ORACLE_COMPILE_NS (4 * ORACLE_COMPILE_CPU_NS)
 
-#define ORACLE_MAX_BYTES (16u << 20) /* of oracle_source() */
-/* The text for the GPU, in the common subset of C17 and C++17. reference.c may include only
- * hone_ref.h. */
+#define ORACLE_MAX_BYTES (16u << 20) /* of the text that oracle_source() makes */
+/* Appends the oracle's text for the GPU, in the common subset of C17 and C++17. Fails if
+ * reference.c includes another file than hone_ref.h. */
 int oracle_source(const struct task *t, struct strbuf *out, struct err *err);
 
-/* For the CPU. Copies the object of a built-in task, else runs $CC or cc with limits. If that
- * fails, *err has the compiler's messages. */
+/* Writes the oracle for the CPU to so_path, as a shared object. For a built-in task, copies the
+ * object from Hone's build. For other tasks, runs $CC or cc with limits; if that fails, *err has
+ * the compiler's messages. */
 int oracle_build(const struct task *t, const char *so_path, struct err *err);
 
 /* Builds the object for oracle_trial.h with $CXX or c++. The object reports every access to outputs
  * and scratch, and undefined behaviour. */
 int oracle_build_checked(const struct task *t, const char *so_path, struct err *err);
 
-/* `threads`: 0 = one per core. The arrays have a pointer for each tensor: NULL for pure outputs in
- * `inputs`, and for pure inputs in out_value and out_mag. A crash of reference.c crashes the
- * caller. */
+/* Runs the oracle in this process, and writes the values and magnitudes of the outputs. `threads`
+ * is the number of threads; 0 = one per core. The arrays have a pointer for each tensor: NULL for
+ * pure outputs in `inputs`, and for pure inputs in out_value and out_mag. A crash of reference.c
+ * crashes the caller. */
 int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
                double *const *out_value, double *const *out_mag, unsigned threads, struct err *err);
 
@@ -46,11 +48,12 @@ struct oracle_ctx {
     uint64_t fault;
 };
 
-/* Does not set the scratch. Takes memory that a trial does not free, because the trial's process
- * ends after the run. */
+/* Prepares *x for a run. Allocates the scratch, but does not set its contents. A trial does not
+ * free the memory of *x, because its process ends after the run. */
 int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
                     double *const *out_value, double *const *out_mag, struct err *err);
-/* A lower bound, from the task's flops, scratch, tensors and phases. */
+/* Returns a lower bound on the operations of a run at this shape, from the task's flops, scratch,
+ * tensors and phases. */
 double oracle_operations(const struct shape *s);
 
 struct oracle_phase {
@@ -63,7 +66,7 @@ struct oracle_phase {
 int oracle_find_phase(void *so, const struct shape *s, size_t i, const struct ref_ctx *ctx,
                       struct oracle_phase *out, struct err *err);
 void oracle_run_phase(struct oracle_phase *p, unsigned threads);
-/* One per core, at most 256. */
+/* Returns how many threads a run uses by default: one per core, at most 256. */
 unsigned oracle_threads(void);
 
 #endif

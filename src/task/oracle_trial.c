@@ -30,7 +30,8 @@ enum { CPU_SECONDS = 10, WALL_SECONDS = 600, IMPORTED_PATIENCE = 6 };
 static const double FLOPS_PER_SECOND = 1e8;
 /* With more operations, units of an imported task run on all cores. */
 static const double ONE_THREAD_OPS = 2e7;
-/* With at least so many operations, a file keeps an imported task's results for later runs. */
+/* If a run of an imported task has at least this many operations, a file keeps its results for
+ * later runs. */
 static const double LONG_OPS = 1e8;
 #define MEMORY_BYTES (UINT64_C(16) << 30)
 
@@ -134,7 +135,8 @@ static void on_undefined(const char *what, const char *file, int line)
     give_up(undefined_to, text);
 }
 
-/* Visits all n units in steps of about 0.618 * n; returns unit k of this order. */
+/* Returns the unit at position k of a shuffled order. This order visits all n units, in steps of
+ * about 0.618 * n. */
 static int64_t shuffled(int64_t k, int64_t n)
 {
     if (n <= 1)
@@ -203,7 +205,8 @@ static int run_here(struct oracle_trial *x, const char *so_path, enum oracle_mod
         *noise = x->noise_seed;
     if (oracle_ctx_init(&c.x, x->shape, x->in, x->value, x->mag, err) < 0)
         return -1;
-    /* Results that depend on unwritten scratch must differ between the modes. */
+    /* The shuffled mode fills the scratch with another number than the other modes. So results that
+     * depend on unwritten scratch differ between the modes. */
     for (int64_t i = 0; i <= c.x.ref.scratch_elems; i++)
         c.x.ref.scratch[i] = mode == ORACLE_SHUFFLED ? 1e30 : -12345.678;
     if (mode == ORACLE_WATCHED) {
@@ -287,7 +290,8 @@ static int wait_for(pid_t pid, const struct shape *s, const struct report *r, st
     return 0;
 }
 
-/* The file that keeps the results of a long run (LONG_OPS), or NULL. The caller frees it. */
+/* Returns the path of the file that keeps the results of a long run (LONG_OPS), or NULL if the run
+ * is not to be kept. The caller frees the path. */
 static char *results_path(const struct oracle_trial *x, const char *so, enum oracle_mode mode)
 {
     const struct task *t = x->shape->task;

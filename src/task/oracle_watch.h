@@ -43,12 +43,13 @@ struct oracle_watch {
 void oracle_watch_init(struct oracle_watch *w, const struct ref_ctx *ctx, const char *const *names,
                        void (*on_error)(void *data, const char *text), void *data);
 void oracle_watch_release(struct oracle_watch *w);
-/* Call it before each unit. `phase` counts from 0 here. `step` is 0 in a phase that is not
+/* Call this before each unit runs. `phase` counts from 0 here. `step` is 0 in a phase that is not
  * repeated. */
 void oracle_watch_unit(struct oracle_watch *w, size_t phase, const char *fn, int64_t step,
                        int64_t unit);
-/* `kind` is HONE_REF_READ, HONE_REF_WRITE or HONE_REF_CHANGE (hone_ref.h). `tensor` -1 is the
- * scratch. */
+/* Call this for each access of the unit that runs, to element i of a tensor. `tensor` -1 stands for
+ * the scratch. `kind` is HONE_REF_READ, HONE_REF_WRITE or HONE_REF_CHANGE (hone_ref.h). `line` is
+ * the line of reference.c. */
 void oracle_watch_access(struct oracle_watch *w, int kind, int tensor, int64_t i, int line);
 
 #endif

@@ -31,8 +31,8 @@ struct problem_log {
     size_t n; /* problems so far */
 };
 
-/* The place is `within` columns after the start of the value that `pointer` names, or of its key if
- * `at_key`. */
+/* Adds a problem. Its place is `within` columns after the start of the value that the JSON pointer
+ * names. With `at_key`, the place is counted from the start of the value's key. */
 void problem_at(struct problem_log *r, const char *pointer, bool at_key, size_t within,
                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
@@ -53,11 +53,11 @@ void json_node_bad(const struct json_node *n, const char *fmt, ...)
 void json_node_bad_key(const struct json_node *n, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Zeros if the value cannot be found. */
+/* Returns the place of the value in the file, or zeros if the value cannot be found. */
 struct task_place json_node_place(const struct json_node *n);
 
-/* Return false if there is no such member. Only json_node_need() reports this. A member with the
- * value null is not missing. */
+/* Both set *out to the member `key` of an object, and return false if there is none. Only
+ * json_node_need() reports that as a problem. A member with the value null is not missing. */
 bool json_node_get(const struct json_node *obj, const char *key, struct json_node *out);
 bool json_node_need(const struct json_node *obj, const char *key, struct json_node *out);
 struct json_node json_node_member(const struct json_node *obj, const char *key,
@@ -74,13 +74,13 @@ bool json_node_str(const struct json_node *n, size_t max, const char **out);
 bool json_node_int(const struct json_node *n, int64_t lo, int64_t hi, int64_t *out);
 bool json_node_real(const struct json_node *n, double lo, double hi, double *out);
 bool json_node_flag(const struct json_node *n, bool *out);
-/* *out is the word's index. */
+/* The value must be one of `words`. *out becomes its index there. */
 bool json_node_word(const struct json_node *n, const char *const *words, size_t nwords,
                     size_t *out);
-/* Reads a string or a non-negative integer. */
+/* Reads an expression over `names`: a string, or a non-negative integer. */
 bool json_node_expr(const struct json_node *n, const char *const *names, size_t nnames,
                     struct expr **out);
-/* Needs a C identifier of at most 64 characters. */
+/* Returns whether `name` is a C identifier of at most 64 characters. If not, reports a problem. */
 bool json_node_name_ok(const struct json_node *n, const char *name);
 
 #endif

@@ -66,8 +66,8 @@ int64_t axes_nearest(const struct regime_axes *b, size_t axis, int64_t v, int st
     return 0;
 }
 
-/* The expression of a constraint `AXIS == expression` or `expression == AXIS`. NULL if there is
- * none, or if it depends on AXIS. */
+/* If the constraint is `AXIS == expression` or `expression == AXIS`, returns the expression.
+ * Otherwise, or if the expression depends on AXIS, returns NULL. */
 static struct expr *value_in(struct regime_axes *b, const char *text, size_t axis)
 {
     const char *eq = strstr(text, "=="), *name = b->t->axes.items[axis].name;
@@ -91,7 +91,8 @@ static struct expr *value_in(struct regime_axes *b, const char *text, size_t axi
     return NULL;
 }
 
-/* Axes in a circle count as dependent. */
+/* Returns whether axis `of` follows from `axis`, perhaps through other axes. Axes that follow from
+ * each other in a circle count as dependent. */
 static bool depends_within(const struct regime_axes *b, size_t of, size_t axis, int depth)
 {
     const struct expr *e = b->axis[of].follows;
@@ -173,9 +174,9 @@ static void read_axes(struct regime_axes *b)
             b->axis[i].least = axes_allow(b, i, v) ? v : 0;
 }
 
-/* Kernels use vectors along free inner axes that allow a size of 16, 32, 48 or 64. An inner axis
- * that also counts the rows of a tensor is a vector axis only if the task is heavy, or if all inner
- * axes count rows. */
+/* Finds the axes along which kernels use vectors: free inner axes that allow a size of 16, 32, 48
+ * or 64. An inner axis that also counts the rows of a tensor is such an axis only if the task is
+ * heavy, or if all free inner axes count rows. */
 static void find_vector_axes(struct regime_axes *b)
 {
     bool any = false;
@@ -189,7 +190,7 @@ static void find_vector_axes(struct regime_axes *b)
     }
 }
 
-/* The axes from which an inner axis follows are inner too. */
+/* If an inner axis follows from other axes, marks these axes as inner too. */
 static void spread_inner(struct regime_axes *b)
 {
     for (size_t k = 0; k < axes_count(b); k++)
@@ -229,7 +230,7 @@ static void add_around(struct regime_axes *b, size_t axis, int64_t v, bool alone
 }
 
 /* Adds sizes just above a warp or a block that are multiples of one vector width, but not of the
- * next. */
+ * next: of 2 but not of 4, of 4 but not of 8, of 8 but not of 16. */
 static void add_multiples(struct regime_axes *b, size_t axis, bool vectors)
 {
     static const int64_t after[] = {32, 1024};
@@ -248,8 +249,9 @@ static bool has_bytes(const struct task *t)
     return false;
 }
 
-/* An axis that only counts rows gets fewer values: many kernels give each row a block, which is
- * expensive to emulate. 63, 129 and 257 are next to the usual tiles 64, 128 and 256. */
+/* Chooses the sizes of an axis at which kernels often go wrong. An axis that only counts rows gets
+ * fewer sizes: many kernels give each row a block, and many blocks take long to emulate. 63, 129
+ * and 257 are next to the usual tiles 64, 128 and 256. */
 static void choose_values(struct regime_axes *b, size_t axis)
 {
     static const int64_t steps[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};

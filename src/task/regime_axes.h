@@ -19,7 +19,7 @@ enum {
 struct axis_value {
     int64_t v;
     const char *text; /* "just above a warp (32)" */
-    bool alone;       /* try it also with all other axes at their least */
+    bool alone;       /* also try this value with all other axes at their least values */
 };
 
 struct axis_info {
@@ -28,7 +28,7 @@ struct axis_info {
     bool outer;           /* another extent of a tensor depends on it */
     struct expr *follows; /* its value by a constraint; NULL = free */
     int64_t least;        /* smallest allowed value, up to MAX_SCAN; 0 = none */
-    int64_t most;         /* in the task's own workloads */
+    int64_t most;         /* largest value in the task's own workloads */
     bool vectors;         /* kernels use vectors along it: see find_vector_axes() */
     size_t n;
     struct axis_value values[MAX_VALUES];
@@ -44,15 +44,17 @@ void axes_read(struct regime_axes *a, struct task *t);
 
 size_t axes_count(const struct regime_axes *a);
 bool axes_is_free(const struct regime_axes *a, size_t i);
-/* From 1 to `most`, and allowed by the constraints that name only this axis. */
+/* Returns whether the axis may have the value v: from 1 to `most`, and allowed by the constraints
+ * that depend only on this axis. */
 bool axes_allow(const struct regime_axes *a, size_t axis, int64_t v);
-/* Looks from v in direction `step` (1 or -1), at most v/4 + 1 away. 0 = none. */
+/* Returns the allowed value that is nearest to v in direction `step` (1 or -1). Returns 0 if there
+ * is none within v/4 + 1 of v. */
 int64_t axes_nearest(const struct regime_axes *a, size_t axis, int64_t v, int step);
 /* Does axis `of` depend on `axis`, perhaps through other axes? */
 bool axes_depend(const struct regime_axes *a, size_t of, size_t axis);
 /* Writes the constant axes and integer scalars to x. */
 void axes_fill_scalars(const struct task *t, int64_t *x);
-/* The task's `flops`, or else twice the product of its axes. */
+/* Returns the operations at a shape: the task's `flops`, or else twice the product of its axes. */
 double axes_flops(const struct regime_axes *a, const struct shape *s);
 
 #endif

@@ -24,7 +24,7 @@
 
 enum {
     MAX_REGIMES = 136,
-    MAX_TRIES = 20000, /* in all: a task may be hostile */
+    MAX_TRIES = 20000, /* shapes tried in all; limited because a task may be hostile */
     SHAPE_TRIES = 16
 };
 static const double MAX_MS = 45, TOTAL_MS = 650, HEAVY_TOTAL_MS = 1000; /* see invariant 2 */
@@ -43,7 +43,8 @@ struct goal {
     int64_t v;
     enum size_class of_axis, of_other; /* only for GOAL_PAIR */
     const char *text;
-    /* For a GOAL_VALUE that no shape covered: one other axis above its least value is enough. */
+    /* Set for a GOAL_VALUE that no shape covered. Then it is enough if one other axis is above its
+     * least value. */
     bool relaxed;
     bool done;
 };
@@ -56,7 +57,7 @@ struct builder {
     VEC(struct goal) goals;
     int tries;
     double spent_ms;
-    bool full; /* a workload was left out: no time, or MAX_REGIMES */
+    bool full; /* we left out a workload, because of total_ms() or MAX_REGIMES */
 };
 
 static double total_ms(const struct builder *b)
@@ -66,7 +67,8 @@ static double total_ms(const struct builder *b)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* The rows of the largest tensor. */
+/* Returns how many rows the largest tensor has. If several tensors are equally large, returns the
+ * smallest such number. */
 static uint64_t rows_of(const struct shape *s)
 {
     uint64_t most = 0, rows = 1;
@@ -95,8 +97,9 @@ static uint64_t round_up(uint64_t n, uint64_t m)
     return (n + m - 1) / m * m;
 }
 
-/* Estimates the emulator's time. Kernels of heavy tasks, such as matrix products, compute whole
- * tiles of the largest output. Other kernels often give each row to a block. */
+/* Estimates how long the emulator runs a kernel at this shape. Kernels of heavy tasks, such as
+ * matrix products, compute whole tiles of the largest output. Other kernels often give each row to
+ * a block. */
 static double cost_ms(const struct builder *b, const struct shape *s)
 {
     double ms = 0.4 + 2e-4 * elems_of(s), tiles = 0;
@@ -115,7 +118,7 @@ static double cost_ms(const struct builder *b, const struct shape *s)
     return ms + 12e-6 * tiles;
 }
 
-/* Returns false if an axis that follows from others has no value. */
+/* Sets the axes in x that follow from others. Returns false if such an axis has no value. */
 static bool complete(const struct builder *b, int64_t *x)
 {
     for (size_t pass = 0; pass < axes_count(&b->ax); pass++) {
@@ -144,7 +147,8 @@ static struct task_workload workload_at(struct builder *b, const int64_t *x, str
     return w;
 }
 
-/* Returns the cost, or -1 if the shape is not allowed. */
+/* Completes the shape x, and returns its cost. Returns -1 if the shape is not allowed, or is too
+ * expensive. */
 static double try_shape(struct builder *b, int64_t *x)
 {
     if (++b->tries > MAX_TRIES || !complete(b, x))
@@ -266,7 +270,8 @@ static int64_t draw_class(struct builder *b, size_t axis, enum size_class c)
     return 0;
 }
 
-/* Changes a free axis so that `axis`, which depends on it, becomes v. */
+/* `axis` follows from other axes. Changes one free axis so that `axis` becomes v. Returns false if
+ * no free axis can do that. */
 static bool steer(struct builder *b, int64_t *x, size_t axis, int64_t v)
 {
     for (size_t j = 0; j < axes_count(&b->ax); j++) {
@@ -283,8 +288,9 @@ static bool steer(struct builder *b, int64_t *x, size_t axis, int64_t v)
     return false;
 }
 
-/* Returns a small value above the least. Along a vector axis it is a multiple of VECTOR, so that a
- * kernel may take its vectorised path. */
+/* Returns a small value of the axis above its least one. Along a vector axis the value is a
+ * multiple of VECTOR, so that a kernel may take its vectorised path. Returns the least value if
+ * there is no such value nearby. */
 static int64_t second_least(const struct builder *b, size_t axis)
 {
     int64_t least = b->ax.axis[axis].least;
@@ -361,8 +367,8 @@ static void add_workload(struct builder *b, const int64_t *x, const uint32_t *of
     *vec_push(&b->t->regimes) = w;
 }
 
-/* total_ms() may not suffice for all goals. So small sizes come first, then pairs, then large
- * sizes. */
+/* Returns the turn (0, 1 or 2) in which we try to cover a goal. total_ms() may not suffice for all
+ * goals. So small sizes come first, then pairs, then large sizes. */
 static int turn_of(const struct goal *g)
 {
     return g->kind == GOAL_PAIR ? 1 : g->v <= 65 ? 0 : 2;
@@ -402,8 +408,9 @@ static void cover(struct builder *b, struct goal *g)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* Inner axes become about `v`, a multiple of every vector width, other axes about `rows`. An inner
- * axis without `vectors` counts rows too, and rows are expensive: it becomes VECTOR. */
+/* Sets x to a shape with long rows. Inner axes become about `v`, a multiple of every vector width.
+ * Other axes become about `rows`. An inner axis without `vectors` counts rows too, and rows are
+ * expensive. So such an axis becomes about VECTOR. */
 static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, int64_t *x)
 {
     axes_fill_scalars(b->t, x);
@@ -418,8 +425,9 @@ static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, i
     }
 }
 
-/* Returns the cost, at most `limit` if possible; -1 if there is no such shape. Heavy tasks first
- * get as many rows as columns: their kernels may need whole tiles. */
+/* Sets x to a shape whose rows have at most about `size` elements, and returns its cost: at most
+ * `limit` if possible, else at most MAX_MS. Returns -1 if there is no such shape. A heavy task
+ * first gets as many rows as columns, because its kernels may need whole tiles. */
 static double vector_shape(struct builder *b, int64_t size, double limit, int64_t *x)
 {
     size_t row_axes = 0;
@@ -521,7 +529,8 @@ static void displace_small(struct builder *b)
     }
 }
 
-/* A kernel may choose its path by size too, so we try several sizes. */
+/* Adds the workloads that displace addresses. A kernel may choose its path also by the size, so we
+ * displace addresses at several sizes. */
 static void cover_addresses(struct builder *b)
 {
     static const int64_t sizes[] = {1024, 8192, 64}, tiles[] = {64, 128, 128};

@@ -90,7 +90,8 @@ static int check_constraints(const struct shape *s, struct err *err)
     return 0;
 }
 
-/* Kernels often break at edges, so half of the draws are edges. */
+/* Draws a value from the range. Kernels often break at edges, so half of the draws are edges: the
+ * least value, the largest one, an odd one, or one next to a multiple of 32. */
 static int64_t draw_axis(struct rng *r, const struct axis_range *x)
 {
     int64_t m = x->multiple, lo = (x->lo + m - 1) / m, hi = x->hi / m;
@@ -123,7 +124,8 @@ static int try_draw(struct shape *s, struct rng *r, struct err *err)
     return check_constraints(s, err) < 0 || resolve_elems(s, err) < 0 ? -1 : 0;
 }
 
-/* The task's own workloads first, then its regimes. 0 for any other workload. */
+/* Returns the workload's number: first come the task's own workloads, then its regimes. Returns 0
+ * for any other workload. */
 static size_t workload_number(const struct task *t, const struct task_workload *w)
 {
     for (size_t i = 0; i < t->workloads.n; i++)
@@ -132,7 +134,7 @@ static size_t workload_number(const struct task *t, const struct task_workload *
     for (size_t i = 0; i < t->regimes.n; i++)
         if (w == &t->regimes.items[i])
             return t->workloads.n + i;
-    return 0; /* still being built */
+    return 0; /* the list of regimes is still being built */
 }
 
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
@@ -173,7 +175,8 @@ uint32_t shape_align(const struct shape *s, size_t i)
     return (uint32_t)MAX(align, bytes);
 }
 
-/* 2^53 for 64-bit types, because generators get their bounds as doubles. */
+/* Returns the largest value that a generator may give an integer type. For 64-bit types that is
+ * 2^53, because generators get their bounds as doubles. */
 static double int_limit(enum dtype t)
 {
     switch (t) {

@@ -48,7 +48,8 @@ void task_hash(const struct task *t, char hex[TASK_HASH])
     strbuf_release(&sb);
 }
 
-/* Returns false if the text is not a snapshot. */
+/* Finds the files in a snapshot. parts[i] becomes the file with the name file_names[i]. Returns
+ * false if the text is not a snapshot. */
 static bool split(const char *text, size_t len, struct part parts[FILES])
 {
     const char *p = text, *end = text + len;
@@ -89,7 +90,7 @@ struct task *task_from_snapshot(const char *text, size_t len, const char *name,
     struct task *t =
         task_parse(parts[TASK_JSON].data, parts[TASK_JSON].len, file, reference, problems);
     if (t) {
-        /* "" would mean a built-in task, whose oracle is compiled already. */
+        /* A `dir` of "" would mean a built-in task, for which Hone has a compiled oracle. */
         t->dir = arena_strdup(&t->arena, name);
         t->is_copy = true;
         t->naive_cu = naive->data ? arena_strndup(&t->arena, naive->data, naive->len) : NULL;

@@ -28,7 +28,8 @@
 #define TASK_MAX_TENSORS 2000 /* less than JOB_MAX_BUFFERS, which counts workspaces too */
 #define TASK_MAX_PHASES 4096
 #define TASK_MAX_REPEAT (INT64_C(1) << 24) /* equal to JOB_MAX_REPEAT */
-#define TASK_MAX_UNITS (INT64_C(1) << 44)  /* of all steps; equal to JOB_MAX_ELEMS */
+/* The most units of a phase, in all its steps together; equal to JOB_MAX_ELEMS. */
+#define TASK_MAX_UNITS (INT64_C(1) << 44)
 #define TASK_MAX_AXES 32
 #define TASK_MAX_SCALARS 32
 #define TASK_MAX_RANK 8
@@ -65,7 +66,7 @@ struct problem {
 VEC_DECL(problem_vec, struct problem);
 void problems_release(struct problem_vec *v);
 
-/* In task.json, from 1; 0 means unknown. */
+/* A place in task.json. Lines and columns count from 1; 0 means unknown. */
 struct task_place {
     unsigned line, column;
 };
@@ -94,8 +95,8 @@ struct task_tensor {
     enum dtype dtype;
     uint32_t rank;
     struct expr *shape[8];
-    bool is_input, is_output; /* both: it is updated in place */
-    /* A parameter or buffer of a module, which stays the same from call to call. */
+    bool is_input, is_output; /* both: kernels update the tensor in place */
+    /* An input that stays the same from call to call, such as a parameter of a module. */
     bool is_weight;
     struct gen_spec init;
     struct expr *init_a, *init_b;      /* instead of init.a and init.b, or NULL */
@@ -115,9 +116,9 @@ struct task_tensor {
 #define TASK_SIGMAS_RMS 4 /* limit of the rms error, in the rms of all sigmas */
 
 struct task_phase {
-    const char *fn; /* a phase of reference.c */
+    const char *fn; /* name of the phase in reference.c */
     struct expr *units;
-    struct expr *repeat; /* steps; NULL means one */
+    struct expr *repeat; /* number of steps; NULL means one */
 };
 
 struct axis_range {
@@ -131,7 +132,7 @@ struct task_workload {
     const char *name;
     struct axis_range *axes; /* one per axis */
     uint32_t align_bytes;    /* 0 means TASK_DEFAULT_ALIGN */
-    uint32_t offset_elems;   /* from an aligned address, for every tensor */
+    uint32_t offset_elems;   /* distance of every tensor from an aligned address */
     const uint32_t *offsets; /* one per tensor, instead of offset_elems; or NULL */
     const char *regime;      /* why Hone added it (regimes.h), or NULL */
     struct task_place place;
@@ -150,13 +151,13 @@ struct task {
     VEC(struct task_workload) workloads;
     struct task_place workloads_place;
     VEC(struct task_workload) regimes; /* smoke workloads that Hone adds */
-    VEC(const char *) uncovered;       /* what they leave out, and why */
+    VEC(const char *) uncovered;       /* which sizes the regimes leave out, and why */
     uint32_t align; /* promised for all tensors, in bytes; 0 means the element's size */
     VEC(struct task_phase) phases;
     VEC(const char *) names;             /* for expressions: axes, then integer scalars */
     VEC(const char *) constraints;       /* all of them */
-    VEC(struct expr *) constraint_exprs; /* in Hone's language */
-    VEC(const char *) unchecked;         /* in Python, so Hone does not check them */
+    VEC(struct expr *) constraint_exprs; /* the constraints in Hone's language of expressions */
+    VEC(const char *) unchecked;         /* the constraints in Python, which Hone does not check */
     struct expr *scratch;                /* doubles; NULL if none */
     struct expr *flops, *bytes;          /* work and traffic that no kernel can avoid */
     enum dtype compute;                  /* declared precision */
@@ -188,7 +189,7 @@ struct shape {
 
 /* Functions that make a task return NULL if they reported a problem. */
 
-/* `path`: task.json, or its directory. */
+/* `path` names task.json, or its directory. */
 struct task *task_load(const char *path, struct problem_vec *problems);
 /* reference_c may be NULL. Problems begin with `file`. */
 struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
@@ -197,15 +198,16 @@ struct task *task_parse(const char *text, size_t len, const char *file, const ch
  * constraints, flags, "torch" and "graph". */
 struct task *task_parse_draft(const char *text, size_t len, const char *file,
                               struct problem_vec *problems);
-/* A built-in task's name, or a path. */
+/* Loads a task by the name of a built-in task, or by a path as for task_load(). */
 struct task *task_find(const char *name_or_path, struct problem_vec *problems);
 bool task_exists(const char *name_or_path);
 struct task *task_find_draft(const char *name_or_path, struct problem_vec *problems);
-/* The baseline "naive": naive_cu, or else the built-in kernel with the task's name; or NULL. */
+/* Returns the source of the baseline "naive": naive_cu, or else the built-in kernel with the task's
+ * name. Returns NULL if there is neither. */
 const char *task_naive_source(const struct task *t);
 /* Appends the text of task_naive_source(). Fails if that is NULL. */
 int task_simple_kernel(const struct task *t, struct strbuf *out, struct err *err);
-/* Sorted, in the arena. Returns how many. */
+/* Sets *out to the sorted names of the built-in tasks, in the arena. Returns how many there are. */
 size_t task_builtin_names(struct arena *a, const char ***out);
 void task_free(struct task *t);
 bool task_needs_python(const struct task *t);
@@ -215,25 +217,30 @@ const char *workload_role_name(enum workload_role r);
 const char *task_preconditions(const struct task *t, struct arena *a);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
 
-/* Draws from ranges until the constraints hold; fails after 500 draws. Half of the values are
- * edges: the least, the largest, an odd one, or one next to a multiple of 32. */
+/* Makes a shape from workload w: draws values from its ranges until the constraints hold. Fails
+ * after 500 draws. Half of the values are edges: the least, the largest, an odd one, or one next to
+ * a multiple of 32. */
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
                   uint64_t seed, struct arena *a, struct err *err);
-/* Fails if the value is negative or cannot be computed. */
+/* Returns the value of an expression at this shape. If the value is negative or cannot be computed,
+ * returns -1 and an error. */
 int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err);
-/* Fails above TASK_MAX_REPEAT steps, or TASK_MAX_UNITS units in all. */
+/* Computes the units and the steps (*repeat) of a phase. Fails above TASK_MAX_REPEAT steps, or
+ * above TASK_MAX_UNITS units in all steps together. */
 int shape_phase(const struct shape *s, const struct task_phase *p, int64_t *units, int64_t *repeat,
                 struct err *err);
 int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err);
-/* The largest power of two that is sure to divide tensor i's address. */
+/* Returns the largest power of two that is sure to divide the address of tensor i. */
 uint32_t shape_align(const struct shape *s, size_t i);
-/* In bytes; 0 without `offsets`. */
+/* Returns by how many bytes the workload displaces the address of tensor i with `offsets`; 0
+ * without `offsets`. */
 uint64_t shape_offset(const struct shape *s, size_t i);
-/* Takes entry s->turn of pick_a and pick_b, modulo their lengths. */
+/* Sets *out to the generator of input i at this shape. Takes entry s->turn of pick_a and pick_b,
+ * modulo their lengths. */
 int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err *err);
 /* Checks everything that depends on the shape, except the constraints. */
 int shape_verify(const struct shape *s, struct err *err);
-/* Such as "M=256 N=512", without constant axes. */
+/* Returns text such as "M=256 N=512", without constant axes. */
 const char *shape_text(const struct shape *s, struct arena *a);
 
 #endif

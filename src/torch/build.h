@@ -86,7 +86,8 @@ VALUE_BUILDER(build_embedding_bag);
 VALUE_BUILDER(build_index_select);
 VALUE_BUILDER(build_gather);
 VALUE_BUILDER(build_index_add);
-/* The string of einsum says how many operands it takes. */
+/* This builder has a form of its own, because the string `spec` says how many operands einsum
+ * takes. */
 const struct value *build_einsum(struct build *b, const char *spec, const struct object *operands,
                                  size_t n);
 
@@ -114,7 +115,7 @@ OBJECT_BUILDER(build_split);
 OBJECT_BUILDER(build_size);
 OBJECT_BUILDER(build_dim);
 OBJECT_BUILDER(build_numel);
-/* x[index]: slices, integers, None, "..." and one tensor of integers. */
+/* Builds x[index]. The index may have slices, integers, None, "..." and one tensor of integers. */
 const struct value *build_index(struct build *b, const struct value *x, const struct object *index);
 
 /* build_join.c: joins, repeats, pixels */
@@ -135,13 +136,13 @@ VALUE_BUILDER(build_ones_like);
 VALUE_BUILDER(build_full_like);
 VALUE_BUILDER(build_one_hot);
 
-/* Is low <= high whatever sizes, from 1 on, the axes in them have? Tries many sizes, so "yes" is
- * not proven. */
+/* Returns whether low <= high for all sizes of the axes from 1 on. It only tries many sizes, so a
+ * result of true is not proven. */
 bool size_at_most(struct build *b, const struct dim *low, const struct dim *high);
-/* Returns `a` itself if it has the shape d. */
+/* Expands `a` to the shape d, which has n axes. Returns `a` itself if it has this shape. */
 const struct value *expand_to(struct build *b, const struct value *a, const struct dim *const *d,
                               size_t n);
-/* Removes an axis of size 1. Returns NULL if `a` is NULL. */
+/* Returns `a` without one axis, which has the size 1. Returns NULL if `a` is NULL. */
 const struct value *without_axis(struct build *b, const struct value *a, uint32_t axis);
 /* Returns v without its outermost casts from integers to integers that are at least as wide. As an
  * index, the result picks the same rows. */

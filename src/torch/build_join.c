@@ -116,7 +116,8 @@ VALUE_BUILDER(build_roll)
 
 /* ---- repeats --------------------------------------------------------------------------------- */
 
-/* Repeats along one axis: each element (`each`), or the axis as a whole. */
+/* Repeats `a` along one axis. With `each`, repeats each element `times` times before the next one.
+ * Otherwise repeats the axis as a whole. */
 static const struct value *repeated(struct build *b, const struct value *a, int64_t axis,
                                     const struct dim *times, bool each)
 {
@@ -186,7 +187,8 @@ VALUE_BUILDER(build_repeat_interleave)
     return repeated(b, a, axis, times, true);
 }
 
-/* How often each element of an axis appears, from scale_factor or from the new size. */
+/* Sets *out to the number of times that interpolate repeats each element of an axis. `is` is the
+ * size of this axis. The number comes from the new size, or else from scale_factor. */
 static bool factor_of(struct build *b, const struct object *size, const struct object *scale,
                       const struct dim *is, const struct dim **out)
 {
@@ -207,8 +209,9 @@ static bool factor_of(struct build *b, const struct object *size, const struct o
     }
     if (!*out || (*out)->value < 1)
         return refuse(b, "interpolate: the factor must be at least 1");
-    /* PyTorch multiplies places by 1/factor in float32. If the float is below 1/factor, the first
-     * copy of an element can become a copy of the element before. */
+    /* For the element at place i of the output, PyTorch takes the input at place i * (1/factor),
+     * and computes 1/factor in float32. If this float is below the exact 1/factor, the first copy
+     * of an element can become a copy of the element before. */
     v = (double)(*out)->value;
     return (double)(float)(1 / v) >= 1 / v ||
            lacks(b, "interpolate: PyTorch rounds the factor %g; its result is not supported", v);

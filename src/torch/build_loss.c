@@ -19,7 +19,8 @@ static bool reduction_of(struct build *b, const struct object *o, struct attr *o
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-/* A score for each class, [rows, classes], and the class of each row. */
+/* The arguments of a loss, as rows: a score for each class ([rows, classes]), and the right class
+ * of each row. */
 struct classes {
     const struct value *scores, *target;
     const struct value *counted; /* bool [rows]: false where the target is ignore_index */
@@ -59,7 +60,7 @@ static bool read_classes(struct build *b, const char *of, const struct object *a
     return c->scores && c->counted;
 }
 
-/* Ignored rows of the result name class 0, so that every index is valid. */
+/* Returns the class of each row. For ignored rows it is 0, so that every index is valid. */
 static const struct value *valid_target(struct build *b, const struct classes *c)
 {
     return op3(b, OP_WHERE, c->counted, c->target, graph_integer(b->g, 0));
@@ -82,7 +83,8 @@ static const struct value *row_weights(struct build *b, const char *of, const st
                graph_integer(b->g, 0));
 }
 
-/* Leaves out the rows that do not count. A mean divides by the sum of the weights. */
+/* Reduces the losses of the rows as `how` says ("none", "mean" or "sum"). Rows that do not count
+ * give 0. A mean divides by the sum of the weights. */
 static const struct value *total(struct build *b, const struct classes *c, const struct value *loss,
                                  const struct value *weights, const struct attr *how)
 {
@@ -98,7 +100,7 @@ static const struct value *total(struct build *b, const struct classes *c, const
                                     : op2(b, OP_DIV, sum, make_op(b, OP_SUM, &weights, NO_MORE));
 }
 
-/* -scores[target], for each row. */
+/* Returns -scores[row][target of the row], for each row. */
 static const struct value *picked(struct build *b, const struct classes *c,
                                   const struct value *scores)
 {
@@ -122,8 +124,8 @@ VALUE_BUILDER(build_nll_loss)
     return total(b, &c, picked(b, &c, c.scores), row_weights(b, "nll_loss", &c, &arg[2]), &how);
 }
 
-/* Without weights and smoothing, this is one operation. It ignores the rows with the target -100.
- */
+/* Builds the cross entropy without weights and smoothing, as one operation. This operation ignores
+ * the rows with the target -100. To ignore another target, we replace it by -100. */
 static const struct value *plain_entropy(struct build *b, const struct classes *c,
                                          const struct object *ignored, const struct attr *how)
 {

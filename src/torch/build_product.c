@@ -47,8 +47,8 @@ VALUE_BUILDER(build_dot)
     return p ? make_op(b, OP_SUM, &p, NO_MORE) : NULL;
 }
 
-/* alpha * (mat1 @ mat2) + beta * input, for addmm and baddbmm. With beta = 0, PyTorch ignores the
- * input, so its NaN and infinities do not spread. */
+/* Builds alpha * (mat1 @ mat2) + beta * input, for addmm and baddbmm. With beta = 0, PyTorch
+ * ignores the input, so NaN and infinities in the input do not spread. */
 VALUE_BUILDER(build_addmm)
 {
     const struct value *a = need_value(b, &arg[0], "input"), *p = build_matmul(b, op, arg + 1);
@@ -105,7 +105,8 @@ static bool add_label(struct build *b, struct labels *l, char c)
     return true;
 }
 
-/* The labels of `of` that p has if and only if in_p, and q has if and only if in_q. */
+/* Returns those labels of `of` that are in p (with in_p) or not in p (without in_p), and that are
+ * in q (with in_q) or not in q (without in_q). */
 static struct labels choose(const struct labels *of, const struct labels *p, bool in_p,
                             const struct labels *q, bool in_q)
 {
@@ -155,7 +156,8 @@ static const struct value *sum_others(struct build *b, const struct value *v, st
     return make_op(b, OP_SUM, &v, "dim", &dim, NO_MORE);
 }
 
-/* Returns how many sizes it wrote. */
+/* Writes the sizes of the axes with the labels `some` to `out`. `has` are the labels of v, one for
+ * each axis. Returns how many sizes it wrote. */
 static size_t label_sizes(const struct value *v, const struct labels *has,
                           const struct labels *some, const struct dim **out)
 {
@@ -178,8 +180,12 @@ static bool same_labels(struct build *b, const struct value *a, const struct lab
     return true;
 }
 
-/* Contracts a and c with a matmul, which sums over k. Labels: `batch` are in both operands and the
- * result, m in a and the result, n in c and the result, k in both operands only. */
+/* Computes the einsum of a and c with a matmul, which sums over the labels k. The labels form four
+ * groups:
+ * - batch: in both operands and in the result;
+ * - m: in a and in the result, but not in c;
+ * - n: in c and in the result, but not in a;
+ * - k: in both operands, but not in the result. */
 static const struct value *contracted(struct build *b, const struct value *a, struct labels la,
                                       const struct value *c, struct labels lc,
                                       const struct labels *out)
@@ -265,7 +271,7 @@ const struct value *build_einsum(struct build *b, const char *spec, const struct
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* `o` is one number for all axes, or a tuple. */
+/* Sets out[i] to the number for axis i. `o` is one number for all axes, or a tuple. */
 static bool each_axis(struct build *b, const struct object *o, const char *name, size_t axes,
                       const struct object **out)
 {
@@ -293,7 +299,8 @@ static bool spatial(struct build *b, const struct object *o, const char *name, s
     return true;
 }
 
-/* If padding='same' needs an odd number of elements, the extra one comes after the input. */
+/* Sets before[i] and after[i] to the padding of axis i. If padding='same' needs an odd number of
+ * elements, the extra one comes after the input. */
 static bool padding_of(struct build *b, const struct object *o, size_t axes, const struct value *w,
                        const struct attr *dilation, const struct attr *stride,
                        const struct dim **before, const struct dim **after)

@@ -125,8 +125,9 @@ VALUE_BUILDER(build_vector_norm)
     return build_norm(b, op, arg);
 }
 
-/* With an order, linalg.norm along one axis or of a vector is a norm of vectors. Otherwise it is a
- * norm of matrices, which is not supported. */
+/* If no order is given, or 'fro', linalg.norm takes the 2-norm over all named axes. With another
+ * order, it is a norm of vectors if it runs along one axis, or if the tensor is a vector. Otherwise
+ * it is a norm of matrices, which is not supported. */
 VALUE_BUILDER(build_linalg_norm)
 {
     const struct value *a = need_tensor(b, &arg[0], "A");
@@ -147,7 +148,7 @@ VALUE_BUILDER(build_count_nonzero)
     return a ? reduced(b, OP_SUM, op2(b, OP_NE, a, graph_integer(b->g, 0)), &arg[1], &keep) : NULL;
 }
 
-/* Pools the last axes to one value. */
+/* Reduces the last `axes` axes to one value. Supports only pooling with an output size of 1. */
 static const struct value *pooled(struct build *b, enum graph_op op, const struct object *arg,
                                   size_t axes)
 {
@@ -185,7 +186,8 @@ static bool pair_of(struct build *b, struct object values, struct object indices
     return true;
 }
 
-/* Along an axis the result is a pair of values and indices. */
+/* Builds max or min: over all elements, with another tensor, or along an axis. Along an axis, the
+ * result is a pair of values and indices. */
 static bool extreme(struct build *b, const struct object *arg, enum graph_op all,
                     enum graph_op where, enum graph_op two, struct object *out)
 {

@@ -15,7 +15,7 @@ VALUE_BUILDER(build_elementwise)
     return make_op(b, op, args, NO_MORE);
 }
 
-/* Returns v itself if the factor is 1. */
+/* Returns factor * v, or v itself if the factor is 1. */
 static const struct value *scaled(struct build *b, const struct object *factor,
                                   const struct value *v)
 {

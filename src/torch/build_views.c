@@ -105,7 +105,7 @@ VALUE_BUILDER(build_unflatten)
     return reshape_to(b, a, all, k);
 }
 
-/* If no axis is named, removes all of size 1. */
+/* Removes those named axes whose size is 1. If no axis is named, removes all axes of size 1. */
 VALUE_BUILDER(build_squeeze)
 {
     const struct value *a = need_tensor(b, &arg[0], "input");
@@ -285,15 +285,17 @@ static bool seems_at_most(struct build *b, const struct dim *low, const struct d
     return true;
 }
 
-/* Constraints such as "D % 2 == 0" turn D into 2*(D/2), which is 0 for the value 1. So we also try
- * the sizes without them. */
+/* In the member `fixed` of a size, constraints have replaced names (graph/dim.h). For example, the
+ * constraint "D % 2 == 0" replaces D by 2*(D/2), which is 0 for the value 1. So we compare both the
+ * sizes without these replacements and the `fixed` ones. One of the two comparisons must
+ * succeed. */
 bool size_at_most(struct build *b, const struct dim *low, const struct dim *high)
 {
     return seems_at_most(b, low, high) || seems_at_most(b, low->fixed, high->fixed);
 }
 
-/* A bound of a slice as in Python, or `otherwise` for None. A bound that is always negative counts
- * from the end, clamped to 0. Any other bound is clamped to `size`. */
+/* Returns a bound of a slice by Python's rules, or `otherwise` if o is None. A bound that is always
+ * negative counts from the end, and becomes at least 0. Any other bound becomes at most `size`. */
 static const struct dim *bound(struct build *b, const struct object *o, const struct dim *size,
                                const struct dim *otherwise)
 {
@@ -329,7 +331,8 @@ static const struct value *sliced(struct build *b, const struct value *a, uint32
     return slice_of(b, a, axis, from, n, step);
 }
 
-/* A negative index counts from the end. */
+/* Returns the slice of `a` that holds only the place `at` along one axis. If `at` is always
+ * negative, it counts from the end. */
 static const struct value *one_of(struct build *b, const struct value *a, uint32_t axis,
                                   const struct dim *at)
 {
@@ -432,7 +435,7 @@ OBJECT_BUILDER(build_unbind)
     return true;
 }
 
-/* The last piece may be smaller. */
+/* Splits an axis into pieces of `each` elements. The last piece may be smaller. */
 static bool equal_pieces(struct build *b, const struct value *a, uint32_t axis,
                          const struct dim *each, struct object *out)
 {
@@ -587,7 +590,8 @@ static bool keep_axis(struct build *b, struct indexing *i)
     return true;
 }
 
-/* The axes of `index`, a tensor of integers, replace one axis. */
+/* Handles `index`, a tensor of integers in the index. In the result, its axes replace the axis that
+ * it indexes. */
 static bool gather(struct build *b, struct indexing *i, const struct value *index)
 {
     if (i->gathered)

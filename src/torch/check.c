@@ -24,7 +24,7 @@
 #define ANSWER_NS (60 * SEC) /* CPU time for an answer of Python */
 #define START_NS (120 * SEC) /* the first answer; PyTorch starts slowly */
 #define DRAWS 2              /* shapes of each held-out workload */
-#define MAX_FLOPS 500000000  /* skips larger shapes, except smoke shapes */
+#define MAX_FLOPS 500000000  /* larger shapes are skipped, except smoke shapes */
 
 /* Two results in double may differ by this much, relative to the magnitude. */
 static const double SAME = 1e-9;
@@ -70,7 +70,8 @@ static void compare_references(const struct expression_check *e, const struct or
         }
 }
 
-/* `so` is the compiled reference of `copy`, a task with the same shapes as e->t. */
+/* Compares the task's oracle with `so`, at workload w. `so` is the compiled reference of `copy`, a
+ * task with the same shapes as e->t. */
 static int compare_at(const struct expression_check *e, const struct task *copy, const char *so,
                       const struct task_workload *w, struct err *err)
 {
@@ -201,7 +202,8 @@ static char *buffer_path(const struct expression_check *e, size_t i, bool is_out
     return xasprintf("%s/%s%zu", e->dir, is_output ? "out" : "in", i);
 }
 
-/* A tensor that is updated in place has one file for both directions. */
+/* Writes the inputs to files, and returns the request that runs the program on them. A tensor that
+ * is updated in place has one file for both directions. */
 static json_t *call_request(const struct expression_check *e, const struct oracle_trial *x,
                             bool wide, struct err *err)
 {
@@ -244,7 +246,8 @@ static double rms_of(const double *v, uint64_t n)
     return n ? sqrt(sum / (double)n) : 0;
 }
 
-/* The allowed error, in units of the tolerance. Hone derived the tolerance if it is in sigmas. */
+/* Returns the allowed error of an output, in units of its tolerance. If the tolerance is in sigmas,
+ * Hone derived it. */
 static double slack_of(const struct expression_check *e, const struct task_tensor *t, bool wide)
 {
     if (e->program)
@@ -254,7 +257,7 @@ static double slack_of(const struct expression_check *e, const struct task_tenso
     return wide ? 1 : NARROW_SLACK;
 }
 
-/* A user's program has no place in task.json. */
+/* Returns the place of "torch" in task.json, for messages. A user's program has no place there. */
 static struct task_place place_of(const struct expression_check *e)
 {
     return e->program ? (struct task_place){0, 0} : e->t->torch_place;
@@ -304,8 +307,8 @@ static bool is_missing_kernel(const struct err *err)
     return strstr(err->msg, "not implemented for") || strstr(err->msg, "NotImplementedError");
 }
 
-/* Runs the expression in double, then in the task's own dtypes. The second result counts only if
- * the task is imported, or if the expression did not run in double. */
+/* Runs the expression in double, then in the task's own dtypes. We compare the second result with
+ * the oracle only if the task is imported, or if the expression did not run in double. */
 static int run_at(const struct expression_check *e, const struct shape *s, const char *where,
                   struct err *err)
 {
@@ -357,7 +360,8 @@ static int run_workload(const struct expression_check *e, const struct task_work
     return rc;
 }
 
-/* Stops at the first problem. */
+/* If `ok`, compares PyTorch with the oracle at the smoke shapes, and at DRAWS shapes of each
+ * held-out workload. Stops at the first problem. */
 static void run_shapes(const struct expression_check *e, bool ok)
 {
     size_t before = e->r->problems.n;
@@ -437,7 +441,8 @@ bool torch_check_program(struct torch_check *c, const struct task *t, const char
 
 /* ---- the expression -------------------------------------------------------------------------- */
 
-/* Hone cannot parse the text, but it may be a module that defines run(). */
+/* Called if Hone cannot parse the text as an expression. Returns whether Python accepts it, for
+ * example as a module that defines run(). */
 static bool is_python(const struct expression_check *e)
 {
     struct err err = ERR_INIT;
@@ -468,7 +473,8 @@ static bool read_graph(const struct expression_check *e, struct graph *g)
     return ok;
 }
 
-/* Another reference from the same graph would prove less than PyTorch. */
+/* Returns whether PyTorch itself will check the oracle of an imported task. Then we need no second
+ * reference from the same graph, which would prove less. */
 static bool is_proven_by_torch(const struct expression_check *e)
 {
     if (!e->t->graph_json)
@@ -493,7 +499,8 @@ static void compare_cost(const struct expression_check *e, const struct shape *s
     arena_release(&a);
 }
 
-/* People count flops in different ways, so only a large difference gives a note. */
+/* Adds a note if the task's "bytes" or "flops" differ much from those of the graph. People count
+ * flops in different ways, so for "flops" only a large difference counts. */
 static void check_cost(const struct expression_check *e, struct graph *g)
 {
     struct arena a = ARENA_INIT;

@@ -23,7 +23,7 @@
 struct python;
 
 struct torch_check {
-    struct python *python; /* NULL if it does not run */
+    struct python *python; /* NULL if Python does not run */
     bool tried;
     char *version; /* such as "PyTorch 2.9.1"; NULL = none */
     bool raised;   /* PyTorch refused a shape that the task's constraints allow */
@@ -43,9 +43,10 @@ void torch_check_task(struct torch_check *c, const struct task *t, struct task_c
  * and at two shapes of each held-out workload. The results must agree. */
 void torch_check_reference(struct torch_check *c, const struct task *t,
                            struct task_check_result *r);
-/* Runs a user's PyTorch program at the same shapes in the task's own dtypes, and compares it with
- * the oracle. `name` is its file. A program that may not be a baseline is a problem. Returns
- * whether it agrees with the oracle. */
+/* Runs a user's PyTorch program, at the same shapes and in the task's own dtypes, and compares it
+ * with the oracle. `name` is the program's file, for messages. If PyTorch cannot run the program,
+ * that is a problem. Returns true if the program agrees with the oracle. Returns false also if the
+ * two could not be compared. */
 bool torch_check_program(struct torch_check *c, const struct task *t, const char *name,
                          const char *source, struct task_check_result *r);
 void torch_check_release(struct torch_check *c);

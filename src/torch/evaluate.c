@@ -99,7 +99,7 @@ static enum graph_op operator_named(const char *op)
     BUG("no operator %s", op);
 }
 
-/* (a, b) + (c,) */
+/* Joins two tuples, as in (a, b) + (c,). */
 static bool joined(struct expression *x, const struct object *l, const struct object *r,
                    struct object *out)
 {
@@ -151,7 +151,7 @@ static enum dtype dtype_named(const char *name)
     return dtype_from_name(name);
 }
 
-/* Such as torch.inf or torch.float32. */
+/* Evaluates a field of a module, such as torch.inf or torch.float32. */
 static bool module_field(struct expression *x, const char *name, struct object *out)
 {
     static const struct {
@@ -280,9 +280,9 @@ static bool subscript(struct expression *x, const struct object *of, const struc
 struct call {
     const char *name;
     enum function_scope scope;
-    struct argument *args; /* the first of a method is its object */
+    struct argument *args; /* the first argument of a method is its object */
     size_t n;
-    bool math; /* of the module math or np */
+    bool math; /* the function belongs to the module math or np */
 };
 
 static bool is_builtin(const char *name)
@@ -369,8 +369,8 @@ static bool float_of(struct expression *x, const struct object *o, struct object
     return true;
 }
 
-/* Python's float, int, len, max and so on. Returns 1 if done, -1 if refused, 0 if the function is
- * PyTorch's. */
+/* Calls Python's own float, int, len, max and so on. Returns 1 with the result in *out, -1 if Hone
+ * refuses the call, or 0 if the call means PyTorch's function of this name. */
 static int python_call(struct expression *x, const struct call *c, struct object *out)
 {
     const struct object *o = &c->args[0].object;
@@ -423,7 +423,8 @@ static int python_call(struct expression *x, const struct call *c, struct object
     return ok ? 1 : -1;
 }
 
-/* Casts the result of a change in place to the tensor's dtype. It must have the tensor's shape. */
+/* *out is the result of a change in place of the tensor `self`. Checks that it has the tensor's
+ * shape, and casts it to the tensor's dtype. */
 static bool in_place(struct expression *x, const struct object *self, struct object *out)
 {
     if (self->kind != OBJ_VALUE || out->kind != OBJ_VALUE)
@@ -452,8 +453,8 @@ static bool einsum(struct expression *x, const struct call *c, struct object *ou
         out);
 }
 
-/* Functions of torch without a row in functions.c. Returns 1 if done, -1 if refused, 0 for any
- * other function. */
+/* Calls those functions of torch that have no row in functions.c. Returns 1 with the result in
+ * *out, -1 if Hone refuses the call, or 0 for any other function. */
 static int torch_special(struct expression *x, const struct call *c, struct object *out)
 {
     const struct object *o = c->n == 1 && !c->args[0].key ? &c->args[0].object : NULL;
@@ -516,7 +517,7 @@ static bool call_named(struct expression *x, struct call *c, struct object *out)
            (!changes || in_place(x, &self, out));
 }
 
-/* A name of the task hides a module of the same name. */
+/* Returns whether t names a module. A name of the task hides a module of the same name. */
 static bool is_module(struct expression *x, const struct tree *t)
 {
     struct object o;

@@ -389,7 +389,7 @@ static struct object default_of(struct build *b, const struct param *p)
     return strpbrk(s, ".e") ? obj_float(strtod(s, NULL)) : obj_number(b, strtoll(s, NULL, 10));
 }
 
-/* True for the parameter's name, or an alias of it in PyTorch. */
+/* Returns whether `key` is the parameter's name, or an alias of this name in PyTorch. */
 static bool is_key(const struct param *p, const char *key)
 {
     static const char *const same[][2] = {{"dim", "axis"},
@@ -434,7 +434,7 @@ static size_t gather_integers(struct build *b, struct argument *args, size_t n, 
     return from + 1;
 }
 
-/* Length of the first name, for messages. */
+/* Returns the length of the function's first name, for messages. */
 static int usual_name(const struct function *f)
 {
     return (int)strcspn(f->names, " ");

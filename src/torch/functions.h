@@ -17,7 +17,7 @@ enum function_scope {
 struct function {
     const char *names; /* separated by blanks; the first is the usual one */
     const char *takes; /* parameters, "=" before a default */
-    enum graph_op op;  /* for the builder */
+    enum graph_op op;  /* passed to the builder */
     VALUE_BUILDER((*value));
     OBJECT_BUILDER((*object)); /* either this or `value` is set */
     unsigned scopes;
@@ -25,7 +25,7 @@ struct function {
     bool views; /* the result may share memory with the input */
 };
 
-/* NULL if there is no such function. */
+/* Returns the function that can be called by this name in this way, or NULL if there is none. */
 const struct function *function_find(const char *name, enum function_scope scope);
 
 /* The key is NULL for a positional argument. */
@@ -34,7 +34,8 @@ struct argument {
     struct object object;
 };
 
-/* Assigns the arguments to parameters and calls the builder. */
+/* Assigns the arguments to parameters, calls the builder, and puts its result into *out. Returns
+ * false with the reason in b->err. */
 bool function_call(struct build *b, const struct function *f, enum function_scope scope,
                    const struct argument *args, size_t n, struct object *out);
 

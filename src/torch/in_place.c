@@ -54,7 +54,8 @@ static void count_ways(struct walk *w)
     }
 }
 
-/* NULL if the call changes no tensor in place. */
+/* If t is a call that changes a tensor in place, returns the node of this tensor. Otherwise returns
+ * NULL. */
 static const struct tree *changed(const struct tree *t)
 {
     if (t->kind != TREE_CALL)
@@ -71,7 +72,7 @@ static const struct tree *changed(const struct tree *t)
     return method ? callee->part[0] : t->n > 1 ? t->part[1] : NULL;
 }
 
-/* A new tensor, whose memory no other tensor shares. */
+/* Returns whether t makes a new tensor, whose memory no other tensor shares. */
 static bool is_fresh(const struct tree *t)
 {
     if (t->kind == TREE_BINARY || t->kind == TREE_UNARY)
@@ -84,7 +85,7 @@ static bool is_fresh(const struct tree *t)
     return f && !f->views;
 }
 
-/* How often the expression reads `of`; 2 means 2 or more. */
+/* Returns how often the expression reads `of`; 2 means 2 or more. */
 static unsigned readers(const struct walk *w, const struct tree *of)
 {
     unsigned n = 0;

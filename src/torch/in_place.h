@@ -14,7 +14,8 @@
  * change. */
 int in_place_check(const struct tree *root, struct arena *mem, struct err *err);
 
-/* A module is "torch", "F", "math" and so on, perhaps followed by ".nn", ".functional", ... */
+/* Returns whether t names a module: "torch", "F", "math" and so on, perhaps followed by ".nn",
+ * ".functional", ... */
 bool tree_is_module(const struct tree *t);
 
 #endif

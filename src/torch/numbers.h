@@ -6,13 +6,14 @@
 
 #include "torch/object.h"
 
-/* Return 1 with the result in *out, or -1 if Python would refuse. Return 0 if an operand is a size
- * of unknown value; then the graph must compute the result. */
+/* These apply the operator `op`. They return 1 with the result in *out, or -1 if Python would
+ * refuse. They return 0 if an operand is a size of unknown value; then the graph must compute the
+ * result. */
 int number_binary(struct build *b, const char *op, const struct object *l, const struct object *r,
                   struct object *out);
 int number_unary(struct build *b, const char *op, const struct object *a, struct object *out);
-/* math.sqrt(2) and so on. Returns 1 with the result in *out, -1 if the result would not be a
- * number, 0 if the function or an argument is not known. */
+/* Calls a function of Python's math, as in math.sqrt(2). Returns 1 with the result in *out, -1 if
+ * the result would not be a number, 0 if the function or an argument is not known. */
 int number_function(struct build *b, const char *name, const struct object *args, size_t n,
                     struct object *out);
 

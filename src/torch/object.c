@@ -146,7 +146,8 @@ bool obj_is(const struct object *o, double v)
 
 /* ---- what a parameter asks for --------------------------------------------------------------- */
 
-/* A size that is just a scalar of the task gives that scalar. */
+/* Returns the size d as a value of the graph. If d is just a scalar of the task, returns that
+ * scalar. */
 static const struct value *size_value(struct build *b, const struct dim *d)
 {
     /* The reference computes in double, exact up to this number. */
@@ -242,7 +243,7 @@ bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct at
     for (size_t i = 0; i < n; i++)
         if (!need_axis(b, &all[i], rank, &axes[i]))
             return false;
-    if (rank) /* there is no axis to name */
+    if (rank) /* a tensor without axes has none to name */
         *out = attr_axes(axes, n);
     return true;
 }

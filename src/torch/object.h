@@ -54,10 +54,11 @@ struct build {
     struct err err; /* why Hone refuses the expression, if set */
 };
 
-/* Keeps an earlier error. */
+/* Sets b->err. If it is set already, keeps the earlier error. */
 void give_reason(struct build *b, enum err_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Set b->err and give false or NULL. The inline functions let compilers and analysers see that. */
+/* These set b->err, and their value is false or NULL. Compilers and analysers see this value in the
+ * inline functions below. */
 #define refuse(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused())
 #define refuse_value(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused_value())
 /* For an expression that PyTorch may accept, but Hone does not support. */
@@ -81,23 +82,26 @@ struct object obj_number(struct build *b, int64_t v);
 struct object obj_float(double v);
 struct object obj_tuple(struct build *b, const struct object *items, size_t n);
 struct object obj_shape(struct build *b, const struct value *v);
-/* A known number or size becomes OBJ_INT or OBJ_FLOAT. Returns false if v is NULL. */
+/* Makes *out the object for v. A known number or size becomes OBJ_INT or OBJ_FLOAT. Returns false
+ * if v is NULL. */
 bool obj_set(struct build *b, const struct value *v, struct object *out);
 
 /* ---- what an object is ----------------------------------------------------------------------- */
 
-/* Such as "a tuple". */
+/* Returns what the object is, in words such as "a tuple". */
 const char *obj_what(const struct object *o);
 bool obj_is_none(const struct object *o);
 bool obj_is_text(const struct object *o, const char *text);
 bool obj_is(const struct object *o, double v);
-/* Return false for any object that is not a known number or integer. */
+/* obj_real() reads a known number, obj_whole() a known integer; a bool counts as 0 or 1. Both
+ * return false for any other object. */
 bool obj_real(const struct object *o, double *out);
 bool obj_whole(const struct object *o, int64_t *out);
 
 /* ---- what a parameter asks for --------------------------------------------------------------- */
 
-/* Each reads the argument `o` of the parameter `name`. A wrong kind of argument sets b->err. */
+/* Each reads the object `o`, the argument for the parameter `name`. If `o` is of a wrong kind, they
+ * set b->err and return false or NULL. */
 const struct value *need_value(struct build *b, const struct object *o, const char *name);
 const struct value *need_tensor(struct build *b, const struct object *o, const char *name);
 const struct dim *need_dim(struct build *b, const struct object *o, const char *name);
@@ -114,13 +118,15 @@ bool need_dims(struct build *b, const struct object *o, const char *name, const 
 
 /* ---- short ways to operations ---------------------------------------------------------------- */
 
-/* If an operand is NULL, so is the result: nested calls need only one test. */
+/* If an operand is NULL, the result is NULL too. So the caller of nested calls needs to test only
+ * the last result. */
 const struct value *op1(struct build *b, enum graph_op op, const struct value *a);
 const struct value *op2(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c);
 const struct value *op3(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c, const struct value *d);
-/* Such as make_op(b, OP_SUM, args, "dim", &d, NO_MORE), where d is a struct attr. */
+/* Adds an operation with attributes, as in make_op(b, OP_SUM, args, "dim", &d, NO_MORE), where d is
+ * a struct attr. */
 #define NO_MORE ((const char *)NULL)
 const struct value *make_op(struct build *b, enum graph_op op, const struct value *const *args,
                             ...);

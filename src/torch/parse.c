@@ -86,7 +86,8 @@ static bool take(struct parser *p, const char *token)
 static struct tree *expression(struct parser *p);
 static struct tree *unary(struct parser *p);
 
-/* Letters, digits and "_", not beginning with a digit; "$" may precede. */
+/* Reads a name: letters, digits and "_", not beginning with a digit, perhaps after a "$". Returns
+ * NULL if there is none. */
 static const char *word(struct parser *p)
 {
     skip_blanks(p);
@@ -135,7 +136,8 @@ static struct tree *string(struct parser *p)
 
 /* ---- brackets -------------------------------------------------------------------------------- */
 
-/* Reads up to and including `close`. */
+/* Reads parts with commas between them, up to and including `close`. Appends the parts to `out`.
+ * *comma says whether a comma follows the last part. */
 static bool parts(struct parser *p, const char *close, struct tree *(*part)(struct parser *),
                   struct tree **out, size_t *n, bool *comma)
 {

@@ -90,7 +90,8 @@ static int no_answer(const struct python *p, struct err *err)
                    *said ? ": " : "", said);
 }
 
-/* There is one request at a time. write() waits until Python has read enough of a long one. */
+/* Sends a request to Python. There is one request at a time. If it is long, write() waits until
+ * Python has read enough of it. */
 static int send_line(struct python *p, const char *text, struct err *err)
 {
     char *line = xasprintf("%s\n", text);
@@ -110,8 +111,8 @@ static uint64_t cpu_ns(const struct python *p)
     return (uint64_t)t.tv_sec * SEC + (uint64_t)t.tv_nsec;
 }
 
-/* Reads up to a newline. Meanwhile the loop reads the program's other output, so that its pipe does
- * not fill up. */
+/* Reads a reply up to its newline. Meanwhile the loop reads what the program prints, so that the
+ * pipe for this output does not fill up. */
 static int read_line(struct python *p, uint64_t limit_ns, char *reply, struct err *err)
 {
     uint64_t start = now_ns(), start_cpu = cpu_ns(p);

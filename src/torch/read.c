@@ -24,7 +24,8 @@ static bool read_object(struct graph *g, const char *text, const struct torch_na
     return false;
 }
 
-/* The object is a single value or a tuple. */
+/* `o` is the result of an expression: a single value or a tuple. Sets out[i] to its values, and
+ * returns how many there are. */
 static int values_of(struct expression *x, const struct object *o, const struct value **out,
                      size_t max, struct err *err)
 {

@@ -51,8 +51,9 @@ struct torch_task {
  * their declared shapes. */
 int torch_read(struct graph *g, const char *text, const struct torch_task *t, struct err *err);
 
-/* `names` hide inputs of the same name. sum(x), max(x) and so on are PyTorch's functions if x is a
- * tensor. Returns the number of values, or -1 with err set; more than `max` are an error. */
+/* Reads an expression, and sets out[i] to its values in the graph. `names` hide inputs of the same
+ * name. sum(x), max(x) and so on are PyTorch's functions if x is a tensor. Returns the number of
+ * values, or -1 with err set. More than `max` values are an error. */
 int torch_read_values(struct graph *g, const char *text, const struct torch_names *names,
                       const struct value **out, size_t max, struct err *err);
 

@@ -49,7 +49,7 @@ static struct torch_task signature_of(const struct task *t, struct arena *a)
 
 /* ---- the key "graph" ------------------------------------------------------------------------- */
 
-/* True if the graph gives the tensor the dtype and the shape that the task declares. */
+/* Returns whether the graph gives the tensor the dtype and the shape that the task declares. */
 static bool same_type(struct graph *g, const struct task_tensor *x, enum dtype dtype, uint32_t rank,
                       const struct dim *const *shape)
 {

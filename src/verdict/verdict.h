@@ -54,16 +54,17 @@ struct verdict_workload {
      * - "": unknown (an older verdict). */
     const char *verified;
     double verified_pct;
-    /* The largest error / the tolerance; the rms error / that of an ideal implementation. */
+    /* max_ratio is the largest error, divided by the tolerance. rms_ratio is the rms error, divided
+     * by that of an ideal implementation. */
     double max_ratio, rms_ratio;
     const char *output; /* the tensor with the worst error */
     const char *note;   /* what is wrong */
-    /* If the emulator ran only some blocks: all blocks; those that ran; those that also wrote a
-     * compared element. Otherwise 0. */
+    /* If the emulator ran only some blocks: how many blocks there are, how many ran, and how many
+     * wrote an element that was compared. Otherwise 0. */
     double blocks, blocks_ran, blocks_verified;
     double unseen_pct; /* share of the output that no emulated block wrote */
-    /* The probability of finding an error in 1% of the blocks (on a GPU: rows, columns or tiles). 0
-     * if nothing was verified. */
+    /* If 1% of the blocks (on a GPU: of the rows, columns or tiles) were wrong, the probability
+     * that the comparison finds this. 0 if nothing was verified. */
     double found_pct;
 };
 
@@ -100,7 +101,7 @@ struct verdict_baseline {
     const char *text; /* the reason; "" if "right" */
 };
 
-/* As struct result_finding. */
+/* The members mean the same as in struct result_finding. */
 struct verdict_finding {
     /* At a held-out workload an author is told only the kind and the line. */
     const char *workload, *role;
@@ -114,8 +115,8 @@ struct verdict_finding {
     uint64_t count;
 };
 
-/* As struct result_counter. A counter about the code itself has the workload "code" and the role
- * "static". */
+/* The members mean the same as in struct result_counter. A counter about the code itself has the
+ * workload "code" and the role "static". */
 struct verdict_counter {
     const char *workload, *role;
     const char *kernel, *name, *unit;
@@ -156,19 +157,20 @@ struct verdict {
     /* Such as "dram-bound: 91% of peak DRAM throughput (...)". */
     const char *bottleneck;
     const char *device, *gpu, *driver, *arch, *compiler;
-    const char *source_sha, *task; /* of the source; name of the task */
+    const char *source_sha, *task; /* SHA-256 of the source; name of the task */
     const char *task_sha;          /* see task/snapshot.h */
     uint64_t seed;
     uint64_t compile_ns, run_ns, total_ns;
 };
 
 const char *verdict_kind_name(enum verdict_kind k);
-/* True for held-out and unknown roles: an author must not learn what happened there. */
+/* Returns true for the held-out role and for unknown roles. An author must not learn what happened
+ * at workloads with these roles. */
 bool verdict_hidden(const char *role);
 enum verdict_kind verdict_kind_from(const char *name, bool *ok);
 
 json_t *verdict_to_json(const struct verdict *v);
-/* Validates everything: the JSON comes from outside. */
+/* Fills *v from JSON. Checks everything, because the JSON comes from outside. */
 int verdict_from_json(struct verdict *v, const json_t *j, struct err *err);
 /* Appends "9 workloads verified whole, 2 by sample, 1 only timed". */
 void verdict_verified_text(const struct verdict *v, struct strbuf *out);
@@ -176,19 +178,19 @@ unsigned verdict_timed_shapes(const struct verdict *v);
 /* We expect a measured time from *lo to *hi times the modelled time. Returns false if the verdict
  * does not say. */
 bool verdict_model_error(const struct verdict *v, double *lo, double *hi);
-/* The first baseline's time / the candidate's. */
+/* How fast the candidate is: the first baseline's time / the candidate's time. */
 struct verdict_ratio {
     const char *who;
     /* Geometric mean over the shapes; 95% interval. For modelled times lo == hi. */
     double mid, lo, hi;
 };
-/* False if no baseline has a ratio. */
+/* Returns false if no baseline has a ratio. */
 bool verdict_ratio(const struct verdict *v, struct verdict_ratio *out);
 void verdict_set_score(struct verdict *v);
-/* Replaces control characters, with which a candidate could make a terminal show another
- * verdict. */
+/* Replaces control characters in all texts. With such characters, a candidate could make a terminal
+ * show another verdict. */
 void verdict_plain_text(struct verdict *v);
-/* The user's name replaces "kernel.cu", Hone's name for the candidate. */
+/* Replaces "kernel.cu", Hone's name for the candidate, by the user's name for the file. */
 void verdict_name_file(struct verdict *v, const char *name);
 int verdict_cmp(const struct verdict *a, const struct verdict *b);
 void verdict_release(struct verdict *v);

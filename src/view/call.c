@@ -28,7 +28,8 @@ static bool text_gives(const char *text, size_t len, const char *parent, const c
     return str_eq(sha, source_sha);
 }
 
-/* `moves`: how many moves a reply may have. */
+/* Returns whether the reply, or one of its moves, gives this source. `moves`: how many moves a
+ * reply may have. */
 static bool reply_gives(struct store *s, const char *reply_sha, uint64_t moves, const char *parent,
                         const char *source_sha)
 {
@@ -47,7 +48,7 @@ static bool reply_gives(struct store *s, const char *reply_sha, uint64_t moves, 
     return gives;
 }
 
-/* How many moves a prompt of the run asks for (`--moves`). */
+/* Returns how many moves each prompt of the run asks for (`--moves`). */
 static uint64_t moves_of(const struct run_rec *r)
 {
     json_t *config = json_read_text(r->config, strlen(r->config), "config", NULL, NULL);
@@ -56,7 +57,7 @@ static uint64_t moves_of(const struct run_rec *r)
     return (uint64_t)MIN(MAX(moves, 1), RUN_MAX_MOVES);
 }
 
-/* Returns NULL if there is no parent. The text lives in `out`. */
+/* Returns the source of the parent of n, or NULL if there is no parent. The text lives in `out`. */
 static const char *parent_source(struct store *s, int64_t run, const struct node_rec *n,
                                  struct strbuf *out)
 {
@@ -84,7 +85,7 @@ json_t *view_author_call(struct store *s, const struct run_rec *r, const struct 
     json_t *out = NULL;
     uint64_t rank = 0, moves = moves_of(r);
     char empty[HASH_HEX];
-    hash_hex("", 0, empty); /* the source if Hone refused the reply */
+    hash_hex("", 0, empty); /* the hash of the candidate's source if Hone refused the reply */
     if (!str_eq(n->source_sha, empty) &&
         store_node_rank(s, r->id, n->role, n->index, &rank, NULL) == 0 &&
         store_call_page(s, r->id, n->role, rank / moves, MAX_TRIES, &calls, &mem, NULL) == 0) {

@@ -26,11 +26,12 @@ struct collection {
     struct store *s;
     const struct html_options *o;
     struct pack *pack;
-    json_t *answers, *runs; /* by query; the rows of the list of runs */
+    json_t *answers, *runs; /* the answers by query; the rows of the list of runs */
     size_t max;             /* the most candidates of one run; see choose() */
 };
 
-/* The caller owns the answer. */
+/* Answers the query, and adds the answer to the collection. Returns the answer, which the caller
+ * owns, or NULL on an error. */
 static json_t *add_answer(struct collection *c, const struct view_query *q, struct err *err)
 {
     struct strbuf key = STRBUF_INIT(VIEW_MAX_QUERY);
@@ -52,7 +53,7 @@ static struct view_query query(const char *name, enum view_kind kind, uint64_t n
     return q;
 }
 
-/* Also adds a row to the list of runs. */
+/* Adds the summary of a run, and a row in the list of runs. */
 static int add_summary(struct collection *c, const struct run_rec *r, struct err *err)
 {
     struct view_query q = query(r->name, VIEW_RUN, 0);
@@ -199,7 +200,8 @@ static int collect(struct store *s, const struct html_options *o, struct strbuf 
 
 /* ---- the page ------------------------------------------------------------------------------- */
 
-/* NULL if the line does not begin with `begin` or names no file of web/. */
+/* Returns the file of web/ that the line names. Returns NULL if the line does not begin with
+ * `begin`, or names no such file. */
 static const struct asset *named_asset(const char *line, const char *begin)
 {
     char path[64] = "web/";
@@ -212,7 +214,7 @@ static const struct asset *named_asset(const char *line, const char *begin)
     return asset_find(path);
 }
 
-/* 'sha256-...', for a Content-Security-Policy. */
+/* Appends the hash of the text in the form of a Content-Security-Policy: 'sha256-...'. */
 static void add_hash(struct strbuf *out, const struct strbuf *text)
 {
     char hex[HASH_HEX];
@@ -258,7 +260,8 @@ static void add_policy(struct strbuf *out, const struct parts *p)
     strbuf_adds(out, "\">\n");
 }
 
-/* The style and the scripts themselves replace the lines that load them. */
+/* Appends the page and the data. In place of the lines that load the style and the scripts, the
+ * page gets their text. */
 static void add_page(struct strbuf *out, const struct asset *page, const struct parts *p,
                      const struct html_options *o, const struct strbuf *data)
 {

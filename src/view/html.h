@@ -15,9 +15,9 @@
 #include "base/strbuf.h"
 #include "store/store.h"
 
-/* The file holds the sources and verdicts of about this many candidates. Of a longer run it has the
- * best candidate, its nearest ancestors, and the newest candidates. The runs of a campaign get
- * equal shares. Plots and lineage always show all candidates. */
+/* The file holds the sources and verdicts of about this many candidates. For a longer run, these
+ * are the best candidate, its nearest ancestors, and the newest candidates. The runs of a campaign
+ * get equal shares. Plots and lineage always show all candidates. */
 #define HTML_MAX_CANDIDATES 500
 
 struct html_options {

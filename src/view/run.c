@@ -17,7 +17,8 @@ static json_t *words(const char *text)
     return j;
 }
 
-/* The geometric mean of the times of `who` over the shapes; 0 if there are none. */
+/* Returns the geometric mean, over the shapes, of the times of `who`. Returns 0 if there are
+ * none. */
 static double mean_time(const struct verdict *v, const char *who, bool *is_model)
 {
     double sum = 0;
@@ -41,7 +42,8 @@ static bool listed(const json_t *rows, const char *who)
     return false;
 }
 
-/* Variants of PyTorch that only ran beside the baselines get no row. */
+/* Adds a row for each baseline that has times. Variants of PyTorch that only ran beside the
+ * baselines get no row. */
 static void add_baselines(json_t *rows, const struct verdict *v)
 {
     vec_each (struct verdict_time, t, &v->times) {
@@ -82,8 +84,8 @@ static json_t *ideas(const struct run_summary *m)
     return rows;
 }
 
-/* A row for each of the newest MAX_CALLS calls: role, index, ok, tokens in, tokens out, dollars,
- * seconds, Unix time in milliseconds. */
+/* Returns a row for each of the newest MAX_CALLS calls: role, index, ok, tokens in, tokens out,
+ * dollars, seconds, Unix time in milliseconds. */
 static json_t *calls(const struct run_summary *m)
 {
     json_t *rows = json_array();

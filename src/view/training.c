@@ -103,7 +103,7 @@ static void list_records(struct store *s, struct record_vec *out)
     free(folder);
 }
 
-/* NULL if the file is not a record. */
+/* Returns the JSON in the file, or NULL if the file is not a record of a training run. */
 static json_t *read_record(const struct record *r)
 {
     const struct json_caps caps = {.max_bytes = MAX_FILE, .max_depth = 8};
@@ -116,7 +116,7 @@ static json_t *read_record(const struct record *r)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* JSON null if the value is not a finite number. */
+/* Returns a copy of a number, or JSON null if the value is not a finite number. */
 static json_t *number(const json_t *v)
 {
     double x = json_is_number(v) ? json_number_value(v) : NAN;
@@ -150,8 +150,8 @@ static json_t *column_names(void)
     return names;
 }
 
-/* Returns a row for each epoch. If there are more than MAX_EPOCHS, only for every k-th and the
- * last. */
+/* Returns a row for each epoch. If there are more than MAX_EPOCHS epochs, leaves out some: every
+ * k-th and the last one get a row. */
 static json_t *epoch_rows(const json_t *epochs)
 {
     json_t *rows = json_array();
@@ -188,8 +188,8 @@ static json_t *texts_of(const json_t *list, size_t max)
     return out;
 }
 
-/* A span is six integers, none negative. The first two are indices into the lists of threads and of
- * work. */
+/* Returns whether the JSON is a valid span: six integers, none negative. The first two are indices
+ * into the lists of threads and of work. */
 static bool is_span(const json_t *span, size_t threads, size_t work)
 {
     for (size_t k = 0; k < 6; k++) {
@@ -214,7 +214,7 @@ static json_t *timeline(const json_t *t)
     return json_pack("{s:o, s:o, s:o}", "threads", threads, "work", work, "spans", spans);
 }
 
-/* A row for each kernel of --profile: name, calls, milliseconds. */
+/* Returns a row for each kernel of --profile: name, calls, milliseconds. */
 static json_t *kernels(json_t *j)
 {
     json_t *rows = json_array(), *k;

@@ -51,7 +51,8 @@ static bool read_name(const char **p, const char *key, char *out, size_t size)
     return n > 0;
 }
 
-/* The browser reads numbers as doubles, which hold every integer of 15 digits. */
+/* Reads a number of at most 15 digits. The browser reads numbers as doubles, which hold every such
+ * integer exactly. */
 static bool read_number(const char **p, uint64_t *out)
 {
     size_t digits = strspn(*p, "0123456789");

@@ -57,7 +57,7 @@ struct view_query {
 /* Accepts exactly the forms above: names of letters, digits, '_', '-' and '.', decimal numbers, no
  * escapes. Returns 0 or -1. */
 int view_query_parse(struct view_query *q, const char *text);
-/* view_query_parse() reads the text back. */
+/* Appends the query as text, which view_query_parse() can read. */
 void view_query_text(const struct view_query *q, struct strbuf *out);
 
 json_t *view_json(struct store *s, const struct view_query *q, struct err *err);

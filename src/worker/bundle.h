@@ -19,8 +19,8 @@
 /* Reads at most `max` bytes. Sets data[len] to NUL. The caller frees data. */
 int bundle_read(const char *dir, const char *name, size_t max, char **data, size_t *len,
                 struct err *err);
-/* Renames a temporary file, so readers never see half a file. If `durable`, syncs the data to disk
- * before the rename. */
+/* Writes a temporary file and renames it, so readers never see half a file. If `durable`, syncs the
+ * data to disk before the rename. */
 int bundle_write(const char *dir, const char *name, const void *data, size_t len, bool durable,
                  struct err *err);
 /* Removes the bundle, with folders up to four deep. Removes links, never follows them. */
@@ -28,7 +28,7 @@ void bundle_remove(const char *dir);
 /* Starts this program in a child process, as a worker on the bundle. The child dies when this
  * process dies. The caller must wait for it. */
 pid_t bundle_start(const char *dir);
-/* "dir/name"; the caller frees it. */
+/* Returns "dir/name". The caller frees it. */
 char *bundle_path(const char *dir, const char *name);
 
 #endif

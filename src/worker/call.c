@@ -21,8 +21,9 @@
 /* GRACE_NS: how much later than the device the watchdog ends a call. */
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
 
-/* Takes findings and counters out of the device even if nobody wants them; else they would count
- * for a later call. */
+/* Takes the findings and the counters of the call out of the device. Keeps the findings of the
+ * candidate, and its counters if the call asks for them. We take them out after every call, because
+ * they would otherwise count for a later call. */
 static void collect_findings(struct job_run *r, uint32_t c, const struct job_call *call)
 {
     struct finding_vec f = VEC_INIT;
@@ -74,13 +75,15 @@ static bool is_input(const struct job_buffer *b)
     return b->role == JOB_INPUT || b->role == JOB_INOUT;
 }
 
-/* The call runs only a sample of its blocks. Then the worker hashes no inputs. */
+/* Returns whether the call runs only a sample of its blocks. For such a call, the worker hashes no
+ * inputs. */
 static bool is_sampled(const struct call_ctx *x)
 {
     return x->call->flags & JOB_CALL_BLOCK_SAMPLE;
 }
 
-/* In a sampled call, a baseline needs only inputs that can steer it, such as indices. */
+/* Returns whether we must fill the buffer. In a sampled call, a baseline needs only the inputs that
+ * can steer it, such as indices. */
 static bool needs_data(const struct call_ctx *x, const struct job_buffer *b)
 {
     return !is_sampled(x) || !x->call->program || (is_input(b) && !dtype_is_float(b->dtype));
@@ -143,7 +146,7 @@ static void free_buffers(struct job_run *r, struct call_ctx *x)
     free(x->maps);
 }
 
-/* The rest of the buffer after the file's end becomes zero. */
+/* Fills the buffer from its file. If the file is shorter than the buffer, the rest becomes zero. */
 static int fill_from_file(struct job_run *r, uint64_t addr, const struct job_buffer *b,
                           struct err *err)
 {
@@ -212,9 +215,9 @@ void unload_kernels(struct job_run *r)
 }
 
 /*
- * Every call gets a fresh module, so that no state survives. But a call may ask to keep state. And
- * a timed call may reuse a module whose variables Hone checks after each call, because loading
- * takes longer than most kernels.
+ * Usually each call gets a fresh module, so that no state survives. There are two exceptions: a
+ * call may ask to keep state, and a timed call may reuse a module if Hone can check all its
+ * variables after each call. The second saves time, because loading takes longer than most kernels.
  */
 static enum result_status load_module(struct job_run *r, struct call_ctx *x, struct err *err)
 {
@@ -223,7 +226,7 @@ static enum result_status load_module(struct job_run *r, struct call_ctx *x, str
     if (x->ms->m && (keep || (timed && !x->ms->unsealed)))
         return RESULT_OK;
     if (timed && x->ms->unsealed)
-        unload_kernels(r); /* then a reload gets the same address */
+        unload_kernels(r); /* with all kernels unloaded, the next load gets the same address */
     else if (x->ms->m)
         ops->unload(r->dev, x->ms->m);
     x->ms->m = NULL;
@@ -369,7 +372,8 @@ static int check_globals(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* After a sampled call checks only guard zones; keep_pieces() may check the rest. */
+/* Checks guard zones, inputs and __device__ variables after a call. After a sampled call checks
+ * only the guard zones; keep_pieces() may check the rest. */
 static int check_after_call(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -413,7 +417,8 @@ void drop_kept_call(struct job_run *r, size_t index)
     r->kept.items[index] = r->kept.items[--r->kept.n];
 }
 
-/* With small pages, page faults would take most of the time. */
+/* Allocates memory for an output that we keep. If it is large, asks for huge pages: with small
+ * pages, page faults would take most of the time. */
 static void *alloc_kept(uint64_t bytes)
 {
     const size_t huge = 2 << 20;
@@ -426,7 +431,8 @@ static void *alloc_kept(uint64_t bytes)
     return p;
 }
 
-/* Device memory for computing and comparing a case's truth (its right outputs). */
+/* Returns how much device memory is needed to compute a case's truth (its right outputs), and to
+ * compare outputs with it. */
 static uint64_t truth_bytes(const struct job_case *jc)
 {
     uint64_t sum = jc->scratch_elems * 8;
@@ -439,7 +445,8 @@ static uint64_t truth_bytes(const struct job_case *jc)
 }
 
 /* Copying gigabytes to the host takes seconds. So timed calls and baselines leave a large output on
- * the device, if the device computes the truth. */
+ * the device, if the device computes the truth. Returns whether output i stays there, hidden in
+ * *out. */
 static bool hide_output(struct job_run *r, const struct call_ctx *x, uint32_t i,
                         struct device_hidden **out)
 {
@@ -488,8 +495,9 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* The share of an output that the call did not write. We cannot see a written element that keeps
- * its value, so for an in-place tensor it is the share of blocks that did not run. */
+/* Returns the share of output i that the call did not write. In a tensor that is updated in place,
+ * we cannot tell a written element that keeps its value from an unwritten one. So for such a
+ * tensor, returns the share of the blocks that did not run. */
 static double share_unseen(const struct call_ctx *x, uint32_t i, const struct device_written *w)
 {
     double ran =
@@ -499,9 +507,9 @@ static double share_unseen(const struct call_ctx *x, uint32_t i, const struct de
     return 1 - (x->jc->buffers[i].role == JOB_INOUT ? ran : MIN(w->seen, 1.0));
 }
 
-/* Keeps some of the pieces (1024 bytes each) that a sampled call wrote. There are none if results
- * may depend on blocks that did not run. Then we do not check __device__ variables either, because
- * the block that restores them may not have run. */
+/* Keeps some of the pieces (1024 bytes each) that a sampled call wrote. The device gives none if
+ * results may depend on blocks that did not run. Then we do not check __device__ variables either,
+ * because the block that restores them may not have run. */
 static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     enum { MAX_PIECES = 768, MAX_INPUT_PIECES = 512 };
@@ -567,7 +575,8 @@ static int dump_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     return 0;
 }
 
-/* A REPEAT call must have the output hashes of the call before it. */
+/* Hashes the outputs of the call, if the call or the next one is a REPEAT call. The hashes of a
+ * REPEAT call must equal those of the call before it. */
 static int hash_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     bool repeat = x->call->flags & JOB_CALL_REPEAT;

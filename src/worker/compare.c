@@ -21,7 +21,8 @@ struct slice {
     bool started;
 };
 
-/* Inlined for each of the usual types, so the compiler drops the code for other types. */
+/* Compares the elements of a slice. This function is inlined for each of the usual types, so that
+ * the compiler can drop the code for other types. */
 static inline __attribute__((always_inline)) void compare_range(struct slice *s, uint32_t dtype,
                                                                 uint64_t size)
 {
@@ -148,7 +149,7 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
     free(bad);
 }
 
-/* Keeps the examples in ascending order. */
+/* Adds an example of a wrong element. Keeps the examples in ascending order. */
 static void note_bad(struct result_compare *out, uint64_t elem, double got, double want)
 {
     uint32_t at = out->nexamples++;

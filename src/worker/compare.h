@@ -20,7 +20,8 @@
 /* Fills in the statistics. For wrong elements, adds examples and their pattern in words. */
 void compare_output(const struct compare_input *in, unsigned nthreads, struct arena *a,
                     struct result_compare *out);
-/* Uses sums that a device computed. Leaves out the examples, worst values and pattern. */
+/* Fills in the statistics from sums, which a device may have computed. Leaves out the examples, the
+ * worst values and the pattern. */
 void compare_from_sum(const struct compare_sum *s, struct result_compare *out);
 
 struct piece_vec;

@@ -127,8 +127,8 @@ static enum result_status verify_so_far(struct job_run *r)
     return RESULT_OK;
 }
 
-/* A failure of Hone or the machine says nothing about the candidate. But the calls before it may
- * show an error. */
+/* If Hone or the machine failed, verifies the calls before the failure. The failure itself says
+ * nothing about the candidate, but these calls may show an error of the candidate. */
 static void verify_after_failure(struct job_run *r)
 {
     struct err err = ERR_INIT;
@@ -275,8 +275,8 @@ static void job_run_release(struct job_run *r)
     arena_release(&r->arena);
 }
 
-/* 0 = no limit. The limit on wall time contains the factor JOB_EMU_PATIENCE for a busy machine; CPU
- * time needs none. */
+/* Returns the limit on the CPU time of the job; 0 = no limit. The limit on wall time contains the
+ * factor JOB_EMU_PATIENCE for a busy machine. CPU time needs no such factor. */
 static uint64_t cpu_limit(const struct job *job)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -292,8 +292,8 @@ static void write_turn(const struct job_run *r, const struct turn *t)
     bundle_write(r->dir, TURN_FILE, text, (size_t)len, false, NULL);
 }
 
-/* Waits until no other process of Hone uses the GPU, and returns its lock. The sidecars import
- * PyTorch before, because that takes seconds. */
+/* Waits until no other process of Hone uses the GPU, and returns the GPU's lock. Before that, lets
+ * the sidecars import PyTorch, because the import takes seconds and needs no GPU. */
 static int take_gpu(struct job_run *r)
 {
     int lock;

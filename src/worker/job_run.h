@@ -11,7 +11,7 @@
 
 #include "worker/job_run_state.h"
 
-/* Tests pass their own function. */
+/* Opens the device for a job. Tests pass a function of their own. */
 typedef int (*open_device_fn)(struct device **out, const struct job *job, const char *bundle_dir,
                               struct err *err);
 
@@ -25,21 +25,24 @@ int run_bundle(const char *dir, open_device_fn open_device, bool lock_gpu, struc
 /* Returns RESULT_OK, or the status that ends the job; then r->res holds the reason. A failing
  * baseline ends the job only if a fault destroyed the GPU's context. */
 enum result_status run_call(struct job_run *r, uint32_t c, const struct job_call *call);
-/* Takes about budget_ns. Adds the time taken to *spent_ns. */
+/* Times the programs of case c in rounds, for about budget_ns. Adds the time that this took to
+ * *spent_ns. */
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns,
                               uint64_t *spent_ns);
-/* The caller frees the times. */
+/* Returns the measured times of a program's calls in case c; *n becomes their number. The caller
+ * frees the times. */
 double *job_run_times(const struct job_run *r, uint32_t c, uint32_t program, size_t *n);
 bool candidate_is_short(const struct job_run *r, uint32_t c);
 /* Times short candidates in further processes. If there are any, closes the device first. */
 void time_in_processes(struct job_run *r);
-/* Should we keep the outputs of this timed call? May drop another kept call. */
+/* Returns whether to keep the outputs of this timed call. May drop another kept call in
+ * exchange. */
 bool rounds_keep_call(struct rounds *s, double time_ns);
 int verify_kept_calls(struct job_run *r, struct err *err);
-/* The last kept call gets the dropped call's index. */
+/* Drops a kept call. The last kept call moves to its index. */
 void drop_kept_call(struct job_run *r, size_t index);
 void unload_kernels(struct job_run *r);
-/* Ends the job. Returns `st`. */
+/* Records that the job ends with status `st` in call k of case c. Returns `st`. */
 enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32_t c, uint32_t k,
                                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Hands the result so far to the watchdog and writes it to progress.bin, with the message `where`.
@@ -47,9 +50,9 @@ enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32
  * - if `now` is false, does nothing;
  * - if `now` is true, on the emulator with a time limit, leaves the writing to the watchdog. */
 void job_run_save_progress(struct job_run *r, const char *where, bool now);
-/* The job's number of threads, or one per core. */
+/* Returns the job's number of threads, or one per core if the job gives none. */
 unsigned job_run_threads(const struct job_run *r);
-/* Slot 0 is the job's start, 1 its end. */
+/* Notes the clocks of the GPU in the result. Slot 0 is for the job's start, slot 1 for its end. */
 void job_run_note_clocks(struct job_run *r, int slot);
 
 #endif

@@ -20,7 +20,7 @@ struct sidecar;
 struct module_state {
     struct device_module *m; /* NULL = not loaded */
     struct sidecar *sidecar; /* NULL until the baseline is started */
-    /* Hone cannot check all of its state, so each timed call loads the module. */
+    /* Hone cannot check all state of the module, so each timed call loads the module again. */
     bool unsealed;
     enum result_status status; /* RESULT_OK, or how it failed */
 };
@@ -53,7 +53,7 @@ struct job_run {
     struct module_state mods[JOB_MAX_PROGRAMS];
     struct kept_call_vec kept;
     uint64_t kept_bytes, kept_max; /* host memory for outputs; its limit */
-    /* of the previous call's outputs, for JOB_CALL_REPEAT */
+    /* Hashes of the previous call's outputs, for JOB_CALL_REPEAT. */
     uint64_t out_hash[JOB_MAX_BUFFERS];
     struct finding_vec findings;
     struct counter_vec counters;

@@ -50,7 +50,8 @@ static const char usage[] =
 /* This process opened a GPU, and no profiler watches it. */
 static bool used_cuda;
 
-/* A profiler collects its data when the process exits normally. */
+/* Returns whether the job is for a profiler, which collects its data when the process exits
+ * normally. */
 static bool is_profiled(const struct job *job)
 {
     for (uint32_t c = 0; c < job->ncases; c++)
@@ -95,7 +96,7 @@ static bool read_number(const char *text, long most, long *out)
     return *text && !*end && *out >= 0 && *out <= most;
 }
 
-/* Reads "--once --gpu 1 --idle 60". */
+/* Reads options such as "--once --gpu 1 --idle 60". Returns false if one is wrong. */
 static bool read_spool_options(struct spool_options *o, char **argv)
 {
     for (; *argv; argv++) {

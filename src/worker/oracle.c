@@ -15,8 +15,8 @@
 #include "worker/bundle.h"
 #include "worker/sidecar.h"
 
-/* With fewer operations we use one thread: starting or waiting for more would take as long as the
- * work. */
+/* With fewer operations we use one thread. To start more threads and wait for them would take as
+ * long as the work. */
 #define SMALL_OPS 1e5
 
 struct oracle {
@@ -78,10 +78,11 @@ struct phase_work {
     ref_phase_fn fn;
     const struct ref_ctx *ctx;
     const struct unit_sample *sample;
-    const uint64_t *list; /* the units to run; NULL: `sample` says which */
+    const uint64_t *list; /* the units to run; NULL = `sample` says which */
 };
 
-/* Calls the phase's function once for each group of adjacent units. */
+/* Runs `count` units of the sample, from position `first` on. Calls the phase's function once for
+ * each group of adjacent units. */
 static void work_phase(void *ctx, uint64_t step, uint64_t first, uint64_t count)
 {
     const struct phase_work *w = ctx;
@@ -196,8 +197,9 @@ int oracle_fault_check(const struct job_case *c, const struct ref_ctx *ctx, stru
     return ref_fault_check(ctx, *ctx->fault, names, err);
 }
 
-/* oracle_compute() sets every magnitude to COMPARE_SKIPPED, and the reference replaces it when it
- * writes the element. Nobody could check an element that no unit wrote. */
+/* Fails if the reference left an element unwritten, because nobody could check such an element.
+ * oracle_compute() has set every magnitude to COMPARE_SKIPPED, and the reference replaces the
+ * magnitude when it writes the element. */
 static int check_written(const struct job_buffer *b, const double *mag, struct err *err)
 {
     for (uint64_t k = 0; k < b->elems; k++)
@@ -207,7 +209,8 @@ static int check_written(const struct job_buffer *b, const double *mag, struct e
     return 0;
 }
 
-/* Python gives no magnitudes. We use absolute values instead. */
+/* Lets the sidecar compute the truth. Python gives no magnitudes, so we use absolute values
+ * instead. */
 static int run_python(const struct oracle *o, const struct job_case *c, const struct ref_ctx *ctx,
                       struct truth *out, struct err *err)
 {

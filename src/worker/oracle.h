@@ -21,22 +21,23 @@
 
 struct oracle;
 
-/* For each element of each buffer; NULL for inputs and workspace. `mag` holds sigmas if the
- * tolerance is given in sigmas (task/hone_ref.h). */
+/* The truth of one call. want[i] and mag[i] hold the value and the magnitude of each element of
+ * buffer i. They are NULL for inputs and workspaces. If the tolerance is given in sigmas
+ * (task/hone_ref.h), `mag` holds sigmas. */
 struct truth {
     uint32_t n; /* buffers */
     double **want, **mag;
 };
 
 int oracle_open(struct oracle **out, const char *dir, const char *name, struct err *err);
-/* A reference in Python computes only whole outputs. */
+/* Returns whether the file `name` is a reference in Python, which computes only whole outputs. */
 bool oracle_is_python(const char *name);
 void oracle_close(struct oracle *o);
-/* Fails if the reference makes an access out of bounds, or if an output element stays unwritten
- * although all units ran. If only a sample of the units runs (job/unit_sample.h), the `mag` of an
- * unwritten element is COMPARE_UNSEEN. `got` has what the candidate wrote to each buffer, or is
- * NULL. The reference can read it only for outputs with several right answers
- * (job_has_choice()). */
+/* Computes the truth of a call. Fails if the reference makes an access out of bounds, or if an
+ * output element stays unwritten although all units ran. If only a sample of the units runs
+ * (job/unit_sample.h), the `mag` of an unwritten element is COMPARE_UNSEEN. `got` has what the
+ * candidate wrote to each buffer, or is NULL. The reference can read it only for outputs with
+ * several right answers (job_has_choice()). */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    void *const *got, uint64_t sample_seed, unsigned nthreads, struct truth *out,
                    struct err *err);

@@ -1,9 +1,9 @@
 /*
  * pattern.c - describes the bad elements of an output in words.
  *
- * We treat the output as a matrix whose rows run along the last dimension. Where are the bad
- * elements? We count them in each row and column. What do they hold? We try hypotheses ("all zero",
- * "transposed") on up to 256 of them.
+ * We treat the output as a matrix whose rows run along the last dimension. To find where the bad
+ * elements are, we count them in each row and column. To find what they hold, we try hypotheses
+ * ("all zero", "transposed") on up to 256 of them.
  */
 #include "worker/pattern.h"
 
@@ -61,7 +61,7 @@ static double got_at(const struct view *v, uint64_t i)
 
 /* ---- where the bad elements are ------------------------------------------------------------- */
 
-/* Lines are rows or columns. `lines` counts the bad ones. */
+/* The bad lines: the first, the last, and how many there are. A line is a row or a column. */
 struct span {
     uint64_t first, last, lines;
 };
@@ -78,7 +78,8 @@ static struct span span_of(const uint64_t *count, uint64_t n)
     return s;
 }
 
-/* Returns a k so that exactly the lines with index % k == *rest are bad, or 0. */
+/* Returns a number k such that exactly the lines with index % k == *rest are bad. Returns 0 if
+ * there is none. */
 static uint64_t stride_of(const uint64_t *count, uint64_t n, const struct span *s, uint64_t *rest)
 {
     if (s->lines < 3 || s->lines == n)
@@ -96,7 +97,8 @@ static uint64_t stride_of(const uint64_t *count, uint64_t n, const struct span *
     return k;
 }
 
-/* Cuts the lines into tiles. Returns a width at which exactly every second tile is bad, or 0. */
+/* Cuts the lines into tiles. Returns the width at which exactly every second tile is bad, or 0 if
+ * there is none. *odd says whether the odd tiles are the bad ones. */
 static uint64_t tiles_of(const uint64_t *count, uint64_t n, const struct span *s, bool *odd)
 {
     for (uint64_t w = 2; w <= 512 && 2 * w <= n; w *= 2) {
@@ -131,7 +133,8 @@ static void tell_tail(struct strbuf *sb, const char *line, uint64_t first, uint6
         }
 }
 
-/* Returns false if all lines are bad, or if they form no regular pattern. */
+/* Says which rows or columns are bad. Returns false if all are bad, or if the bad ones form no
+ * regular pattern. */
 static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *count, uint64_t n)
 {
     struct span s = span_of(count, n);
@@ -168,7 +171,9 @@ static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *coun
     return false;
 }
 
-/* True if the bad elements are the last ones of the flat array, and no others. */
+/* If exactly the last elements of the flat array are bad, says so and returns true. Returns false
+ * for whole rows and for an output with a single row, because tell_lines() describes these
+ * better. */
 static bool tell_flat_tail(struct strbuf *sb, const struct view *v)
 {
     uint64_t n = v->b->elems, first = n - v->p->nbad;
@@ -208,7 +213,7 @@ static void tell_where(struct strbuf *sb, const struct view *v)
 
 /* ---- what they hold ------------------------------------------------------------------------- */
 
-/* Would `got` be right if `want` were the truth of element i? */
+/* Returns whether `got` would be right if `want` were the truth of element i. */
 static bool fits(const struct view *v, uint64_t i, double got, double want)
 {
     const struct compare_input *in = v->p->in;
@@ -278,7 +283,8 @@ static bool tell_factor(struct strbuf *sb, const struct view *v)
     return true;
 }
 
-/* The element whose value may have ended up at element i; v->b->elems if there is none. */
+/* Returns the element whose value may have ended up at element i, or v->b->elems if there is
+ * none. */
 typedef uint64_t (*source_fn)(const struct view *v, uint64_t i, uint64_t arg);
 
 static bool values_from(const struct view *v, source_fn f, uint64_t arg)

@@ -2,7 +2,8 @@
  * place.h - the GPU and the threads that a worker was given with --gpu, --pretend-gpu, --threads.
  *
  *     worker_place_set(&p);              in the process that serves a spool
- *     worker_place_apply(&job);          in the process of each bundle: sets them in the job
+ *     worker_place_apply(&job);          in the process of each bundle: sets GPU and threads in the
+ *                                        job
  *
  * The environment variable HONE_WORKER_PLACE passes the values on.
  */
@@ -23,7 +24,7 @@ struct worker_place {
 
 void worker_place_set(const struct worker_place *p);
 void worker_place_apply(struct job *job);
-/* " (GPU 1 of HOST)", or "" if no GPU was given. */
+/* Writes " (GPU 1 of HOST)", or "" if no GPU was given. */
 void worker_place_text(char *out, size_t size);
 
 #endif

@@ -19,7 +19,7 @@
 #include "job/poison.h"
 #include "worker/job_run.h"
 
-enum { MOVE_ROUNDS = 7 }; /* odd: the order of loading is reversed each time */
+enum { MOVE_ROUNDS = 7 }; /* odd, so that the kernels are loaded in the reverse order each time */
 
 struct rounds {
     struct job_run *r;
@@ -77,7 +77,7 @@ bool rounds_keep_call(struct rounds *s, double time_ns)
     if (time_ns > median && slot == s->t->verify)
         return false;
     s->nfast += time_ns <= median;
-    /* Below 10%, noise alone would cause replacements, and each costs time. */
+    /* With a limit below 10%, noise alone would cause replacements, and each costs time. */
     if (slot == s->t->verify)
         for (slot = 0; slot < s->nsampled; slot++)
             if (s->r->calls[s->c].items[s->sampled[slot]].time_ns > 1.1 * median)
@@ -94,8 +94,9 @@ bool rounds_keep_call(struct rounds *s, double time_ns)
     return true;
 }
 
-/* The time may depend on the data, so all programs get the same. Baselines are one round behind:
- * the candidate must not find their results for its data in freed memory. */
+/* Returns the seed of the data for a call. The time may depend on the data, so all programs get the
+ * same data. But baselines get the data of each round one round later than the candidate. Otherwise
+ * the candidate could find their results for its own data in freed memory. */
 static uint64_t data_seed(const struct rounds *s, uint32_t program)
 {
     return poison_mix(poison_mix(s->t->seed) + s->round + (program == 0));
@@ -117,8 +118,8 @@ static enum result_status one_call(struct rounds *s, uint32_t program)
     return st;
 }
 
-/* The first call at a shape is not timed: in it, a library or the driver may choose an algorithm or
- * enlarge local memory. */
+/* Makes one call of each program that is not timed. In the first call at a shape, a library or the
+ * driver may choose an algorithm or enlarge local memory. */
 static enum result_status warm_up(struct rounds *s)
 {
     enum result_status st = RESULT_OK;
@@ -145,8 +146,8 @@ static bool medians_known(const struct rounds *s)
     return true;
 }
 
-/* After the time budget we go on until there are min_calls calls. After PATIENCE_NS or two more
- * budgets, whichever is longer, three calls are enough. */
+/* When the time budget is used up, we go on until there are min_calls rounds. When PATIENCE_NS or
+ * two further budgets have passed too, whichever is longer, three rounds are enough. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)

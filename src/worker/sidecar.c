@@ -161,7 +161,7 @@ static int read_reply(struct sidecar *s, char *reply, uint64_t timeout_ns, struc
     return 0;
 }
 
-/* Also releases the buffer of `line`. */
+/* Sends the request in `line`, and releases the buffer of `line`. */
 static int request(struct sidecar *s, struct strbuf *line, struct err *err)
 {
     strbuf_addc(line, '\n');
@@ -172,7 +172,8 @@ static int request(struct sidecar *s, struct strbuf *line, struct err *err)
     return rc;
 }
 
-/* Waits for "ok ..."; *rest is what follows. */
+/* Waits for a reply. Fails if the reply does not begin with "ok". *rest becomes the text after "ok"
+ * and a blank. */
 static int wait_reply(struct sidecar *s, uint64_t timeout_ns, char *reply, const char **rest,
                       struct err *err)
 {
@@ -379,7 +380,8 @@ static int tell_case(struct sidecar *s, const struct job_case *jc, const struct 
     return send_and_wait(s, &sb, 120 * SEC, reply, NULL, err);
 }
 
-/* PyTorch may compile for minutes in the first call of a shape. */
+/* Returns the time limit of a call. PyTorch may compile for minutes in the first call of a
+ * shape. */
 static uint64_t call_limit(const struct program *p)
 {
     const struct torch_variant *v = torch_variant_of_mode(p->mode);

@@ -61,22 +61,22 @@ struct server {
     bool gave_up;        /* we waited too long for a job's GPU */
 };
 
-/* How long to wait for bundles or for a GPU, with --once or --idle. 0 means for ever. */
+/* Returns how long to wait for bundles or for a GPU, with --once or --idle. 0 means for ever. */
 static uint64_t patience_ns(const struct server *s)
 {
     const struct spool_options *o = s->options;
     return o->idle_ns ? o->idle_ns : o->once ? s->w.lease_ns + s->w.lease_ns / 2 : 0;
 }
 
-/* The clock for patience_ns(). With --once alone, the worker must watch others long enough to
- * notice that one of them died. A slow machine looks less often, so we count only the time for
- * which the worker has watched. */
+/* Returns the time of the clock that we compare with patience_ns(). With --once alone, the worker
+ * must watch others long enough to notice that one of them died. A slow machine looks less often,
+ * so we count only the time for which the worker has watched. */
 static uint64_t idle_clock_ns(const struct server *s)
 {
     return s->options->idle_ns ? now_ns() : s->w.watch.watched_ns;
 }
 
-/* A note for `hone workers`, such as "GPU 1: runs". */
+/* Returns a note for `hone workers`, such as "GPU 1: runs". */
 static const char *say(struct server *s, const char *state)
 {
     const struct worker_place *p = &s->options->place;
@@ -118,7 +118,8 @@ static void remove_file(const char *bundle, const char *name)
     free(p);
 }
 
-/* Returns -1 for the emulator, or if job.bin cannot be read. */
+/* Returns the GPU that the bundle's job names, or -1 for the emulator, or if job.bin cannot be
+ * read. Sets *wall_ns to the time limit of the job, or to an hour if job.bin cannot be read. */
 static int gpu_of(const char *bundle, uint64_t *wall_ns)
 {
     struct arena mem = ARENA_INIT;
@@ -147,8 +148,9 @@ static void end_child(pid_t pid)
         ;
 }
 
-/* A worker without a GPU of its own waits here for the job's GPU, for at most patience_ns(). Sets
- * *lost if another worker has taken the bundle over. */
+/* Runs the bundle in a child process, and returns how to end the claim. A worker without a GPU of
+ * its own first waits for the job's GPU, for at most patience_ns(). Sets *lost if another process
+ * has put the bundle back. */
 static enum spool_end run_child(struct server *s, const char *bundle, bool *lost)
 {
     uint64_t wall_ns, started = 0, asked = now_ns();
@@ -234,7 +236,8 @@ static bool has_driver(void)
     return lib != NULL;
 }
 
-/* The caller holds the GPU's lock. NVML takes some milliseconds, so we ask once a second. */
+/* Returns whether a process that is not Hone's uses the GPU. The caller holds the GPU's lock. NVML
+ * takes some milliseconds, so we ask only once a second. */
 static bool used_by_others(struct server *s)
 {
     if (s->users_ns && now_ns() - s->users_ns < USERS_NS)
@@ -250,8 +253,8 @@ static bool used_by_others(struct server *s)
     return s->in_use;
 }
 
-/* A worker with a GPU of its own locks it before it claims a bundle, so that it holds no bundle
- * while it waits. Returns whether it claimed one. */
+/* Claims a bundle and runs it. Returns whether there was one. A worker with a GPU of its own locks
+ * the GPU before it claims a bundle, so that it holds no bundle while it waits for the GPU. */
 static bool serve_one(struct server *s)
 {
     const struct worker_place *p = &s->options->place;
@@ -293,8 +296,9 @@ static int leave_undone(const struct server *s, int bundles, struct err *err)
                    s->blocked && bundles >= 0 ? s->blocked : "");
 }
 
-/* With --once, a worker stays for about patience_ns() while its GPU is busy, or while other workers
- * hold bundles: one of them may die. Sets *rc to -1 if it leaves bundles undone. */
+/* Returns whether the worker stops. With --once, it stays for about patience_ns() while its GPU is
+ * busy, or while other workers hold bundles, because one of them may die. Sets *rc to -1 if the
+ * worker stops and leaves bundles undone. */
 static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err)
 {
     uint64_t patience = patience_ns(s);
@@ -304,7 +308,7 @@ static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err
     int left = spool_waiting(&s->w);
     if (left == 0)
         return late || nothing_is_claimed(s);
-    /* A bundle may have come just now: try to claim it first. */
+    /* A bundle may have come just now. So we try to claim it first. */
     if (!late || (!s->blocked && waited_ns <= 2 * patience))
         return false;
     *rc = leave_undone(s, left, err);

@@ -2,7 +2,7 @@
  * spool.h - serves a spool, which any number of machines can share. spool/lease.h has the protocol,
  * spool/name.h explains the names.
  *
- *     DIR/tmp/                bundles that are being made or thrown away
+ *     DIR/tmp/                bundles that a process is writing or deleting
  *     DIR/todo/ID.gNfM/       a complete bundle, put there by rename
  *     DIR/claimed/ID.gNfM.W/  a bundle that worker W runs
  *     DIR/done/ID/            a bundle with its result.bin
@@ -19,8 +19,8 @@
 
 struct spool_options {
     bool once; /* stop when no bundle is left */
-    /* The worker locks the GPU of `place` and runs all bundles there. Without one, a bundle runs on
-     * the GPU that its job names. */
+    /* The worker locks the GPU of `place` and runs all bundles there. If `place` has no GPU, a
+     * bundle runs on the GPU that its job names. */
     struct worker_place place;
     uint64_t idle_ns; /* stop after so long without a bundle; 0 = never */
 };
@@ -29,7 +29,7 @@ struct spool_options {
  * process: this program again. */
 int spool_serve(const char *dir, const struct spool_options *options, struct err *err);
 
-/* Did a signal end spool_serve()? */
+/* Returns whether a signal has ended spool_serve(). */
 bool spool_interrupted(void);
 
 /* For --tar: runs the bundles todo/ID/ of the tar file `in`, and writes a tar file `out` with a

@@ -18,7 +18,7 @@
 #define TAR_MAX_TOTAL (64ull << 30) /* bytes */
 #define TAR_MAX_FILES 200000
 
-/* Unpacks under `dir`. dir/todo must exist. */
+/* Unpacks the bundles under `dir`. dir/todo must exist. */
 int tar_unpack(const char *path, const char *dir, struct err *err);
 
 struct tar_writer;

@@ -166,8 +166,8 @@ static int read_timing_process(struct job_run *r, const struct timing_process *s
     return rc < 0 ? -1 : result_fits(out, &s->job, err);
 }
 
-/* If the candidate failed in the timing process, our job fails with the same status. Returns -1 if
- * the machine failed or a module did not load. */
+/* Appends the calls of a timing process to ours. If the candidate failed in the timing process, our
+ * job fails with the same status. Returns -1 if the machine failed or a module did not load. */
 static int append_calls(struct job_run *r, const struct timing_process *s, const struct result *in,
                         struct err *err)
 {
@@ -204,7 +204,8 @@ static int run_timing_process(struct job_run *r, const struct timing_process *s,
                : 0;
 }
 
-/* Two contexts at the same time would disturb each other's times. */
+/* Closes our device before the timing processes begin. Two contexts at the same time would disturb
+ * each other's times. */
 static void close_device(struct job_run *r)
 {
     r->res.printf_text = arena_strdup(&r->arena, r->res.printf_text);

@@ -84,15 +84,16 @@ static void unreserve(const void *p, uint64_t bytes)
         munmap((void *)p, bytes + 1);
 }
 
-/* Elements have 1, 2, 4 or 8 bytes, so none lies in two pieces. */
+/* Returns by how many bits to shift the number of an element to get the number of its piece.
+ * Elements have 1, 2, 4 or 8 bytes, so none lies in two pieces. */
 static uint8_t piece_shift(const struct lazy *z)
 {
     return (uint8_t)(z->shift - (uint32_t)__builtin_ctzll(dtype_bytes(z->dtype)));
 }
 
-/* A unit is about to read or write element i of the scratch; we cannot see which. The first use
- * that finds the fill sets a bit. A write would replace the fill. So if a later use finds the fill
- * again, the first use may have been a read. */
+/* A unit is about to read or write element i of the scratch. We cannot see whether it reads or
+ * writes. The first use that finds the fill in the element sets a bit. A write would replace the
+ * fill. So if a later use finds the fill again, the first use may have been a read. */
 static void note_use(struct verify_elements *s, uint64_t i)
 {
     double now;
@@ -184,7 +185,8 @@ void verify_elements_units(uint64_t at, uint64_t parts, uint64_t units, uint64_t
     *end = (uint64_t)(((unsigned __int128)(at + 1) * units + parts - 1) / parts);
 }
 
-/* Cuts the tensor along its first `level` dimensions; *at is the element's part. */
+/* Cuts the tensor into *parts equal parts, one for each index into its first `level` dimensions.
+ * *at becomes the number of the part that holds the element. */
 static void part_of_element(const struct job_buffer *b, uint32_t level, uint64_t elem, uint64_t *at,
                             uint64_t *parts)
 {
@@ -222,7 +224,8 @@ static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, ui
     return true;
 }
 
-/* An upper bound: we assume that each phase does all of the work. */
+/* Returns how many operations the units of an element take, without units that are chosen already.
+ * This is an upper bound, because we assume that each phase does all of the work of the call. */
 static double cost_of(struct verify_elements *s, uint32_t b, uint32_t level, uint64_t elem)
 {
     double cost = 0;
@@ -286,7 +289,8 @@ static void sort_numbers(uint64_t *v, size_t n)
     free(spare);
 }
 
-/* Two threads must not run one unit at the same time, so we drop duplicates. */
+/* Sorts the units and drops duplicates, because two threads must not run one unit at the same
+ * time. */
 static void sort_units(struct unit_vec *v)
 {
     size_t n = 0;
@@ -302,7 +306,8 @@ static void sort_units(struct unit_vec *v)
     v->n = n;
 }
 
-/* The last check of note_use(), at the end of a phase. */
+/* Finishes the check of note_use() at the end of a phase. If an element was used and still holds
+ * the fill, no unit wrote it, so the use may have been a read. */
 static void check_used(struct verify_elements *s)
 {
     uint64_t each = LAZY_PIECE / sizeof(double), n = s->c->scratch_elems + 1;
@@ -370,7 +375,8 @@ static void drop_changed(const struct verify_elements *s, double *was)
         }
 }
 
-/* Every element gets its truth, or the magnitude COMPARE_SKIPPED. */
+/* Runs the chosen units. Then each element of the pieces has either its truth, or the magnitude
+ * COMPARE_SKIPPED. */
 static int find_truth(struct verify_elements *s, struct err *err)
 {
     size_t n = 0;
@@ -393,7 +399,8 @@ static int find_truth(struct verify_elements *s, struct err *err)
     return rc;
 }
 
-/* *known tells whether the units write the element, and the fill does not matter. */
+/* Runs the chosen units. *known becomes true if they write the element, and if its value does not
+ * depend on the fill of the scratch. */
 static int try_element(struct verify_elements *s, uint32_t b, uint64_t elem, bool *known,
                        struct err *err)
 {
@@ -445,8 +452,8 @@ static uint32_t draw(struct verify_elements *s, const struct device_piece *p, ui
     return at * 8 + (uint32_t)__builtin_ctz(byte);
 }
 
-/* Small elements prove little: most values of a softmax are near zero, with almost any value within
- * their tolerance. */
+/* Draws several written elements of a piece, and returns the largest. Small elements prove little:
+ * most values of a softmax are near zero, and almost any value is within their tolerance. */
 static uint32_t draw_large(struct verify_elements *s, const struct device_piece *p, enum dtype t)
 {
     uint32_t best = 0, n = count_written(p);
@@ -485,7 +492,8 @@ static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
     return 0;
 }
 
-/* Returns false if all chosen units would take more than `most` operations. */
+/* Adds the units of an element to the chosen ones. If all chosen units would then take more than
+ * `most` operations, adds none and returns false. */
 static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, double most)
 {
     double cost = s->unknown[b] ? INFINITY : cost_of(s, b, s->level[b], elem);
@@ -496,8 +504,8 @@ static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, d
     return true;
 }
 
-/* A place is an element of which we know the block that wrote it. An output's list has one place of
- * each block, then a second place of each block, and so on. */
+/* Chooses places: elements of which we know the block that wrote them. The list of an output has
+ * one place of each block, then a second place of each block, and so on. */
 static void choose_places(struct verify_elements *s)
 {
     size_t longest = 0;

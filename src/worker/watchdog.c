@@ -26,7 +26,7 @@ struct watchdog {
     uint64_t wall_end, call_end;
     uint64_t wakes_at;         /* when the thread wakes up by itself; 0 = never */
     uint64_t cpu_ns;           /* limit on this process; 0 = none */
-    enum result_status status; /* if the time of the call runs out */
+    enum result_status status; /* status of the result if the time of the call runs out */
     bool stop;
 };
 
@@ -46,7 +46,7 @@ static void end_process(struct watchdog *w, enum result_status status)
 
 #ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer has handlers of its own */
 
-/* A signal handler gets no argument. */
+/* These variables are static, because a signal handler gets no argument. */
 static struct watchdog *in_crash;
 static char *crash_path;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Kills the compile service, one of its children or hone itself at a random moment of N compiles
-# (200). Afterwards there must be no process left, no damaged cache entry and no lock that is still
-# held, and every compile that was not killed itself must have succeeded.
+# Runs N compiles (200). At a random moment of most of them, kills the compile service, one of its children or hone
+# itself. Every compile whose `hone` was not killed must succeed. At the end there must be no process left, no damaged
+# cache entry and no lock that is still held.
 . "$(dirname "$0")/../lib.sh"
 rounds=${1:-200}
 RANDOM=${HONE_SEED:-$$}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# LOAD (200) evaluations, eight at a time, with one compile cache. Each must get the verdict that it gets alone, and
-# none may leave a process or a temporary file.
+# Runs LOAD (200) evaluations, eight at a time, with one compile cache. Each must get the verdict that it gets alone,
+# and none may leave a process or a temporary file.
 . "$(dirname "$0")/../lib.sh"
 export TMPDIR=$T/tmp HONE T ROOT
 mkdir "$TMPDIR"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# hone serve under load. For SERVE_SECONDS (60), LISTENERS (200) clients listen to events and RATE (2000) requests a
-# second come in, while a process writes to the store. Then broken requests come in for FUZZ (600) seconds. Then
-# clients stop in the middle of a request for IDLE (30) seconds. `make soak` also runs it with MODE=asan, where the
-# server is slow and its memory grows. A short form:
+# Tests `hone serve` under load. For SERVE_SECONDS (60), LISTENERS (200) clients listen to events and RATE (2000)
+# requests a second come in, while a process writes to the store. Then broken requests come in for FUZZ (600) seconds.
+# Then clients stop in the middle of a request for IDLE (30) seconds. `make soak` also runs this test with MODE=asan,
+# where the server is slow and its memory grows. A short form:
 #   SERVE_SECONDS=2 FUZZ=2 IDLE=0 LISTENERS=50 RATE=400 t/torture/serve.sh
 . "$(dirname "$0")/../lib.sh"
 seconds=${SERVE_SECONDS:-60} listeners=${LISTENERS:-200} rate=${RATE:-2000} fuzz=${FUZZ:-600} idle=${IDLE:-30}

@@ -1,4 +1,5 @@
-/* The confirmation: the best kernel is evaluated once more at the end of a run, with PyTorch. */
+/* Tests the confirmation: at the end of a run, the best kernel is evaluated once more, with
+ * PyTorch. */
 #include "agent_rig.h"
 #include "report/page.h"
 
@@ -72,7 +73,8 @@ static char *downhill_script(const struct author_call *c)
                     : file_reply("first: x", "pass 90");
 }
 
-/* A kernel that was timed with PyTorch already, or never can be, is not evaluated again. */
+/* The best kernel is not evaluated again if it was already timed with PyTorch, or if it can never
+ * be timed with PyTorch. */
 static void test_nothing_to_confirm(void **state)
 {
     struct run_config c = config("refine");

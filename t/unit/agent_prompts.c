@@ -45,7 +45,7 @@ static void run_task(const char *name, const char *strategy, const char *arch, e
     task_free(other);
 }
 
-/* True if the text has the word, in any case and inside other words too. */
+/* Returns whether the text has the word, in upper or lower case, even as part of another word. */
 static bool mentions(const char *text, const char *word)
 {
     for (; *text; text++)
@@ -102,8 +102,9 @@ static void test_taught_where_useful(void **state)
     assert_false(mentions(prompts.buf, "tensormaps"));
 }
 
-/* Step 1 does not compile, its repair makes it pass; step 2 does not compile, nor does its first
- * repair; step 3 is wrong. */
+/* The candidate of step 1 does not compile, but its repair passes. The candidate of step 2 does not
+ * compile, and neither does its first repair; the second one passes. The candidate of step 3 is
+ * wrong. */
 static char *slips_script(const struct author_call *c)
 {
     static const char *const steps[] = {"pass 100", "compile_error 1", "compile_error 2",
@@ -168,7 +169,7 @@ static void test_ledger_credit(void **state)
     run_summary_release(&o.m);
 }
 
-/* Collects the stable parts of the role "code". */
+/* The stable parts of the prompts of the role "code", by the index of the call. */
 static char *stable[8];
 
 static char *grow_script(const struct author_call *c)

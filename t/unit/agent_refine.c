@@ -1,4 +1,5 @@
-/* The strategy refine, and the two baselines that share its loop: sample and reflect. */
+/* Tests the strategy refine, and the two simple strategies that share its loop: sample and
+ * reflect. */
 #include "agent_rig.h"
 
 static void test_refine(void **state)
@@ -51,7 +52,7 @@ static void test_refine_moves(void **state)
     assert_string_equal(node(&o, 1)->move, "bigger");
     assert_string_equal(node(&o, 2)->kind, "mismatch");
     assert_string_equal(node(&o, 3)->move, "by four");
-    assert_int_equal(node(&o, 4)->parent, 3); /* the only one of its reply that can be used */
+    assert_int_equal(node(&o, 4)->parent, 3); /* the only move of its reply that can be used */
     assert_string_equal(node(&o, 4)->move, "by eight");
     assert_int_equal(node(&o, 5)->parent, 4);
     assert_int_equal(node(&o, 6)->parent, 4);
@@ -112,7 +113,8 @@ static void test_refine_gives_up(void **state)
     run_summary_release(&o.m);
 }
 
-/* Counters are in no prompt and in no facts before the delay, and in all after it. */
+/* No prompt before step c.profile_delay tells the kernel's counters or its bottleneck. Every prompt
+ * from this step on does. */
 static void test_delayed_profile(void **state)
 {
     struct run_config c = config("refine");

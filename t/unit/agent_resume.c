@@ -1,4 +1,4 @@
-/* Runs that are killed and resumed, recorded and replayed. */
+/* Tests runs that are killed and resumed, and runs that are recorded and replayed. */
 #include "agent_rig.h"
 
 /* Kills a child process at a write to the store, resumes its run in this process, and compares the
@@ -67,7 +67,7 @@ static void test_resume(void **state)
     resume_all("team", team_script, 1, all ? 1 : 17);
 }
 
-/* A reply that is not CuTe; the second one is CuTe again. */
+/* The first reply is a kernel that uses CuTe. The kernels of all later replies do not. */
 static char *plain_script(const struct author_call *c)
 {
     if (c->index == 0)

@@ -2,8 +2,12 @@
  * agent_rig.h - for tests of strategies: a scripted author, a judge that reads the verdict from a
  * comment of the candidate, and a store in a temporary directory.
  *
- *     // judge: pass 120        passes in 120 us        // judge: mismatch       fails
- *     // judge: pass 120 0 again=unsafe                 passes, but not its confirmation
+ * The comment names the kind of the verdict. For a pass it also gives the time in us, and may give
+ * the roofline in percent (0 = none). `again=` names another kind for the confirmation.
+ *
+ *     // judge: mismatch                   the candidate fails
+ *     // judge: pass 120                   it passes in 120 us
+ *     // judge: pass 120 0 again=unsafe    it passes in 120 us, but its confirmation is unsafe
  *
  *     struct run_config c = config("refine");
  *     struct outcome o = run(&c, refine_script);
@@ -37,13 +41,13 @@
 
 /* ---- a scripted author ---------------------------------------------------------------------- */
 
-/* Returns the reply, which the caller frees. NULL = the call fails, but a resumed run can repeat
- * it. */
+/* A script writes the replies of the author. It returns the reply to an author call, which the
+ * caller frees. If it returns NULL, the call fails, but a resumed run can repeat the call. */
 typedef char *(*script_fn)(const struct author_call *c);
 
 static script_fn script;
-static unsigned asked;
-static struct strbuf prompts; /* all prompts of all authors */
+static unsigned asked;        /* how many author calls were made */
+static struct strbuf prompts; /* all prompts and author facts of all author calls */
 
 static inline int s_open(struct author *a, const char *arg, struct err *err)
 {
@@ -100,7 +104,8 @@ static inline char *file_reply(const char *move, const char *judge)
                      move, judge);
 }
 
-/* Edits the "// judge:" line of the file in the prompt. */
+/* Returns a reply with the move `move` that edits the "// judge:" line of the candidate in the
+ * prompt. */
 static inline char *edit_reply(const struct author_call *c, const char *move, const char *judge)
 {
     const char *file =
@@ -124,17 +129,19 @@ struct fake {
     queue;
     size_t done;
     unsigned judged;
-    unsigned unjudged_first; /* number of `unjudged` verdicts before the real ones */
+    unsigned unjudged_first; /* so many verdicts are `unjudged`; then come the real ones */
     unsigned prepared;       /* calls of f_prepare() with a source */
-    unsigned with_parent;    /* orders with the parent's source */
-    /* Times the baselines that an order asks for: naive 200 us, torch 50 us. */
+    unsigned with_parent;    /* number of orders that contain the parent's source */
+    /* If true, verdicts have times of the baselines that the order asks for: naive takes 200 us,
+     * torch 50 us. */
     bool gpu;
     enum eval_depth depth;
     bool model;
-    bool unjudged_again; /* confirmations stay unjudged */
-    bool cut_again;      /* Ctrl-C during a confirmation */
-    const char *device;  /* NULL = none */
-    char orders[64];     /* baselines of each order: n none, h here, a all */
+    bool unjudged_again; /* the verdict of each confirmation is `unjudged` */
+    bool cut_again;      /* the user presses Ctrl-C during a confirmation */
+    const char *device;  /* named in each verdict; NULL = none */
+    /* A letter for each order says which baselines it asks for (enum eval_baselines): n, h or a. */
+    char orders[64];
 };
 
 static const char *const no_text = "";
@@ -299,7 +306,7 @@ static inline int set_up(void **state)
 {
     struct problem_vec problems = VEC_INIT;
     if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 0); /* many small synced writes */
+        setenv("TMPDIR", "/dev/shm", 0); /* a store syncs many small writes: fast in memory */
     tmp = (struct temp_dir)TEMP_DIR_INIT;
     strbuf_init(&prompts, 256u << 20);
     if (temp_dir_make(&tmp, NULL) < 0)
@@ -427,7 +434,7 @@ static inline bool role_is(const struct author_call *c, const char *role)
     return str_eq(c->role, role);
 }
 
-/* For a run with several moves in a reply. */
+/* A script for a run that allows several moves in one reply. */
 static inline char *moves_script(const struct author_call *c)
 {
     char *one, *two, *three, *all;
@@ -441,17 +448,17 @@ static inline char *moves_script(const struct author_call *c)
     two = edit_reply(c, "layout: rows", c->index == 1 ? "mismatch" : "unsafe");
     three = edit_reply(c, "unroll: by four", "pass 60");
     switch (c->index) {
-    case 1: /* a kernel that is faster, one that is wrong, the best one, and one too many */
+    case 1: /* four moves: a faster kernel, a wrong one, the best one, and one move too many */
         all = xasprintf("Three moves.\n%s\n%s\n**%s\n%s", one, two, three, two);
         break;
-    case 2: /* an edit that does not fit, a good one, and the good one again */
+    case 2: /* three moves: an edit that does not fit, a good one, and the good one again */
         free(three);
         three = edit_reply(c, "unroll: by eight", "pass 50");
         all = xasprintf("MOVE: layout: x\n<<<<<<< SEARCH\nno such line\n=======\ny\n"
                         ">>>>>>> REPLACE\n%s%s",
                         three, three);
         break;
-    default: /* two that fail */
+    default: /* two moves, and both kernels fail */
         all = xasprintf("%s%s", one, two);
     }
     free(one);
@@ -460,8 +467,8 @@ static inline char *moves_script(const struct author_call *c)
     return all;
 }
 
-/* 100 us, then 80 us, then 200 us (too slow for a parent). Step 3 fails and is repaired to 60 us.
- * Step 4 takes 70 us. */
+/* A script whose first kernels take 100 us, then 80 us, then 200 us (too slow for a parent). The
+ * kernel of step 3 is wrong, and a repair of it takes 60 us. Later kernels take 70 us. */
 static inline char *refine_script(const struct author_call *c)
 {
     if (role_is(c, "diagnose"))
@@ -498,7 +505,7 @@ static inline char *steady_script(const struct author_call *c)
     return c->index == 0 ? file_reply("first: x", judge) : edit_reply(c, "tuning: more", judge);
 }
 
-/* Structural changes that never beat the best kernel. */
+/* A script whose structural changes never beat the first kernel. */
 static inline char *no_pay_script(const struct author_call *c)
 {
     static const char *const times[] = {"pass 100", "pass 110", "pass 108", "pass 109", "pass 107"};
@@ -553,7 +560,8 @@ static inline char *team_script(const struct author_call *c)
     return edit_reply(c, "vectorize: v", times[MIN(c->index, 3)]);
 }
 
-/* SIGKILL before or after write number `at` to the store. */
+/* Tells kill_here() to kill the process at write number `at` to the store: before the write, or
+ * after it. */
 struct killer {
     uint64_t at;
     bool after;
@@ -566,7 +574,9 @@ static inline void kill_here(void *ctx, uint64_t n, bool after)
         kill(getpid(), SIGKILL);
 }
 
-/* Runs the configuration in a child process that may die. */
+/* Makes a run in a new store, and executes it in a child process. If k is not NULL, the child dies
+ * at the write that k names. Writes the number of the run to *id, opens the store again, and
+ * returns the child's status as waitpid() gives it. */
 static inline int run_in_child(const struct run_config *c, struct fake f, struct killer *k,
                                int64_t *id)
 {

@@ -1,4 +1,5 @@
-/* Tests rules for all strategies: verdicts that never come, the content of prompts, settings. */
+/* Tests what all strategies have in common: verdicts that are `unjudged`, compiles prepared early,
+ * the content of prompts, the configuration in the store, and author calls that fail. */
 #include "agent_rig.h"
 #include "job/torch_variants.h"
 
@@ -11,7 +12,7 @@ static void test_unjudged(void **state)
     script = steady_script;
     int64_t id = new_run(&c);
     struct outcome o = carry_on(&c, id, &f);
-    /* Evaluated again; `unjudged` does not count against the candidate. */
+    /* The first candidate was evaluated again; an `unjudged` verdict is no failure of it. */
     assert_int_equal(o.m.nodes.n, 2);
     assert_int_equal(o.m.failures, 0);
     run_summary_release(&o.m);
@@ -29,8 +30,9 @@ static void test_unjudged(void **state)
     run_summary_release(&o.m);
 }
 
-/* When an author is asked for a child, the judge prepares compiles of children of that parent, and
- * each order names its parent. A call that comes from the store prepares nothing. */
+/* When the run asks an author for a child of a candidate, the judge prepares for compiles of such
+ * children. The order for each child contains the parent's source. If a resumed run finds the
+ * author call in the store, the judge prepares nothing. */
 static void test_prepare(void **state)
 {
     struct run_config c = config("refine");
@@ -51,7 +53,8 @@ static void test_prepare(void **state)
     run_summary_release(&o.m);
 }
 
-/* A run without times ends at the first right kernel, which is the best. */
+/* A run that evaluates only smoke workloads has no times. It ends at the first right kernel, which
+ * is the best. */
 static void test_smoke(void **state)
 {
     struct run_config c = config("refine");
@@ -172,7 +175,7 @@ static void test_config_json(void **state)
     c.anchors = false;
     c.select = SELECT_GREEDY;
     c.from = "source";
-    c.compiler = "nvcc"; /* another compiler gives another kernel */
+    c.compiler = "nvcc"; /* stored, because another compiler makes other code of the same source */
     assert_int_equal(torch_variants_parse("max-autotune,high", &c.torch_variants, &err), 0);
     struct torch_program own = {"own.py", "def run(x): return x\n"};
     c.programs = (struct torch_programs){&own, 1};
@@ -188,7 +191,7 @@ static void test_config_json(void **state)
     json_object_set_new(k, "torch_variants", json_string("turbo"));
     assert_int_equal(run_config_from_json(&d, k, &mem, &err), -1);
     json_object_del(k, "torch_variants");
-    json_object_del(k, "compiler"); /* as in older configurations */
+    json_object_del(k, "compiler"); /* configurations of older versions do not have it */
     assert_int_equal(run_config_from_json(&d, k, &mem, &err), 0);
     assert_string_equal(d.compiler, "");
     assert_int_equal(d.torch_variants, 0);

@@ -13,12 +13,12 @@ static void test_search(void **state)
     vec_each (struct node_rec, n, &o.m.nodes)
         root_children += n->parent == 0;
     assert_true(root_children >= 1 && root_children <= c.n_root);
-    /* The move has the name that the plan gives it. */
+    /* The coder's reply does not name its move, so the move gets the name of the plan. */
     assert_string_equal(node(&o, 1)->move, "try harder");
     assert_non_null(strstr(prompts.buf, "<<<IMPROVE BEGINS: change the time>>>"));
     lineage(&o, &a);
     run_summary_release(&o.m);
-    o = run(&c, search_script); /* the same seed, the same tree */
+    o = run(&c, search_script); /* the same seed gives the same tree */
     lineage(&o, &b);
     assert_string_equal(a.buf, b.buf);
     run_summary_release(&o.m);
@@ -77,8 +77,8 @@ static void test_search_prunes(void **state)
     run_summary_release(&o.m);
 }
 
-/* The root is the first kernel that could be read, even if it is not candidate 0. It is selected at
- * most n_root times and not pruned when its children fail. */
+/* The root is the first candidate whose reply contained a kernel, even if it is not candidate 0. It
+ * is selected at most n_root times, and is not pruned when its children fail. */
 static char *late_root_script(const struct author_call *c)
 {
     if (role_is(c, "plan"))
@@ -114,8 +114,8 @@ static void test_late_root(void **state)
     run_summary_release(&o.m);
 }
 
-/* If the coder changes lines outside the anchor, it is asked again; then the candidate is
- * rejected. */
+/* If the coder changes lines outside the anchor, the search asks it once more. If the coder does it
+ * again, the candidate is rejected. */
 static char *stray_script(const struct author_call *c)
 {
     if (role_is(c, "plan"))

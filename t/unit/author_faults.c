@@ -1,7 +1,7 @@
 /*
- * author_faults.c - runs both HTTP authors against t/fake/provider, with every script of
- * t/cases/provider. Each script says how the call must end. Hone and the server must count the same
- * tokens and requests.
+ * author_faults.c - runs the authors `openai` and `anthropic` against t/fake/provider, with every
+ * script of t/cases/provider. A script tells the server how to answer, and says how the call must
+ * end. Hone and the server must count the same tokens and requests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,8 @@ static int start_server(void **state)
     close(in[0]);
     close(out[1]);
     server_in = in[1];
-    /* We read the whole line, because closing the pipe before its end would kill the server. */
+    /* We read the whole line. If we closed the pipe before the end of the line, SIGPIPE would kill
+     * the server. */
     for (size_t n = 0; n < sizeof line - 1 && !strchr(line, '\n');) {
         ssize_t got = read(out[0], line + n, sizeof line - 1 - n);
         if (got <= 0)
@@ -74,8 +75,8 @@ struct expectation {
     char ok[512], fail[256];
     unsigned requests, continued, min_ms;
     bool estimated;
-    bool silent;   /* the server falls silent: a short limit ends the wait */
-    char only[16]; /* the one protocol that the script is for; "" = both */
+    bool silent;   /* the server stops sending, so the test sets a short limit for silence */
+    char only[16]; /* the script is only for this protocol; "" = for both */
 };
 
 static void unescape(char *s)
@@ -241,7 +242,7 @@ static const char *content(const json_t *message)
     return json_string_value(json_object_get(message, "content"));
 }
 
-/* The bodies of requests to a script, as the server saw them. */
+/* Checks the bodies of the requests that the server got in test_openai() and test_anthropic(). */
 static void test_request_shape(void **state)
 {
     json_t *count = server_count("21-refused-parameter", "openai");
@@ -251,7 +252,7 @@ static void test_request_shape(void **state)
     assert_null(json_object_get(second, "temperature"));
     assert_true(json_is_true(json_object_get(first, "stream")));
     const json_t *asked = json_object_get(first, "messages");
-    /* Bytes that are not UTF-8 do not lose a message. */
+    /* A byte that is not UTF-8 is replaced, and the message is sent. */
     assert_int_equal(json_array_size(asked), 2);
     assert_string_equal(content(json_array_get(asked, 0)), "Be \xef\xbf\xbd brief.\n");
     assert_string_equal(content(json_array_get(asked, 1)), "Write \xef\xbf\xbd it.");

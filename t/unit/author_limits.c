@@ -1,7 +1,9 @@
 /*
- * author_limits.c - many processes ask t/fake/limited_provider, which enforces limits, with one
- * key. No request may be refused, nothing may be overdrawn, and every process gets its share.
- * TIER=quick makes fewer calls. limits.c tests the parts with a clock of its own.
+ * author_limits.c - many processes use one key to ask t/fake/limited_provider, which enforces
+ * limits. The provider must refuse no request, the processes together must not exceed their
+ * budget, and every process must get its share.
+ *
+ * TIER=quick makes fewer calls. limits.c tests the parts of this code with a simulated clock.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -95,9 +97,8 @@ struct job {
     int calls, gate;
 };
 
-/* Makes the calls one after the other. Returns how many succeeded; stops when the budget is used
- * up.
- */
+/* Makes the author calls of process `number`, one after the other, and stops when the budget is
+ * used up. Returns how many succeeded, or -1 if one failed for another reason. */
 static int make_calls(const struct job *j, int number)
 {
     struct author *a;
@@ -163,7 +164,9 @@ static int wait_for(pid_t pid)
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* Returns how many requests of the slowest run were served when all those of one run were. */
+/* `order` lists the processes ("run3") in the order in which the provider served their requests.
+ * Each process makes `calls` requests. At the time when the fastest process had all its requests
+ * served, how many had the slowest one? Returns this number. */
 static unsigned least_served(const json_t *order, int calls)
 {
     int served[PROCESSES] = {0};
@@ -181,7 +184,7 @@ static unsigned least_served(const json_t *order, int calls)
     return (unsigned)least;
 }
 
-/* Returns whether the provider refused nothing and, if asked, every run got its share. */
+/* Returns true if the provider refused no request and, with `fair`, every process got its share. */
 static bool play_once(const char *how, const char *spec, const char *requests, const char *tokens,
                       const char *minute, int calls, bool fair)
 {
@@ -208,9 +211,9 @@ static bool play_once(const char *how, const char *spec, const char *requests, c
 }
 
 /*
- * Here, a minute lasts 1.5 seconds or less. A machine under load may hold a request back for that
- * long, and the provider then counts the request in the next minute. This is rare: one of three
- * plays goes well.
+ * In these tests, the minute of a limit lasts 1.5 seconds or less. A machine under load may hold a
+ * request back for that long, and the provider then counts the request in the next minute. This is
+ * rare, so one of three attempts must succeed.
  */
 static void play(const char *how, const char *spec, const char *requests, const char *tokens,
                  const char *minute, int calls, bool fair)
@@ -227,7 +230,8 @@ static bool in_tier(const char *tier)
     return !t || !*t || str_eq(t, "all") || str_eq(t, tier);
 }
 
-/* A request costs up to 75 + 400 tokens where the provider counts the longest reply. */
+/* A request costs up to 75 tokens for its prompt. A provider may also count the longest reply that
+ * the request allows: 400 tokens. */
 static void test_limits(void **state)
 {
     if (in_tier("quick")) {
@@ -241,8 +245,8 @@ static void test_limits(void **state)
     }
 }
 
-/* A provider that tells no limits and refuses: the processes wait together, and all calls end well.
- */
+/* The provider does not say what its limits are, and refuses requests above them. Then all
+ * processes wait, and in the end all calls succeed. */
 static void test_silent(void **state)
 {
     if (in_tier("quick"))
@@ -251,7 +255,8 @@ static void test_silent(void **state)
 
 /* ---- the budget ------------------------------------------------------------------------------ */
 
-/* The processes call until the budget is used up. One is killed in a call. */
+/* The processes make calls until their common budget is used up. We kill one process during a
+ * call. */
 static void test_budget(void **state)
 {
     enum { LIMIT = 20000 };
@@ -280,9 +285,11 @@ static void test_budget(void **state)
         assert_true(wait_for(pids[i]) != 255);
     budget_pool_read(p, &spent, &held);
     assert_int_equal(held.tokens, 0);
-    /* The rest does not pay for another call: about 300 tokens of prompt and 400 of reply. */
+    /* Calls stop when the rest of the budget is too small for another call, which takes about 300
+     * tokens for the prompt and 400 for the reply. */
     assert_in_range(spent.tokens, LIMIT - 1000, LIMIT);
-    /* The provider has counted what we count, and perhaps the call that was killed. */
+    /* The provider counts the same tokens as we do, and perhaps those of the killed process's last
+     * call. */
     json_t *count = server_count(&s);
     uint64_t billed = (uint64_t)json_integer_value(json_object_get(count, "tokens"));
     assert_in_range(billed, spent.tokens, spent.tokens + 500);

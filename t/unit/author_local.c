@@ -1,4 +1,5 @@
-/* author_local.c - the authors that need no network, keys, prices and the event parser. */
+/* author_local.c - tests the authors that need no network (exec, mailbox, replay), and API keys,
+ * prices, budgets and the parser of server-sent events. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +66,7 @@ static void test_exec(void **state)
         must_start(a, (struct author_request){.stable = "one ", .turn = "two "});
     finish(a, c);
     assert_true(author_reply(c)->ok);
-    /* 0 files: the command runs in an empty directory. */
+    /* The 0 comes from `ls -A | wc -l`: the command runs in an empty directory. */
     assert_string_equal(author_reply(c)->text.buf, "ONE TWO 0\n");
     assert_true(author_reply(c)->estimated);
     author_call_free(c);
@@ -82,7 +83,7 @@ static void test_exec_failures(void **state)
         {"exec:true", "printed nothing", 60},
         {"exec:sleep 20", "time limit", 1},
         {"exec:head -c 5000000 /dev/zero | tr '\\0' x", "more than", 60},
-        {"exec:yes", "more than", 60}, /* refused long before the time limit */
+        {"exec:yes", "more than", 60}, /* stopped long before the time limit */
         {"exec:printf 'a\\033[2Jb\\nc\\377d' >&2; exit 1", "it said: a [2Jb c?d", 60},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -98,7 +99,8 @@ static void test_exec_failures(void **state)
     }
 }
 
-/* Bytes that are not UTF-8 do not reach the store, a prompt or a recording. */
+/* In a reply, `?` replaces each byte that is 0 or not UTF-8. So no such byte reaches the store, a
+ * prompt or a recording. */
 static void test_exec_bytes(void **state)
 {
     struct author *a =
@@ -124,7 +126,8 @@ static void in_box(const char *name, const char *text)
         assert_int_equal(mkfifo(path, 0600), 0);
 }
 
-/* An old reply file is not taken as the answer to a new prompt; a pipe is not read as a prompt. */
+/* A new prompt gets a number that no file in the mailbox has, so an old reply file is not taken as
+ * its answer. A pipe is not read as a prompt. */
 static void test_mailbox_odd_files(void **state)
 {
     char spec[512];
@@ -137,7 +140,7 @@ static void test_mailbox_odd_files(void **state)
     in_box("99999999999999999999.prompt.md", "x");
     struct author_call *c = must_start(a, (struct author_request){.run = "r", .handle = "?"});
     assert_string_equal(author_call_handle(c), "0008");
-    in_box("0008.reply.md", NULL); /* a pipe is not read as a reply either */
+    in_box("0008.reply.md", NULL); /* makes a pipe; it is not read as a reply either */
     finish(a, c);
     assert_false(author_reply(c)->ok);
     assert_non_null(strstr(author_reply(c)->err.msg, "0008.reply.md"));
@@ -153,7 +156,7 @@ static void test_mailbox(void **state)
     snprintf(spec, sizeof spec, "mailbox:%s/box", tmp.path);
     struct author *a = must_open(spec, (struct author_config){0});
     struct author *b = must_open(spec, (struct author_config){0});
-    /* a run that ends removes the empty mailbox; the others make it again */
+    /* an author that is closed removes the empty mailbox; the next call makes it again */
     author_close(must_open(spec, (struct author_config){0}));
     struct author_request rq = {.run = "r1", .index = 0, .turn = "first?"};
     struct author_call *c0 = must_start(a, rq);
@@ -172,7 +175,7 @@ static void test_mailbox(void **state)
     assert_string_equal(author_reply(c1)->text.buf, "answer two");
     assert_false(author_poll(c0));
 
-    /* a process that is started again finds its own prompt and does not write another */
+    /* if the same call is made again, the author finds its old prompt and writes no second one */
     author_call_free(c0);
     struct author_call *again = must_start(
         a, (struct author_request){.run = "r1", .index = 0, .turn = "first?", .handle = "?"});
@@ -216,7 +219,7 @@ static void test_replay(void **state)
     finish(a, c);
     assert_true(author_reply(c)->ok && author_reply(c)->drift);
     author_call_free(c);
-    /* an unusable reply is unusable again, with the kind of error that does not end a run */
+    /* the recorded call 1 failed; in the replay it fails with an error that does not end a run */
     c = must_start(a, (struct author_request){.index = 1, .stable = "s", .turn = "t"});
     finish(a, c);
     assert_false(author_reply(c)->ok);
@@ -331,7 +334,7 @@ static void collect(void *ctx, const char *event, const char *data, size_t len)
     strbuf_addf(ctx, "[%s|%.*s]", event, (int)len, data);
 }
 
-/* The parser gives the same events however the stream is cut into pieces. */
+/* The parser of server-sent events gives the same events, however the stream is cut into pieces. */
 static void test_sse_pieces(void **state)
 {
     static const char stream[] = "\xef\xbb\xbf"

@@ -133,7 +133,7 @@ static void test_err(void **state)
     assert_int_equal(e.kind, ERR_INPUT);
     assert_int_equal(err_set(NULL, ERR_INPUT, "nobody listens"), -1);
     assert_int_equal(err_prefix(NULL, "nor here"), -1);
-    /* A text longer than a message can hold is cut, and prefixes still come first. */
+    /* A text is cut if it is longer than a message can be. A prefix that comes later is kept. */
     char *big = xmalloc(10000);
     memset(big, 'z', 9999);
     big[9999] = '\0';
@@ -303,8 +303,10 @@ static void test_gpu_lock(void **state)
     unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-/* The runs of a unit sample do not overlap and reach both ends. If there are enough runs, every row
- * has one, else every band of rows has one. Every 64 columns have one too. */
+/* A unit sample consists of runs: s.n ranges of s.run units each. They do not overlap, the first
+ * begins at the first unit, and the last ends at the last unit. If there are at least as many runs
+ * as rows, every row has a sampled unit; otherwise every band of rows has one. With enough runs, of
+ * 64 neighbouring columns at least one has a sampled unit. */
 static void test_sample(void **state)
 {
     (void)state;
@@ -349,7 +351,8 @@ static void test_sample(void **state)
     }
 }
 
-/* Two seeds have less than 1% of the places of runs in common: a kernel cannot know the places. */
+/* With two seeds, less than 1% of the runs are at the same place. So a kernel cannot know the
+ * places. */
 static void test_sample_is_secret(void **state)
 {
     (void)state;
@@ -370,11 +373,11 @@ static void test_sample_finds(void **state)
     struct job_phase phase = {.fn = "f", .units = 8192 * 8192, .repeat = 1};
     struct job_case c = {.nbuffers = 1, .buffers = &out, .nphases = 1, .phases = &phase};
     out.elems = phase.units;
-    assert_true(unit_sample_finds(&c, 1, 0.01) == 1); /* everything is computed */
+    assert_true(unit_sample_finds(&c, 1, 0.01) == 1); /* the oracle computes all units */
     c.max_units = 1 << 16;
     for (uint64_t seed = 0; seed < 5; seed++) {
         assert_true(unit_sample_finds(&c, seed, 0.01) > 0.9999);
-        double tile = unit_sample_finds(&c, seed, 1e-9); /* a single tile of 128 * 128 */
+        double tile = unit_sample_finds(&c, seed, 1e-9); /* the error is one tile of 64 * 64 */
         assert_true(tile > 0.3 && tile < 0.5);
     }
     assert_true(fabs(unit_sample_hits(100, 10, 1) - 0.1) < 1e-12);
@@ -382,7 +385,7 @@ static void test_sample_finds(void **state)
     assert_true(unit_sample_hits(100, 100, 1) == 1 && unit_sample_hits(100, 0, 5) == 0);
 }
 
-/* A repeated phase runs all its units, also if it is the last one. */
+/* A sample leaves out units of the last phase only, and none if this phase is repeated. */
 static void test_sample_of_repeated(void **state)
 {
     (void)state;
@@ -412,7 +415,8 @@ struct crew_log {
     _Atomic int wrong;
 };
 
-/* Every unit has run in all earlier steps, and none in a later one. */
+/* Runs units [first, first + count) of a step. Counts errors: at this time, every unit must have
+ * run in all earlier steps, and none in a later one. */
 static void log_units(void *ctx, uint64_t step, uint64_t first, uint64_t count)
 {
     struct crew_log *log = ctx;

@@ -1,6 +1,6 @@
 /*
- * Baselines: whether a baseline's result was right, that a wrong baseline has no times, and the
- * verdicts of kernel baselines that Hone keeps.
+ * Tests baselines: Hone says whether the result of a baseline was right, a wrong baseline has no
+ * times, and Hone keeps the verdicts of baselines that are kernels.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -20,8 +20,8 @@
 
 enum { PROGRAMS = 4, CALLS = 2 * PROGRAMS };
 
-/* A timed case with the candidate, a kernel, PyTorch and cuBLASLt. Each baseline made one verified
- * call; each program made one timed call. */
+/* Facts about a timed case with four programs: the candidate and the baselines naive, torch and
+ * cublaslt. Each program made one verified call and one timed call. */
 struct facts {
     struct task task;
     struct job_buffer buffer;
@@ -126,8 +126,9 @@ static void all_are_right(void **state)
     verdict_release(&f.v);
 }
 
-/* A variant that runs beside (job/torch_variants.h) has a time and a ratio, but the candidate is
- * not compared with it. Hone does not judge the result of `high`, so this result may be wrong. */
+/* Hone times some variants of PyTorch only *beside* the baselines (job/torch_variants.h). Such a
+ * variant has a time and a ratio, but the candidate is not compared with it. For the variant
+ * `high`, Hone does not compare the result with the truth, so the result may be wrong. */
 static void a_variant_beside_is_no_baseline(void **state)
 {
     (void)state;
@@ -161,7 +162,8 @@ static void a_variant_beside_is_no_baseline(void **state)
     }
 }
 
-/* The layout of a variant's inputs does not excuse a wrong result. */
+/* The variant channels-last changes the layout of its inputs. If its result is wrong, it counts as
+ * wrong like any other baseline. */
 static void a_judged_variant_must_be_right(void **state)
 {
     (void)state;
@@ -201,7 +203,8 @@ static void a_wrong_program_does_not_count(void **state)
     }
 }
 
-/* A worker that does not know the variant runs PyTorch eager, whose time must not be taken. */
+/* A worker of an older version does not know the variant and runs PyTorch eager instead. Hone must
+ * not take the time of this run for the time of the variant. */
 static void an_old_worker_has_no_variants(void **state)
 {
     (void)state;
@@ -215,8 +218,8 @@ static void an_old_worker_has_no_variants(void **state)
     verdict_release(&f.v);
 }
 
-/* With a warm L2 a kernel may find inputs there, so it needs less time. The candidate takes 1000
- * ns, and DRAM moves 1000 bytes in a nanosecond. */
+/* If the L2 is warm, a kernel may find inputs there, so the floor is lower. In this test the
+ * candidate takes 1000 ns, and DRAM moves 1000 bytes in a nanosecond. */
 static void a_warm_l2_lowers_the_floor(void **state)
 {
     (void)state;
@@ -238,7 +241,8 @@ static void a_warm_l2_lowers_the_floor(void **state)
     }
 }
 
-/* A wrong PyTorch has neither times nor a ratio, and the candidate is not blamed for it. */
+/* If PyTorch's result is wrong, PyTorch has neither times nor a ratio, and the candidate is not
+ * blamed. */
 static void a_wrong_library_gives_no_ratio(void **state)
 {
     (void)state;
@@ -264,8 +268,9 @@ static void a_wrong_library_gives_no_ratio(void **state)
     verdict_release(&f.v);
 }
 
-/* A library whose errors exceed the error budget keeps its ratio, and the verdict says so. A kernel
- * with such errors has no ratio. */
+/* If the errors of PyTorch or a library exceed the error budget, the baseline keeps its ratio, and
+ * the verdict calls it `imprecise`. A baseline that is a kernel is `wrong` with such errors, and
+ * has no ratio. */
 static void precision_and_coverage(void **state)
 {
     (void)state;
@@ -281,8 +286,9 @@ static void precision_and_coverage(void **state)
     verdict_release(&f.v);
 }
 
-/* A library may add more terms in one chain than a candidate, so its error may be somewhat larger.
- */
+/* PyTorch or a library may add more terms in one chain than a candidate. So an error of 1.5 times
+ * the tolerance makes it only `imprecise`. A much larger error, or an element that it did not
+ * write, makes it `wrong`. */
 static void a_library_may_add_in_long_chains(void **state)
 {
     (void)state;
@@ -322,7 +328,8 @@ static void a_rejected_baseline_is_listed(void **state)
     verdict_release(&f.v);
 }
 
-/* The fault of a baseline destroys the context. The job is then run again without it. */
+/* A fault of a baseline destroys the CUDA context. Then Hone runs the job again without this
+ * baseline. */
 static void a_baseline_may_break_the_job(void **state)
 {
     (void)state;
@@ -374,12 +381,12 @@ static void verdicts_are_kept(void **state)
     assert_non_null(baseline_verdict_get(&b, keys[0]));
     baseline_verdicts_close(&b);
 
-    baseline_verdicts_open(&b, dir.path); /* another process */
+    baseline_verdicts_open(&b, dir.path); /* as another process would */
     const struct verdict *got = baseline_verdict_get(&b, key);
     assert_non_null(got);
     assert_int_equal(got->kind, V_MISMATCH);
     assert_string_equal(got->summary, "wrong on smoke:0");
-    /* An `unjudged` verdict is not kept, because the machine may work now. */
+    /* An `unjudged` verdict is not kept: next time, the machine may be able to run the baseline. */
     assert_null(baseline_verdict_get(&b, keys[0]));
     baseline_verdicts_close(&b);
     task_free(t);

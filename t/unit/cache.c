@@ -1,5 +1,5 @@
-/* The compile cache on disk: which entries stay, which are removed first, files that killed
- * processes leave. */
+/* Tests the compile cache on disk: which entries stay, which are removed first, and what happens to
+ * files that killed processes leave. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,8 @@ static void make_file(const char *name, size_t bytes, time_t age)
     free(text);
 }
 
-/* A header that was made `made` seconds ago and used last `used` seconds ago. */
+/* Makes a precompiled header, with its checksum, that was built `made` seconds ago and used last
+ * `used` seconds ago. */
 static void make_header(const char *name, size_t bytes, time_t made, time_t used)
 {
     char tmp[256], sum[256];
@@ -116,7 +117,8 @@ static void entries(void **state)
     strbuf_release(&sb);
 }
 
-/* The age of a header counts from its last use. Its checksum is removed together with it. */
+/* The age of a precompiled header counts from its last use. When a header is removed, its checksum
+ * is removed too. */
 static void headers(void **state)
 {
     struct err err = ERR_INIT;
@@ -137,7 +139,7 @@ static void headers(void **state)
     assert_true(pch_valid(path_of("pch/0123.pch")));
     assert_false(file_exists(path_of("pch/" PCH_FAMILY "4567.pch.sum")));
 
-    make_header("pch/89ab.pch", 100, 4 * 24 * 3600, 4 * 24 * 3600); /* of another build */
+    make_header("pch/89ab.pch", 100, 4 * 24 * 3600, 4 * 24 * 3600); /* unused for four days */
     st = prune_to(UINT64_MAX);
     assert_int_equal(st.removed, 1);
     assert_false(file_exists(path_of("pch/89ab.pch")));
@@ -171,8 +173,8 @@ static void leftovers(void **state)
     assert_true(file_exists(path_of("pch/lock")));
 }
 
-/* A child process tries to lock `path` while we hold the lock of 0123.pch. True if it got the lock
- * at once. */
+/* Starts a child process that tries to lock `path`. Returns true if the child got the lock within a
+ * second. */
 static bool child_gets(const char *path)
 {
     pid_t pid = fork();

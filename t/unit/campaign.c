@@ -1,4 +1,5 @@
-/* campaign.c - suites, known times, kinds of work, scores, tables, and entries of the store. */
+/* campaign.c - tests campaigns: suites, known times, kinds of work, scores, tables, and entries in
+ * the store. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +56,7 @@ static void reads_a_suite(void **state)
     assert_string_equal(v.items[3].label, "q");
     assert_string_equal(v.items[2].against, "dir/own/triton.py");
     assert_string_equal(v.items[0].against, "");
-    /* options survive the store */
+    /* suite_read_options() gets back the options that suite_options() wrote for the store */
     struct torch_program own = {"triton.py", "def run(x): return x\n"};
     v.items[2].programs = (struct torch_programs){&own, 1};
     json_t *j = suite_options(&v.items[2]);
@@ -195,7 +196,8 @@ static void finds_kinds(void **state)
     }
 }
 
-/* PyTorch expressions have no pooling, so the graph is made by hand: windows of two columns. */
+/* PyTorch expressions have no pooling, so the test builds a graph itself. The graph pools windows
+ * of two columns. */
 static void finds_pooling(void **state)
 {
     for (int product = 0; product < 2; product++) {
@@ -258,7 +260,7 @@ static void scores_by_the_rules(void **state)
     struct campaign_table t = {.campaign = {.name = "c"}};
     struct campaign_score s;
     assert_int_equal(add_row(&t, ROW_PASS, 4, 0.1)->standing, ROW_WIN);
-    assert_string_equal(t.rows.items[0].ratio.who, "torch.compile"); /* the fastest, not naive */
+    assert_string_equal(t.rows.items[0].ratio.who, "torch.compile"); /* the fastest baseline */
     assert_int_equal(add_row(&t, ROW_PASS, 0.5, 0.1)->standing, ROW_LOSS);
     assert_int_equal(add_row(&t, ROW_PASS, 1.05, 0.1)->standing, ROW_TIE);
     add_row(&t, ROW_FAILED, 0, 0);
@@ -290,7 +292,7 @@ static void scores_by_the_rules(void **state)
     assert_int_equal(s.without_collapsed.n, 6);
     assert_true(fabs(s.without_collapsed.mean_passes - pow(product / 8, 1.0 / 3)) < 1e-9);
     campaign_score_release(&s);
-    /* texts of users stay inside their cells */
+    /* a user's text with "|", a comma, a quote or a line break stays inside its cell */
     struct strbuf text = STRBUF_INIT(1 << 20);
     campaign_markdown(&t, &text);
     assert_null(strstr(text.buf, "a|b"));
@@ -312,7 +314,8 @@ static void add_baseline(struct campaign_row *r, const char *who, double ratio)
     campaign_row_compare(r);
 }
 
-/* Returns the value of a column in a line of the CSV; "" if it is empty. */
+/* Writes to `out` the value that line number `line` of the CSV has in a column, and returns `out`.
+ * Line 0 has the names of the columns. */
 static const char *csv_value(const char *csv, const char *column, unsigned line, char out[64])
 {
     unsigned at = 0;
@@ -328,8 +331,8 @@ static const char *csv_value(const char *csv, const char *column, unsigned line,
     return out;
 }
 
-/* A variant that runs beside (job/torch_variants.h) has columns and a mean of its own. It changes
- * no ratio, win or other mean. */
+/* Hone times some variants of PyTorch only *beside* the baselines (job/torch_variants.h). Such a
+ * variant has columns and a mean of its own, and changes no ratio, no win and no other mean. */
 static void variants_beside_count_nowhere(void **state)
 {
     struct campaign_table t = {.campaign = {.name = "c"}};
@@ -371,7 +374,8 @@ static void variants_beside_count_nowhere(void **state)
     campaign_table_release(&t);
 }
 
-/* The variant max-autotune is a baseline. All variants have columns in CSV and entries in JSON. */
+/* The variant max-autotune is a baseline, unlike variants beside. All variants have columns in CSV
+ * and entries in JSON. */
 static void variants_have_columns(void **state)
 {
     struct campaign_table t = {.campaign = {.name = "c"}};
@@ -400,8 +404,10 @@ static void variants_have_columns(void **state)
     campaign_table_release(&t);
 }
 
-/* A row also has the ratios to PyTorch with its default settings. Without a convolution, the usual
- * run of PyTorch gives them. A row of a Hone that did not time these settings has none. */
+/* A row also has the ratios to PyTorch with its default settings, eager and compiled. For a task
+ * without a convolution, these are the ratios to the usual baselines of PyTorch. A task with a
+ * convolution has baselines of its own for them. An older Hone did not time these, so such a row
+ * has no ratios. */
 static void default_settings_have_columns(void **state)
 {
     struct campaign_table t = {.campaign = {.name = "c"}};
@@ -414,7 +420,7 @@ static void default_settings_have_columns(void **state)
     add_baseline(&t.rows.items[1], "torch.eager-default", 4);
     add_baseline(&t.rows.items[1], "torch.compile-default", 1.25);
     campaign_row_compare(&t.rows.items[2]);
-    /* the default can be the fastest */
+    /* a baseline with default settings can be the fastest one */
     assert_string_equal(t.rows.items[1].ratio.who, "torch.compile-default");
     assert_string_equal(t.rows.items[0].default_eager.who, "torch");
     assert_null(t.rows.items[2].default_eager.who);
@@ -438,7 +444,7 @@ static void default_settings_have_columns(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cells); i++)
         assert_string_equal(csv_value(text.buf, cells[i].column, cells[i].line, cell),
                             cells[i].value);
-    assert_null(strstr(text.buf, "torch_eager_default")); /* no second set of columns */
+    assert_null(strstr(text.buf, "torch_eager_default")); /* default_eager_... are its columns */
     strbuf_clear(&text);
     campaign_markdown(&t, &text);
     static const char *const texts[] = {
@@ -466,7 +472,7 @@ static void default_settings_have_columns(void **state)
     campaign_table_release(&t);
 }
 
-/* A user's PyTorch program is compared like PyTorch's own baselines. */
+/* Hone compares the candidate with a user's PyTorch program as with the baselines of PyTorch. */
 static void a_program_has_columns(void **state)
 {
     struct campaign_table t = {.campaign = {.name = "c"}};
@@ -548,7 +554,7 @@ static void keeps_entries(void **state)
     assert_int_equal(again.torch_variants, config.torch_variants);
     OK(campaign_config_read(&again, "{\"version\": 1}", &a, &err)); /* an older Hone wrote it */
     assert_int_equal(again.torch_variants, 0);
-    /* a run and its entry: both or neither */
+    /* a transaction stores both a run and its number in the entry, or neither */
     OK(store_begin(s, &err));
     OK(store_run_create(s, "t", "refine", "{}", "x", &run, &err));
     OK(store_entry_run(s, id, 1, run, "0.3 abc", &err));
@@ -565,7 +571,7 @@ static void keeps_entries(void **state)
     assert_string_equal(e.hone, "0.3 abc");
     assert_int_equal(store_entry_get(s, id, 2, &e, &a, &err), 0);
     OK(store_check(s, &err));
-    /* rows of another version are marked */
+    /* a row is marked as old if another version of Hone made its run */
     struct campaign_table t;
     OK(campaign_table_load(&t, s, "last", "0.3 abd", &err));
     assert_int_equal(t.rows.n, 2);
@@ -573,7 +579,7 @@ static void keeps_entries(void **state)
     assert_int_equal(t.rows.items[1].state, ROW_NO_PASS);
     assert_true(t.rows.items[1].is_old && !t.rows.items[0].is_old);
     campaign_table_release(&t);
-    /* the page has no path of this machine */
+    /* the JSON of the page contains no path of this machine */
     struct view_query q = {.kind = VIEW_CAMPAIGN};
     snprintf(q.run, sizeof q.run, "%s", c.name);
     json_t *j = view_json(s, &q, &err);
@@ -595,7 +601,7 @@ static void only_one_process_works(void **state)
     OK(store_campaign_lock(s, 1, &err));
     assert_true(store_campaign_lock(other, 1, &err) < 0);
     assert_non_null(strstr(err.msg, "campaign"));
-    OK(store_run_lock(other, 1, &err)); /* a run with the same number */
+    OK(store_run_lock(other, 1, &err)); /* a run with the same number has another lock */
     store_close(other);
     store_close(s);
 }

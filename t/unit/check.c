@@ -1,6 +1,6 @@
 /*
- * Tests every detector on facts made by hand. A detector must accuse if its fact is there, and only
- * then. Without the detector, the verdict must change.
+ * Tests every detector on facts that the test makes. A detector must lower the verdict if its fact
+ * is among them, and only then. If the detector is switched off, the verdict must change.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -29,8 +29,12 @@ struct facts {
     struct check_case info;
 };
 
-/* All calls are right: a verified call, one with other data, the same in a fresh module, a
- * perturbed and a timed call. */
+/* Makes facts in which all five calls are right:
+ * 0. a verified call;
+ * 1. one with other data;
+ * 2. one with the data of call 1, in a fresh module;
+ * 3. one with a perturbed input element;
+ * 4. a timed call. */
 static void good(struct facts *f)
 {
     memset(f, 0, sizeof *f);
@@ -195,7 +199,7 @@ static void wrong_outputs(void **state)
     f.cmp[0].rms_ratio = NAN;
     expect(&f, V_MISMATCH, "budget");
     good(&f);
-    f.cmp[3].rms_ratio = 13; /* also in a perturbed call */
+    f.cmp[3].rms_ratio = 13; /* the budget holds for the perturbed call too */
     expect(&f, V_MISMATCH, "budget");
     good(&f);
     f.cmp[0].unwritten = 1;
@@ -229,7 +233,7 @@ static void answers_that_depend_on_the_call(void **state)
 static void answers_that_depend_on_the_data(void **state)
 {
     (void)state;
-    /* the first time, results differ from call to call */
+    /* in the first pass, calls 1 and 2 give different results on the same data */
     for (int bits = 0; bits < 2; bits++) {
         struct facts f;
         good(&f);
@@ -243,7 +247,8 @@ static void answers_that_depend_on_the_data(void **state)
     }
 }
 
-/* The output followed the change of the input, but not exactly. That is no cheat. */
+/* When an input element changed, the output changed too, but not by exactly the right amount. That
+ * is no cheat. */
 static void answers_that_follow_badly(void **state)
 {
     (void)state;
@@ -254,7 +259,8 @@ static void answers_that_follow_badly(void **state)
     expect(&f, V_MISMATCH, "compare");
 }
 
-/* The first call is right by chance, for example because the ignored element is 0. */
+/* The kernel ignores an input by mistake. Call 0 is right by chance, for example because the
+ * ignored element is 0. */
 static void answers_that_ignore_an_input_by_mistake(void **state)
 {
     (void)state;
@@ -349,8 +355,9 @@ static void a_race_leads_over_its_wrong_result(void **state)
     verdict_release(&v);
 }
 
-/* A race in one workload is no cause of a wrong result in another, unless the sanitizer did not
- * watch the other. */
+/* There is a race in one workload, and a wrong result in another. If the sanitizer watched the
+ * second one too and found nothing, the race is not the cause. If it did not watch, because the
+ * call was sampled, the race counts as the cause. */
 static void a_race_leads_over_wrong_timed_results(void **state)
 {
     (void)state;
@@ -462,7 +469,7 @@ static void heldout_shapes_stay_hidden(void **state)
     struct verdict v = judge(&f, NULL);
     assert_null(strstr(v.summary, "424242"));
     assert_null(strstr(v.workloads.items[0].note, "424242"));
-    assert_non_null(strstr(v.workloads.items[0].note, "every #th element")); /* the pattern stays */
+    assert_non_null(strstr(v.workloads.items[0].note, "every #th element")); /* without numbers */
     verdict_release(&v);
 }
 
@@ -492,7 +499,8 @@ static void heldout_stories_have_no_numbers(void **state)
     }
 }
 
-/* A finding at a listed and at a held-out workload is reported for the listed one. */
+/* If the same finding occurs at a workload that the task lists and at a held-out one, the verdict
+ * names the listed one. */
 static void findings_carry_their_workload(void **state)
 {
     (void)state;
@@ -555,7 +563,9 @@ static void weak_data_is_reported(void **state)
     verdict_release(&v);
 }
 
-/* Returns the number of warnings. */
+/* Returns the number of warnings in the verdict. The check workload launches the kernel `checked`,
+ * the timed one `timed`. `sampled`: the timed call ran only a sample of its blocks. `verified`: its
+ * outputs were compared with the truth. */
 static size_t warnings_when(const char *checked, const char *timed, bool sampled, bool verified)
 {
     struct facts f;
@@ -596,7 +606,7 @@ static void unverified_times_are_named(void **state)
     assert_int_equal(warnings_when("k", "fast", false, true), 0);
 }
 
-/* A block sample has a larger error budget. */
+/* Calls that ran a sample of their blocks are judged too. Their error budget is larger. */
 static void samples_are_judged(void **state)
 {
     (void)state;
@@ -619,7 +629,7 @@ static void samples_are_judged(void **state)
     assert_true(w->blocks == 10000 && w->blocks_ran == 400 && w->blocks_verified == 300);
     assert_true(fabs(w->unseen_pct - 96) < 1e-9 && w->found_pct > 95 && w->found_pct < 95.5);
     verdict_release(&v);
-    f.calls[0].sample.verified = 9000; /* never rounded up to certainty */
+    f.calls[0].sample.verified = 9000; /* the probability is almost 1, but not rounded to 100% */
     v = judge(&f, NULL);
     assert_null(strstr(v.workloads.items[0].note, "probability 100%"));
     verdict_release(&v);
@@ -635,7 +645,7 @@ static void samples_are_judged(void **state)
     verdict_release(&v);
     good(&f);
     f.calls[0].flags |= JOB_CALL_BLOCK_SAMPLE;
-    f.calls[0].most_written = 0.985; /* some results look like poison */
+    f.calls[0].most_written = 0.985; /* so little is missing that results may equal poison */
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_PASS);
     verdict_release(&v);
@@ -644,19 +654,19 @@ static void samples_are_judged(void **state)
     f.calls[0].sample.ran = 99;
     f.calls[0].most_written = 0.97;
     expect(&f, V_MISMATCH, "unwritten");
-    f.cmp[1].n = 98; /* some elements need not be written */
+    f.cmp[1].n = 98; /* call 1 compared 98 of 99 elements: the truth does not have all */
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_PASS);
     verdict_release(&v);
     good(&f);
     f.calls[0].flags |= JOB_CALL_BLOCK_SAMPLE;
-    f.calls[0].ncompares = 0; /* not everything can be verified */
+    f.calls[0].ncompares = 0; /* a sampled call need not be verified */
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_PASS);
     verdict_release(&v);
 }
 
-/* The summary names the smallest failing shape with aligned addresses. */
+/* The summary names the smallest failing shape among those whose buffers have aligned addresses. */
 static void the_smallest_plain_shape_is_named(void **state)
 {
     (void)state;

@@ -1,12 +1,13 @@
 /*
- * The spool's protocol and the autoscaler on a simulated cluster. Workers and submitters are
- * coroutines that run the real code. Every file operation takes simulated time, in which other
- * actors may act.
+ * Tests the spool's protocol and the autoscaler on a simulated cluster. The actors are workers and
+ * submitters: coroutines that run the real code. Every file operation takes simulated time, in
+ * which other actors may act.
  *
- * Listings are old, operations fail, renames succeed but report failure, clocks differ, and the
- * file server stops once. Workers die, hang, and write into bundles that they lost. The seed
- * decides everything.
- * t/torture/protocol_faults.sh plants faults in the protocol that this test must notice.
+ * The simulation has faults: listings are out of date, operations fail, renames succeed but report
+ * failure, clocks differ, and the file server stops once. Workers die, hang, and write into bundles
+ * that they lost. The seed decides everything.
+ *
+ * t/torture/protocol_faults.sh plants faults in the protocol. This test must notice them.
  *
  *     build/release/t/cluster                       10 seeds, 1,000 bundles, 30 workers
  *     CLUSTER="SEEDS BUNDLES WORKERS FIRST" build/release/t/cluster
@@ -38,7 +39,8 @@
 #define LEASE (30 * SEC)
 #define STALE (5 * SEC) /* maximum age of a listing */
 #define POLL SEC
-/* A worker may see an old listing, fail twice, and wait for slow operations. */
+/* The longest time that a worker may take to find a waiting bundle: it may see an old listing, fail
+ * twice, and wait for slow operations. */
 #define MOST_IDLE (STALE + 6 * SEC)
 enum { STACK = 160 << 10, WINDOW = 512 };
 
@@ -59,7 +61,7 @@ struct entry {
 struct folder {
     VEC(struct entry) entries;
     size_t there;
-    uint64_t filled_ns; /* when it last became non-empty */
+    uint64_t filled_ns; /* the last time when the folder got an entry while it was empty */
 };
 
 enum { TMP, WAITING, CLAIMED, DONE, WORKERS, FOLDERS };
@@ -77,9 +79,9 @@ struct actor {
     enum job_state state;
     bool worker, dead, stop;
     struct actor *owner; /* the submitter that started this worker */
-    uint64_t idle_ns;    /* when it began to look for a bundle */
+    uint64_t idle_ns;    /* when the worker began to look for a bundle */
     uint64_t stop_ns;    /* time limit; 0 = none */
-    struct node *held;   /* where its cached handle leads */
+    struct node *held;   /* the bundle that the worker claimed last, wherever it is moved */
     unsigned number;
     unsigned first, end; /* a submitter's bundles: first..end-1 */
     char run[33];        /* name of a submitter's run */
@@ -102,13 +104,13 @@ struct sim {
     bool over;
     unsigned bundles, workers;
     bool faults;
-    uint64_t *nonces;            /* by tag */
+    uint64_t *nonces;            /* the nonce of each bundle */
     uint8_t *judged;             /* how often each bundle was judged */
     uint64_t outage_ns, back_ns; /* when the file server stops and comes back */
     uint64_t ops, listed, worst_idle_ns;
     unsigned deaths, hangs, lost, kills, wrong;
     unsigned stolen;    /* bundles taken from healthy workers */
-    unsigned abandoned; /* claims that their healthy workers did not know of */
+    unsigned abandoned; /* claims taken from healthy workers that did not know of them */
     unsigned foreign;   /* bundles removed by another run */
     unsigned finished;  /* finished bundles of the run that is not killed */
 };
@@ -159,7 +161,7 @@ static struct actor *heap_pop(void)
     }
 }
 
-/* Lets other actors act. A worker may hang or die meanwhile. */
+/* Lets the other actors act for `ns`. Worker `a` may hang for longer, or die. */
 static void sleep_for(struct actor *a, uint64_t ns)
 {
     if (a->dead)
@@ -215,7 +217,7 @@ static struct entry *lookup(struct folder *f, const char *name)
 
 static void add_entry(struct folder *f, const char *name, struct node *node)
 {
-    /* Removes entries that no old listing can show. */
+    /* frees the entries that were removed so long ago that no listing shows them */
     for (size_t i = 0; i < f->entries.n;) {
         struct entry *e = &f->entries.items[i];
         if (e->removed_ns && e->removed_ns + STALE < sim->now_ns) {
@@ -237,7 +239,7 @@ static void remove_entry(struct folder *f, struct entry *e)
     f->there--;
 }
 
-/* Returns false if the worker is dead. */
+/* Takes the time of one file operation. Returns false if the actor died meanwhile. */
 static bool operate(struct spool_fs *fs)
 {
     struct actor *a = (struct actor *)fs;
@@ -285,7 +287,8 @@ static int move_now(const char *from, const char *to)
     return 0;
 }
 
-/* How long a worker has been silent while the file server ran. */
+/* Returns for how long a worker has sent no heartbeat, without the time when the file server was
+ * down. */
 static uint64_t silence(const struct actor *a)
 {
     uint64_t ns = sim->now_ns - a->beat_ns, from = MAX(a->beat_ns, sim->outage_ns);
@@ -341,7 +344,7 @@ static int sim_move(struct spool_fs *fs, const char *from, const char *to)
     sleep_for(a, MS / 5);
     if (a->dead)
         return -EIO;
-    /* The rename succeeded, but the reply was lost. */
+    /* The rename succeeded, but sometimes the actor is told that it failed. */
     return rc == 0 && chance(3e-2) ? (chance(0.5) ? -ENOENT : -EIO) : rc;
 }
 
@@ -370,7 +373,7 @@ static int sim_write(struct spool_fs *fs, const char *path, const void *data, si
     if (!operate(fs) || chance(3e-3))
         return -EIO;
     struct entry *e = lookup(folder_of(path, name, &file), name);
-    /* A cached handle still leads to a moved bundle. */
+    /* If the bundle was moved, a cached file handle may still lead to it. */
     struct node *n = e ? e->node : file && a->held && chance(0.5) ? a->held : NULL;
     if (!n)
         return -ENOENT;
@@ -489,7 +492,8 @@ static void write_result(struct actor *a, const struct spool_worker *w, uint64_t
     strbuf_release(&sb);
 }
 
-/* Notes how long this worker looked for a bundle while bundles waited. */
+/* Updates worst_idle_ns with the time that this worker has looked for a bundle while bundles
+ * waited. */
 static void note_idle(struct actor *a)
 {
     const struct folder *todo = &sim->folders[WAITING];
@@ -546,7 +550,7 @@ static void worker_body(struct actor *a)
     a->idle_ns = sim->now_ns;
     while (!a->dead && !a->stop) {
         if (sim->now_ns - last_ns > 5 * SEC)
-            a->idle_ns = sim->now_ns; /* it hung */
+            a->idle_ns = sim->now_ns; /* the worker hung, which does not count as idle */
         last_ns = sim->now_ns;
         a->stop = a->stop_ns && sim->now_ns > a->stop_ns;
         if (spool_claim(&w)) {
@@ -589,7 +593,8 @@ static unsigned in_state(const struct actor *owner, enum job_state s)
     return n;
 }
 
-/* Plays squeue and sbatch. */
+/* Takes the place of squeue and sbatch: tells the autoscaler how many workers wait and run, and
+ * starts as many workers as it asks for. Sometimes a start fails. */
 static void scale(struct actor *a, struct autoscale *scaler, unsigned bundles)
 {
     static const uint64_t starts = 20 * SEC;
@@ -616,7 +621,7 @@ static unsigned unjudged(const struct actor *a)
     return n;
 }
 
-/* Reads the result without simulated faults. */
+/* Checks that the result has the nonce of its bundle. Reads the result without simulated faults. */
 static void check_nonce(const struct spool_taken *t)
 {
     char name[SPOOL_NAME_MAX];
@@ -630,8 +635,8 @@ static void check_nonce(const struct spool_taken *t)
     arena_release(&mem);
 }
 
-/* Submits the bundles without a verdict. A killed submitter leaves its bundles in the spool, and
- * another one takes over. */
+/* Submits those bundles of `a` that have no verdict yet. If a submitter is killed, its bundles stay
+ * in the spool, and another submitter submits them under a new name. */
 static void submitter_body(struct actor *a)
 {
     struct spool_run run;
@@ -694,7 +699,7 @@ struct outcome {
 
 static void sim_free(void)
 {
-    sim->over = true; /* every coroutine sees that it is dead, and returns */
+    sim->over = true; /* so every coroutine finds that its actor is dead, and returns */
     for (size_t i = 0; i < sim->actors.n; i++) {
         struct actor *a = sim->actors.items[i];
         a->dead = true;
@@ -815,8 +820,9 @@ static void nothing_is_lost_or_judged_twice(void **state)
     print_message("# %u seeds, %u bundles, %u workers: %u deaths, %u hangs, idle at most %.1f s; "
                   "%u bundles were submitted again, %u claims abandoned\n",
                   seeds, bundles, workers, deaths, hangs, (double)idle / 1e9, lost, abandoned);
-    /* A wrong nonce makes a run submit a bundle again (0.2%). A worker abandons a claim if a reply
-     * and the next look fail (0.1%). */
+    /* If a result has a wrong nonce (0.2%), the run submits the bundle again. If a rename succeeds
+     * but reports failure, and the worker's next look at the spool fails too (0.1%), the worker
+     * does not know of its claim and abandons it. */
     if (lost > seeds * bundles / 100 || abandoned > seeds * bundles / 100)
         fail_msg("%u of %u bundles were submitted again, %u claims were abandoned", lost,
                  seeds * bundles, abandoned);
@@ -850,7 +856,8 @@ static struct outcome cost_among(unsigned n)
     return o;
 }
 
-/* The CPU time includes the simulator. */
+/* Compares the cost of a bundle among few bundles and among many. The CPU time includes the
+ * simulator. */
 static void a_bundle_costs_the_same_among_many(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The comparison of outputs with the truth: special values, tolerances, error budgets, poison, and
- * the patterns of wrong elements. */
+/* Tests the comparison of outputs with the truth: special values, tolerances, error budgets,
+ * poison, and the patterns of wrong elements. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,8 @@
 
 enum { POISON = 99 };
 
-/* The ratio of one element's error to the error that the rule allows. */
+/* Compares one element, `got`, with the truth: value `want` and magnitude `mag`. In the result,
+ * `bad` tells whether the element is wrong, and `ratio` is its error / the allowed error. */
 static struct compare_elem one(enum dtype t, double got, double want, double mag, double rtol,
                                double atol)
 {
@@ -81,11 +82,11 @@ static void half_an_ulp_is_free(void **state)
         assert_true(e.ratio <= 1);
         uint64_t bits = 0;
         dtype_store((enum dtype)t, &bits, third);
-        bits += 2; /* two representable values further */
+        bits += 2; /* the second representable value after it */
         struct compare_rule r = {0, 0, 0, 0, (uint32_t)t, 0};
         assert_true(compare_element(&r, bits, 0, third, third).bad);
     }
-    /* Denormals: half of the smallest one is allowed. */
+    /* If the truth is tiny, the allowed error is half of the smallest denormal. */
     assert_true(one(DT_F16, 0, 0x1p-26, 0x1p-26, 0, 0).bad == 0);
     assert_true(one(DT_F16, 0, 0x1.8p-25, 0x1p-24, 0, 0).bad == 1);
 }
@@ -183,8 +184,8 @@ static void lower_precision_shows_in_the_budget(void **state)
     done(&f);
 }
 
-/* Elements that the oracle never writes may hold anything. Elements that a unit sample left out
- * must have been written. */
+/* The truth of a unit sample leaves out elements. A kernel must have written these, with any value.
+ * Elements that the oracle never writes (COMPARE_SKIPPED) may even keep their poison. */
 static void what_a_sample_leaves_out_must_be_written(void **state)
 {
     (void)state;
@@ -246,12 +247,13 @@ static void poison_is_unwritten(void **state)
     const struct result_compare *r = compare(&f, 1);
     assert_int_equal(r->unwritten, 30);
     assert_non_null(strstr(r->pattern, "row"));
-    assert_null(strstr(r->pattern, "written")); /* the verdict says so */
-    /* Another pattern, or an in-place tensor: wrong, but not unwritten. */
+    assert_null(strstr(r->pattern, "written")); /* `unwritten` already says this */
+    /* Values that are not this call's poison, such as those of an in-place tensor, may be wrong,
+     * but do not count as unwritten. */
     poison_fill(DT_F32, POISON + 1, 4 * 30, f.got);
     assert_int_equal(compare(&f, 1)->unwritten, 0);
     assert_int_equal(f.out.bad, 30);
-    /* The truth is NaN, and no kernel wrote the element. */
+    /* An element that no kernel wrote is unwritten, even if the truth and the poison are NaN. */
     poison_fill(DT_F32, POISON, 4, f.got);
     f.want[0] = NAN;
     assert_int_equal(compare(&f, 1)->unwritten, 1);
@@ -311,7 +313,7 @@ static void patterns_of_place(void **state)
     expect(&f, "row 13 only, column 5 only");
     done(&f);
 
-    /* nearly all columns are no pattern */
+    /* if nearly all columns are wrong, that is no pattern */
     f = make(2, 128);
     EACH(f, r, c)
     if (c != 50 && c != 77)

@@ -61,7 +61,8 @@ static void expect_ok(const char *src, struct compiled *out)
         fail_msg("%s %s", out->failure, out->log);
 }
 
-/* The candidate fails with this reason (NULL = any), and the service keeps running. */
+/* Checks that the source does not compile, with `failure` as the reason (NULL = any reason), and
+ * that the service keeps running. */
 static void expect_failure(const char *src, const char *kernel, const char *failure)
 {
     struct compiled out;
@@ -109,7 +110,7 @@ static void results(void **state)
     assert_int_equal(out.sigs.items[0].params[0].elem, DT_F32);
     compiled_release(&out);
 
-    /* names that Hone declares for NVRTC */
+    /* a source may use these names because Hone declares them for NVRTC */
     expect_ok("extern \"C\" __global__ void k(unsigned long long *p)\n"
               "{ cudaGridDependencySynchronize(); p[1] = (unsigned __int128)p[0] * p[0] >> 64;\n"
               "  cudaTriggerProgrammaticLaunchCompletion(); }\n",
@@ -191,13 +192,13 @@ static void forged_trailers(void **state)
         }
         compiled_release(&out);
     }
-    /* Something left open would make the trailer part of the candidate. */
+    /* These sources leave something open, so that the trailer would become part of it. */
     expect_failure(KERNEL "namespace x {", "k", NULL);
     expect_failure(KERNEL "#if 0\n", "k", NULL);
     expect_failure(KERNEL "/*", "k", NULL);
     expect_failure(KERNEL "template <class T>", "k", NULL);
     expect_failure(KERNEL "struct x {", "k", NULL);
-    /* ::k is not the kernel k */
+    /* these sources lack the wanted kernel with C linkage, or have another k beside it */
     expect_failure("namespace n { extern \"C\" __global__ void k(long p) {} }\n"
                    "__device__ void k(float *p) {}\n",
                    "k", NULL);
@@ -394,7 +395,7 @@ static void tickets(void **state)
 
 /* ---- a wave of candidates ---- */
 
-/* Returns how many children a process has. first[0] becomes the last of them. */
+/* Returns how many children a process has. If it has any, sets first[0] to the youngest. */
 static int children_of(pid_t pid, pid_t first[1])
 {
     char path[64];
@@ -408,7 +409,8 @@ static int children_of(pid_t pid, pid_t first[1])
     return n;
 }
 
-/* Returns how many compiles ran at the same time at most. */
+/* Starts several compiles in a service that may run `jobs` at the same time. Returns the largest
+ * number that did. */
 static int most_at_once(unsigned jobs)
 {
     enum { N = 8 };
@@ -424,7 +426,7 @@ static int most_at_once(unsigned jobs)
         assert_int_equal(compile_start(c, &rq, &t[i], &err), 0);
         free(src);
     }
-    /* `cc` has a service too. The list is in order of age, and ours began last. */
+    /* The compiler `cc` has a service too, but ours is the youngest child. */
     assert_true(children_of(getpid(), &service) > 0);
     while (left) {
         most = MAX(most, children_of(service, &child));
@@ -453,8 +455,8 @@ static int most_at_once(unsigned jobs)
     "wide<J - 1>::v; };\n"                                                                       \
     "template <> struct wide<0> { static constexpr int v = 0; };\n"
 
-/* The service kills the child of a job that the client gave up, and does not start the job again.
- */
+/* When a client cancels a compile job, the service kills the child that runs it, and does not start
+ * the job again. */
 static void a_cancelled_compile_ends(void **state)
 {
     (void)state;
@@ -480,7 +482,8 @@ static void a_cancelled_compile_ends(void **state)
     compiler_close(c);
 }
 
-/* Returns the processor time of a process, and that of its children that have ended, in ticks. */
+/* Sets own[0] to the processor time of a process, and children[0] to that of its children that have
+ * ended. Both are in clock ticks. */
 static void ticks_of(pid_t pid, unsigned long own[1], unsigned long children[1])
 {
     char path[64];
@@ -498,8 +501,8 @@ static void ticks_of(pid_t pid, unsigned long own[1], unsigned long children[1])
     children[0] = t[2] + t[3];
 }
 
-/* A child that builds a header goes on when the client gives up its job. Until then the service
- * sleeps. */
+/* A child of the service precompiles a header. It goes on when the client cancels its compile job.
+ * Until the child ends, the service sleeps: it takes little processor time. */
 static void the_service_sleeps_while_a_header_is_built(void **state)
 {
     (void)state;
@@ -528,7 +531,7 @@ static void the_service_sleeps_while_a_header_is_built(void **state)
     ticks_of(service, &own_after, &children_after);
     compiler_close(c);
     unsetenv("HONE_CUTLASS_HOME");
-    /* The build took long enough to tell. */
+    /* The child worked for so many ticks that the comparison with the service means something. */
     assert_true(children_after - children >= 20);
     assert_in_range(own_after - own, 0, (children_after - children) / 4);
     free(home);
@@ -541,7 +544,7 @@ static void a_wave_compiles_side_by_side(void **state)
     (void)state;
     assert_int_equal(most_at_once(1), 1);
     int most = 0;
-    for (int i = 0; i < 8 && most < 3; i++) /* a busy machine may show us the children too late */
+    for (int i = 0; i < 8 && most < 3; i++) /* a busy machine may let us look too late */
         most = most_at_once(3);
     assert_int_equal(most, 3);
 }
@@ -568,7 +571,9 @@ static void unknown_compiler(void **state)
     assert_int_equal(err.kind, ERR_USAGE);
 }
 
-/* A small header replaces CuTe, which takes seconds to precompile. */
+/* Tests family headers (compile/family.h): Hone precompiles the text of a parent, and its children,
+ * which are edited versions of it, compile faster with this header. Here a small header replaces
+ * CuTe, because CuTe takes seconds to precompile. */
 static void families(void **state)
 {
     static const char source[] =
@@ -636,7 +641,7 @@ static void families(void **state)
     compiled_release(&out);
     compiler_close(c);
 
-    /* A parent that removes a header's macro gets no header of its own. */
+    /* If a parent removes a macro of an included header, Hone makes no family header for it. */
     c = open_with((struct compiler_config){.family_min_ns = 1});
     rq.source = removes;
     rq.len = strlen(removes);
@@ -649,13 +654,13 @@ static void families(void **state)
     compiled_release(&out);
     compiler_close(c);
 
-    setenv("HONE_CACHE_MAX", "1G", 1); /* the cache is too small for the header */
+    setenv("HONE_CACHE_MAX", "1G", 1); /* too small a cache for family headers */
     c = open_with((struct compiler_config){.family_min_ns = 1});
     assert_int_equal(compile_prepare(c, parent_key, "sm_90a"), -1);
     compiler_close(c);
     unsetenv("HONE_CACHE_MAX");
 
-    /* With the usual limit, the parent compiles too fast to get a header. */
+    /* With the usual family_min_ns, the parent compiles too fast to get a family header. */
     c = open_with((struct compiler_config){0});
     rq.source = parent;
     rq.len = strlen(parent);

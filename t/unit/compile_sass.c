@@ -1,5 +1,7 @@
-/* For one kernel, the instructions counted from the opcode bits are as expected, and equal those
- * counted from cuobjdump's listing, where cuobjdump is installed. Damaged cubins do not crash. */
+/* Counts the instructions of one kernel from the opcode bits, and checks the counts. If cuobjdump
+ * is installed, the counts from its listing must be the same. Reading a damaged cubin must not
+ * crash.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

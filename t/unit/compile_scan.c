@@ -1,5 +1,5 @@
-/* The source scan: which sources it accepts, which it rejects, and at which line. Also how the
- * token reader divides a source for callers that copy it. */
+/* Tests the source scan: which sources it accepts, which it rejects, and at which line. Also tests
+ * how the token reader divides a source into parts that together are the whole source. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -142,7 +142,8 @@ static void kernels_and_headers(void **state)
     source_scan_release(&s);
 }
 
-/* A list of this many kernels takes minutes if each new name is compared with all others. */
+/* A source can declare so many kernels that the scan would take minutes if it compared each new
+ * name with all others. */
 static void many_kernels(void **state)
 {
     (void)state;
@@ -209,7 +210,7 @@ static void parts_cover_the_source(void **state)
     assert_int_equal(token_next_part(&r).kind, TOK_END);
     strbuf_release(&source);
 
-    /* a line splice between two parts belongs to neither */
+    /* a backslash and line break between two parts belong to neither part */
     r = (struct token_reader){.src = ";\\\n\\\r\n// a", .len = 10};
     assert_int_equal(token_next_part(&r).kind, TOK_PUNCT);
     assert_int_equal(r.pos, 1);

@@ -1,6 +1,6 @@
 /*
- * References of deep networks: their text stays short, shared errors are computed once, and a
- * shortened proof is not a weaker one.
+ * Tests the references that Hone generates for deep networks: their text stays short, they compute
+ * shared errors once, and tolerances that are proved with few runs are checked as strictly.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static void read_graph(struct graph *g, const char *text)
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-/* batch statistics, relu, convolution */
+/* normalisation with batch statistics, then relu, then a convolution */
 static const char normalised_conv[] =
     "{\"version\": 1, \"axes\": [\"B\", \"H\", \"W\"],"
     " \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", 8, \"H\", \"W\"]},"
@@ -74,10 +74,10 @@ static void shared_errors_are_computed_once(void **state)
          &err);
     const char *conv = strstr(r.source.buf, "PHASE(reference)");
     assert_non_null(conv);
-    /* the mean, and the reciprocal of the deviation */
+    /* there are two shared errors: of the mean, and of the reciprocal of the deviation */
     assert_non_null(strstr(conv, "OFF0_"));
     assert_non_null(strstr(conv, "OFF1_"));
-    /* the relu is not computed again for each product */
+    /* the convolution's loop over products does not compute the relu again */
     assert_null(strstr(conv, "hone_secant("));
     assert_null(strstr(conv, "sqrt("));
     graph_reference_release(&r);
@@ -107,7 +107,8 @@ static void add_norm(struct strbuf *sb, int k, const char *x)
                 k, k, k, k, k, x, k, k, k, k);
 }
 
-/* The relu before the convolution has errors of six sources. */
+/* Errors from six sources reach the relu before the convolution: the means and deviations of three
+ * normalisations. A reference computes at most four of them (EMIT_SOURCES) as shared errors. */
 static void many_sources_are_computed_once(void **state)
 {
     struct strbuf sb = STRBUF_INIT(1 << 20);
@@ -140,7 +141,7 @@ static void many_sources_are_computed_once(void **state)
          &err);
     const char *conv = strstr(r.source.buf, "PHASE(reference)");
     assert_non_null(conv);
-    assert_non_null(strstr(conv, "OFF3_")); /* the fourth of them */
+    assert_non_null(strstr(conv, "OFF3_")); /* the fourth shared error */
     assert_null(strstr(conv, "OFF4_"));
     assert_null(strstr(conv, "hone_secant("));
     assert_null(strstr(conv, "sqrt("));
@@ -184,7 +185,8 @@ static void unrolled_loops_stay_short(void **state)
     strbuf_release(&sb);
 }
 
-/* Each step also computes a product that only the output reads. */
+/* Each step of an unrolled loop computes a product that only the output reads. The products are
+ * alike, so they share their loops in the text. */
 static void products_of_unrolled_loops_are_alike(void **state)
 {
     enum { STEPS = 60 };
@@ -259,7 +261,7 @@ static void dense_networks_stay_short(void **state)
                 " \"shape\": [\"B\", %d, \"H\"], \"value\": \"%%x%d\"}], \"guards\": []}",
                 2 * LAYERS + 2, LAYERS);
     read_graph(&g, sb.buf);
-    for (int tf32 = 0; tf32 < 2; tf32++) { /* TF32 adds copies with drawn errors */
+    for (int tf32 = 0; tf32 < 2; tf32++) { /* TF32 adds copies of values, with random errors */
         struct reference_mode mode = {.kind = REFERENCE_SIGMA, .tf32_convs = tf32 != 0};
         must(graph_write_reference_as(&g, mode, &r, &err), &err);
         if (r.source.len > 200000 + 120000 * (size_t)tf32)
@@ -270,8 +272,8 @@ static void dense_networks_stay_short(void **state)
     strbuf_release(&sb);
 }
 
-/* Each layer adds its result to a common value. No sum over this value computes the layers'
- * products again. */
+/* Each layer adds its result to the value of the layer before. No sum over such a value computes
+ * the products of the layers again. */
 static void residual_layers_do_not_nest(void **state)
 {
     enum { LAYERS = 6 };
@@ -315,7 +317,8 @@ static int64_t fewest(const struct size_points *p)
     return least;
 }
 
-/* If the first tolerance is too loose, the import asks for more elements. */
+/* If the first tolerance is too loose, an import asks for shapes whose statistics are over more
+ * elements: at least limits.statistics. */
 static void variances_get_enough_elements(void **state)
 {
     static const int64_t original[] = {10, 224, 224};
@@ -424,7 +427,7 @@ static void few_runs_still_refuse(void **state)
     assert_int_equal(tolerance_accept(&r, NULL), 0);
 }
 
-/* This task claims much work, so that its runs count as long. */
+/* The key `flops` of this task claims much work. So the runs of its reference count as long. */
 static const char long_task[] =
     "{\"name\": \"t\", \"description\": \"A task of a test.\", \"class\": \"elementwise\","
     "\"axes\": {\"R\": {\"type\": \"var\"}, \"C\": {\"type\": \"var\"}},"
@@ -471,7 +474,8 @@ static int run(struct oracle_trial *x, const struct shape *s, uint64_t seed, con
     return oracle_trial_run(x, so, mode, NULL);
 }
 
-/* Several threads give the same result as one. Stored results serve only the same run. */
+/* Several threads give the same result as one. The results of a long run are stored in files. They
+ * are used only for a run with the same reference, inputs and shape. */
 static void long_runs_are_shared(void **state)
 {
     struct temp_dir dir = TEMP_DIR_INIT;
@@ -501,7 +505,7 @@ static void long_runs_are_shared(void **state)
     }
     assert_false(same(&x[0], &x[1]));
     assert_int_equal(unlink(so), 0);
-    assert_int_equal(run(&z, &s, 2, so, ORACLE_IN_ORDER), 0); /* from the file */
+    assert_int_equal(run(&z, &s, 2, so, ORACLE_IN_ORDER), 0); /* reads the stored result */
     assert_true(same(&z, &x[1]));
     oracle_trial_release(&z);
     assert_int_equal(run(&z, &s, 3, so, ORACLE_IN_ORDER), -1); /* other inputs */
@@ -589,7 +593,8 @@ static void unmake(struct made *m)
     temp_dir_release(&m->dir);
 }
 
-/* A running statistic that hardly depends on five TF32 products. */
+/* The output of this task is a running statistic that hardly depends on a chain of five products in
+ * TF32. */
 static const char running_task[] =
     "{\"name\": \"t\", \"description\": \"A task of a test.\", \"class\": \"elementwise\","
     "\"axes\": {\"R\": {\"type\": \"var\"}, \"C\": {\"type\": \"var\"}},"
@@ -609,7 +614,8 @@ static const char running_task[] =
     "                {\"role\": \"heldout\", \"axes\": {\"R\": [1, 9], \"C\": 4}},"
     "                {\"role\": \"time\", \"axes\": {\"R\": 64, \"C\": 64}}]}";
 
-/* The last roundings count in full, although drawn errors limit the variance. */
+/* Random errors of the TF32 products limit the variance of an output (hone_limit()), but not the
+ * part of its last two roundings: their sigma is sqrt(2) = 1.41 times that of one rounding. */
 static void last_roundings_count_in_full(void **state)
 {
     struct made m;
@@ -630,8 +636,8 @@ static void last_roundings_count_in_full(void **state)
     unmake(&m);
 }
 
-/* Elements that depend on no product have no drawn errors that could limit their variance. Here the
- * output adds the product 0 times. */
+/* If an element depends on no TF32 product, it has no random errors that could limit its variance.
+ * Here the output adds 0 times the product, so with TF32 its magnitude stays the same. */
 static void elements_without_products_keep_their_variance(void **state)
 {
     static const char *const find = "r * 0.9 + (x @ w @ w @ w @ w @ w).mean(0) * 1e-9",
@@ -663,8 +669,9 @@ static void elements_without_products_keep_their_variance(void **state)
     free(text);
 }
 
-/* Each output is one element with one rounding. With one set of data, random rounding has only two
- * results, and both may be too near the truth. */
+/* Each output of this task is one element with one rounding. With one set of data, random rounding
+ * gives only two results, and both may be too near the truth. So the runs of a proof must use other
+ * data. */
 static const char single_task[] =
     "{\"name\": \"t\", \"description\": \"A task of a test.\", \"class\": \"elementwise\","
     "\"axes\": {\"R\": {\"type\": \"var\"}},"

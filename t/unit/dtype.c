@@ -28,7 +28,8 @@ static const struct format formats[] = {
     {DT_F8E5M2, 8, 5, 2, true},
 };
 
-/* The value of a bit pattern by the format's definition; NaN for every NaN pattern. */
+/* Returns the value of a bit pattern by the definition of the format, and NAN for every NaN
+ * pattern. */
 static double decode(const struct format *f, uint32_t bits)
 {
     uint32_t mant = bits & ((1u << f->mant_bits) - 1);
@@ -75,7 +76,7 @@ static void test_every_pattern(void **state)
     }
 }
 
-/* Largest finite pattern of a format, sign clear. */
+/* Returns the bit pattern of a format's largest finite value. */
 static uint32_t max_finite(const struct format *f)
 {
     uint32_t b = (1u << (f->bits - 1)) - 1;
@@ -97,7 +98,8 @@ static void test_rounding_between_neighbours(void **state)
             assert_int_equal(store_bits(f, nextafter(mid, INFINITY)), b + 1);
             assert_int_equal(store_bits(f, -mid), even | sign);
         }
-        /* Beyond the largest value: less than half a step rounds back to it, more overflows. */
+        /* A number less than half a step above the largest value rounds to that value. A whole
+         * step above it, it overflows. */
         double top = decode(f, max), step = top - decode(f, max - 1);
         assert_int_equal(store_bits(f, top + step * 0.499), max);
         uint32_t over = store_bits(f, top + step);
@@ -127,7 +129,8 @@ static void test_from_float_and_double_agree(void **state)
     }
 }
 
-/* 1 + 2^-11 + 2^-40 is above the f16 midpoint; through float it would tie and round down. */
+/* 1 + 2^-11 + 2^-40 is slightly above the midpoint of two float16 values, so it rounds up. If it
+ * were rounded to float first, it would become the midpoint, and then round down to even. */
 static void test_no_double_rounding(void **state)
 {
     assert_int_equal(f16_from_f64(1 + 0x1p-11), 0x3c00);

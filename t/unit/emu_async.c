@@ -1,7 +1,7 @@
 /*
- * Runs tensor and asynchronous instructions from PTX on the emulated device, and compares with
- * results computed here from the inputs. Then removes a line from such programs; the sanitizer
- * must notice.
+ * Runs tensor and asynchronous instructions from PTX on the emulated device, and compares the
+ * outputs with what this file computes from the inputs. Then removes a line from such kernels, for
+ * example a wait; the sanitizer must notice that.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,8 @@ static void *random_words(size_t bytes)
     return p;
 }
 
-/* One input, one output; returns the output. */
+/* Runs a kernel that has two parameters, an input and an output. Returns the output, which the
+ * caller frees. */
 static void *run_simple(const char *ptx, const char *kernel, uint32_t grid, uint32_t block,
                         uint32_t cluster, const void *in, size_t in_bytes, size_t out_bytes)
 {
@@ -81,7 +82,8 @@ static void test_movmatrix(void **state)
     free(out);
 }
 
-/* Checks D = A*B + C through wmma. `ac`, `bc`, `cc`: A, B, and C with D, lie column by column. */
+/* Checks a wmma kernel that computes D = A*B + C. A matrix lies in memory column by column if its
+ * flag is true: `ac` for A, `bc` for B, `cc` for C and D. */
 static void check_wmma(const char *kernel, int m, int n, int k, bool ac, bool bc, bool cc)
 {
     struct rig r;
@@ -247,7 +249,7 @@ static void test_mbarrier(void **state)
     rig_read(&r, out, p, 512);
     assert_int_equal(out[0], 0);
     assert_int_equal(out[1], 0);
-    assert_int_equal(out[2], 1); /* only when every byte has come */
+    assert_int_equal(out[2], 1); /* the phase ends only after every byte has arrived */
     rig_close(&r);
 }
 
@@ -283,7 +285,7 @@ static void test_cluster(void **state)
     out = run_simple(CASES "cluster.ptx", "dsmem_ld_st_atom", 4, 64, 2, in, 1024, 4096);
     for (uint32_t t = 0; t < 256; t++) {
         assert_int_equal(out[t * 4], in[t ^ 64]);
-        /* What the other block wrote into this block's memory. */
+        /* the other block wrote this into this block's shared memory */
         assert_int_equal(out[t * 4 + 1], in[t] + t % 64);
         assert_int_equal(out[t * 4 + 2], 63 * 64 / 2);
         assert_int_equal(out[t * 4 + 3], in[t ^ 64]);
@@ -294,8 +296,9 @@ static void test_cluster(void **state)
 
 /* ---- findings of the sanitizer --------------------------------------------------------------- */
 
-/* A copy of a PTX file without the first line of one kernel that contains `what`. If `what` has two
- * patterns with a bar between them, one line is removed for each. */
+/* Writes a copy of a PTX file. The copy lacks the first line of one kernel that contains `what`. If
+ * `what` has two patterns with a bar between them, it lacks one line for each. Returns the path of
+ * the copy, which the caller frees. */
 static char *without(const char *ptx, const char *kernel, const char *what)
 {
     FILE *f = fopen(ptx, "r");
@@ -364,7 +367,8 @@ static void test_missing(void **state)
     expect(CASES "cluster.ptx", "st_async_b32", "mbarrier.try_wait|bra $wait", 32, 2, FIND_ASYNC);
 }
 
-/* Without any wait the block ends while the copy still reads shared memory. */
+/* If a kernel waits for its copy at no place, a block ends while the copy still reads the block's
+ * shared memory. */
 static void test_never_waited(void **state)
 {
     char *once = without(CASES "bulk.ptx", "bulk_load_store", "wait_group.read");
@@ -387,7 +391,8 @@ static void test_never_waited(void **state)
     free(in);
 }
 
-/* Runs a wgmma kernel with one line removed. With `rs`, A is in registers. */
+/* Runs a wgmma kernel without the line that contains `what`; NULL removes no line. With `rs`, A is
+ * in registers. `found` says whether the sanitizer must report a finding. */
 static void expect_wgmma(bool rs, const char *what, bool found)
 {
     const char *kernel =

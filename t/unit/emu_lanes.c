@@ -23,7 +23,7 @@
 #define MOV "mov.u32 %r3, %r2;\n"
 /* Lanes below 16 execute `low`, the others `high`. */
 #define BRANCHES(low, high) UPPER_SKIPS low "bra.uni JOIN;\nSKIP:\n" high "JOIN:\n"
-/* Traps if %r3 is not `lanes below 16 ? low : high`. */
+/* Traps if %r3 is not `low` in a lane below 16, or not `high` in another lane. */
 #define EXPECT(low, high)                                     \
     "setp.lt.u32 %p0, %r1, 16;\nselp.b32 %r6, " low ", " high \
     ", %p0;\nsetp.ne.u32 %p0, %r3, %r6;\n"                    \
@@ -226,7 +226,7 @@ static const struct lane_case barriers[] = {
      "STAY:\nld.shared.u32 %r3, [%r9+128];\n" STORE},
 };
 
-#define BODY_LINE 100 /* the .loc of every body */
+#define BODY_LINE 100 /* the source line of every body, set by .loc */
 
 static void set_up(struct emu_run *r, uint64_t seed)
 {
@@ -236,7 +236,8 @@ static void set_up(struct emu_run *r, uint64_t seed)
     assert_int_equal(emu_open(&r->d, &r->job, &r->err), 0);
 }
 
-/* Returns the kinds found, as a set. */
+/* Runs the body of a case. Returns the kinds of its findings as a set: bit k is set if a finding
+ * has kind k. Writes the texts of the findings to `text`, which has room for n characters. */
 static uint32_t kinds_found(const struct lane_case *c, uint64_t seed, char *text, size_t n)
 {
     char ptx[4096];

@@ -1,6 +1,6 @@
 /*
- * Compares matrix instructions with plain triple loops. The layouts here are written out element by
- * element from the tables of the PTX manual, not from the block structure that mma.c uses.
+ * Compares matrix instructions with plain triple loops. This test takes the place of each element
+ * from the tables of the PTX manual, and not from the block structure that mma.c uses.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -24,7 +24,8 @@ struct pos {
     unsigned row, col;
 };
 
-/* The place in A of element i of a lane, for the m16n8 and m8n8 forms. */
+/* Returns the place in A of element i of a lane, for the shapes m16n8k... and m8n8k.... An element
+ * has `bits` bits. */
 static struct pos manual_a(unsigned bits, unsigned m, unsigned lane, unsigned i)
 {
     unsigned g = lane >> 2, t = lane % 4;
@@ -188,7 +189,8 @@ static double get(const struct frag *f, enum tc_type t, unsigned lane, unsigned 
     return decode(t, bits == 16 ? w & 0xffff : w);
 }
 
-/* Small integers: every product and sum is exact in every type, so results must be equal. */
+/* Returns a random small integer. Every product and sum of such integers is exact in every type, so
+ * results must be equal. */
 static double draw(enum tc_type t)
 {
     switch (t) {
@@ -218,8 +220,9 @@ static double combine(const struct mma_op *op, double a, double b)
 
 static double dense_a[16][256], dense_b[256][8], acc[16][8];
 
-/* Draws a sparse A, of which a random half of each chunk is zero. Puts the other half into the
- * registers, and the places of its elements into the metadata. */
+/* Draws a sparse matrix A. Each of its rows consists of chunks of `width` elements, and a random
+ * half of each chunk is zero. Writes the whole matrix to dense_a, puts the other half of each chunk
+ * into the registers of fa, and the places of these elements into the metadata. */
 static void sparse_a(const struct mma_op *op, struct frag *fa, uint32_t *meta, unsigned sel)
 {
     static double stored[16][128];
@@ -227,7 +230,8 @@ static void sparse_a(const struct mma_op *op, struct frag *fa, uint32_t *meta, u
     unsigned per_word = bits <= 8 ? 8 : 4; /* nibbles of one row in one word */
     memset(dense_a, 0, sizeof dense_a);
     for (unsigned lane = 0; lane < 32; lane++)
-        /* The half that the selector does not choose must not matter. */
+        /* The selector chooses the lanes whose metadata is used. The others keep this random
+         * metadata, which must not matter. */
         meta[lane] = 0xdead0000u | rnd() % 65536;
     for (unsigned row = 0; row < 16; row++)
         for (unsigned c = 0; c < op->k / width; c++) {
@@ -245,7 +249,7 @@ static void sparse_a(const struct mma_op *op, struct frag *fa, uint32_t *meta, u
                         draw(op->a);
                 }
             }
-            /* The lanes of a quad that hold the metadata, from the manual's figures. */
+            /* The manual's figures say which lane holds the metadata of this chunk, and where. */
             unsigned chunks = op->k / width, lane = row % 8 * 4, shift;
             if (bits <= 8) {
                 lane += (chunks == 8 ? sel : c / 8) * 2 + row / 8;
@@ -487,7 +491,7 @@ static void test_edges(void **state)
     splat(&b, 0x3c003c00);
     mma_exec(&op, a.reg, b.reg, c.reg, NULL, 0, d.reg);
     assert_int_equal(d0[0], 0x7f800000);
-    splat(&a, 0x00010001); /* f16 denormals count in full */
+    splat(&a, 0x00010001); /* f16 denormals are not rounded to zero */
     splat(&b, 0x3c003c00);
     mma_exec(&op, a.reg, b.reg, c.reg, NULL, 0, d.reg);
     float f;
@@ -526,7 +530,8 @@ static void test_refused(void **state)
     }
 }
 
-/* Float16 conversions, all of them, against base/dtype. */
+/* Compares the conversions between float and float16, and from float8 e5m2, with those of
+ * base/dtype. */
 static void test_conversions(void **state)
 {
     for (uint32_t h = 0; h < 65536; h++) {

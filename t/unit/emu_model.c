@@ -1,6 +1,7 @@
 /*
- * emu_model.c - the inputs of the cost model: waits, reuse, joined shared accesses, spills. The
- * modelled time depends on them.
+ * emu_model.c - tests what the emulator counts for its cost model: waits, reuse of data in caches,
+ * neighbouring accesses to shared memory that become one, and spills. The modelled time depends on
+ * these counts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,8 @@ static double counter(const struct emu_run *r, const char *name)
     return 0;
 }
 
-/* Runs `body` as a kernel of two pointers %rd0, %rd1 and a number %rd2, counted. */
+/* Runs `body` as a kernel, in a call that counts. %rd0 is an input, %rd1 an output, and %rd2 is
+ * `number`. %r0 is the thread, %r1 the block, %r2 the address of shared memory. */
 static enum result_status run_counted(struct emu_run *r, const char *body, uint32_t grid,
                                       uint32_t block, uint64_t in_bytes, uint64_t number)
 {
@@ -57,7 +59,8 @@ static double counted(const char *body, uint32_t grid, uint32_t block, uint64_t 
     return v;
 }
 
-/* Counting follows no address that is outside the emulated memory: the access itself faults. */
+/* If an address is outside the emulated memory, the access itself faults, and the code that counts
+ * does not follow the address. */
 static void wild_addresses_fault(void **state)
 {
     (void)state;
@@ -162,7 +165,7 @@ static void neighbours_in_shared_memory_are_one(void **state)
     }
 }
 
-/* Each thread reads 16 bytes. The bytes of block %r1 begin at %r1 * %rd2. */
+/* In this body, each thread reads 16 bytes. The bytes of block %r1 begin at %r1 * %rd2. */
 static const char read_own[] = "cvt.u64.u32 %rd3, %r1;\nmul.lo.u64 %rd3, %rd3, %rd2;\n"
                                "add.u64 %rd4, %rd0, %rd3;\nmul.wide.u32 %rd5, %r0, 16;\n"
                                "add.u64 %rd4, %rd4, %rd5;\n"
@@ -216,8 +219,8 @@ static void rereading_depends_on_how_much(void **state)
     assert_true(b > 1.3 * 32 * (double)much && b <= 2.0 * 32 * (double)much);
 }
 
-/* Runs a sampled call of 960 blocks in 48 parts of 20. Sets bit k of *hits if the sample has block
- * k of any part. */
+/* Runs a sampled call with a grid of 960 blocks, which form 48 parts of 20 blocks. Sets bit k of
+ * *hits if the sample contains block k of any part. */
 static void sampled_places(uint64_t seed, uint32_t *hits)
 {
     static uint32_t ran[960];

@@ -77,7 +77,9 @@ static inline void rig_read(struct rig *r, void *dst, uint64_t addr, uint64_t by
         rig_fail(r, "read");
 }
 
-/* types: p pointer, 4 int, m tensor map (const uint8_t *). Returns the status. */
+/* Launches a kernel and waits for its end. Returns the status, and keeps it and the findings in *r.
+ * `types` has a letter for each argument that follows it: p for a pointer (uint64_t), 4 for an int,
+ * m for a tensor map (const uint8_t *). */
 static inline enum result_status rig_launch(struct rig *r, const char *kernel, uint32_t grid,
                                             uint32_t block, uint32_t smem, uint32_t cluster,
                                             const char *types, ...)

@@ -60,7 +60,8 @@ static inline void emu_run_close(struct emu_run *r)
     vec_release(&r->counted);
 }
 
-/* Allocates a buffer. It holds `data`, or poison if `data` is NULL. */
+/* Allocates a buffer and returns its address. The buffer holds `data`, or poison if that is NULL.
+ */
 static inline uint64_t emu_run_buffer(struct emu_run *r, const char *name,
                                       enum job_buffer_role role, const void *data, uint64_t bytes)
 {

@@ -1,6 +1,6 @@
 /*
- * emu_sample.c - calls that run only a sample of the blocks. A call reports the elements that the
- * sampled blocks wrote, if no other block can contribute to them.
+ * emu_sample.c - tests calls that run only a sample of the blocks. Such a call reports the elements
+ * that the sampled blocks wrote, unless another block may change the values of these elements.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -61,7 +61,8 @@ static uint64_t allocate(struct sample *s, enum job_buffer_role role, uint64_t o
     return addr;
 }
 
-/* Makes tensors x and y, or one tensor that is both. */
+/* Begins a sampled call with further `flags`. Makes the tensors x and y, or with `in_place` one
+ * tensor that is both. */
 static void begin_with(struct sample *s, bool in_place, uint32_t flags)
 {
     *s = (struct sample){0};
@@ -86,7 +87,8 @@ static void launch(struct sample *s, const char *ptx, uint32_t grid)
         fail_msg("%s", s->r.err.msg);
 }
 
-/* Checks that every element that the call reports is twice the input. */
+/* Checks that every element that the call reports is twice the input, and counts these elements in
+ * `written`. */
 static void look(struct sample *s)
 {
     struct job_buffer b = buffer(JOB_INPUT);
@@ -129,7 +131,7 @@ static void written_elements_are_told(void **state)
     }
 }
 
-/* The pieces between the lanes are not filled. */
+/* The lanes of a warp use elements that lie far apart. Pieces that no lane uses are not filled. */
 static void lanes_far_apart(void **state)
 {
     (void)state;
@@ -145,7 +147,8 @@ static void lanes_far_apart(void **state)
     end(&s);
 }
 
-/* These instructions may depend on other blocks, except in shared memory. */
+/* With one of these instructions on global memory, a block may depend on other blocks. Then the
+ * call reports no elements. An atomic on shared memory does not matter. */
 static void blocks_that_look_at_each_other(void **state)
 {
     (void)state;
@@ -204,8 +207,9 @@ static void launches_that_build_on_each_other(void **state)
     end(&s);
 }
 
-/* The upper bound for the written share (`most`) adds four blocks to the sample of 48, and more if
- * blocks write unevenly. */
+/* `most` is an upper bound for the share of the output that all blocks together write. The bound is
+ * computed as if four more blocks than the 48 of the sample had written, and is higher if some
+ * blocks write less than others. */
 static void shares(void **state)
 {
     (void)state;
@@ -251,8 +255,8 @@ static void long_blocks(void **state)
     }
 }
 
-/* A verified call runs all blocks if that is cheap. Then atomics are allowed, and one missing
- * element in a hundred is found. */
+/* A call that Hone verifies runs all blocks if that is cheap. Then the blocks may use atomics, and
+ * `most` shows that one block in a hundred writes nothing. */
 static void verified_calls_run_more(void **state)
 {
     (void)state;
@@ -287,9 +291,9 @@ static void verified_calls_run_more(void **state)
     }
 }
 
-/* All blocks would cost too much, so a part of them runs, with the first and the last block. If a
- * block of this part writes nothing, all blocks run. An atomic whose result nobody reads makes no
- * difference, unless it is on an output. */
+/* Here it would cost too much to run all blocks of a verified call. So only a part of them runs,
+ * which contains the first and the last block. But all blocks run if a block of the part writes
+ * nothing, or if a block uses the result of an atomic. */
 static void verified_calls_run_a_part(void **state)
 {
     (void)state;

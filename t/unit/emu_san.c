@@ -1,7 +1,8 @@
 /*
- * The sanitizer and the warp scheduler on compiled CUDA: t/cases/emu/kernels.ptx, each kernel one
- * source line. A kernel whose name begins with good_ must run without findings. For the others, the
- * sanitizer must report the kind given here, at the kernel's line in kernels.cu.
+ * Tests the sanitizer and the warp scheduler on compiled CUDA, t/cases/emu/kernels.ptx. In its
+ * source, kernels.cu, each kernel is one line. A kernel whose name begins with good_ must run
+ * without findings. For the others, the sanitizer must report the kind of finding that `cases`
+ * names, at the kernel's line in kernels.cu.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -166,7 +167,7 @@ static void two_host_threads_and_a_seed(void **state)
     all_kernels(2, 12345);
 }
 
-/* All that a launch reports, as one text. */
+/* Launches a kernel, and appends all that the launch reports to sb: its status and its findings. */
 static void tell_launch(struct strbuf *sb, const char *kernel, uint32_t threads, uint64_t seed)
 {
     struct emu_run r;
@@ -292,8 +293,8 @@ static void names_the_byte_of_the_variable(void **state)
     emu_run_close(&r);
 }
 
-/* A finding in an inlined function names the function and where it was called; so does the other
- * side of a race. */
+/* A finding in an inlined function names the function and the line of its call. The text about the
+ * other side of a race does so too. */
 static void names_the_caller(void **state)
 {
     static const char text[] = PTX_HEAD

@@ -1,6 +1,6 @@
 /*
- * emu_settle.c - a launch with a race is repeated (core/settle.c). The second run must lose no
- * finding of the first: neither another kind of finding nor another race.
+ * emu_settle.c - if a launch has a race, the emulator repeats the launch (core/settle.c). The
+ * second run must lose no finding of the first: neither another kind of finding nor another race.
  *
  * Most bodies run in two warps. The first warp reads: it comes to READ late, after the other warp
  * has stored to [%r1], and no barrier orders the two. %p0 is true in the first warp. %rd1 is the
@@ -122,7 +122,7 @@ static void a_race_hides_no_finding(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char text[4096];
         uint32_t got = kinds_found(cases[i].body, 1, 64, text, sizeof text);
-        /* The others have returned before the barrier: a note. */
+        /* The other warp may return before a barrier. That is a note, which we ignore here. */
         if (!(cases[i].kinds & NOTE))
             got &= ~NOTE;
         if (got == cases[i].kinds)
@@ -133,7 +133,8 @@ static void a_race_hides_no_finding(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* Every block adds to the workspace and counts itself. The last one loads the sum. */
+/* Every block adds 1 to word 0 of the workspace, and counts itself in word 1. The block that counts
+ * itself last loads the sum from word 0. */
 #define LAST_BLOCK                                                                              \
     "red.global.add.u32 [%rd5], 1;\n" FENCE_A "atom.global.add.u32 %r4, [%rd5+4], 1;\n" FENCE_B \
     "setp.eq.u32 %p1, %r4, 7;\n@%p1 ld.global.u32 %r3, [%rd5];\n@%p1 " OUT

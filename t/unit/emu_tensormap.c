@@ -1,4 +1,5 @@
-/* Tensor maps: compares every element of every box with a direct computation from coordinates. */
+/* Tests tensor maps: computes the address of every element of every box from its coordinates, and
+ * compares it with the address that the tensor map gives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +24,7 @@ static uint32_t rnd(uint32_t n)
 
 struct seen {
     const struct tensormap *t;
-    uint64_t addr[65536]; /* of each element of the box, by unswizzled position; ~0 outside */
+    uint64_t addr[65536]; /* the address of element i of the box; ~0 if outside the tensor */
     uint32_t n;
 };
 
@@ -101,7 +102,7 @@ static void test_swizzle(void **state)
     assert_int_equal(tensormap_swizzle(&t, 0x380 + 0x70), 0x380); /* row 7, chunk 7 -> 0 */
     assert_int_equal(tensormap_swizzle(&t, 0x400), 0x400);        /* the pattern repeats */
     t.swizzle = 2;
-    assert_int_equal(tensormap_swizzle(&t, 0x40), 0x40); /* two 64-byte rows per 128 bytes */
+    assert_int_equal(tensormap_swizzle(&t, 0x40), 0x40); /* rows 0 and 1 share 128 bytes */
     assert_int_equal(tensormap_swizzle(&t, 0x80), 0x90);
     assert_int_equal(tensormap_swizzle(&t, 0x200), 0x200);
     t.swizzle = 1;

@@ -16,7 +16,7 @@
 
 #define STORE "st.global.f32 [%rd1], %f2;\n"
 #define OUT "st.global.u32 [%rd1], %r4;\n"
-/* %r3 is a word of which only the lowest byte was written */
+/* Loads %r3, a word of which only the lowest byte was written. */
 #define PART "st.shared.u8 [%r2+68], %r0;\nld.shared.u32 %r3, [%r2+68];\n"
 
 struct undef_case {
@@ -147,8 +147,9 @@ static const struct undef_case cases[] = {
     {"a reduction", "mov.b32 %r3, %f1;\nredux.sync.add.u32 %r4, %r3, -1;\n" OUT, true},
 };
 
-/* Matrices. Lane i has the address of row i in %r7: 16 bytes each, 512 bytes in all. These macros
- * write some rows: 0 to 7 (the first matrix of ldmatrix), 8 to 15, all. */
+/* The matrices lie in shared memory: 32 rows of 16 bytes. In lane i, %r7 is the address of row i.
+ * ROWS_0 writes rows 0 to 7, the first matrix that ldmatrix loads. ROWS_8 writes rows 8 to 15,
+ * ROWS_16 rows 16 to 31, and ROWS_ALL all rows. */
 #define ROWS_0 "mad.lo.u32 %r6, %r0, 4, %r1;\nst.shared.u32 [%r6+0], %r0;\n"
 #define ROWS_8 "mad.lo.u32 %r6, %r0, 4, %r1;\nst.shared.u32 [%r6+128], %r0;\n"
 #define ROWS_16 \
@@ -160,10 +161,11 @@ static const struct undef_case cases[] = {
 #define LOAD_1 SYNC "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r8}, [%r7];\n"
 #define LOAD_1_TRANS SYNC "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r8}, [%r7];\n"
 #define OUT_8 "st.global.u32 [%rd1], %r8;\n"
-/* %p2: the lane has an even number of quads before it; %p3: it is in the first half of its quad. */
+/* A quad is four lanes. EVEN_QUAD sets %p2 if the lane is in quad 0, 2, 4 or 6; QUAD_HALF sets %p3
+ * if the lane is in the first half of its quad. */
 #define EVEN_QUAD "and.b32 %r6, %r0, 4;\nsetp.eq.u32 %p2, %r6, 0;\n"
 #define QUAD_HALF "and.b32 %r6, %r0, 2;\nsetp.eq.u32 %p3, %r6, 0;\n"
-/* Only the even 16-bit elements of rows 0 to 7. */
+/* Writes rows 0 to 7, but only their even 16-bit elements. */
 #define EVEN_ELEMENTS "mad.lo.u32 %r6, %r0, 4, %r1;\nst.shared.u16 [%r6], %rs0;\n"
 #define PRODUCT                                                                \
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f4, %f5, %f6, %f7}, " \
@@ -174,15 +176,17 @@ static const struct undef_case cases[] = {
 #define ZERO_A "mov.u32 %r8, 0;\nmov.u32 %r9, 0;\nmov.u32 %r10, 0;\nmov.u32 %r11, 0;\n"
 #define OUT_F4 "st.global.f32 [%rd1], %f4;\n"
 #define OUT_F6 "st.global.f32 [%rd1], %f6;\n"
-/* B of a product: columns 4 to 7 (lanes 16 to 31) come from %f1, which is undefined. */
+/* Makes the matrix B of a product. Its columns 4 to 7 (lanes 16 to 31) come from %f1, which is
+ * undefined; the others are 0. */
 #define HALF_B                                                                \
     "setp.ge.u32 %p2, %r0, 16;\nmov.b32 %r12, %f1;\n@!%p2 mov.u32 %r12, 0;\n" \
     "mov.u32 %r13, 0;\n"
 #define STORE_1 "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r7+1024], {%r8};\n" SYNC
-/* Lanes 0 to 15 (rows 0 to 3) of %r8 are undefined. */
+/* Makes a matrix in %r8. Rows 0 to 3 (lanes 0 to 15) are undefined, and the others are 0. */
 #define UPPER_ROWS "setp.ge.u32 %p2, %r0, 16;\nmov.b32 %r8, %f1;\n@%p2 mov.u32 %r8, 0;\n"
 #define MOVE "movmatrix.sync.aligned.m8n8.trans.b16 %r8, %r8;\n"
-/* wmma: A at 0 (rows of 32 bytes: rows 0 to 7 are the first 256 bytes), B at 1024, D at 2048. */
+/* The wmma cases have A at byte 0 of shared memory, B at 1024 and D at 2048. A row of A has 32
+ * bytes, so rows 0 to 7 are the first 256 bytes. */
 #define WRITE_B                                                        \
     "mad.lo.u32 %r6, %r0, 16, %r1;\nst.shared.u64 [%r6+1024], %rd1;\n" \
     "st.shared.u64 [%r6+1032], %rd1;\n"

@@ -65,7 +65,8 @@ static void put_bits(uint32_t bit_addr, unsigned bits, uint32_t v)
         (uint8_t)((smem[bit_addr / 8] & ~(1u << bit_addr % 8)) | v << bit_addr % 8);
 }
 
-/* XORs bits 4 and up of a byte address with bits 7 and up: the 32, 64 and 128-byte patterns. */
+/* Returns a byte address after the swizzle of a mode: XORs bits 4 and up with bits 7 and up. The
+ * 32, 64 and 128-byte patterns do so with 1, 2 and 3 bits. */
 static uint32_t swizzle(uint32_t addr, int mode)
 {
     static const uint32_t mask[] = {0, 0x70, 0x30, 0x10}; /* descriptor encoding: 1 = 128B */
@@ -74,7 +75,8 @@ static uint32_t swizzle(uint32_t addr, int mode)
 
 static const unsigned row_bytes_of[] = {16, 128, 64, 32};
 
-/* Places matrix x[rows][k] (k-major) or its transpose at base; returns the descriptor. */
+/* Places the matrix x[rows][k] in shared memory from byte `base` on: row after row, or with `mn`
+ * column after column. Returns the descriptor. */
 static uint64_t place(enum tc_type t, bool mn, int mode, uint32_t base, unsigned rows, unsigned k,
                       const double *x)
 {
@@ -83,7 +85,7 @@ static uint64_t place(enum tc_type t, bool mn, int mode, uint32_t base, unsigned
     if (mode == 0) { /* 8x16-byte core matrices, one after the other */
         if (mn) {
             sbo = 128;                 /* next 8 along mn */
-            lbo = rows * 2 / 16 * 128; /* next 8 along k */
+            lbo = rows * 2 / 16 * 128; /* next 8 of k */
         } else {
             lbo = 128;
             sbo = k * bits / 128 * 128;
@@ -121,7 +123,8 @@ struct setup {
 
 static double ma[64 * 256], mb[256 * 256], mc[64 * 256], mbt[256 * 256], stored[64 * 256];
 
-/* Makes A sparse, and lays out its metadata as the PTX manual does for the 16 rows of a warp. */
+/* Makes A sparse: draws `ma` with zeros, and `stored` without them. Lays out the metadata of each
+ * warp's 16 rows as the PTX manual does. */
 static void sparsify(const struct wgmma_op *op, unsigned sel, uint32_t meta[4][32])
 {
     unsigned bits = tc_bits(op->a), width = bits == 32 ? 2 : 4, chunks = op->k / width;
@@ -148,7 +151,8 @@ static void sparsify(const struct wgmma_op *op, unsigned sel, uint32_t meta[4][3
         }
 }
 
-/* Fragment of A in registers: the manual's table for .m64k(256 bits). */
+/* Puts the 16 rows of A that belong to a warp into registers, by the PTX manual's table for .m64k
+ * with 256 bits of k. */
 static void a_to_regs(const struct wgmma_op *op, unsigned warp, const double *x, unsigned k,
                       uint32_t regs[4][32])
 {

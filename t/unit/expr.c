@@ -1,4 +1,4 @@
-/* The expression language: values, precedence, errors with their column, bounds. */
+/* Tests the expression language: values, precedence, errors with their column, bounds. */
 #include "base/expr.h"
 
 #include <setjmp.h>
@@ -22,7 +22,8 @@ static int align_of(void *ctx, const char *name, int64_t *out)
     return 0;
 }
 
-/* Parses and evaluates. Returns -1 if either fails, with the message in err. */
+/* Parses and evaluates an expression. Returns 0 and sets *out, or returns -1 with the message in
+ * err. If the parser fails, *col is the column of the error. */
 static int run(const char *text, int64_t *out, size_t *col, struct err *err)
 {
     struct arena a = ARENA_INIT;
@@ -357,7 +358,7 @@ static void folding_sees_every_operator(void **state)
         f.choose = NULL;
         f.tensor_align = NULL;
         if (i > 0)
-            assert_null(expr_fold(e, &f)); /* the other callbacks are not enough */
+            assert_null(expr_fold(e, &f)); /* an operator without its callback fails */
         arena_release(&a);
     }
 }

@@ -1,5 +1,5 @@
-/* Generated data: known answers, single elements equal those of a fill, shapes of distributions.
- */
+/* Tests generated data: it has known values, an element alone equals the same element of a fill,
+ * and the distributions are as asked. */
 #include "job/gen.h"
 #include "job/edges.h"
 
@@ -55,8 +55,9 @@ static const struct gen_spec specs[] = {
      .every = {0, 6}},
 };
 
-/* A [6, 40, 3, 10] tensor that is thin along dimensions 1 and 3 has at most GEN_FEW values that are
- * not zero for each pair of the other two indexes, at the same places for all pairs. */
+/* A [6, 40, 3, 10] tensor is thin along dimensions 1 and 3. Each choice of the other two indices
+ * leaves a slice of 40 * 10 elements. At most GEN_FEW elements of a slice are not zero, and they
+ * have the same places in all slices. */
 static void a_thin_tensor_has_few_values(void **state)
 {
     enum { A = 6, B = 40, C = 3, D = 10 };
@@ -109,13 +110,13 @@ static void an_element_alone_equals_the_fill(void **state)
         }
 }
 
-/* gen_encode rounds as the C library's conversions and dtype_store do. */
+/* gen_encode() rounds as dtype_store() does, and for float16 as the compiler does. */
 static void encoding_rounds_once_to_even(void **state)
 {
     struct rng r = rng_seeded(7, 0);
     for (int i = 0; i < 400000; i++) {
         double v = ldexp(rng_unit(&r) - 0.5, (int)rng_range(&r, -160, 160));
-        if (i & 1) /* few significant bits: ties */
+        if (i & 1) /* a value with few significant bits is often midway between two floats */
             v = ldexp((double)rng_range(&r, -4096, 4096), (int)rng_range(&r, -150, 120) / 4);
         for (int t = DT_F64; t < DT_COUNT; t++) {
             uint64_t want = 0;
@@ -178,8 +179,8 @@ static void moments_are_as_asked(void **state)
     free(x);
 }
 
-/* The data must need its whole type: if a narrower type could hold it, a kernel that computes in
- * the narrower type would pass. */
+/* Generated float32 values must need all bits of the type. If a narrower type could hold them, a
+ * kernel that computes in the narrower type would pass. */
 static void float32_data_uses_its_whole_mantissa(void **state)
 {
     float x[4096];
@@ -394,7 +395,8 @@ static void sequences_are_uniform_and_repeatable(void **state)
     assert_int_equal(rng_range(&a, 5, 5), 5);
 }
 
-/* The fast fill of a range equals the slow fill of each element, also at both ends of a type. */
+/* gen_fill(), which fills a range fast, gives the same elements as gen_element(), also for values
+ * at both ends of the range of a type. */
 static void ranges_of_every_size(void **state)
 {
     (void)state;
@@ -460,7 +462,8 @@ static void triangles_and_rows_have_their_structure(void **state)
     assert_true(__builtin_popcountll(seen) > COLS / 2);
 }
 
-/* The lengths are those of the padded tensor with the same stream. */
+/* A tensor of lengths (GEN_LENGTHS) and a padded tensor (GEN_PADDED) with the same stream agree:
+ * each row is padded from its length on. */
 static void lengths_are_those_of_the_padding(void **state)
 {
     static float x[ELEMS];
@@ -479,7 +482,7 @@ static void lengths_are_those_of_the_padding(void **state)
     assert_true(full > 3 && short_ones > 3);
 }
 
-/* A perturbation must not break what the task promises about its inputs. */
+/* The task promises that masked elements are 0. A perturbation must not break this promise. */
 static void masked_elements_are_not_perturbed(void **state)
 {
     struct gen_spec s = {.dist = GEN_NORMAL, .b = 1, .mask = GEN_LOWER, .rows = ROWS, .cols = COLS};
@@ -492,7 +495,8 @@ static void masked_elements_are_not_perturbed(void **state)
     assert_true(gen_has_structure(&s));
 }
 
-/* Returns in how many rows of [rows, 8] the last value is the largest, after edges_apply(). */
+/* Makes a [rows, 8] tensor in which no row has its largest value last, and applies edges_apply().
+ * Returns in how many rows the last value is then the largest. */
 static int rows_that_end_with_their_largest(int64_t rows)
 {
     float data[64 * 8];

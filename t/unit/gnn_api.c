@@ -1,4 +1,4 @@
-/* The C interface of libhone_gnn.so: tensors, lifetimes, refusals, forks. */
+/* Tests the C interface of libhone_gnn.so: tensors and how long they live, errors, forks. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +87,8 @@ static struct hone_gnn_batch *next(struct hone_gnn_loader *l)
     return b;
 }
 
-/* Returns the sum of the digests of the batches that loader.h gives in epoch 0. */
+/* Returns the sum of the digests of the batches of epoch 0. Uses the loader of loader.h, without
+ * the C interface. */
 static uint64_t epoch_digest(void)
 {
     struct dataset d;
@@ -111,7 +112,8 @@ static uint64_t epoch_digest(void)
     return sum;
 }
 
-/* Two loaders at once, each with its own slots, give the batches of loader.h. */
+/* Two loaders of the C interface that are open at the same time give the same batches as the loader
+ * of loader.h. */
 static void batches_are_those_of_the_loader(void **state)
 {
     const struct hone_gnn_options o = options();
@@ -185,7 +187,8 @@ static void tensors_show_the_batch(void **state)
     hone_gnn_close(l);
 }
 
-/* A tensor keeps its memory after the batch, the loader, the next epoch and the data are gone. */
+/* A tensor keeps its memory after its batch is dropped, the next epoch has begun, and the loader
+ * and the data are closed. */
 static void a_tensor_outlives_everything(void **state)
 {
     const struct hone_gnn_options o = options();
@@ -216,7 +219,8 @@ static void a_tensor_outlives_everything(void **state)
     free(copy);
 }
 
-/* A caller that holds all slots gets an error, and can go on when it has dropped one. */
+/* A caller that holds the batches of all slots gets an error instead of another batch. After it has
+ * dropped one batch, it can go on. */
 static void holding_all_slots_is_an_error(void **state)
 {
     const struct hone_gnn_options o = options();
@@ -295,7 +299,8 @@ static void seeds_of_the_caller(void **state)
     hone_gnn_close(l);
 }
 
-/* The calls of a forked child fail or do nothing; none of them waits. */
+/* After a fork, calls of the child process that need the loader's threads fail, and calls that free
+ * do nothing. None of them waits. */
 static void a_forked_child_is_refused(void **state)
 {
     const struct hone_gnn_options o = options();
@@ -330,7 +335,8 @@ static void *drop(void *batch)
     return NULL;
 }
 
-/* Other threads drop batches while this one goes on, stops early, or waits only a moment. */
+/* Other threads drop batches. Meanwhile this thread takes the next batch and waits at most a
+ * millisecond for it, begins another epoch early, or cancels. */
 static void other_threads_may_drop(void **state)
 {
     struct hone_gnn_options o = options();

@@ -1,4 +1,4 @@
-/* The ranks of hone-gnn: their sums and means, and the end of all ranks when one fails. */
+/* Tests the ranks of hone-gnn: their sums and means, and that all ranks end when one fails. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -18,7 +18,8 @@
 #include "gnn/comm/launch.h"
 #include "sys/file.h"
 
-/* Element i of rank r in call k. The sums of a few of these are exact in float and double. */
+/* Returns element i of rank r in call k. A sum of a few such elements is exact in float and in
+ * double. */
 static float element(int r, int64_t i, int k)
 {
     return (float)((r + 1) * 7 + i % 13 + k);
@@ -29,7 +30,9 @@ static double weight(int r, int k)
     return (r + k) % 3; /* 0 for some ranks */
 }
 
-/* Returns an error instead of asserting, because it runs in a forked process. */
+/* Calls comm_reduce() for n elements, and checks the sums and the means. `k` is the number of the
+ * call. If something is wrong, returns an error and does not assert, because this function runs in
+ * a forked process. */
 static int check_call(struct comm *c, int64_t n, int k, struct err *err)
 {
     int ranks = comm_ranks(c), rank = comm_rank(c);
@@ -93,7 +96,8 @@ static void one_process_needs_no_comm(void **state)
 
 enum how { RETURNS_ERROR, IS_KILLED, EXITS };
 
-/* Rank 1 ends in the way that `ctx` names. The others wait for it. */
+/* Runs in each rank. Rank 1 ends in the way that `ctx` names. The other ranks wait for it in
+ * comm_reduce(). */
 static int one_fails(void *ctx, struct comm *c, struct err *err)
 {
     double sum = 1;
@@ -152,7 +156,7 @@ static void the_first_cause_is_reported(void **state)
 
 static struct temp_dir dir;
 
-/* Joins the other ranks, with the environment that srun gives to a rank. */
+/* Sets the environment that srun gives to a rank, and joins the other ranks. */
 static int join(struct comm **out, int rank, int ranks, struct err *err)
 {
     char number[16];
@@ -199,7 +203,8 @@ static void ranks_of_srun_find_each_other(void **state)
     temp_dir_release(&dir);
 }
 
-/* Rank 1 ends without a word. Ranks 0 and 2 must notice it by themselves. */
+/* Runs in each rank. Rank 1 ends without an error, so nobody tells the others. Ranks 0 and 2 must
+ * notice it by themselves. */
 static int one_ends_under_srun(void *ctx, struct comm *c, struct err *err)
 {
     struct comm *joined = NULL;
@@ -267,7 +272,7 @@ static int joins_after_strangers(void *ctx, struct comm *c, struct err *err)
     return rc;
 }
 
-/* Strangers that connect to a rank and say nothing keep nobody waiting. */
+/* Connections from other programs that send nothing do not keep the ranks waiting. */
 static void strangers_keep_no_rank_waiting(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The GPU device of hone-gnn on the emulator: it agrees with the CPU up to rounding, the same call
- * gives the same bits, failures are errors. */
+/* Tests the GPU device of hone-gnn on the emulator: it agrees with the CPU up to rounding, the same
+ * step always gives the same bits, and failures are errors. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void build(struct gnn_program *p, enum gnn_model_kind kind, int layers, i
         fail_msg("%s", err.msg);
 }
 
-/* Results of two training steps, and of predictions. */
+/* What two training steps, and predictions after them, give. */
 struct result {
     struct gnn_loss loss[2];
     float *gradient, *weight; /* gradient of the first step, weights after the last */
@@ -82,7 +82,7 @@ static void result_release(struct result *r)
     free(r->logit);
 }
 
-/* |a - b| / |b|, as 2-norms. */
+/* Returns |a - b| / |b|, with 2-norms, or |a - b| if b is 0. */
 static double distance(const float *a, const float *b, int64_t n)
 {
     double diff = 0, norm = 0;
@@ -111,7 +111,7 @@ static void compare(enum gnn_model_kind kind, int layers, int aggregate, bool ha
     int64_t count = batch.b.n_nodes[layers] * FEATURES;
     if (half) {
         halves = xmalloc((size_t)count * sizeof *halves);
-        for (int64_t i = 0; i < count; i++) /* 0x3c00 is 1, 0x3800 is 0.5 */
+        for (int64_t i = 0; i < count; i++) /* 0x3c00 is 1, 0xb800 is -0.5 */
             halves[i] = (uint16_t)((i % 3 ? 0x3c00 : 0xb800) + i % 100);
         batch.b.feature = halves;
         batch.b.feature_type = GNN_F16;
@@ -125,8 +125,8 @@ static void compare(enum gnn_model_kind kind, int layers, int aggregate, bool ha
         assert_int_equal(emulator.loss[i].correct, cpu.loss[i].correct);
     }
     below("gradient", name, distance(emulator.gradient, cpu.gradient, p.n_weights), 1e-5);
-    /* The gradient of a bias before batch norm is 0 apart from rounding, but Adam makes a full step
-     * in its direction. */
+    /* The gradient of a bias before batch norm is 0 apart from rounding. But Adam makes a full step
+     * in its direction, which differs between the devices. So we allow a larger difference. */
     bool norm = kind == GNN_GIN || kind == GNN_SAGE_RI;
     below("weights", name, distance(emulator.weight, cpu.weight, p.n_weights), norm ? 1e-2 : 1e-4);
     below("logits", name, distance(emulator.logit, cpu.logit, batch.b.n_nodes[0] * CLASSES),
@@ -152,9 +152,10 @@ static void a_step_agrees_with_the_cpu(void **state)
     compare(GNN_SAGE_RI, 2, -1, false);
 }
 
-/* All devices round the same operands, but another order of sums can move an operand to the next
- * half. So the devices agree less closely in fp16 than in fp32. But they differ much less from each
- * other than fp16 differs from fp32. */
+/* In fp16, all devices round the operands of a product to halves (float16). But the devices add in
+ * different orders, so an operand can round to the next half on one of them. So they agree less
+ * closely in fp16 than in fp32. But they differ much less from each other than fp16 differs from
+ * fp32. */
 static void compare_half(enum gnn_model_kind kind, int layers)
 {
     struct rig_batch batch;
@@ -200,7 +201,7 @@ static void operands_are_rounded_to_the_nearest_half(void **state)
         if (memcmp(&expected, &got, sizeof got) != 0 && !(isnan(expected) && isnan(got)))
             fail_msg("%a becomes %a, not %a", (double)v, (double)got, (double)expected);
     }
-    for (uint32_t h = 0; h < 0x7bff; h++) { /* ties, halfway between two halves */
+    for (uint32_t h = 0; h < 0x7bff; h++) { /* ties, midway between two float16 values */
         float low = f16_to_f32((uint16_t)h), high = f16_to_f32((uint16_t)(h + 1));
         float tie = (low + high) / 2;
         assert_true(half_round(tie) == (h % 2 ? high : low));
@@ -298,7 +299,7 @@ struct products {
     float y[ROWS * WIDE], dx[ROWS * DEEP], dw[2 * DEEP * WIDE];
 };
 
-/* Computes a loss, from which the device learns how large gradients are. */
+/* Computes a loss. From its number of rows, the device learns how small gradients are. */
 static void begin_backward(struct gnn_device *d)
 {
     enum { SEEDS = 1024 };
@@ -311,8 +312,9 @@ static void begin_backward(struct gnn_device *d)
     assert_int_equal(loss.rows, SEEDS);
 }
 
-/* Computes y = x w + x' w' and its gradients. A second call adds the same gradient to dx again. dy
- * has values up to `size`, and x and w have one element `huge`. */
+/* Computes y = x w + x' w', and from its gradient dy the gradients dx, dw and dw'. Adds the
+ * gradient to dx twice. dy has values from -size to size. One element of x and one of w is `huge`.
+ * `how` names the instructions: mma, wgmma, or NULL for the default. */
 static void multiply_sized(const char *device, const char *precision, const char *how, float size,
                            float huge, struct products *p)
 {
@@ -370,7 +372,8 @@ static void all_near(const char *what, const float *a, const float *b, int n, do
             fail_msg("%s: element %d is %g, not %g", what, i, (double)a[i], (double)b[i]);
 }
 
-/* In fp32, WGMMA adds up in another order than mma.sync. */
+/* Products with wgmma agree with those of the CPU. In fp32, wgmma adds in another order than
+ * mma.sync, so their results differ in some bits. */
 static void products_with_wgmma_agree(void **state)
 {
     static struct products cpu, mma, wgmma;
@@ -407,7 +410,8 @@ static void products_in_half_precision_agree(void **state)
 {
     static struct products exact, half;
     half_products_near(1e-3f, 1, 3e-5);
-    /* no half is as small as these gradients, but a shift keeps 11 bits */
+    /* these gradients are too small for float16, but the device scales them by a power of two, and
+     * so keeps 11 bits of them */
     half_products_near(1e-8f, 1, 3e-5);
     multiply_sized("cpu", NULL, NULL, 1e-8f, 1, &exact);
     multiply_sized("cpu", "fp16", NULL, 1e-8f, 1, &half);
@@ -418,7 +422,7 @@ static void products_in_half_precision_agree(void **state)
     below("dx in fp16", "product", dx, 1e-3);
     below("dw in fp16", "product", dw, 1e-3);
     assert_true(y > 1e-5 && dx > 1e-5 && dw > 1e-5); /* fp16 rounds */
-    /* results with an operand too large for a half are not rounded */
+    /* a result that uses an operand too large for float16 is computed without rounding operands */
     half_products_near(1e-3f, 1e6f, 3e-7);
     half_products_near(100, 1, 3e-5);
     multiply_sized("cpu", NULL, NULL, 1e-3f, 1e6f, &exact);

@@ -1,5 +1,6 @@
-/* Sampling, placing and copying by the GPU, on the emulator: its batches are those of the CPU, also
- * with split features and with data that is made on the GPU. */
+/* Tests the GPU code that samples, places data and copies batches, on the emulator: its batches are
+ * those of the CPU, also with features split between host and GPU, and with data made by kernels.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +39,8 @@ static void same_batch(struct gnn_device *d, const struct graph_rig *r, const st
     free(x);
 }
 
-/* A split store counts the input rows, and those that were not in its cache. */
+/* Checks the counts of a split store: the input rows of all batches, and how many of them were not
+ * in its cache. */
 static void check_counts(struct gpu_store *store, const struct gpu_placement *where, int64_t inputs)
 {
     struct gpu_split s;
@@ -55,7 +57,7 @@ static void check_counts(struct gpu_store *store, const struct gpu_placement *wh
         assert_true(s.host_rows > 0 && s.host_rows < inputs);
 }
 
-/* Compares the batches of the CPU's and the GPU's samplers over random seeds. */
+/* Compares batches of the CPU's sampler with those of the GPU's sampler, for random seed nodes. */
 static void compare_samplers(struct gnn_device *d, struct graph_rig *r, struct sample_options o,
                              struct gpu_placement where, int batches)
 {
@@ -91,8 +93,8 @@ static void compare_samplers(struct gnn_device *d, struct graph_rig *r, struct s
     gpu_store_close(store);
 }
 
-/* Batches that a transfer copies equal those in host memory, come back in order, and at most
- * `ahead` of them are under way. */
+/* Copies batches to the device with a transfer. The copies equal the batches in host memory. The
+ * transfer gives back the host's batches in order, and at most `ahead` of them are still in use. */
 static void compare_copies(struct gnn_device *d, struct graph_rig *r, int ahead)
 {
     struct err err = ERR_INIT;
@@ -214,13 +216,13 @@ static void auto_chooses_by_size(void **state)
     assert_int_equal(gpu_place_choose(&s), GPU_PLACE_GPU);
     s.features = 251;
     assert_int_equal(gpu_place_choose(&s), GPU_PLACE_SPLIT);
-    s.features = 10240; /* 240 on the GPU, 10000 left */
+    s.features = 10240; /* 240 fit on the GPU, and 10000 stay in host memory */
     s.host_free = 13336;
     assert_int_equal(gpu_place_choose(&s), GPU_PLACE_SPLIT);
     s.host_free = 13328;
     assert_int_equal(gpu_place_choose(&s), GPU_PLACE_HOST);
     s.host_free = 0;
-    s.graph = 741; /* with the table of a split store, more than 3/4 */
+    s.graph = 741; /* the graph and the table of a split store need more than 3/4 of the memory */
     assert_int_equal(gpu_place_choose(&s), GPU_PLACE_HOST);
 }
 
@@ -254,7 +256,7 @@ static void the_gpu_refuses_what_it_cannot_sample(void **state)
     assert_null(store);
     struct sample_options huge = {.hops = 3, .fanout = {1024, 1024, 1024}};
     struct gnn_batch out, seeds = {.n_nodes = {NODES}};
-    r.data.graph.nodes = INT32_MAX; /* only for the estimate of the batch's size */
+    r.data.graph.nodes = INT32_MAX; /* so that the estimate of the batch's size is huge */
     assert_int_equal(gpu_store_place(&store, &(struct gpu_placement){.place = GPU_PLACE_HOST}, d,
                                      &r.data, &huge, &err),
                      0);
@@ -277,7 +279,8 @@ static void the_gpu_refuses_what_it_cannot_sample(void **state)
 
 static const char tiny_papers[] = "papers:scale=0.000005,members=40,dim=16,classes=5,seed=7";
 
-/* Each edge has its reverse as often as it occurs itself; no node is isolated. */
+/* In a generated graph, the reverse of an edge occurs as often as the edge itself, and every node
+ * has an edge. */
 static void a_made_graph_is_symmetric(void **state)
 {
     struct err err = ERR_INIT;
@@ -299,9 +302,9 @@ static void a_made_graph_is_symmetric(void **state)
     dataset_release(&d);
 }
 
-/* A store that reduces gives the means over the neighbours of the last hop. Of the feature rows, it
- * gives only those of the targets of this hop. `x` has the features of the batch that sampler_run()
- * gave. */
+/* After gpu_store_reduce(), a store computes the means over the neighbours of the last hop. Then it
+ * gives only the feature rows of the targets of this hop. This function checks both. `cpu` is the
+ * batch that sampler_run() gave, and `x` has its features. */
 static void reduced_features(struct gnn_device *d, struct gpu_store *store,
                              const struct sample_options *o, const struct gnn_batch *seeds,
                              const struct gnn_batch *cpu, const float *x, int64_t dim)
@@ -323,15 +326,15 @@ static void reduced_features(struct gnn_device *d, struct gpu_store *store,
             sum += (double)x[cpu->col[last][e] * dim + i % dim];
         assert_true(fabs(mean[i] - sum / MAX(end - first, 1)) < 1e-6);
     }
-    gpu_store_reduce(store, GNN_MAX); /* the GPU reduces no maximum here */
+    gpu_store_reduce(store, GNN_MAX); /* a store does not compute maxima */
     if (gpu_store_batch(store, o, seeds, &gpu, &err) < 0)
         fail_msg("%s", err.msg);
     assert_null(gpu.reduced);
     free(mean);
 }
 
-/* The store makes the graph and the features with kernels. The batch of the CPU comes from the
- * graph and the features that the host made. */
+/* The store generates the graph and the features with kernels. The CPU samples its batch from the
+ * graph and the features that the host generated. Both batches must be equal. */
 static void a_made_graph_is_the_same_on_the_gpu(void **state)
 {
     struct err err = ERR_INIT;

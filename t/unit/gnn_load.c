@@ -1,4 +1,4 @@
-/* Datasets on disk, and the threads that prepare batches from them. */
+/* Tests datasets on disk, and the threads that prepare batches from them. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,8 +68,8 @@ static struct loader_options options(int threads, int slots)
                                    .shuffle = true};
 }
 
-/* Returns the sum of the digests of an epoch. Checks the order of the batches, unless the loader
- * gives them as they get ready. */
+/* Returns the sum of the digests of an epoch's batches, and adds their number to *batches. Checks
+ * the order of the batches, unless the loader gives them as they get ready. */
 static uint64_t epoch_digest(const struct rig *r, const struct loader_options *o, int64_t epoch,
                              int64_t *batches)
 {
@@ -110,8 +110,8 @@ static void batches_do_not_depend_on_threads(void **state)
     assert_true(epoch_digest(*state, &o, 3, &n) != first);
 }
 
-/* The sampled neighbours of a seed, as one number. Equal nodes have equal samples in all parts of a
- * batch. */
+/* Returns a hash of seed number `seed` of a batch and of its sampled neighbours. If ranks share a
+ * batch, a seed has the same sampled neighbours as in the whole batch. */
 static uint64_t sample_digest(const struct gnn_batch *b, int64_t seed)
 {
     uint64_t sum = (uint64_t)b->node[seed];
@@ -120,7 +120,8 @@ static uint64_t sample_digest(const struct gnn_batch *b, int64_t seed)
     return sum;
 }
 
-/* Sets of[i] to the digest of seed i of the epoch's list. */
+/* Sets of[i] to the sample digest of seed i of the epoch, for all seeds of this rank. Adds the
+ * number of these seeds to *seeds. */
 static void seeds_of_rank(const struct rig *r, const struct loader_options *o, uint64_t *of,
                           int64_t *seeds)
 {
@@ -304,7 +305,8 @@ static void *cancel_later(void *arg)
     return NULL;
 }
 
-/* Cancels at many moments, from another thread; a new epoch on the same loader is whole again. */
+/* Another thread cancels an epoch, each time after another delay. Then a new epoch of the same
+ * loader has all its batches. */
 static void cancel_at_any_moment(void **state)
 {
     const struct rig *r = *state;
@@ -333,7 +335,8 @@ static void cancel_at_any_moment(void **state)
     loader_close(l);
 }
 
-/* With full slots, with a batch in use, before the first batch: closing never hangs. */
+/* A loader can always be closed: before an epoch begins, before the first batch is taken, with a
+ * batch in use, and with all slots full. */
 static void close_in_any_state(void **state)
 {
     const struct rig *r = *state;
@@ -370,7 +373,7 @@ static void bad_options_are_errors(void **state)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Little memory for sorting makes many ranges: the files are the same. */
+/* With little memory, edges are sorted in many ranges (edge_sort.h). The files must be the same. */
 static void sorting_in_parts_changes_nothing(void **state)
 {
     const struct rig *r = *state;

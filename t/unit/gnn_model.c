@@ -1,5 +1,5 @@
-/* The models: gradients against central differences, the same bits with any number of threads,
- * plain C against OpenBLAS. */
+/* Tests the models: gradients equal central differences, any number of threads gives the same bits,
+ * and products in plain C and in OpenBLAS agree. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,8 +43,9 @@ static double mean_loss(struct gnn_network *n)
     return loss.sum / (double)loss.rows;
 }
 
-/* Compares at most 79 elements of one weight: |difference| / |gradient|, both as 2-norms. `floor`
- * stands in for a gradient of 0, such as that of a bias in front of batch norm. */
+/* Compares the gradient `grad` with central differences, at up to 79 elements of one weight.
+ * Returns |difference| / |gradient|, with 2-norms. If |gradient| is less than `floor`, divides by
+ * `floor`: a bias before batch norm has the gradient 0. */
 static double weight_error(struct gnn_network *n, const struct gnn_weight *w, const double *grad,
                            double floor)
 {
@@ -110,7 +111,8 @@ static void gradients_equal_central_differences(void **state)
 
 /* ---- the same bits with any number of threads ---- */
 
-/* Trains a few steps in float and returns the weights and the running statistics. */
+/* Trains two steps in float. Returns the weights, and after them the running statistics, in memory
+ * that the caller frees. */
 static float *train(const struct gnn_program *p, const struct rig_batch *batch, int threads)
 {
     struct gnn_device *d = gnn_cpu_open(threads, GNN_REAL_F32);
@@ -191,7 +193,8 @@ static void training_learns_a_batch_by_heart(void **state)
 
 /* ---- layer by layer ---- */
 
-/* With the same neighbours, running one layer after the other gives the bits of a whole pass. */
+/* Running one layer after the other over all nodes gives the same bits as one pass through all
+ * layers, if both use the same neighbours. */
 static void layers_one_by_one_equal_a_whole_pass(void **state)
 {
     (void)state;
@@ -303,8 +306,9 @@ static void dropout_drops_its_share_and_keeps_the_mean(void **state)
     assert_true(fabs(dropped / N - 0.3) < 0.01);
 }
 
-/* Writes the logits of one seed whose first `sampled` of six neighbours are in the batch. All
- * neighbours have the same features. */
+/* Writes the logits of a seed to `logits`. The seed has six neighbours with equal features, of
+ * which the first `sampled` are in the batch. The model was trained with up to `most` neighbours of
+ * a node; 0 = not known. */
 static void logits_of_seed(enum gnn_model_kind kind, int32_t sampled, int32_t most, float *logits)
 {
     enum { FEATURES = 3, NEIGHBOURS = 6 };
@@ -355,7 +359,7 @@ static void inference_counts_neighbours_as_training_did(void **state)
                 assert_true(off > 1e-3); /* two neighbours do not count as six */
             else
                 assert_true(off < 1e-6);
-            /* With 8, all six count; with 4, they count as four. */
+            /* If most is 8, the six neighbours count as six; if it is 4, they count as four. */
             assert_true(most == 4 ? from_plain > 1e-3 : from_plain < 1e-6);
         }
 }

@@ -1,5 +1,5 @@
-/* The sampler: every neighbour equally likely, batches as batch.h says, order of first appearance.
- */
+/* Tests the sampler: it takes every neighbour with the same probability, and its batches are as
+ * batch.h says. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,9 +17,9 @@
 
 enum { MAX_DEGREE = 64, MAX_FANOUT = 32, TRIALS = 1000 };
 
-/* The probability that a chi-square variable with `freedom` degrees of freedom exceeds x: the
- * regularised incomplete gamma function Q(freedom / 2, x / 2), by its series or continued
- * fraction. */
+/* Returns the probability that a chi-square variable with `freedom` degrees of freedom exceeds x.
+ * This is the regularised incomplete gamma function Q(freedom / 2, x / 2), computed by its series
+ * or its continued fraction. */
 static double chi_square_p(double x, double freedom)
 {
     double a = freedom / 2, y = x / 2, scale = exp(a * log(y) - y - lgamma(a));
@@ -48,8 +48,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The test of Kolmogorov and Smirnov: the probability that n uniform values spread as unevenly as
- * p. */
+/* The Kolmogorov-Smirnov test. Returns the probability that n uniform random values are spread at
+ * least as unevenly as p[0..n-1]. Sorts p. */
 static double uniform_p(double *p, size_t n)
 {
     double worst = 0, sum = 0, root = sqrt((double)n);
@@ -65,7 +65,8 @@ static double uniform_p(double *p, size_t n)
 typedef void (*pick_fn)(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                         uint32_t *at);
 
-/* SALIENT's form of Floyd's algorithm: slot j draws modulo j, not modulo j + 1. */
+/* Picks neighbours as the program SALIENT does. It uses Floyd's algorithm, but for position j it
+ * draws a number below j instead of below j + 1. So the sampler is biased. */
 static void pick_biased(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                         uint32_t *at)
 {
@@ -78,8 +79,9 @@ static void pick_biased(const struct pick_key *k, uint32_t node, uint32_t degree
     }
 }
 
-/* Compares how often each of `degree` neighbours was taken with fanout / degree. Returns the
- * probability of such counts. */
+/* Counts how often `pick` takes each of `degree` neighbours. On average it should take a neighbour
+ * in a share fanout / degree of the trials. Returns the probability that a fair sampler gives
+ * counts that differ at least as much from this. */
 static double inclusion_p(pick_fn pick, uint32_t degree, uint32_t fanout)
 {
     struct pick_key key = {.seed = 7, .epoch = degree, .batch = fanout, .hop = 1};
@@ -209,7 +211,7 @@ static bool has(const struct rig *r, int32_t from, int32_t to)
     return false;
 }
 
-/* Everything that batch.h promises. */
+/* Checks everything that batch.h promises about a batch. */
 static void check_batch(const struct rig *r, const struct gnn_batch *b,
                         const struct sample_options *o)
 {

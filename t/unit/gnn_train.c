@@ -1,4 +1,4 @@
-/* Training, inference and checkpoints on a small made graph. */
+/* Tests training, inference and checkpoints on a small generated graph. */
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -22,8 +22,8 @@
 
 enum { NODES = 1500, DEGREE = 12, DIM = 8, CLASSES = 4, TRAIN = 600, TEST = 600 };
 
-/* Blocks of classes: a neighbour has the class of its node with probability 0.7, and else any
- * class. The features of a node are the mean of its class with much noise. */
+/* The test's data. In its graph, a neighbour has the class of its node with probability 0.7, and
+ * otherwise a random class. The features of a node are the mean of its class, with much noise. */
 struct rig {
     struct dataset d;
     int64_t offset[NODES + 1];
@@ -112,7 +112,7 @@ static void run_epochs(struct trainer *t, int64_t epochs)
     }
 }
 
-/* All weights of a network; the caller frees. */
+/* Returns all weights of a network, which the caller frees, and sets *bytes to their size. */
 static float *weights_of(struct trainer *t, size_t *bytes)
 {
     struct gnn_network *n = trainer_network(t);
@@ -129,8 +129,9 @@ static double share(const struct infer_result *r)
 
 /* ---- accuracy -------------------------------------------------------------------------------- */
 
-/* The graph lifts the accuracy well above that of the features alone. Sampling all neighbours
- * predicts the same classes as layer-wise inference. */
+/* With the graph, every model is far more accurate than the features alone allow. Inference with
+ * sampled batches that contain all neighbours predicts the same classes as inference layer by
+ * layer. */
 static void every_model_learns_from_the_graph(void **state)
 {
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++) {
@@ -149,7 +150,7 @@ static void every_model_learns_from_the_graph(void **state)
         int64_t different = 0;
         for (int64_t i = 0; i < all.n; i++)
             different += all.class[i] != full.class[i];
-        assert_true(different <= 1); /* sums of other blocks of rows may round differently */
+        assert_true(different <= 1); /* the two may round sums differently */
         infer_result_release(&full);
         infer_result_release(&all);
         trainer_close(t);
@@ -187,7 +188,8 @@ static void die_after(void *ctx, int64_t epoch, int64_t batch, int64_t batches,
         kill(getpid(), SIGKILL);
 }
 
-/* Trains in a child that kills itself after some batches. Returns whether it finished. */
+/* Trains in a child process that kills itself after so many batches (`after`). Returns true if the
+ * child finished before that. */
 static bool train_until_killed(struct train_options o, int64_t epochs, int64_t after)
 {
     struct killer k = {after, 0};
@@ -296,7 +298,8 @@ static int sleep_before_batch(void *ctx, int64_t index, struct err *err)
     return 0;
 }
 
-/* Returns the exposed times if each batch takes a thread `sleep_us` longer. */
+/* Measures the exposed times of `batches` batches, if the preparation of each batch takes a thread
+ * `sleep_us` longer. An exposed time is one for which training waits. */
 static struct exposed exposed_with(useconds_t sleep_us, int64_t batches)
 {
     struct train_options o = options(GNN_SAGE, 1);

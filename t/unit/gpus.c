@@ -1,7 +1,8 @@
 /*
- * Several GPUs of one machine, each played by the emulator. A script between Hone and hone-worker
- * makes GPU 1 10% slower, and kills the worker of GPU 2 while this worker holds a bundle. GPU 3 is
- * busy: the test holds its lock.
+ * Tests a machine with several GPUs. The emulator plays each GPU. Hone starts a script in place of
+ * hone-worker. The script makes GPU 1 10% slower. In place of GPU 2's worker it takes a bundle and
+ * kills itself. On the other GPUs it starts the real worker. GPU 3 is busy: the test holds its
+ * lock.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -69,7 +70,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Sets HONE_WORKER to a script that runs `body` before the worker. `$gpu` is the GPU's number. */
+/* Sets HONE_WORKER to a script that runs `body` and then the real worker. In `body`, `$gpu` is the
+ * number of the GPU, and `$spool` the path of the spool. */
 static void use_script(const char *body)
 {
     char *path = xasprintf("%s/worker.sh", dir.path);
@@ -91,7 +93,7 @@ static struct evaluator *open_on(const char *on)
     return e;
 }
 
-/* A comment makes each source different. */
+/* Submits n candidates. A comment makes each source different. */
 static void submit(struct evaluator *e, unsigned n)
 {
     static unsigned number;
@@ -106,7 +108,7 @@ static void submit(struct evaluator *e, unsigned n)
     }
 }
 
-/* Waits for `n` verdicts that pass, and shows each to `look`. */
+/* Waits for `n` verdicts, which must all be `pass`, and calls look() for each. */
 static void take(struct evaluator *e, unsigned n, void (*look)(const struct verdict *v))
 {
     struct err err = ERR_INIT;
@@ -128,7 +130,7 @@ static void take(struct evaluator *e, unsigned n, void (*look)(const struct verd
 
 static unsigned on_gpu[4];
 static bool ten_percent, died;
-static unsigned comparisons, apart; /* apart: candidate and baseline got different times */
+static unsigned comparisons, apart; /* apart: how often candidate and baseline times differed */
 
 static void look_at_gpu(const struct verdict *v)
 {
@@ -187,12 +189,12 @@ static void end_to_listen(int was)
     close(was);
 }
 
-/* Submits candidates until both working GPUs have run some, and Hone has said that one is slower.
- * The next tests look at the outcome. */
+/* Submits candidates until GPUs 0 and 1 have both run some, and Hone has said that one of them is
+ * slower. The next four tests check what happened here. */
 static void every_bundle_of_four_gpus_gets_a_verdict(void **state)
 {
     (void)state;
-    /* GPU 2 takes the first bundle and dies. The other GPUs wait for that. */
+    /* GPU 2 claims the first bundle, and its worker dies. The other workers wait for that. */
     use_script(
         "if [ $gpu = 2 ]; then\n"
         "    while [ ! -e $spool/died ]; do\n"
@@ -248,7 +250,8 @@ static void a_gpu_that_hone_uses_is_left_alone(void **state)
     assert_int_equal(on_gpu[3], 0);
 }
 
-/* A process in a slice of GPU 1 does not count. */
+/* Hone leaves a GPU alone while another process uses it. GPU 1 is used too, but only one slice (MIG
+ * instance) of it, which does not count. */
 static void a_gpu_that_others_use_is_left_alone(void **state)
 {
     (void)state;
@@ -299,7 +302,8 @@ static void nothing(const struct verdict *v)
     (void)v;
 }
 
-/* The log of both workers says when each job begins and ends. */
+/* Two workers of one GPU must not run jobs at the same time. Their common log says when each job
+ * begins and ends. */
 static void two_workers_of_one_gpu_take_turns(void **state)
 {
     (void)state;

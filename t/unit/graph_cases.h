@@ -107,7 +107,8 @@ static void check(struct maker *m);
 
 /* ---- data and tasks -------------------------------------------------------------------------- */
 
-/* The first letter of an input's name chooses its data. */
+/* Returns element i of an input with n elements. The first letter of the input's name chooses the
+ * kind of its data. axes[k] is the size of axis A, B or C. */
 static double fill(const char *name, int64_t i, int64_t n, const int64_t *axes)
 {
     double v = noise((uint64_t)i * 31 + (uint64_t)name[0] * 1009 + (uint64_t)name[1]);
@@ -116,7 +117,7 @@ static double fill(const char *name, int64_t i, int64_t n, const int64_t *axes)
         return fabs(v) + 0.0625;
     case 'u': /* between -1 and 1 */
         return v / 4.25;
-    case 'a': /* from 1 on */
+    case 'a': /* at least 1 */
         return fabs(v) + 1;
     case 'i': /* integers */
         return rint(v * 30);
@@ -128,7 +129,7 @@ static double fill(const char *name, int64_t i, int64_t n, const int64_t *axes)
         return fmod(fabs(v * 64), (double)axes[name[1] - 'A']);
     case 't': /* classes; -100 does not count */
         return i % 5 == 3 ? -100 : fmod(fabs(v * 64), (double)axes[2]);
-    case 'o': /* ends of bags over B * C elements */
+    case 'o': /* offsets of bags: they rise from 0 to B * C */
         return (double)(i * axes[1] * axes[2] / (n > 1 ? n - 1 : 1));
     case 'e': /* some infinities and NaNs */
         return i % 4 == 1 ? INFINITY : i % 4 == 2 ? NAN : i % 8 == 3 ? -INFINITY : v;
@@ -264,7 +265,7 @@ static void elementwise(void **state)
         check(&m);
 }
 
-/* The magnitude of a sum is larger than its value. */
+/* Applies operations to a sum: its magnitude is larger than its value. */
 static void functions_of_sums(void **state)
 {
     struct maker m;
@@ -404,8 +405,8 @@ static const struct value *unit_rows(struct maker *m, const struct value *x)
     return op2(m, OP_DIV, x, op2(m, OP_MAXIMUM, n, number(m, 1e-12)));
 }
 
-/* Both sums contain the error of w's norm. One also has the error of x's norm, the other that of
- * y's. */
+/* Subtracts two sums of squares. The error of w's norm is in both of them, the error of x's norm in
+ * the first only, and the error of y's norm in the second only. */
 static void sums_with_common_errors(void **state)
 {
     struct maker m;
@@ -469,7 +470,8 @@ static void products(void **state)
     check(&m);
 }
 
-/* A product that several operations read, and a product whose operand is worth storing. */
+/* Makes two graphs. In the first, several operations read a product. In the second, an operand of a
+ * product takes so much work that a reference should store it. */
 static void chains(void **state)
 {
     struct maker m;
@@ -575,7 +577,8 @@ static void attentions(void **state)
     check(&m);
 }
 
-/* Scales a weight down: with larger weights, small errors would grow from step to step. */
+/* Makes a weight with small values. With larger ones, the errors of a recurrent layer would grow
+ * from step to step. */
 static const struct value *small_weight(struct maker *m, const char *name, enum dtype t,
                                         const char *shape)
 {
@@ -711,7 +714,8 @@ static void windows_and_joins(void **state)
     out(&m, steps);
     out(&m, op2(&m, OP_MUL, a, steps));
     check(&m);
-    /* A cat of many parts that is read twice. One part is a sum that only the cat reads. */
+    /* Joins many parts with cat. Two operations read the result. One part is a sum that only the
+     * cat reads. */
     maker_open(&m);
     a = in(&m, "y", DT_F32, "A,C");
     joined = op(&m, OP_SUM, ARGS(in(&m, "x", DT_F32, "A,B,C")), ATTRS(AXES(1)));

@@ -1,4 +1,5 @@
-/* Sums that move into products and convolutions: the values stay the same, and the work shrinks. */
+/* Tests graph_collapse(), which moves sums into products and convolutions: the values stay the
+ * same, and the work shrinks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -60,13 +61,15 @@ static struct result evaluate(struct graph *g, const int64_t *sizes)
     return r;
 }
 
-/* Compares the graph before and after sums moved. */
+/* Compares a graph before and after graph_collapse(). The values must be equal. With `moves`, the
+ * flops must become fewer, and otherwise stay the same. In both cases they must become the least
+ * number, which graph_least_flops() gives. */
 static void compare(struct graph *g, const int64_t *sizes, const char *what, bool moves)
 {
     int64_t least;
     struct result before = evaluate(g, sizes);
     assert_true(dim_eval(graph_least_flops(g), sizes, &least));
-    assert_int_equal(evaluate(g, sizes).flops, before.flops); /* still the same graph */
+    assert_int_equal(evaluate(g, sizes).flops, before.flops); /* that did not change the graph */
     graph_collapse(g);
     struct result after = evaluate(g, sizes);
     if ((after.flops < before.flops) != moves || after.flops != least)
@@ -119,7 +122,8 @@ static void test_sums_move(void **state)
     }
 }
 
-/* The flops of a product are only those of the elements that triu or tril keeps. */
+/* If only triu() or tril() reads a product, its flops are only those of the elements that they
+ * keep. */
 static void test_triangles(void **state)
 {
     enum { SIDE = 11, PAIRS = 5 }; /* H and K of size_named() */
@@ -150,12 +154,13 @@ static void test_triangles(void **state)
         }
 }
 
-/* Transposed convolutions and poolings, for which Hone reads no PyTorch text. */
+/* A case: a convolution, usually transposed, and a mean or a pooling after it. The test builds its
+ * graph itself, because Hone reads no PyTorch text for these. */
 struct transposed {
     const char *what;
-    bool plain; /* not transposed; `more` does not matter */
+    bool plain; /* the convolution is not transposed, and does not use `more` */
     int64_t window[2], stride, pad, more, gap, groups;
-    int64_t pool; /* an average pooling with windows of this size; 0: a sum */
+    int64_t pool; /* a pooling with windows of this size; 0 = a mean over `axes` */
     int64_t axes[2];
     size_t naxes;
     bool moves;

@@ -1,6 +1,6 @@
 /*
- * graph_eval.h - the values of a graph computed another way than its reference: operation by
- * operation over whole arrays of doubles, with sizes as numbers.
+ * graph_eval.h - computes the values of a graph, for tests. It does so in another way than the
+ * references that Hone generates: operation by operation, over whole arrays of doubles.
  *
  *     struct array *all = eval_graph(&g, sizes, inputs, scalars);
  *     all[v->id].x[i]                       element i of value v
@@ -44,7 +44,7 @@ static inline struct array array_new(const struct eval *e, const struct value *v
     return a;
 }
 
-/* The index along each axis of element i. */
+/* Sets at[d] to the index of element i along axis d. */
 static inline void split(const struct array *a, int64_t i, int64_t *at)
 {
     for (uint32_t d = a->rank; d-- > 0; i /= a->dim[d])
@@ -59,7 +59,7 @@ static inline int64_t join(const struct array *a, const int64_t *at)
     return i;
 }
 
-/* The element of a that broadcasts to place `at` of an array with `rank` axes. */
+/* Returns the element of a that broadcasting puts at place `at` of an array with `rank` axes. */
 static inline double broadcast_get(const struct array *a, uint32_t rank, const int64_t *at)
 {
     int64_t i = 0;
@@ -68,7 +68,7 @@ static inline double broadcast_get(const struct array *a, uint32_t rank, const i
     return a->x[i];
 }
 
-/* An integer as its dtype holds it. */
+/* Returns the integer v as a value of type t, which may wrap around. */
 static inline double as_dtype(enum dtype t, double v)
 {
     int64_t i = (int64_t)v;
@@ -498,8 +498,8 @@ static inline void eval_norm(struct eval *e, const struct value *v, struct array
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* Multiplies every pair of elements of a product, and adds the result to the element it belongs
- * to. */
+/* Multiplies every pair of elements that a matrix product multiplies, and adds the result to the
+ * element of r to which it belongs. */
 static inline void eval_matmul(struct eval *e, const struct value *v, struct array *r)
 {
     const struct array *a = &e->all[v->args[0]->id], *b = &e->all[v->args[1]->id];
@@ -528,7 +528,8 @@ static inline void eval_matmul(struct eval *e, const struct value *v, struct arr
     free(number);
 }
 
-/* For every pixel of the image and every tap, adds to the output element that uses them. */
+/* For every pixel of the image and every tap of the weights, adds their product to the element of r
+ * that uses both. */
 static inline void eval_conv(struct eval *e, const struct value *v, struct array *r)
 {
     const struct array *x = &e->all[v->args[0]->id], *w = &e->all[v->args[1]->id];
@@ -856,7 +857,8 @@ static inline void eval_value(struct eval *e, const struct value *v, struct arra
     }
 }
 
-/* inputs and scalars: one pointer or number for each, in the graph's order. */
+/* Returns an array for each value of the graph, by its id; eval_free() frees them. inputs[k] has
+ * the elements of the graph's input k, and scalars[k] is its scalar k. */
 static inline struct array *eval_graph(const struct graph *g, const int64_t *sizes,
                                        double *const *inputs, const double *scalars)
 {

@@ -1,5 +1,5 @@
-/* Graphs as JSON: written and read back, compared with the schema, and the messages for broken
- * ones. */
+/* Tests graphs as JSON: Hone writes them and reads them back, they fit the schema, and broken ones
+ * get the right message. */
 #include <regex.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,8 @@
 #include "task/task.h"
 #include "torch/task.h"
 
-/* Every form of operand and attribute. The broken documents below are this one with a change. */
+/* A document with every form of operand and attribute. Each broken document below is this one with
+ * one change. */
 static const char good[] =
     "{\"version\": 1,"
     " \"axes\": [\"R\", \"C\", {\"name\": \"H\", \"value\": 32}],"
@@ -81,7 +82,7 @@ static void there_and_back(void **state)
     json_add_text(&b, written, true);
     assert_string_equal(a.buf, b.buf);
     assert_int_equal(graph_from_json(&again, written, &err), 0);
-    json_decref(j); /* the graphs keep nothing of it */
+    json_decref(j); /* the graphs do not point into the JSON */
     json_decref(written);
     strbuf_clear(&a);
     strbuf_clear(&b);
@@ -113,7 +114,8 @@ static void there_and_back(void **state)
     strbuf_release(&b);
 }
 
-/* Ids may be any names, sizes may be integers, absent operands at the end may be left out. */
+/* A document may be written in other ways too: an id may be any name, a size may be an integer, and
+ * operands at the end that are absent may be left out. */
 static void other_ways_to_write_it(void **state)
 {
     (void)state;
@@ -216,7 +218,7 @@ static const struct {
     {"\"R > 1\"", "\"a\\u0000b\"", "/guards/1: a text with a NUL byte", MEANING},
 };
 
-/* The good document with one change. */
+/* Returns the good document with its first `from` replaced by `to`. The caller frees it. */
 static char *changed(const char *from, const char *to)
 {
     const char *at = strstr(good, from);
@@ -271,7 +273,7 @@ static void lists_have_limits(void **state)
     }
 }
 
-/* Sizes at the edge of 64 bits are numbers like others. */
+/* Sizes near 2^63 do not overflow: these slices are refused like others that are too long. */
 static void sizes_do_not_overflow(void **state)
 {
     (void)state;
@@ -293,7 +295,8 @@ static void sizes_do_not_overflow(void **state)
     }
 }
 
-/* Numbers are values, too: a graph of a few operations cannot hold more than the limit. */
+/* Numbers count as values too. So 9000 operations with a number each exceed the limit of 16384
+ * values. */
 static void numbers_count_as_values(void **state)
 {
     (void)state;
@@ -311,7 +314,8 @@ static void numbers_count_as_values(void **state)
 
 /* ---- the schema ------------------------------------------------------------------------------ */
 
-/* As much of JSON Schema as schema/graph.json uses; an unknown word fails the test. */
+/* Returns whether j fits a JSON Schema. This test knows only the words that schema/graph.json uses,
+ * and fails if it finds another word. */
 static bool fits(const json_t *root, const json_t *schema, const json_t *j);
 
 static bool has_type(const char *type, const json_t *j)
@@ -435,8 +439,8 @@ static json_t *the_schema(void)
     return parse(a->data);
 }
 
-/* The reader and the schema agree about form. Only the reader checks the meaning: names and
- * shapes. */
+/* The schema refuses every document that the reader refuses for its form. Only the reader checks
+ * the meaning: whether names exist, and whether shapes fit. */
 static void schema_agrees_with_reader(void **state)
 {
     (void)state;
@@ -476,7 +480,8 @@ static void example_of_the_page(void **state)
     strbuf_release(&page);
 }
 
-/* A guard that defines an axis comes back as a definition. */
+/* The guard O == H/3 defines the axis O, so the graph does not keep it as a guard. The graph's JSON
+ * has this guard again. */
 static void defined_axes(void **state)
 {
     (void)state;
@@ -500,7 +505,8 @@ static void defined_axes(void **state)
     json_decref(j);
 }
 
-/* A guard that names a divisor of an axis lets a reshape split the axis and join it again. */
+/* If a guard says that an axis is divisible by 16, a reshape may split the axis by 16, and another
+ * one may join it again. */
 static void divided_axes(void **state)
 {
     (void)state;

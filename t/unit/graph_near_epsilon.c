@@ -1,4 +1,5 @@
-/* Which inputs are scaled so that a small constant matters, and by how much. */
+/* Tests graph_near_epsilon(): which inputs Hone makes smaller, and by how much, so that a small
+ * constant of the task (an epsilon) changes the result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,8 +12,8 @@
 #include "graph/near_epsilon.h"
 #include "torch_rig.h"
 
-/* Writes "x -17; w -3": each scaled input and its bits. All inputs have mean 0 and variance 1, and
- * all sizes are 16. */
+/* Returns a text such as "x -17; w -3", which the caller frees: x is multiplied by 2^-17, and w by
+ * 2^-3. All inputs have mean 0 and variance 1, and all sizes are 16. */
 static char *scaled_text(const char *spec, const char *torch)
 {
     struct torch_rig r;
@@ -47,7 +48,8 @@ static void inputs_are_found(void **state)
     static const struct {
         const char *spec, *torch, *want;
     } cases[] = {
-        /* The mean square is 1, the epsilon about 2^-33: the input shrinks by the root. */
+        /* The mean square of x is 1, and the epsilon is about 2^-33. With x * 2^-17, the mean
+         * square is 2^-34, and the epsilon matters. */
         {"x float32 R,C; y float32 R,C out",
          "x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-10)", "x -17"},
         {"x float32 R,C; y float32 R,C out",
@@ -58,17 +60,18 @@ static void inputs_are_found(void **state)
          "x -20"},
         {"x float32 R,C; y float32 R,C out", "x / x.norm(dim=-1, keepdim=True).clamp(min=1e-6)",
          "x -22"},
-        /* Both terms of a difference shrink. Of a product, the weight and the bias shrink. */
+        /* Both terms of a difference are scaled. For linear(), the weight and the bias are. */
         {"a float32 R,C; b float32 R,C; y float32 R out", "(a - b + 1e-6).norm(dim=-1)",
          "a -21; b -21"},
         {"x float32 R,C; w float32 O,C; b float32 O; y float32 R,O out",
          "torch.nn.functional.layer_norm(torch.nn.functional.linear(x, w, b), (O,), None, None, "
          "1e-10)",
          "w -19; b -19"},
-        /* The values of float16 must not become subnormal. */
+        /* A float16 input is scaled less, so that its values do not become subnormal. */
         {"x float16 R,C; y float16 R,C out",
          "torch.nn.functional.layer_norm(x, (C,), None, None, 1e-10)", "x -8"},
-        /* No epsilon, one that matters already, or a value that no input scales. */
+        /* Nothing is scaled: the constant is no epsilon, or it matters already, or no input can
+         * scale the value to which it is added. */
         {"x float32 R,C; y float32 R,C out", "x + 0.5", ""},
         {"x float32 R,C; y float32 R,C out", "x * 0.001 + 0.001", ""},
         {"x float32 R,C; y float32 R,C out", "torch.log(torch.sigmoid(x) + 1e-6)", ""},

@@ -1,4 +1,5 @@
-/* The graph's normal form, its other forms, and comparison: every rule at least once. */
+/* Tests the normal form of a graph, its other forms, and the comparison of graphs. Uses every rule
+ * at least once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -15,11 +16,11 @@
 
 static const char *const axes[] = {"R", "C", "D", "K"}; /* K is always 64 */
 
-/* x, y [R, C]; q [D, R, C]; w, b [C]; h [R, 2*D]; k [R] int64; half [R, C] float16;
- * f [R, K]; eps, s */
+/* A graph with these inputs: x, y [R, C]; q [D, R, C]; w, b [C]; h [R, 2*D]; k [R] int64;
+ * half [R, C] float16; f [R, K]. It has the scalars eps and s. */
 struct rig {
     struct graph g;
-    struct arena mem; /* of the patterns */
+    struct arena mem; /* the memory of patterns */
     struct bindings names;
 };
 
@@ -72,7 +73,8 @@ static void rig_release(struct rig *r)
     arena_release(&r->mem);
 }
 
-/* The value that the text describes, with the names of the rig. */
+/* Returns the value that a pattern's text describes. $NAME in the text is an input, a scalar or a
+ * size of the rig. */
 static const struct value *made(struct rig *r, const char *text)
 {
     const struct pattern *p = pattern_parse(&r->mem, text);
@@ -93,7 +95,8 @@ static const struct value *named(struct rig *r, const char *name)
 
 typedef const struct value *(*rewriter)(struct graph *g, const struct value *v);
 
-/* Each first text becomes the second, and the second stays. */
+/* A case has two texts. Checks that f() rewrites the value of the first text to that of the second,
+ * and leaves the latter as it is. */
 static void check_table(rewriter f, const char *const (*cases)[2], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -130,7 +133,7 @@ static void test_patterns(void **state)
     assert_false(pattern_matches(p, made(&r, "sub($x, amax($y, 1, true))"), &b));
     assert_false(pattern_matches(p, made(&r, "sub($x, amin($x, 1, true))"), &b));
     assert_int_equal(b.n, 0);
-    /* three terms in any order and grouping */
+    /* a pattern with three terms matches a sum of them in any order and grouping */
     p = pattern_parse(&r.mem, "add(add($a, exp($a)), 1)");
     assert_true(pattern_matches(p, made(&r, "add(1, add(exp($x), $x))"), &b));
     rig_release(&r);
@@ -149,7 +152,7 @@ static void test_spellings(void **state)
         {"pow($k, 2)", "square($k)"},
         {"mul(mul($x, $y), $x)", "mul(square($x), $y)"},
         {"mul(mul($x, $y), mul($y, $x))", "mul(square($y), square($x))"},
-        {"mul($eps, $eps)", "mul($eps, $eps)"}, /* arithmetic of Python, no tensor */
+        {"mul($eps, $eps)", "mul($eps, $eps)"}, /* stays: it multiplies numbers, not tensors */
         {"sqrt(sum(square($x), 1, false))", "norm($x, 2, 1, false)"},
         {"sqrt(sum(mul($x, $x), 1, true))", "norm($x, 2, 1, true)"},
         {"norm($x, 1, 1, true)", "sum(abs($x), 1, true)"},
@@ -178,7 +181,7 @@ static void test_spellings(void **state)
         {"div(sum($x, none, false), mul($C, $R))", "mean($x, none, false)"},
         {"div(sum($x, 1, false), $R)", "div(sum($x, 1, false), $R)"},
         {"div(sum($x, 1, false), 8)", "div(sum($x, 1, false), 8)"},
-        /* Not a mean, because a mean takes no integers. */
+        /* this is no mean, because a mean takes no integers */
         {"div(sum($k, 0, false), $R)", "div(sum($k, 0, false), $R)"},
         {"div(sum(mul($x, $x), 1, true), $C)", "mean(square($x), 1, true)"},
         {"div(sum($f, 1, false), 64)", "mean($f, 1, false)"},
@@ -278,18 +281,18 @@ static void test_casts(void **state)
     struct graph *g = &r.g;
     const struct value *x = named(&r, "x"), *half = named(&r, "half"), *k = named(&r, "k");
     const struct value *wide = cast(&r, "$half", DT_F32);
-    assert_ptr_equal(graph_normal(g, cast(&r, "$x", DT_F32)), x); /* changes nothing */
+    assert_ptr_equal(graph_normal(g, cast(&r, "$x", DT_F32)), x); /* x is a float32 already */
     assert_ptr_equal(graph_normal(g, wide), wide);
     assert_ptr_equal(graph_without_casts(g, wide), half);
     assert_ptr_equal(graph_without_casts(g, graph_add1(g, OP_EXP, wide, NULL)),
                      made(&r, "exp($half)"));
     assert_ptr_equal(graph_without_casts(g, cast(&r, "$k", DT_I32)), k);
-    /* A cast of a computed value, not of an input. */
+    /* a cast of integers stays if its operand is computed, and is no input */
     const struct value *sums = cast(&r, "add($k, 1)", DT_I32);
     assert_ptr_equal(graph_without_casts(g, sums), sums);
     const struct value *tiny = cast(&r, "$x", DT_F8E4M3);
     assert_ptr_equal(graph_without_casts(g, tiny), tiny);
-    /* a mean of integers is refused, so the cast stays */
+    /* a mean takes no integers, so the cast before it stays */
     const struct value *reals = cast(&r, "$k", DT_F32), *mean = graph_add1(g, OP_MEAN, reals, NULL);
     assert_non_null(mean);
     assert_ptr_equal(graph_without_casts(g, mean), mean);
@@ -450,7 +453,7 @@ static void test_variables(void **state)
     assert_false(value_matches(&m, form, made(&r, "mul(add($x, 0.25), add(0.5, $y))")));
     assert_null(m.bound[0]);
     assert_false(value_matches(&m, form, made(&r, "mul(add($x, $w), add($y, $w))")));
-    /* the other order of factors is tried with nothing bound */
+    /* before it tries the other order of the factors, value_matches() undoes its bindings */
     form = made(&r, "mul(add($x, $eps), add($x, 2))");
     assert_true(value_matches(&m, form, made(&r, "mul(add($x, 2), add($x, 3))")));
     assert_true(m.bound[0]->number == 3);
@@ -481,7 +484,7 @@ static void test_same_graph(void **state)
     rig_release(&b);
 }
 
-/* x + w + y + w + ..., with n terms after x */
+/* Returns x + w + y + w + ..., with n terms after x. */
 static const struct value *long_sum(struct rig *r, size_t n)
 {
     const struct value *v = named(r, "x");
@@ -518,8 +521,8 @@ static void test_bounds(void **state)
     assert_non_null(graph_normal(&r.g, v));
     rig_release(&r);
 
-    /* If the graph is full, outputs stay as they are: first without room for the square, then
-     * without room for the values made from it. */
+    /* If the graph is too full, outputs stay as they are. First there is no room for the square
+     * that replaces mul($x, $x). Then there is room for it, but not for the values that read it. */
     for (size_t room = 0; room < 2; room++) {
         rig_init(&r);
         v = made(&r, "mul($x, $x)");

@@ -1,6 +1,7 @@
 /*
- * Compares references written from graphs with values computed another way (graph_eval.h). More
- * than 40 graphs use every row of ops.def at least once, at several sizes, some of them 1.
+ * Compares the references that Hone generates from graphs with values computed in another way
+ * (graph_eval.h). More than 40 graphs use every row of ops.def at least once. Each graph runs at
+ * several sizes; some sizes of axes are 1.
  */
 #include "graph_cases.h"
 
@@ -70,7 +71,8 @@ static void cover(const struct graph *g)
     arena_release(&a);
 }
 
-/* Writes the reference, runs it at every size, compares, and releases the graph. */
+/* Generates the graph's reference, runs it at every size, compares the results, and releases the
+ * graph. */
 static void check(struct maker *m)
 {
     struct graph_reference r;
@@ -87,7 +89,7 @@ static void check(struct maker *m)
     if (oracle_build(&t, so, &err) < 0)
         fail_msg("%s\n%s", r.source.buf, err.msg);
     compile_strictly(&t, dir.path);
-    bool in_parts = strstr(r.source.buf, "PART") != NULL; /* the last sizes give two parts */
+    bool in_parts = strstr(r.source.buf, "PART") != NULL; /* the last sizes are for these only */
     for (int i = 0; i < NSIZES - !in_parts; i++)
         run_at(m, &t, so, sizes[i]);
     cover(&m->g);
@@ -102,7 +104,8 @@ static void check(struct maker *m)
 
 /* ---- repeated phases ------------------------------------------------------------------------- */
 
-/* A recurrent layer has a unit for each element of a step, not one for all steps of a row. */
+/* A recurrent layer is a repeated phase. Its units are the elements of one step of the layer, and
+ * it is repeated for each step. */
 static void recurrent_layers_have_steps(void **state)
 {
     struct maker m;

@@ -1,8 +1,8 @@
 /*
- * Compares references written from a task's PyTorch expression with the hand-written ones. On all
- * smoke and check workloads of every built-in task they give the same values to 1e-12 of the
- * magnitude. TIER=quick leaves out the tasks of the playbooks' tests. DUMP=DIR keeps the references
- * that were written.
+ * Compares the references that Hone generates from a task's PyTorch expression with the
+ * hand-written ones. For every built-in task, on all smoke and check workloads, their values may
+ * differ by at most 1e-12 of the magnitude. TIER=quick leaves out the tasks of the playbooks'
+ * tests. DUMP=DIR keeps the generated references.
  */
 #include "graph/cost.h"
 #include "graph_run.h"
@@ -11,7 +11,7 @@
 
 struct pair {
     struct task *task;
-    struct task other; /* the same with the reference of the graph */
+    struct task other; /* the same task with the generated reference */
     struct graph graph;
     struct graph_reference reference;
     struct torch_rig rig;
@@ -114,7 +114,7 @@ static void compare_at(struct pair *p, const struct task_workload *w)
 
 /* ---- class and cost -------------------------------------------------------------------------- */
 
-/* Tasks whose declared class differs from the class of their graph. */
+/* Returns true for a task that declares another class than the class of its graph. */
 static bool is_exception(const char *name)
 {
     return str_eq(name, "conv3x3_bn_relu") /* declared "chain"; the graph has one convolution */

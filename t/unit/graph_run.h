@@ -1,8 +1,8 @@
 /*
- * graph_run.h - for tests of generated references: a task whose reference.c comes from a graph.
+ * graph_run.h - for tests of references that Hone generates: makes a task with such a reference.
  *
  *     struct task copy;
- *     task_with_reference(&copy, task, &reference, &arena);    with the graph's phases and scratch
+ *     task_with_reference(&copy, task, &reference, &arena);    also sets its phases and scratch
  *     oracle_build(&copy, "x.so", err);
  */
 #ifndef T_GRAPH_RUN_H
@@ -27,8 +27,8 @@ static inline void task_without_reference(struct task *copy)
     generated_task_release(copy);
 }
 
-/* Whether both are finite and close in relation to the magnitude, or the same infinity, or both
- * NaN. */
+/* Returns true if both are finite and differ by at most 1e-12 of the magnitude or of |want|; also
+ * if they are the same infinity, or if both are NaN. */
 static inline bool agree(double got, double want, double mag)
 {
     if (isnan(got) || isnan(want))

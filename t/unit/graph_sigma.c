@@ -1,6 +1,8 @@
 /*
- * The model of rounding errors (docs/tolerance.md): over the graphs of graph_cases.h, references
- * with random rounding stay within the allowance that a SIGMA reference gives, and come near it.
+ * Tests the model of rounding errors (docs/tolerance.md) with the graphs of graph_cases.h. From
+ * each graph it generates two references. The SIGMA reference computes how large errors may be (the
+ * allowance), and the NOISY one rounds randomly. The errors of the NOISY one must stay within the
+ * allowance, and come near it.
  */
 #include <dlfcn.h>
 
@@ -33,7 +35,8 @@ static void release(struct built *b)
     free(b->so);
 }
 
-/* As fill(), but with full mantissas: sums of short numbers would be exact. */
+/* Returns an element of an input as fill() does, but the value uses its whole mantissa. Sums of the
+ * short numbers that fill() gives would be exact. */
 static double long_fill(const char *name, int64_t i, int64_t n, const int64_t *axes)
 {
     double v = fill(name, i, n, axes);
@@ -72,8 +75,9 @@ static double allowance(enum dtype t, double want, double sigma)
 }
 
 struct result {
-    double worst, sum, n; /* largest error / allowance, and sum of (error / sigma)^2 over n */
-    uint64_t at;
+    /* worst: the largest error / allowance. sum: of (error / sigma)^2, over n elements. */
+    double worst, sum, n;
+    uint64_t at; /* the element with the largest error / allowance */
 };
 
 static void compare(const struct run *truth, const struct run *noisy, size_t i, enum dtype t,
@@ -98,13 +102,15 @@ static void compare(const struct run *truth, const struct run *noisy, size_t i, 
     }
 }
 
-/* Another index may be right where values are nearly equal. */
+/* The index of a maximum or a minimum is not compared: if several values are nearly equal, each of
+ * their indices may be right. */
 static bool is_index(const struct value *v)
 {
     return v->op == OP_ARGMAX || v->op == OP_ARGMIN;
 }
 
-/* The limits of docs/tolerance.md. An output without rounding has the error 0. */
+/* Checks the limits of docs/tolerance.md: the largest error is at most the allowance. If the output
+ * has n >= 99 elements, it is also at least a quarter of the allowance, or 0 if nothing rounds. */
 static void judge(const struct result *x, const struct value *v, uint64_t n)
 {
     bool many = n >= 99;
@@ -116,7 +122,8 @@ static void judge(const struct result *x, const struct value *v, uint64_t n)
             (unsigned long long)x->at, x->n > 0 ? sqrt(x->sum / x->n) : 0);
 }
 
-/* TIER=quick runs one graph in QUICK_STEP: each takes the compiler a while. */
+/* With TIER=quick, returns false only for every eighth graph, because compiling a graph takes a
+ * while. */
 static bool is_skipped(void)
 {
     enum { QUICK_STEP = 8 };

@@ -1,4 +1,4 @@
-/* Graphs as text: the form of each line, of numbers and of attributes. */
+/* Tests the text of a graph: the form of each line, of numbers and of attributes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +67,7 @@ static int end(void **state)
     return 0;
 }
 
-/* Inputs, scalars, values and an output each have a line of their own form. */
+/* An input, a scalar, a value and an output have lines of different forms. */
 static void lines(void **state)
 {
     (void)state;
@@ -102,7 +102,8 @@ static void needed_values_only(void **state)
            "y: float16[R] = tanh(x)\n");
 }
 
-/* A value with another user, another dtype or another shape than declared keeps its own line. */
+/* An output and its value have separate lines if another value reads this value too, if the output
+ * declares another dtype or shape, or if the value is an input. */
 static void outputs_that_name_a_value(void **state)
 {
     (void)state;
@@ -123,7 +124,8 @@ static void outputs_that_name_a_value(void **state)
            "copy: float32[R, C] = x\n");
 }
 
-/* Numbers stand where they are used, with as many digits as they need. Sizes are expressions. */
+/* A number has no line of its own. It stands where it is used, with as many digits as it needs. A
+ * size stands there as an expression. */
 static void numbers_inline(void **state)
 {
     (void)state;
@@ -153,7 +155,8 @@ static void numbers_inline(void **state)
            "y: float32[R, 2*D] = div(%1, 2*D)\n");
 }
 
-/* Each kind of attribute. Defaults, and attributes that the type shows, are left out. */
+/* Prints each kind of attribute. The text leaves out attributes that have their default, and those
+ * that follow from the value's dtype or shape. */
 static void attributes(void **state)
 {
     (void)state;
@@ -199,8 +202,8 @@ static void constant_axes(void **state)
            "y: float32[R, C] = mul(x, w)\n");
 }
 
-/* A constraint "AXIS == SIZE" defines the axis by other axes. A constraint that says more defines
- * nothing. */
+/* A constraint "AXIS == SIZE" defines an axis by other axes. Any other constraint defines nothing,
+ * and an axis can be defined once. */
 static void defined_axes(void **state)
 {
     (void)state;
@@ -219,7 +222,7 @@ static void defined_axes(void **state)
            "y: float32[R, (C + 1)/2] = %1\n");
 }
 
-/* A quotient keeps a part that may be negative: (2*C - D)/2 is not C - D/2. */
+/* A division is not split up if a term may be negative: (2*C - D)/2 does not become C - D/2. */
 static void quotients(void **state)
 {
     (void)state;
@@ -236,8 +239,7 @@ static void quotients(void **state)
         }
 }
 
-/* A size that is too long to write is no axis and is equal only to itself. No graph may have such a
- * size. */
+/* The text of a size may become too long to write. No graph may have such a size. */
 static void long_sizes(void **state)
 {
     (void)state;
@@ -252,7 +254,7 @@ static void long_sizes(void **state)
     assert_non_null(strstr(err.msg, "too long"));
 }
 
-/* A value that is there already is found in a full graph. */
+/* A full graph takes no new value, but graph_add1() still finds a value that is there already. */
 static void full_graph(void **state)
 {
     (void)state;
@@ -279,7 +281,7 @@ static void absent_operands(void **state)
            "b: float32[R, C] = rms_norm(x, w, 1e-06)\n");
 }
 
-/* A division of a division is one division, also if a number is added in between. */
+/* A division of a division becomes one division, even if a number is added between the two. */
 static void divisions(void **state)
 {
     (void)state;

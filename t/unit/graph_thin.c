@@ -1,5 +1,5 @@
-/* Which inputs are thin (zero except at a few places), along which dimensions, and which inputs are
- * scaled. */
+/* Tests graph_thin(): which inputs Hone makes thin (zero except at a few places), along which
+ * dimensions, and which inputs it scales. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,8 +12,9 @@
 #include "graph/thin.h"
 #include "torch_rig.h"
 
-/* Writes "a 01 +; b 1 -": each changed input, its thin dimensions, + or - if it is scaled; then
- * "left N" if some products keep all their terms, and "sums N". */
+/* Returns a text such as "a 01 +; b 1 -; left 1; sums 2", which the caller frees. Input a is thin
+ * along dimensions 0 and 1 and scaled up (+); b is thin along dimension 1 and scaled down (-). One
+ * product keeps all its terms (left), and two sums became thin (sums). */
 static char *thin_text(const char *spec, const char *torch)
 {
     struct torch_rig r;
@@ -52,7 +53,7 @@ static void inputs_are_found(void **state)
     static const struct {
         const char *spec, *torch, *want;
     } cases[] = {
-        /* The second operand is thin along the dimension that the product sums up. */
+        /* The second operand becomes thin along the dimension over which the product sums. */
         {"a float32 M,K; b float32 K,N; y float32 M,N out", "a @ b", "a  -; b 0 +"},
         {"x float32 M,K; w float32 N,K; y float32 M,N out", "torch.nn.functional.linear(x, w)",
          "x  -; w 1 +"},
@@ -63,13 +64,14 @@ static void inputs_are_found(void **state)
         /* An input that is used twice is not scaled. */
         {"a float32 M,K; y float32 M,M out", "a @ a.t()", "a 1"},
         {"a float32 M,M; b float32 M,M; y float32 M,M out", "a @ b + b", "b 0"},
-        /* If one operand is computed, the other becomes thin. If both are, the product is left. */
+        /* If an operand is computed and is no input, the other becomes thin. If both are computed,
+         * the product keeps all its terms. */
         {"a float32 M,K; b float32 K,N; y float32 M,N out", "a @ torch.exp(b)", "a 1"},
         {"a float32 M,K; b float32 K,N; y float32 M,N out", "torch.exp(a) @ torch.exp(b)",
          "; left 1"},
         {"a float32 M,K; b float32 K,L; c float32 L,N; y float32 M,N out", "torch.relu(a @ b) @ c",
          "a  -; b 0 +; c 0"},
-        /* Products of narrow types are what the task asks for. */
+        /* If the task itself asks for products of a narrow type, nothing changes. */
         {"a float16 M,K; b float16 K,N; y float16 M,N out", "a @ b", ""},
         /* Convolutions. */
         {"x float32 B,C,H,W; w float32 O,C,3,3; y float32 B,O,H,W out",

@@ -1,5 +1,5 @@
-/* job.bin: a job is written and read back; a reader refuses truncated, changed and hostile files.
- */
+/* Tests job.bin: a job can be written and read back, and the reader refuses truncated, changed and
+ * hostile files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Lazy memory: filling it piece by piece, in any order, gives the same bytes as filling it at once,
- * and only pieces that were asked for are filled.
+ * Tests lazy memory: if it is filled piece by piece, in any order, it has the same bytes as if it
+ * is filled at once. Only pieces that were asked for are filled.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -28,7 +28,8 @@ static struct job_buffer buffer(enum dtype t, uint64_t elems)
                                .stream = 5};
 }
 
-/* Memory at an odd address, with an edge that must not change. */
+/* Allocates memory at an odd address. After its `bytes` bytes come SPARE others that must not
+ * change (edge_is_whole()). */
 static uint8_t *memory(uint64_t bytes)
 {
     uint8_t *p = xmalloc(bytes + SPARE + 1);
@@ -55,7 +56,7 @@ static void pieces_are_the_whole(void **state)
                 b.gen = (struct gen_spec){.dist = GEN_INT, .a = 0, .b = 99};
             gen_fill(&b.gen, b.dtype, 7, b.stream, 0, elems, want);
             lazy_init(&z, mem, &b, LAZY_DATA, 7);
-            /* From the end, in the opposite order to a fill. */
+            /* gen_fill() begins at the first byte; this begins at the last one */
             for (uint64_t at = b.bytes; at-- > 0;)
                 lazy_need(&z, at, 1);
             assert_memory_equal(mem, want, b.bytes);
@@ -80,7 +81,7 @@ static void only_what_is_needed(void **state)
     assert_true(lazy_made(&z, 1) && !lazy_made(&z, 0) && !lazy_made(&z, 2));
     assert_int_equal(mem[LAZY_PIECE - 1], 0xee);
     assert_int_equal(mem[2 * LAZY_PIECE], 0xee);
-    lazy_need(&z, 2 * LAZY_PIECE - 1, 2); /* over an edge */
+    lazy_need(&z, 2 * LAZY_PIECE - 1, 2); /* the last byte of one piece, the first of the next */
     assert_true(lazy_made(&z, 2) && !lazy_made(&z, 3));
     lazy_need(&z, b.bytes - 1, 1);
     assert_true(lazy_made(&z, 4) && !lazy_made(&z, 3));
@@ -89,8 +90,8 @@ static void only_what_is_needed(void **state)
     free(mem - 1);
 }
 
-/* Written bytes stay. lazy_original gives the bytes from before, so that writes can be
- * recognised. */
+/* Bytes that were written stay. lazy_original() gives the bytes of a piece as they were before
+ * that. So one can find out which bytes were written. */
 static void writes_survive(void **state)
 {
     (void)state;
@@ -162,7 +163,8 @@ static void *read_around(void *arg)
     return NULL;
 }
 
-/* Four threads ask for the same pieces at once: none may see a piece that is not ready. */
+/* Four threads ask for the same pieces at the same time. None may see a piece that is not filled
+ * completely. */
 static void threads_agree(void **state)
 {
     (void)state;
@@ -189,8 +191,8 @@ static void threads_agree(void **state)
     free(want);
 }
 
-/* Patches reach pieces that are filled already and pieces that are filled later, and count as the
- * original bytes. */
+/* lazy_set() and lazy_copy() change bytes in pieces that are filled already, and in pieces that are
+ * filled later. lazy_original() gives the changed bytes too. */
 static void patches_are_part_of_the_original(void **state)
 {
     (void)state;

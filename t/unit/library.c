@@ -1,4 +1,5 @@
-/* Library baselines: which tasks are products of matrices, and the PyTorch programs of a job. */
+/* Tests library baselines: which tasks are matrix products, and what PyTorch programs a job gets.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,8 +83,9 @@ static void a_product_at_a_shape(void **state)
     task_free(t);
 }
 
-/* `variants` is the list of --torch-variants, or NULL. `notes` is how many contenders Hone leaves
- * out because the task lacks the inputs that they need. */
+/* Checks that `want` lists the names of the baselines that Hone adds to a job. `variants` is the
+ * list of --torch-variants, or NULL. `notes` is how many contenders Hone leaves out because the
+ * task lacks the inputs that they need. */
 static void gathers_variants(const struct task *t, enum eval_baselines which, bool emu,
                              const char *variants, size_t notes, const char *want)
 {
@@ -94,7 +96,7 @@ static void gathers_variants(const struct task *t, enum eval_baselines which, bo
     cfg.baselines = which;
     if (variants && torch_variants_parse(variants, &cfg.torch_variants, &err) < 0)
         fail_msg("%s", err.msg);
-    /* So the baseline "naive" has the same text. */
+    /* The candidate has the same text as the baseline "naive", so Hone does not add that one. */
     assert_int_equal(task_simple_kernel(t, &source, &err), 0);
     struct bundle_files_request rq = {.task = t, .cfg = &cfg, .source = source.buf, .emu = emu};
     if (bundle_files_baselines(&p, &rq, &err) < 0)
@@ -129,7 +131,8 @@ static void processes_of_their_own_are_asked_for(void **state)
     task_free(t);
 }
 
-/* Variants come last. They are timed only if the task's own PyTorch baselines are. */
+/* Variants come last in the list. Hone times them only when it times the task's own PyTorch
+ * baselines. */
 static void variants_are_asked_for(void **state)
 {
     (void)state;
@@ -150,8 +153,9 @@ static void variants_are_asked_for(void **state)
     task_free(conv);
 }
 
-/* Where cudnn.benchmark may matter, PyTorch with its default settings is a baseline too. If Hone
- * cannot make a graph of the task's PyTorch text, the words of the text decide. */
+/* The setting cudnn.benchmark may matter for a task with a convolution. For such a task, PyTorch
+ * with its default settings is a baseline too. If Hone cannot make a graph of the task's PyTorch
+ * text, it looks for words such as "conv" in the text. */
 static void default_settings_are_timed_for_convolutions(void **state)
 {
     (void)state;
@@ -201,7 +205,7 @@ static void programs_of_users_are_baselines(void **state)
     assert_int_equal(bundle_files_baselines(&p, &rq, &err), 0);
     assert_int_equal(p.n, 0);
     bundle_files_release(&p);
-    /* the text must fit into a job together with the names of axes and scalars */
+    /* a program is rejected if its text and the names of axes and scalars do not fit into a job */
     char *large = xmalloc(JOB_MAX_SPEC + 1);
     memset(large, 'x', JOB_MAX_SPEC);
     large[JOB_MAX_SPEC] = '\0';
@@ -236,7 +240,8 @@ static void programs_survive_the_store(void **state)
     arena_release(&a);
 }
 
-/* Only the variant that prepares weights is told which inputs are weights. */
+/* The variant frozen-weights prepares weights beforehand. Only this variant is told which inputs
+ * are weights. */
 static void weights_can_be_frozen(void **state)
 {
     (void)state;
@@ -276,7 +281,7 @@ static void lists_of_variants(void **state)
             fail_msg("'%s' is accepted", bad[i]);
     assert_non_null(
         strstr(err.msg, "max-autotune,high,channels-last,channels-last-timed,frozen-weights"));
-    /* A user cannot ask for the task's own baselines as variants. They count as PyTorch. */
+    /* Names of baselines: which of them are PyTorch, which are only beside, which are programs. */
     assert_true(baseline_is_torch("torch") && baseline_is_torch("torch.compile"));
     assert_true(baseline_is_torch("torch.max-autotune") && !baseline_is_torch("torch.high"));
     assert_true(baseline_is_torch("torch.eager-default"));

@@ -1,6 +1,6 @@
 /*
- * limits.c - data that many processes share: the state file (sys/shared_state), the limits of a
- * provider (author/limits/limiter), the budget of a campaign (author/limits/pool).
+ * limits.c - tests data that many processes share: the state file (sys/shared_state), the limits of
+ * a provider (author/limits/limiter), and the budget of a campaign (author/limits/pool).
  * author_limits.c tests the limits and the budget with real requests.
  */
 #include <fcntl.h>
@@ -54,7 +54,8 @@ static const char *in_tmp(const char *name)
     return path;
 }
 
-/* Runs `work` in a child. Kills the child when `work` has written a byte to the pipe. */
+/* Runs `work` in a child process, and kills the child when `work` has written a byte to the pipe
+ * `ready`. */
 static void run_and_kill(void (*work)(int ready, void *ctx), void *ctx)
 {
     int ready[2];
@@ -339,7 +340,7 @@ static void sim_step(struct sim_run *r, struct sim_call *c, struct provider *p, 
     if (c->ticket < 0)
         return;
     if (!c->sent && (c->sent = limiter_is_granted(r->limiter, c->ticket, NULL))) {
-        /* requests overtake each other */
+        /* requests do not arrive in the order in which they are sent */
         c->arrive_ns = clock_ns + rng_u64(rng) % (400 * MS);
         c->headers_ns = c->arrive_ns + rng_u64(rng) % (800 * MS);
         c->end_ns = c->headers_ns + rng_u64(rng) % (3000 * MS);
@@ -360,8 +361,10 @@ static void sim_step(struct sim_run *r, struct sim_call *c, struct provider *p, 
     }
 }
 
-/* `requests` and `tokens` are the limits per minute, or 0. Sets least[i] to the calls that run i
- * had made when the first run had made all. Returns the seconds that all calls took. */
+/* Eight runs make 50 calls each to a simulated provider. `requests` and `tokens` are its limits for
+ * a minute; 0 = none. `share` is the share of a request's maximum of tokens that it counts. Sets
+ * least[i] to the number of calls that run i had made at the time when the first run had made all.
+ * Returns the simulated seconds that all calls took. */
 static double simulate(enum counting how, double requests, double tokens, double share,
                        const char *model, unsigned least[8])
 {
@@ -402,8 +405,8 @@ static double simulate(enum counting how, double requests, double tokens, double
     return (double)(clock_ns - begun) / 1e9;
 }
 
-/* Half of the 8 runs make three calls at a time. No request is refused, the runs get equal shares,
- * and little of the limit stays unused. */
+/* Of the 8 runs, 4 make three calls at a time. Still the provider must refuse no request, the runs
+ * must get almost equal shares, and little of the limit may stay unused. */
 static void test_simulated(void **state)
 {
     static const struct {
@@ -418,7 +421,7 @@ static void test_simulated(void **state)
         {LAST_MINUTE, 0, 50000, 1, 1.2, "last/tokens"},
         {BUCKET, 0, 50000, 1, 1.2, "bucket/tokens"},
         {BUCKET, 80, 80000, 1, 1.2, "bucket/both"},
-        /* these providers count the tokens that a request used */
+        /* these providers count only the tokens that a request used, a quarter of its maximum */
         {LAST_MINUTE, 0, 25000, 0.25, 2, "last/used"},
         {BUCKET, 0, 25000, 0.25, 2, "bucket/used"},
     };
@@ -458,7 +461,7 @@ static void test_pause_is_shared(void **state)
     struct limiter *a = open_limiter("pause", 1), *b = open_limiter("pause", 2);
     struct limiter_wait why;
     int x = limiter_queue(a, one), y = limiter_queue(b, one);
-    /* limits are not known yet: one request finds them out */
+    /* the limits are not known yet, so only one request is granted, to find them out */
     assert_true(limiter_is_granted(a, x, NULL));
     assert_false(limiter_is_granted(b, y, &why));
     limiter_answered(a, x, true, nothing);
@@ -473,14 +476,15 @@ static void test_pause_is_shared(void **state)
     assert_int_equal(why.until_ns, clock_ns + 3000 * MS);
     clock_ns += 3001 * MS;
     assert_true(limiter_is_granted(a, x, NULL));
-    assert_false(limiter_is_granted(b, y, NULL)); /* one at a time after a pause */
+    assert_false(limiter_is_granted(b, y, NULL)); /* after a pause, they start one at a time */
     limiter_answered(a, x, true, nothing);
     assert_true(limiter_is_granted(b, y, NULL));
     limiter_close(a);
     limiter_close(b);
 }
 
-/* The provider's answers show that others use the key. */
+/* The provider says that one request is left of 100, although this process made only one. So others
+ * use the same key, and the limiter must count their requests too. */
 static void test_others_use_the_key(void **state)
 {
     struct limiter *a = open_limiter("others", 1);
@@ -497,7 +501,7 @@ static void test_others_use_the_key(void **state)
     assert_non_null(strstr(why.text, "100 requests a minute"));
     clock_ns += 63000 * MS;
     assert_true(limiter_is_granted(a, y, NULL));
-    /* a limit for a day: wait until it is reset */
+    /* nothing is left, and the limit is reset only after 300 s: wait for that */
     told[LIMIT_REQUESTS].remaining = 0;
     limiter_answered(a, y, true, told);
     y = limiter_queue(a, one);
@@ -529,8 +533,8 @@ static void test_dead_process(void **state)
     run_and_kill(die_with_ticket, NULL);
     x = limiter_queue(a, one);
     assert_false(limiter_is_granted(a, x, NULL));
-    /* The provider may have counted the dead process's request. So it counts for a minute after we
-     * notice the death. */
+    /* The provider may have counted the request of the process that died. So the limiter counts
+     * this request for a minute from the time when it notices the death. */
     clock_ns += 2000 * MS;
     assert_false(limiter_is_granted(a, x, NULL));
     clock_ns += 65000 * MS;
@@ -566,7 +570,7 @@ static void test_without_a_file(void **state)
 {
     setenv("HONE_CACHE_DIR", in_tmp("salt-free"), 1);
     assert_int_equal(mkdir(in_tmp("salt-free"), 0700), 0);
-    FILE *f = fopen(in_tmp("salt-free/limits"), "w"); /* a file where the directory should be */
+    FILE *f = fopen(in_tmp("salt-free/limits"), "w"); /* a file in place of the directory */
     fclose(f);
     setenv("HONE_LOG", "error", 1);
     struct limiter *a = open_limiter("alone", 1);
@@ -600,7 +604,7 @@ static void test_pool(void **state)
     budget_pool_settle(p, a, &(struct pool_sum){3000, 0});
     assert_int_equal(budget_pool_reserve(p, &w, &c, &why), POOL_WAIT);
     budget_pool_settle(p, b, &(struct pool_sum){9000, 0});
-    /* 6500 are left, and nothing is reserved: the reply must be shorter */
+    /* 6500 tokens are left and nothing is reserved, so the call may begin with a shorter reply */
     assert_int_equal(budget_pool_reserve(p, &w, &c, &why), POOL_YES);
     assert_int_equal(w.out, 5500);
     budget_pool_settle(p, c, &(struct pool_sum){4000, 0});
@@ -610,7 +614,7 @@ static void test_pool(void **state)
         strstr(why.buf, "the budget of 20000 tokens is used up: 17500 tokens are spent"));
     budget_pool_close(p);
 
-    /* money: 1000 tokens of prompt cost 0.01, a token of reply 0.0001 */
+    /* a budget of money: 1000 tokens of a prompt cost $0.01, and a token of a reply $0.0001 */
     w = (struct pool_wish){.prompt = 1000, .out = 8000, .prompt_usd = 1e-5, .out_usd = 1e-4};
     strbuf_clear(&why);
     assert_int_equal(
@@ -667,7 +671,7 @@ static void test_pool_of_processes(void **state)
                 enum pool_answer a = budget_pool_reserve(mine, &w, &t, &why);
                 if (a == POOL_OVER)
                     _exit(0);
-                if (a == POOL_YES) { /* some replies take all that they may */
+                if (a == POOL_YES) { /* a third of the replies are as long as they may be */
                     uint64_t out = rng_u64(&rng) % 3 ? rng_u64(&rng) % 3000 : w.out;
                     budget_pool_settle(mine, t, &(struct pool_sum){1000 + out, 0});
                 }

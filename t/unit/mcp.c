@@ -1,4 +1,5 @@
-/* The MCP server without its processes: lines, messages, revisions, the catalogue, marks, paths. */
+/* Tests the parts of the MCP server that need no process: lines, messages, revisions of the
+ * protocol, the catalogue of tools, the marks around foreign text, paths. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +43,8 @@ static void test_lines(void **state)
     line_reader_release(&r);
 }
 
-/* A line of three times the limit: reported once, never kept, and the next line is whole. */
+/* A line is three times as long as allowed. The reader reports it once, does not keep it all in
+ * memory, and gives the next line whole. */
 static void test_long_line(void **state)
 {
     struct line_reader r = LINE_READER_INIT;
@@ -63,7 +65,7 @@ static void test_long_line(void **state)
     line_reader_release(&r);
 }
 
-/* A line of exactly the limit is whole. */
+/* A line that is exactly as long as allowed is given whole. */
 static void test_limit(void **state)
 {
     struct line_reader r = LINE_READER_INIT;
@@ -168,7 +170,7 @@ static void test_revisions(void **state)
     assert_string_equal(chosen("tools/list", "{}", NULL, &code), "");
     assert_int_equal(code, RPC_INVALID_PARAMS);
     assert_string_equal(chosen("ping", "{}", NULL, &code), "2025-11-25");
-    /* The request decides the revision, also after a handshake. */
+    /* If a request names a revision, that one counts, even if a handshake agreed on another one. */
     assert_string_equal(chosen("tools/list", "{\"" V "\":\"2026-07-28\",\"" C "\":{}}", old, &code),
                         "2026-07-28");
     assert_string_equal(chosen("tools/list", "{\"" V "\":\"2026-07-28\"}", old, &code), "");
@@ -232,7 +234,8 @@ static void test_arguments(void **state)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* Foreign text cannot forge the mark that ends it. Characters that could hide text are removed. */
+/* In a reply, text from elsewhere stands between two marks. The text cannot forge the mark at its
+ * end. Characters that could hide text are removed. */
 static void test_foreign(void **state)
 {
     struct reply r = REPLY_INIT;

@@ -1,5 +1,5 @@
-/* memory.c - lessons of earlier runs: which runs are offered them, and what a hostile file cannot
- * do. */
+/* memory.c - tests the lessons of earlier runs: which later runs are offered them, and what a
+ * hostile file cannot do. */
 #include "memory/memory.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 static struct err err;
 
-/* The task `name`, with the first `old` in its JSON replaced by `new`. */
+/* Returns the task `name`, with the first `old` in its JSON replaced by `new`. */
 static struct task *changed_task(const char *name, const char *old, const char *new)
 {
     struct problem_vec problems = VEC_INIT;
@@ -35,7 +35,7 @@ static struct task *sibling(void)
     return changed_task("softmax", "\"softmax\"", "\"softmax_small\"");
 }
 
-/* Teaches the memory what three candidates and two moves did. */
+/* Tells the memory the outcomes of a run for task t: of three points and two moves. */
 static void teach(const struct task *t, const char *run)
 {
     const struct memory_outcome o[] = {
@@ -109,7 +109,7 @@ static void own_lessons_are_left_out(void **state)
     task_free(other);
 }
 
-/* A softmax at shapes that the built-in task does not time. */
+/* Returns a task of softmax that times other shapes than the built-in task. */
 static struct task *at_other_shapes(void)
 {
     struct problem_vec problems = VEC_INIT;
@@ -151,19 +151,20 @@ static void similar_tasks_get_points_and_lines(void **state)
     json_decref(found);
     int64_t n;
     assert_int_equal(store_lesson_forget(store, "softmax_other", NULL, NULL, false, &n, &err), 0);
-    assert_int_equal(n, 10); /* three points and two moves in each of the runs */
+    assert_int_equal(n, 10); /* each of the two runs had three points and two moves */
     assert_null(recalled(task));
     task_free(other);
 }
 
-/* The first point is the one that was best most often, though one run found it far slower. A point
- * that took the same times as the first comes last. */
+/* Memory puts the point first that was best in most runs, even if one run found it far slower. If
+ * another point took the same times as the first one, it comes last. */
 static void points_are_ranked_for_few_tries(void **state)
 {
     const char *const often = "vec 4 -> 8 [softmax 0.2.1.2.2.3.1.0]";
     const char *const repeated = "block 128 -> 64 [softmax 0.2.1.2.1.3.1.0]";
     const char *const steady = "playbook softmax, starting point [softmax 0.1.1.2.1.3.1.0]";
-    const double times[][2] = {{100, 103}, {100, 103}, {130, 100}}; /* of `often`, of `steady` */
+    /* for each run, the times of `often` and `steady` */
+    const double times[][2] = {{100, 103}, {100, 103}, {130, 100}};
     struct task *other = at_other_shapes();
     new_store();
     for (size_t i = 0; i < ARRAY_LEN(times); i++) {
@@ -187,8 +188,9 @@ static void points_are_ranked_for_few_tries(void **state)
     task_free(other);
 }
 
-/* One run tried blocks of 32 with 1024 threads, the other with 256 threads. Both runs show that 256
- * threads are faster, so that point comes first, although each point was tried once. */
+/* One run tried blocks of 32 with 1024 threads, the other one with 256 threads. These two points
+ * were each tried once and took the same time. But both runs show at another block size that 256
+ * threads are faster than 1024. So the point with 256 threads comes first. */
 static void untried_points_are_estimated(void **state)
 {
     const char *const slow = "m [softmax 0.1.1.2.1.3.1.0]", *const slow32 =
@@ -213,8 +215,9 @@ static void untried_points_are_estimated(void **state)
     task_free(other);
 }
 
-/* The effect of a value is the same in all runs; the level is not. Hostile lessons with more values
- * than a playbook has cost little time. */
+/* The estimate of a gain adds an effect for each value, which is the same in all runs, and a level,
+ * which differs between runs. Hostile lessons may have more values than any playbook has; they must
+ * not cost much time. */
 static void estimates_add_up(void **state)
 {
     struct estimate e = ESTIMATE_INIT;
@@ -246,7 +249,8 @@ static void estimates_add_up(void **state)
     estimate_release(&e);
 }
 
-/* Learns one lesson about the point of softmax that `move` names. Returns the lesson's text. */
+/* Learns one lesson about the point of softmax that `move` names. Returns the lesson's text, which
+ * the caller frees. `facts` are the author facts of the task, or NULL. */
 static char *text_of_point(const json_t *facts, const char *move)
 {
     struct task *other = at_other_shapes();
@@ -267,8 +271,9 @@ static char *text_of_point(const json_t *facts, const char *move)
     return text;
 }
 
-/* The playbook guesses `hold` and `wide` from the sizes of the task. A lesson names them only if
- * the candidate had other values, because the guess for another task is another value. */
+/* The playbook guesses values for the settings `hold` and `wide` from the sizes of the task. If a
+ * candidate has the guessed values, its lesson does not name them, because for another task the
+ * guess would be another value. */
 static void guessed_values_are_not_named(void **state)
 {
     json_t *facts = say_task_json(task);
@@ -298,7 +303,8 @@ static size_t count_lessons(const char *name_of_gpu, const char *kind)
     return n;
 }
 
-/* A part of a long move could say something else than the move, so a long move leaves no lesson. */
+/* If a move is too long for a lesson, no lesson is kept. A part of the move could say something
+ * else than the whole. */
 static void long_moves_are_left_out(void **state)
 {
     struct memory_outcome o[] = {
@@ -322,7 +328,8 @@ static void long_moves_are_left_out(void **state)
     }
 }
 
-/* A lesson that `hone memory import` would refuse is not kept either. */
+/* A run leaves only lessons that `hone memory import` would accept. Odd texts and names are made
+ * acceptable, or no lesson is kept. */
 static void learnt_lessons_keep_the_rules(void **state)
 {
     const struct memory_outcome o[] = {
@@ -350,7 +357,7 @@ static void learnt_lessons_keep_the_rules(void **state)
     assert_int_equal(count_lessons(NULL, NULL), 0);
 }
 
-/* A lesson names the device of the verdicts, whatever --gpu says about the model. */
+/* A lesson names the GPU that the verdicts name, even if --gpu names another one for the model. */
 static void lessons_name_the_judging_device(void **state)
 {
     struct run_config c = config("refine");
@@ -368,7 +375,7 @@ static char *labelled_script(const struct author_call *c)
     return file_reply("algorithm: playbook [softmax 0.1.1.0.1.3.1.0]", "pass 100");
 }
 
-/* A run tells the memory its task, so that its lessons do not name guessed values. */
+/* A run passes the facts of its task to the memory. So its lessons do not name guessed values. */
 static void runs_leave_guessed_values_out(void **state)
 {
     struct run_config c = config("sample");
@@ -384,8 +391,9 @@ static void runs_leave_guessed_values_out(void **state)
     run_summary_release(&o.m);
 }
 
-/* Returns the reply of the author `playbook` to this memory and these tried points. The author
- * begins with a remembered point that fits, and passes over any other. */
+/* Returns the reply of the author `playbook`, which the caller frees. `memory` is a list of
+ * remembered points. `tried` lists the candidates so far; the first one is the best. The author
+ * begins with the first remembered point that fits, and skips those that do not fit. */
 static char *reply_to(json_t *memory, json_t *tried)
 {
     struct author *a;
@@ -420,7 +428,7 @@ static char *first_reply(json_t *memory)
     return reply_to(memory, json_array());
 }
 
-/* Values that were slow elsewhere come last. */
+/* If memory says that a value was slow for other tasks, the author tries this value last. */
 static void author_postpones_slow_values(void **state)
 {
     static const int threads[] = {1024, 512, 256};
@@ -461,8 +469,8 @@ static bool next_is(json_t *memory, json_t *tried, const char *point)
     return yes;
 }
 
-/* Lessons that do not hold cost two candidates: the third is the point that a run without memory
- * begins with. If the third candidate is faster, the author drops the lessons. */
+/* Lessons that do not hold cost a run two candidates. The third candidate is the point with which a
+ * run without memory begins. If this one is faster, the author ignores the lessons from then on. */
 static void author_drops_memory_that_misleads(void **state)
 {
     const char *const r1 = "[softmax 0.1.1.0.1.3.1.0]", *const r2 = "[softmax 0.1.1.1.1.3.1.0]";
@@ -477,12 +485,12 @@ static void author_drops_memory_that_misleads(void **state)
                    " {\"playbook\": \"softmax\", \"gain\": 0.5, \"settings\": {\"cluster\": 8}}]",
                    0, NULL);
     assert_true(next_is(memory, json_array(), r1));
-    /* the second point is the first once more, with a guessed value named */
+    /* the second remembered point is the same as the first: it only names a guessed value */
     assert_true(next_is(memory, json_pack("[o]", trial(r1, 100)), r2));
     assert_true(next_is(memory, json_pack("[o, o]", trial(r1, 100), trial(r2, 110)), start));
     assert_true(next_is(
         memory, json_pack("[o, o, o]", trial(r1, 100), trial(r2, 110), trial(start, 120)), r3));
-    /* as without memory, the first move is the one that the lessons called slow */
+    /* the next move is the same as without memory, although the lessons call it slow */
     assert_true(next_is(memory,
                         json_pack("[o, o, o]", trial(start, 90), trial(r1, 100), trial(r2, 110)),
                         "[softmax 1.1.1.2.1.3.1.0]"));
@@ -513,7 +521,7 @@ static void prompts_have_the_lines(void **state)
     struct outcome o = run(&c, refine_script);
     assert_null(strstr(prompts.buf, "earlier runs on similar tasks"));
     run_summary_release(&o.m);
-    /* refine_script's first move that gained is a lesson of this run */
+    /* the run has learnt a lesson from the first move of refine_script that gained */
     struct arena mem = ARENA_INIT;
     struct lesson_rec_vec all = VEC_INIT;
     assert_int_equal(store_lesson_list(store, "softmax", 100, &all, &mem, &err), 0);
@@ -560,15 +568,15 @@ static void files_come_back(void **state)
     assert_int_equal(n, 5);
     json_t *found = recalled(task);
     assert_int_equal(json_array_size(json_object_get(found, "points")), 2);
-    /* A stranger's words stay out of prompts. */
+    /* The words of an imported lesson stay out of prompts: of the two lines, one is left. */
     assert_int_equal(json_array_size(json_object_get(found, "lines")), 1);
     json_decref(found);
     free(text);
     task_free(other);
 }
 
-/* If this store has learnt a point or a move itself, imported lessons about it change neither its
- * rank nor its words. */
+/* If a store has its own lesson about a point or a move, imported lessons about the same point or
+ * move change neither its rank nor its words. */
 static void own_lessons_outrank_imported(void **state)
 {
     struct task *other = at_other_shapes();
@@ -601,7 +609,7 @@ static void own_lessons_outrank_imported(void **state)
     task_free(other);
 }
 
-/* Replaces one field of every lesson of a good file. */
+/* Replaces the field `key` of every lesson of a good file. The import must refuse the file. */
 static void refused(const char *good, const char *key, json_t *value)
 {
     size_t n, i;
@@ -656,7 +664,8 @@ static void hostile_files_are_refused(void **state)
     task_free(other);
 }
 
-/* A lesson with a valid form but strange names and huge gains changes no word of a prompt. */
+/* A lesson may have a valid form, but strange names and huge gains. It adds no line to a prompt,
+ * and does not change the point with which the author begins. */
 static void strange_lessons_stay_out(void **state)
 {
     struct task *other = at_other_shapes();
@@ -690,7 +699,8 @@ static void strange_lessons_stay_out(void **state)
     task_free(other);
 }
 
-/* The store may come from someone else. A row that Hone would not write reaches no prompt. */
+/* Someone else may have written the store. A row that Hone would not write adds no line to a
+ * prompt. */
 static void broken_rows_stay_out(void **state)
 {
     struct task *other = at_other_shapes();

@@ -1,5 +1,6 @@
 /*
- * Tests task/oracle: the text, the build and the run; and the oracles of all built-in tasks.
+ * Tests task/oracle: the text of an oracle, how it is built, and how it runs. Also runs the oracles
+ * of all built-in tasks.
  */
 #include "task/oracle.h"
 
@@ -64,7 +65,7 @@ static int run_own(const char *reference, double *y, struct err *err)
     return run_task(own_task(reference), y, err);
 }
 
-/* A phase sees all scratch of earlier phases. */
+/* A unit of a phase can read all scratch that earlier phases wrote. */
 static void own_task_runs(void **state)
 {
     double y[100];
@@ -74,7 +75,7 @@ static void own_task_runs(void **state)
         assert_true(y[i] == 3 * (99 - i));
 }
 
-/* Replaces `from` by `to`. Frees the text; the caller frees the result. */
+/* Replaces the first `from` in the text by `to`. Frees the text. The caller frees the result. */
 static char *replace(char *text, const char *from, const char *to)
 {
     const char *at = strstr(text, from);
@@ -84,7 +85,7 @@ static char *replace(char *text, const char *from, const char *to)
     return out;
 }
 
-/* Runs TASK with other flops and a repeated first phase. */
+/* Runs TASK with this reference and other flops, and repeats its first phase `repeat` times. */
 static void run_repeated(const char *reference, const char *repeat, const char *flops, double *y)
 {
     struct err err = ERR_INIT;
@@ -95,8 +96,8 @@ static void run_repeated(const char *reference, const char *repeat, const char *
     free(text);
 }
 
-/* A unit reads what its neighbour stored in the step before. With many flops, the oracle runs in
- * several threads. */
+/* In each step, a unit reads what its neighbour stored in the step before. If the task has many
+ * flops, the oracle runs in several threads. */
 static void repeated_phases_run_step_by_step(void **state)
 {
     static const char reference[] =
@@ -145,7 +146,8 @@ static void bad_references_are_told(void **state)
     }
 }
 
-/* Several units are out of bounds. The message names the least line, tensor and index. */
+/* Several units access elements out of bounds. The message names one of these accesses: that with
+ * the first line, tensor and index. */
 static void accesses_out_of_bounds_are_told(void **state)
 {
     static const struct {
@@ -187,7 +189,8 @@ static void keep_text(void *data, const char *text)
         snprintf(all, 500, "%s", text);
 }
 
-/* An access is a phase, a unit, a kind, a tensor, an element and a step. */
+/* Plays n accesses, and writes the first message to `text`. The six numbers of an access are its
+ * phase, unit, kind, tensor, element and step. Access i stands on line 10 + i. */
 static void watch_accesses(const int (*access)[6], size_t n, char *text)
 {
     static const char *const names[] = {"y"}, *const fns[] = {"first", "second"};
@@ -243,7 +246,7 @@ static void accesses_that_depend_on_the_order_are_told(void **state)
         {"reference.c:11: unit 1 of PHASE(first) reads element 3 of 'y' before",
          2,
          {{0, 0, WRITE, Y, 3}, {0, 1, READ, Y, 3}}},
-        /* a unit may read what another wrote in an earlier step */
+        /* a unit may read what another unit wrote in an earlier step */
         {"",
          4,
          {{0, 0, WRITE, SCRATCH, 1, 0},
@@ -284,7 +287,8 @@ static void no_reference_is_told(void **state)
     task_free(t);
 }
 
-/* NVRTC would not find an included file. */
+/* The text of an oracle contains hone_ref.h and does not include it, because NVRTC would not find
+ * the file. */
 static void source_is_self_contained(void **state)
 {
     struct strbuf out = STRBUF_INIT(1 << 20);
@@ -317,7 +321,8 @@ struct tally {
     uint64_t elems, zero_fails, nans;
 };
 
-/* Every element is written, and every magnitude is at least the value. */
+/* Checks output i: every element is written, and every magnitude is at least |value|. Counts
+ * elements in the tally: all, NaNs, and those for which 0 would be a wrong answer. */
 static void check_output(const struct run *r, size_t i, const char *where, struct tally *tally)
 {
     const struct task_tensor *t = &r->task->tensors.items[i];
@@ -335,8 +340,9 @@ static void check_output(const struct run *r, size_t i, const char *where, struc
     }
 }
 
-/* With the first alternative of each input, no output may be mostly zero. Other alternatives may
- * give zeros, such as a softmax over values that are far apart. */
+/* Runs the oracle at a workload with alternative number `turn` of the inputs, and checks its
+ * outputs. With alternative 0, an answer of zeros must be wrong for enough elements. Other
+ * alternatives may give zeros, such as a softmax of values that are far apart. */
 static void check_workload(struct run *r, const struct task_workload *w, uint64_t turn)
 {
     struct err err = ERR_INIT;

@@ -4,9 +4,9 @@
  *
  *     struct run r;
  *     run_open(&r, "softmax", (int64_t[]){4, 100});
- *     put(&r, "x", i, v);                    returns the value as the dtype holds it
+ *     put(&r, "x", i, v);                    sets x[i]; returns v rounded to the dtype of x
  *     run_oracle(&r);
- *     expect(&r, "y", i, want, 1e-12L);      relative to the magnitude the oracle states
+ *     expect(&r, "y", i, want, 1e-12L);      y[i] is `want` to 1e-12 of the oracle's magnitude
  *     run_close(&r);
  */
 #ifndef T_ORACLE_RUN_H
@@ -42,7 +42,7 @@ static inline void must(int rc, const struct err *err)
         fail_msg("%s", err->msg);
 }
 
-/* A NaN that no oracle computes: marks an output element that was never written. */
+/* Returns a NaN that no oracle computes. It marks an output element that was never written. */
 static inline double unwritten(void)
 {
     uint64_t bits = 0x7ff8dead0000beefull;
@@ -57,7 +57,7 @@ static inline int was_written(double d)
     return memcmp(&d, &u, sizeof d) != 0;
 }
 
-/* Memory for a shape that is already in r->shape. */
+/* Allocates the tensors for r->shape, which is set already. */
 static inline void run_alloc(struct run *r)
 {
     for (size_t i = 0; i < r->task->tensors.n; i++) {
@@ -98,7 +98,7 @@ static inline void run_open_task(struct run *r, const char *name)
     must(oracle_build(r->task, r->so, &err), &err);
 }
 
-/* Axis values in the task's order. */
+/* Opens a task at a shape. `axes` has the size of each axis, in the task's order. */
 static inline void run_open(struct run *r, const char *name, const int64_t *axes)
 {
     struct err err = ERR_INIT;
@@ -164,8 +164,8 @@ static inline double magnitude(const struct run *r, const char *name, int64_t i)
     return r->mag[tensor(r, name)][i];
 }
 
-/* Small pseudo-random numbers k/64 in [-4, 4). They are exact in every float type of 16 bits or
- * more. */
+/* Returns pseudo-random number i: a multiple of 1/64 in [-4, 4). It is exact in every float type of
+ * 16 bits or more. */
 static inline double noise(uint64_t i)
 {
     uint64_t z = (i + 1) * 0x9e3779b97f4a7c15ull;
@@ -200,7 +200,8 @@ static inline void expect(const struct run *r, const char *name, int64_t i, long
                  (long long)i, got, want, mag);
 }
 
-/* The magnitude must be at least |value|, or a right answer could fail. */
+/* Checks that the magnitude of element i is `want`, and that it is at least |value|. With a smaller
+ * magnitude, a right answer could fail. */
 static inline void expect_mag(const struct run *r, const char *name, int64_t i, long double want)
 {
     double got = magnitude(r, name, i);

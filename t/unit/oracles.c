@@ -19,7 +19,8 @@ static void vector_add(void **state)
     run_close(&r);
 }
 
-/* 1 / (1 + e^-x) = (1 + tanh(x / 2)) / 2, and the values at 0 and at both infinities. */
+/* Computes 1 / (1 + e^-x) as (1 + tanh(x / 2)) / 2. Also checks the values at 0 and at both
+ * infinities. */
 static void sigmoid(void **state)
 {
     struct run r;
@@ -40,7 +41,7 @@ static void sigmoid(void **state)
     run_close(&r);
 }
 
-/* x/2 * (1 + tanh u) = x / (1 + e^-2u); and gelu(x) - gelu(-x) = x. */
+/* Computes x/2 * (1 + tanh u) as x / (1 + e^-2u). Also checks that gelu(x) - gelu(-x) = x. */
 static void gelu_tanh(void **state)
 {
     struct run r;
@@ -62,7 +63,8 @@ static void gelu_tanh(void **state)
     run_close(&r);
 }
 
-/* Without the shift by the maximum (long double has the range), and three special rows. */
+/* Computes the softmax without subtracting the maximum, because a long double has enough range. The
+ * first three rows are special. */
 static void softmax(void **state)
 {
     enum { R = 6, C = 100 };
@@ -93,8 +95,8 @@ static void softmax(void **state)
     run_close(&r);
 }
 
-/* The row 0, 1, ... C-1 has mean (C-1)/2 and variance (C^2-1)/12; other rows through
- * E[x^2] - E[x]^2 in long double. */
+/* Row 0 has the values 0, 1, ... C-1, whose mean is (C-1)/2 and whose variance is (C^2-1)/12. Row 1
+ * is constant. For the other rows, computes the variance as E[x^2] - E[x]^2 in long double. */
 static void layernorm(void **state)
 {
     enum { R = 5, C = 129 };
@@ -114,7 +116,7 @@ static void layernorm(void **state)
         long double rstd = 1 / sqrtl((C * (long double)C - 1) / 12 + eps);
         expect(&r, "y", j, (j - mean) * rstd * w + b, 1e-13L);
         expect_mag(&r, "y", j, (j + mean) * rstd * fabsl(w) + fabsl(b));
-        expect(&r, "y", C + j, b, 1e-13L); /* a constant row leaves the shift */
+        expect(&r, "y", C + j, b, 1e-13L); /* of a constant row, only b is left */
     }
     for (int i = 2; i < R; i++) {
         long double s1 = 0, s2 = 0;
@@ -131,7 +133,7 @@ static void layernorm(void **state)
     run_close(&r);
 }
 
-/* The norm of a row through hypot, and a constant row in closed form. */
+/* Computes the norm of a row with hypot(), and that of a constant row in closed form. */
 static void rmsnorm(void **state)
 {
     enum { R = 4, C = 77 };
@@ -156,7 +158,7 @@ static void rmsnorm(void **state)
     run_close(&r);
 }
 
-/* Both outputs; the norm of the sum by (x + r)^2 = x^2 + 2xr + r^2. */
+/* Checks both outputs. Computes the norm of the sum with (x + r)^2 = x^2 + 2xr + r^2. */
 static void fused_add_rmsnorm(void **state)
 {
     enum { B = 3, D = 65 };
@@ -199,7 +201,8 @@ static void silu_and_mul(void **state)
     run_close(&r);
 }
 
-/* s = max + log1p(e^-|d|); v = va*sigmoid(d) + vb*sigmoid(-d) with d = sa - sb. */
+/* With d = sa - sb, computes s = max(sa, sb) + log1p(e^-|d|) and
+ * v = va*sigmoid(d) + vb*sigmoid(-d). Some sa and sb are infinite. */
 static void merge_attn_states(void **state)
 {
     enum { N = 8, H = 3, D = 5 };
@@ -250,8 +253,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The truth is the last element of each sorted column. The largest elements are in the first two
- * rows, in the last row, and between. */
+/* Sorts each column; the maximum is its last element. The largest elements lie in the first two
+ * rows, in the last row, and between them. */
 static void reduce_max_dim1(void **state)
 {
     enum { A = 3, R = 41, C = 7 };
@@ -292,8 +295,8 @@ static void transpose(void **state)
     run_close(&r);
 }
 
-/* 1 + 2 + ... + k = k(k+1)/2. With alternating signs, the sum is (k+1)/2 for odd k and -k/2 for
- * even k. */
+/* The sum 1 + 2 + ... + k is k(k+1)/2. The sum 1 - 2 + 3 - ... up to k is (k+1)/2 for odd k, and
+ * -k/2 for even k. */
 static void cumsum(void **state)
 {
     enum { C = 1001 };
@@ -313,10 +316,11 @@ static void cumsum(void **state)
     run_close(&r);
 }
 
-/* Rows with differences (3, 4, 0, 0) and (t, t, t, t): the norms by hand, eps kept as a symbol. */
+/* In each row, a - p is (3, 4, 0, 0) and a - n is (t, t, t, t). The norms of these differences plus
+ * eps have closed forms. */
 static void triplet_margin_loss(void **state)
 {
-    enum { B = 600, D = 4 }; /* three groups of partial sums */
+    enum { B = 600, D = 4 }; /* enough rows for three partial sums */
     const long double eps = 1e-6L;
     struct run r;
     run_open(&r, "triplet_margin_loss", (int64_t[]){B, D});
@@ -338,7 +342,8 @@ static void triplet_margin_loss(void **state)
     run_close(&r);
 }
 
-/* Through the dense adjacency matrix A and the degrees D: y = D^-1 * A * x. */
+/* Computes y = D^-1 * A * x. A is the dense adjacency matrix, and D has the degrees as its
+ * diagonal. */
 static void segment_mean(void **state)
 {
     enum { N = 40, V = 13, D = 6 };
@@ -353,7 +358,7 @@ static void segment_mean(void **state)
     for (int i = 0; i < N; i++) {
         put(&r, "rowptr", i, e);
         for (int k = 0; k < degree[i]; k++, e++) {
-            int v = (e * 5 + k * k) % V; /* repeats happen */
+            int v = (e * 5 + k * k) % V; /* a node may have the same neighbour twice */
             put(&r, "col", e, v);
             dense[i][v]++;
         }

@@ -1,11 +1,12 @@
 /*
- * Compares the oracles of the products (matrix, convolution, attention, chains) with independent
- * computations: integers, which are exact in any order; scatter instead of gather; algebraic
- * identities.
+ * Compares the oracles of products (matrix products, convolutions, attention, chains of products)
+ * with independent computations. These use integers, which give exact sums in any order, or
+ * algebraic identities, or they add each input to all outputs that it reaches.
  */
 #include "oracle_run.h"
 
-/* C[m, n] = sum_k A[m, k] * B[...] over int64, k outermost, with the sum of absolute values. */
+/* Checks C[m, n] = sum over k of A[m, k] * B[n * b_row + k * b_col], with integers. Checks that the
+ * magnitude is the sum of the absolute values. Here the loop over k is the outermost one. */
 static void check_int_product(struct run *r, int M, int N, int K, int b_row, int b_col)
 {
     int64_t *sum = xcalloc((size_t)M * (size_t)N, sizeof *sum);
@@ -74,7 +75,8 @@ static void matmul_bias_relu_bf16(void **state)
     run_close(&r);
 }
 
-/* Sums longer than two chunks of the oracle, computed here with the columns in reverse order. */
+/* The oracle adds up long sums in chunks. These sums have more terms than two chunks. The test adds
+ * them in reverse order. */
 static void matvec_f32(void **state)
 {
     enum { M = 5, K = 9001 };
@@ -96,7 +98,8 @@ static void matvec_f32(void **state)
     run_close(&r);
 }
 
-/* Scatter: every input pixel adds to the nine outputs it reaches, on a canvas with a border. */
+/* Here every input pixel adds to the nine outputs that it reaches. The canvas has the outputs, with
+ * a border around them. */
 static void conv2d_depthwise(void **state)
 {
     enum { N = 2, C = 3, H = 6, W = 5 };
@@ -105,7 +108,7 @@ static void conv2d_depthwise(void **state)
     run_open(&r, "conv2d_depthwise", (int64_t[]){N, C, H, W});
     fill_ints(&r, "x", 50);
     fill_ints(&r, "w", 50);
-    for (int k = 0; k < 9; k++) /* channel 0: a delta one pixel up and left */
+    for (int k = 0; k < 9; k++) /* the weights of channel 0 move the image down and right by 1 */
         put(&r, "w", k, k == 0);
     run_oracle(&r);
     for (int p = 0; p < N * C; p++) {
@@ -124,7 +127,8 @@ static void conv2d_depthwise(void **state)
     run_close(&r);
 }
 
-/* Scatter over output channels too, in integers, then scale 2 or -2, a shift, relu. */
+/* Here every input pixel adds integers to the outputs that it reaches in all output channels. After
+ * that come a scale of 2 or -2, a shift, and a relu. */
 static void conv3x3_bn_relu(void **state)
 {
     enum { N = 2, H = 4, W = 5, C = 3, K = 4 };
@@ -160,7 +164,8 @@ static void conv3x3_bn_relu(void **state)
     run_close(&r);
 }
 
-/* The whole matrix of weights, normalised first, then the product, in long double. */
+/* Computes the whole matrix of attention weights and normalises it, and then multiplies it by V, in
+ * long double. */
 static void attention_f16(void **state)
 {
     enum { B = 2, H = 2, S = 19, D = 24 };
@@ -200,7 +205,8 @@ static void attention_f16(void **state)
     run_close(&r);
 }
 
-/* One hidden unit at a time: its activation by tanh, then its rank-one contribution to y. */
+/* Handles one hidden unit after the other: computes its activation with tanh, and adds its part to
+ * all elements of y. */
 static void mlp_swiglu(void **state)
 {
     enum { N = 7, D = 12, F = 17 };
@@ -232,7 +238,7 @@ static void mlp_swiglu(void **state)
     run_close(&r);
 }
 
-/* The norm taken out of the product:
+/* Does not normalise x before the product. Computes
  * y = rstd * (x * (gW)^T - mean * sum(gW)) + sum(bW) + r. */
 static void layernorm_matmul_residual(void **state)
 {

@@ -1,10 +1,12 @@
 /*
- * Plans: every file in t/cases/badplans fails for its own reason and at its own place; good plans
- * resolve to the right numbers; every kernel in kernels/ resolves at every workload of its task.
+ * Tests plans: every file in t/cases/badplans fails for its own reason and at its own place; good
+ * plans resolve to the right numbers; every kernel in kernels/ resolves at every workload of its
+ * task.
  *
- * A case is a candidate with lines after the plan. Each line "// sig: KERNEL: TYPE, ..." gives a
- * kernel's signature in place of the compiler. "// workload: I" names a workload of
- * t/cases/plantask.json. The first problem must contain the TEXT of "// want: TEXT".
+ * A file in t/cases/badplans is a candidate with further lines after the plan:
+ * - "// sig: KERNEL: TYPE, ..." gives the signature of a kernel, which is not compiled here.
+ * - "// workload: I" names a workload of t/cases/plantask.json.
+ * - "// want: TEXT" gives a text that the first problem must contain.
  */
 #include "plan/plan.h"
 
@@ -125,8 +127,8 @@ static struct task *plan_task(void)
     return t;
 }
 
-/* Runs a case as far as it goes. Returns the text of the first problem, or "", in the case's
- * arena. */
+/* Parses, checks and resolves the plan of a case, until a step fails. Returns the text of the first
+ * problem, or "" if there is none. The text is in the case's arena. */
 static const char *run_case(struct plan_case_file *f, const struct task *t, struct job_case *c,
                             struct job_program *prog)
 {
@@ -216,7 +218,7 @@ static void a_plan_resolves_to_numbers(void **state)
     assert_true(l->grid[0] == 3 && l->grid[1] == 2 && l->grid[2] == 1);
     assert_true(l->block[0] == 32 && l->block[1] == 4 && l->cluster[1] == 2);
     assert_true(l->smem_bytes == 4096 && l->cooperative && l->pdl && l->nargs == 11);
-    /* Tensors come first, then the one workspace that is used. */
+    /* The buffers are the four tensors, and then the only workspace that the plan uses. */
     assert_int_equal(c.nbuffers, 5);
     const struct job_buffer *ws = &c.buffers[4];
     assert_string_equal(ws->name, "ws");
@@ -284,7 +286,7 @@ static void a_plan_can_set_and_copy_memory(void **state)
     set_case(&f,
              "{\"workspace\": {\"ws\": {\"bytes\": \"4*M\"}}, \"launches\": ["
              " {\"memset\": \"ws\", \"value\": \"-1\", \"width\": 4, \"offset\": 8},"
-             " {\"memset\": \"C\", \"bytes\": \"N-256\"}," /* 0 bytes: no launch */
+             " {\"memset\": \"C\", \"bytes\": \"N-256\"}," /* sets 0 bytes, so it is left out */
              " {\"memset\": \"C\", \"when\": \"M > 1000\"},"
              " {\"copy\": \"A\", \"to\": \"C\", \"from_offset\": 16, \"to_offset\": \"2*K\"},"
              " {\"kernel\": \"k\", \"grid\": 1, \"block\": 32, \"args\": [\"ws\"]}]}",
@@ -462,7 +464,7 @@ static void simplified_plans(void **state)
          "[\"cdiv(N, (64*2))\"] } ] }",
          "{ \"launches\": [ { \"kernel\": \"a\", \"when\": \"N > 2\", \"grid\": [\"cdiv(N, 128)\"] "
          "} ] }"},
-        /* the first launch never runs, the second always */
+        /* the first launch never runs, and the second one always does */
         {"{ \"launches\": [\n  { \"kernel\": \"a\", \"when\": \"0 == 1 && N > 2\", \"args\": "
          "[\"x\"] },\n  "
          "{ \"kernel\": \"b\", \"when\": \"2 > 1\", \"args\": [\"}\", \"y\"] } ], \"workspace\": "
@@ -471,10 +473,10 @@ static void simplified_plans(void **state)
          "{} }"},
         {"{\"launches\":[{\"kernel\":\"a\"},{\"kernel\":\"b\",\"when\":\"0\"},{\"kernel\":\"c\"}]}",
          "{\"launches\":[{\"kernel\":\"a\"},\n    {\"kernel\":\"c\"}]}"},
-        /* a plan needs a launch */
+        /* the only launch is kept, because a plan needs a launch */
         {"{\"launches\":[{\"kernel\":\"a\",\"when\":\"0 > 1\"}]}",
          "{\"launches\":[{\"kernel\":\"a\",\"when\":\"0\"}]}"},
-        /* not a plan, or not whole */
+        /* these texts are no plan, or break off */
         {"", ""},
         {"{\"grid\": \"1+11", "{\"grid\": \"1+11"},
         {"{\"launches\": [{\"when\": \"1+1", "{\"launches\": [{\"when\": \"1+1"},
@@ -482,7 +484,7 @@ static void simplified_plans(void **state)
         /* N is an integer; eps and s may be real */
         {"{\"grid\": \"N\", \"args\": [\"min(N, 2)*3*3\", \"2*3\", \"eps*3*3\", \"1 && s\"]}",
          "{\"grid\": \"N\", \"args\": [\"min(N, 2)*9\", \"6\", \"eps*3*3\", \"1 && s\"]}"},
-        /* texts that are no expressions */
+        /* texts that are no expressions stay as they are */
         {"{\"kernel\": \"my-kernel\", \"args\": [\"my-kernel\"], \"init\": \"--x\"}",
          "{\"kernel\": \"my-kernel\", \"args\": [\"my-kernel\"], \"init\": \"--x\"}"},
         {"{\"workspace\":{\"launches\":{}},\"dtype\":\"launches\",\"launches\":[{\"when\":\"0\"},{}"

@@ -1,4 +1,4 @@
-/* Playbooks: which tasks they fit, how a template is filled, which point is tried next. */
+/* Tests playbooks: which tasks they fit, how a template is expanded, which point is tried next. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -102,7 +102,7 @@ static void test_says_why_not(void **state)
     }
 }
 
-/* The facts of a task z = f(x, y) over these shapes. */
+/* Returns the author facts of a task z = f(x, y). x, y and z are the shapes of the tensors. */
 static json_t *a_binary_task(const char *x, const char *y, const char *z, const char *dtype,
                              const char *scalar, const char *torch)
 {
@@ -154,7 +154,7 @@ static void test_broadcast(void **state)
         assert_string_equal(rig_text(&b, "scalars:args"), ", \"k\"");
         assert_string_equal(rig_text(&b, "scalars:params"), ", float v2");
         assert_string_equal(rig_text(&b, "expr"), "((v2 * v0) + v1)");
-        assert_int_equal(b.elem, 4); /* bytes of the widest elements */
+        assert_int_equal(b.elem, 4); /* the bytes of an element of the widest tensor */
         pb_binding_release(&b);
         json_decref(task);
         strbuf_release(&why);
@@ -180,7 +180,8 @@ static void test_broadcast(void **state)
         json_decref(task);
         strbuf_release(&why);
     }
-    /* If nothing broadcasts, only the simpler playbook and the playbook for any graph fit. */
+    /* If no tensor broadcasts, `broadcast` does not fit, but the simpler playbook and the one for
+     * any graph do. */
     vec_each (struct playbook, other, &((struct fixture *)*state)->shelf->books) {
         struct pb_binding b;
         struct strbuf why = STRBUF_INIT(400);
@@ -205,7 +206,8 @@ static void test_next(void **state)
     uint32_t changed;
     b.elem = 4;
     *vec_push(&tried) = (struct pb_trial){start, 100};
-    /* Settings of the given stage come first, upwards before downwards. */
+    /* Settings of the given move stage come first. For each, the next larger value comes before the
+     * next smaller one. */
     assert_true(playbook_next(pb, &b, &tried, &start, 0, 0, &p, &changed));
     assert_int_equal(p.at[0], 2);
     assert_true(playbook_next(pb, &b, &tried, &start, 0, 1, &p, &changed));
@@ -229,7 +231,8 @@ static char *replaced(const char *text, const char *from, const char *to)
     return xasprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
 }
 
-/* If wide elements forbid the start, one setting is lowered. */
+/* If the elements are so wide that the playbook's `require` forbids the starting point, one setting
+ * is lowered. */
 static void test_start_fits_the_elements(void **state)
 {
     char *json = replaced(good_json, "threads * vec <= 512", "threads * elem <= 256");
@@ -336,8 +339,8 @@ static void test_bad_template(void **state)
     strbuf_release(&out);
 }
 
-/* The author keeps no state: the same facts give the same reply. It understands its own earlier
- * moves. */
+/* The author `playbook` keeps no state: if the facts are the same, the reply is the same. It reads
+ * the point of an earlier candidate from the candidate's move. */
 static void test_author(void **state)
 {
     struct fixture *f = *state;
@@ -382,7 +385,7 @@ static void test_author(void **state)
     free(spec);
 }
 
-/* While nothing passes, the author goes on to the next playbook that fits. */
+/* If no candidate of a playbook has passed, the author goes on to the next playbook that fits. */
 static void test_author_changes_playbooks(void **state)
 {
     struct fixture *f = *state;
@@ -408,7 +411,7 @@ static void test_author_changes_playbooks(void **state)
     free(spec);
 }
 
-/* Leading axes are merged. Axes of size 1 do not count. */
+/* All axes before the last one are merged to rows. Axes of size 1 do not count. */
 static void test_rows(void **state)
 {
     const struct playbook *pb = built_in(*state, "reduce_row");
@@ -490,12 +493,12 @@ static void test_softmax_rows(void **state)
     }
 }
 
-/* Tasks that are easily taken for another operation. */
+/* These tasks are easily taken for another operation. */
 static void test_odd_tasks(void **state)
 {
     struct fixture *f = *state;
     static const struct {
-        const char *book, *op, *torch, *tensors, *why; /* NULL: it fits */
+        const char *book, *op, *torch, *tensors, *why; /* why it does not fit; NULL = it fits */
     } cases[] = {
         /* the expression decides, not the name */
         {"elementwise", "leaky_relu", "F.leaky_relu(x, 0.2)", "x float32 N; y float32 N out", NULL},
@@ -512,7 +515,7 @@ static void test_odd_tasks(void **state)
         {"scatter_add", "", "t.index_add(0, i, x)",
          "t float32 V,D; i int64 N; x float32 N,D; y float32 V,D out", "no fixed order"},
         {"gather", "gather", "table[idx]", "table int64 V,D; idx int32 N; y int64 N,D out", NULL},
-        /* the first input has fewer axes */
+        /* the first input has fewer axes than the second */
         {"reduce_row", "", "(w * x).sum()", "w float32 C; x float32 R,C; y float32 1 out",
          "does not broadcast"},
         {"reduce_over", "", "(w * x).sum(1)", "w float32 C; x float32 A,R,C; y float32 A,C out",
@@ -529,7 +532,7 @@ static void test_odd_tasks(void **state)
          "g float16 C; c float16 C; z float16 A,R,C; y float16 A,R,C out", NULL},
         {"rownorm", "layernorm", "F.layer_norm(z, (C,), g, c).relu()",
          "g float16 C; c float16 C; z float16 A,R,C; y float16 A,R,C out", "not a form of"},
-        /* the order of results says which input each of them updates */
+        /* the first result is stored in the first inout tensor, so their order matters */
         {"rownorm", "", "(t := h + q, (F.rms_norm(t, (C,), g, eps), t))[-1]",
          "h float16 R,C inout; q float16 R,C inout; g float16 C", NULL},
         {"rownorm", "", "(t := h + q, (t, F.rms_norm(t, (C,), g, eps)))[-1]",
@@ -555,7 +558,8 @@ static void test_odd_tasks(void **state)
         {"reduce_mid", "reduce_max_dim1", "x.amax(2)", "x float32 A,R,C; y float32 A,R out",
          "not a form of"},
         {"reduce_row", "", "x.sum()", "x float32 -; y float32 - out", NULL},
-        /* an expression after a reduction may use only this reduction, and no other input */
+        /* after a reduction, an expression may use its result, but no other reduction and no input
+         */
         {"reduce_row", "", "torch.sqrt(x.pow(2).mean(-1) + 1e-6)", "x float32 R,C; y float32 R out",
          NULL},
         {"reduce_over", "", "1 - x.amax(0).exp()", "x float32 R,C; y float32 C out", NULL},
@@ -571,12 +575,12 @@ static void test_odd_tasks(void **state)
         {"softmax_over", "", "torch.softmax(x, 1)", "x float16 A,R,C; y float16 A,R,C out", NULL},
         {"softmax_over", "", "torch.softmax(x, 2)", "x float16 A,R,C; y float16 A,R,C out",
          "other axes than the last"},
-        /* fractions are not stored as integers */
+        /* results with fractions are not stored as integers */
         {"elementwise", "", "x / 2", "x int32 N; y int32 N out", "gives float32"},
         {"elementwise", "", "x * 2", "x int32 N; y int32 N out", NULL},
         {"broadcast", "", "x > 0", "x float32 N; y bool N out", NULL},
         {"elementwise", "add", "", "x int32 N; z int32 N; y int32 N out", "'x' is int32"},
-        /* an expression reads an axis as a scalar; elementwise takes no scalars */
+        /* to an expression, an axis is a scalar; the playbook elementwise takes no scalars */
         {"broadcast", "", "x / K3", "x float32 K3; y float32 K3 out; K3 axis 3", NULL},
         {"elementwise", "", "x / K3", "x float32 K3; y float32 K3 out; K3 axis 3",
          "1 scalars, not 0"},

@@ -1,4 +1,4 @@
-/* How the playbook of attention matches a graph: operands, scores, masks. */
+/* Tests how the playbook of attention matches a graph: operands, scores, masks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 static const char heads[] =
     "q float16 B,H,L,D; k float16 B,H,S,D; v float16 B,H,S,E; y float16 B,H,L,E out";
 
-/* Binds the playbook to a task; false, with the reason, if it does not fit. */
+/* Binds the playbook to a task. If it does not fit, returns false and adds the reason to `why`. */
 static bool bind(struct fixture *f, const char *torch, const char *spec, struct pb_binding *b,
                  struct strbuf *why)
 {
@@ -32,7 +32,7 @@ static void must_have(const struct pb_binding *b, const char *torch, const char 
         fail_msg("%s: %s is '%s', not '%s'", torch, key, rig_text(b, key), want);
 }
 
-/* A score that is the product times a number is plain. */
+/* A score is called plain if it is the product of query and key times a number. */
 static void test_plain_scores(void **state)
 {
     static const struct {
@@ -77,7 +77,7 @@ static void test_plain_scores(void **state)
     }
 }
 
-/* Masks broadcast to the scores. A causal mask is a band. */
+/* A mask broadcasts to the scores, which are then not plain. */
 static void test_masks(void **state)
 {
     static const char with_mask[] = "q float16 B,H,L,D; k float16 B,H,S,D; v float16 B,H,S,E; "
@@ -114,7 +114,8 @@ static void test_masks(void **state)
     }
 }
 
-/* softmax(where(not (n - m <= 0 and 1), fill, q k^T)) v, as `hone import` traces torch.tril(). */
+/* Returns the graph of softmax(where(not (n - m <= 0 and 1), fill, q k^T)) v: the mask has the form
+ * that `hone import` gives to torch.tril(). */
 static json_t *triangle(const char *fill)
 {
     static const char text[] =
@@ -149,7 +150,8 @@ static json_t *triangle(const char *fill)
     return graph;
 }
 
-/* A causal mask is a band of keys, if the scores outside of it are -inf. */
+/* A causal mask keeps a band of keys: from keep_from to keep_to before or after the query. But if
+ * the scores outside the band are not -inf, the kernel must read all keys. */
 static void test_causal(void **state)
 {
     static const struct {

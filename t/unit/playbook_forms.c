@@ -1,4 +1,5 @@
-/* How playbooks match a graph by forms: patterns of PyTorch expressions with roles for tensors. */
+/* Tests how playbooks match a graph by forms: PyTorch expressions in which each name is the role of
+ * a tensor or a scalar. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,7 +13,7 @@
 #include "playbook_rig.h"
 #include "sys/file.h"
 
-/* Opens a shelf with the playbook `mine`, which has one operation with one form. */
+/* Opens a shelf with the playbook `mine`. This playbook has one operation with one form. */
 static struct playbook_shelf *shelf_with_form(const struct temp_dir *dir, const char *form,
                                               const char *roles, const char *scalars)
 {
@@ -71,7 +72,7 @@ static void test_forms(void **state)
         {"table[idx]", ROWS_OF_TABLE, "", "w[ids.long()]", gather, "ids", "w"},
         {"table[idx]", ROWS_OF_TABLE, "", "w[ids.to(torch.long)]", gather, "ids", "w"},
         {"table[idx]", ROWS_OF_TABLE, "", "w[ids] * 2", gather, NULL, NULL},
-        /* Each role needs an input of its own. */
+        /* an input cannot have two roles */
         {"table[idx]",
          ROLE("idx", "in", "\"N\"", "\"int64\"") ", " ROLE(
              "table", "in", "\"N\"", "\"int64\"") ", " ROLE("y", "out", "\"N\"", "\"int64\""),
@@ -125,7 +126,7 @@ static void test_forms(void **state)
     }
 }
 
-/* A form matches every spelling of its computation, and nothing else. */
+/* A form matches its computation, however a task writes it, and no other computation. */
 static void test_norms(void **state)
 {
     static const char spec[] =
@@ -170,7 +171,7 @@ static void test_norms(void **state)
         json_decref(task);
         strbuf_release(&why);
     }
-    /* A number may take the place of a scalar. */
+    /* A task may have a number where the form has a scalar. */
     struct strbuf why = STRBUF_INIT(2000);
     struct pb_binding b;
     json_t *task =
@@ -184,7 +185,8 @@ static void test_norms(void **state)
     strbuf_release(&why);
 }
 
-/* The axes of a chain of reductions and elementwise work, and how many passes it takes. */
+/* The playbook rowwise takes chains of reductions and elementwise work. Checks along which axes it
+ * reduces, and in how many stages. */
 static void test_chains(void **state)
 {
     static const char x4[] = "x float32 A,B,C,D; y float32 A,B,C,D out";
@@ -232,20 +234,21 @@ static void test_chains(void **state)
     }
 }
 
-/* Reductions of expressions whose inputs broadcast. */
+/* The playbook reduce_of takes a reduction of an expression whose inputs broadcast. */
 static void test_broadcast_reductions(void **state)
 {
     static const struct {
         const char *text, *spec, *rows, *cols, *inner, *views;
     } cases[] = {
-        /* A dim joins axes that every input reads alike. dims:inner is the innermost dim. */
+        /* Neighbouring axes become one dim of the kernel if every input reads them in the same way.
+         * `inner` is the size of the innermost dim. */
         {"(x * t).mean()", "x float32 A,B; t float32 B; y float32 - out", "(1)", "((A) * (B))",
          "((B))", "view(v0, make_stride(_1{}, I(d0))), view(v1, make_stride(_1{}, _0{}))"},
         {"(x * t).sum((1, 2))", "x float32 A,B,C; t float32 A,B,1; y float32 A out", "((A))",
          "((B) * (C))", "((C))",
          "view(v0, make_stride(_1{}, I(d0), I(d0 * d1))), "
          "view(v1, make_stride(_0{}, _1{}, I(d1)))"},
-        /* Reduced axes and other axes never share a dim. */
+        /* An axis that is reduced and one that is not are never the same dim. */
         {"torch.where(t, x, 0).sum(-1)", "x float32 A,B; t bool A,B; y float32 A out", "((A))",
          "((B))", "((B))",
          "view(v0, make_stride(_1{}, I(d0))), view(v1, make_stride(_1{}, I(d0)))"},
@@ -266,7 +269,7 @@ static void test_broadcast_reductions(void **state)
         pb_binding_release(&b);
         json_decref(task);
     }
-    /* reduce_row serves inputs of one shape and dtype. */
+    /* If nothing broadcasts, the playbook does not fit. */
     json_t *task =
         rig_facts("", "(x * t).sum(-1)", "x float32 A,B; t float32 A,B; y float32 A out");
     assert_false(playbook_bind(pb, task, 90, &b, &why));
@@ -275,7 +278,8 @@ static void test_broadcast_reductions(void **state)
     strbuf_release(&why);
 }
 
-/* Reductions over all rows of an expression of reductions along the rows. */
+/* A nested reduction: each row is reduced, and then an expression of these results is reduced over
+ * all rows. */
 static void test_nested(void **state)
 {
     static const char two[] = "x float32 A,B; k float32 A,B; y float32 - out";
@@ -333,7 +337,8 @@ static void test_nested(void **state)
     }
 }
 
-/* Binds cumsum to a task whose graph puts `first` before the sums of x[:, start:start + C - 1]. */
+/* Tries to bind cumsum to a task whose graph puts the number `first` before the cumulative sums of
+ * x[:, start:start + C - 1]. Returns whether it fits. */
 static bool binds_exclusive(void **state, int first, const char *start, struct strbuf *why)
 {
     struct pb_binding b;
@@ -365,7 +370,8 @@ static bool binds_exclusive(void **state, int first, const char *start, struct s
     return fits;
 }
 
-/* An exclusive scan that begins with a zero. */
+/* cumsum can write an exclusive scan: the results begin with a 0, and the last element of x is left
+ * out. */
 static void test_exclusive_scans(void **state)
 {
     struct strbuf why = STRBUF_INIT(2000);

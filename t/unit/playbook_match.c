@@ -1,4 +1,4 @@
-/* How playbooks match a graph: expressions in C, rows, products, permutations. */
+/* Tests how playbooks match a graph: expressions in C, rows, products, permutations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -15,7 +15,8 @@
 
 /* ---- expressions in C ------------------------------------------------------------------------ */
 
-/* Writes the task's only output in C. Returns false with the reason if that is not possible. */
+/* Appends to `out` the C expression for the task's only output, and sets *type to its type. If that
+ * is not possible, returns false and appends the reason to `why`. */
 static bool to_c(const char *torch, const char *spec, struct strbuf *out, enum dtype *type,
                  struct strbuf *why)
 {
@@ -117,7 +118,7 @@ static void test_expressions(void **state)
     must_refuse("x.sum()", "x float32 N; y float32 1 out", "the function 'sum'");
     struct strbuf out = STRBUF_INIT(64), why = STRBUF_INIT(64);
     enum dtype type;
-    /* a task without an expression is not an error */
+    /* a task without an expression has no C text, but that is no error */
     assert_false(to_c("", floats, &out, &type, &why));
     char deep[3000];
     memset(deep, '(', sizeof deep);
@@ -129,7 +130,8 @@ static void test_expressions(void **state)
     strbuf_release(&why);
 }
 
-/* Integers keep their width and wrap. A Python number takes the width of the tensor beside it. */
+/* Integers of a tensor keep their width and wrap around. A number in the text gets the width of the
+ * tensor with which it is combined. */
 static void test_types(void **state)
 {
     static const char inputs[] = "a uint8 N; b int8 N; m bool N; x float16 N; u uint32 N; "
@@ -184,7 +186,7 @@ static void test_types(void **state)
 
 /* ---- ways of matching ------------------------------------------------------------------------ */
 
-/* Outcome of matching one playbook with one task. */
+/* What matching one playbook with one task gives. `op` is the operation, or NULL if it failed. */
 struct found {
     struct meaning m;
     struct match x;
@@ -256,7 +258,8 @@ static void test_rows(void **state)
     static const char one[] = "x float32 R,C; k float32 R,C; y float32 1 out";
     static const char place[] = "x float32 R,C; k float32 R,C; y int64 R out";
     static const struct {
-        const char *book, *spec, *text, *op, *expr, *post; /* post NULL: nothing follows */
+        /* post: the expression after the reduction, or NULL */
+        const char *book, *spec, *text, *op, *expr, *post;
     } good[] = {
         {"reduce_row", kept, "x.sum(dim=-1)", "sum", "v0", NULL},
         {"reduce_row", kept, "torch.sum(x, 1, keepdim=True)", "sum", "v0", NULL},
@@ -290,7 +293,7 @@ static void test_rows(void **state)
         {"reduce_row", kept, "1 + x.sum(dim=-1)", "sum", "v0", "(1.f + v0)"},
         {"reduce_row", kept, "-x.sum(dim=-1)", "sum", "v0", "(-v0)"},
         {"reduce_row", kept, "torch.sum(x, dim=-1).sqrt()", "sum", "v0", "sqrtf(v0)"},
-        /* an axis as a number after a reduction */
+        /* the size of an axis is used as a number after a reduction */
         {"reduce_row", one, "x.sum() / R", "sum", "v0", "(v0 / v2)"},
     };
     static const struct {
@@ -333,7 +336,8 @@ static void test_rows(void **state)
 static void test_axes(void **state)
 {
     static const struct {
-        const char *book, *text, *spec, *in, *out; /* in NULL: the shapes of the task */
+        /* in, out: the shapes as the template sees them; NULL = as in the task */
+        const char *book, *text, *spec, *in, *out;
     } cases[] = {
         {"reduce_row", "x.sum(dim=1)", "x float32 R,C; y float32 R out", NULL, NULL},
         {"reduce_row", "x.sum()", "x float32 R,C; y float32 1 out", "(R) * (C)", "1"},
@@ -416,7 +420,7 @@ static void test_products(void **state)
                   "x float16 K,M; w float16 K,N; y float16 M,N out", "gemm_tn");
 }
 
-/* Either operand may be transposed. */
+/* Each operand of a product in float32 may be transposed. */
 static void test_products_of_float32(void **state)
 {
     static const struct {
@@ -440,7 +444,7 @@ static void test_products_of_float32(void **state)
     }
 }
 
-/* An operand without a batch serves the whole batch of the other. */
+/* If one operand has no batch axis, all matrices of the other one are multiplied with it. */
 static void test_products_with_one_matrix(void **state)
 {
     static const struct {
@@ -469,7 +473,8 @@ static void test_products_with_one_matrix(void **state)
                   "x float32 B,1,M,K; w float32 1,H,K,N; y float32 B,H,M,N out", "not matrices");
 }
 
-/* Several axes can be rows, columns or terms. `sizes` is the result's shape in the template. */
+/* Several axes of an operand can together be the rows, the columns or the terms of a product.
+ * `sizes` is the shape of the result as the template sees it. */
 static void test_products_of_views(void **state)
 {
     static const struct {
@@ -500,7 +505,7 @@ static void test_products_of_views(void **state)
         {"x float32 A,M,K; w float32 K,N; y float32 M,A,N out", "x.transpose(0, 1) @ w"},
         {"x float32 M,K,L; w float32 L,K,N; y float32 M,N out",
          "torch.einsum('mkl,lkn->mn', x, w)"},
-        /* b has one value for each index of H, but n counts D and H together */
+        /* b has a value for each index of H, but the columns of the product count D and H */
         {"x float32 M,K; w float32 K,D*H; b float32 H; y float32 M,D,H out",
          "(x @ w).view(M, D, H) + b"},
         {"x float32 1,K; w float32 K,N; b float32 M,1; y float32 M,N out", "x @ w + b"},
@@ -521,7 +526,7 @@ static void test_products_of_views(void **state)
 }
 
 /* An epilogue may use the indices of rows and columns. If it ignores the product in some elements,
- * the matcher finds out which diagonals remain. */
+ * the match finds the diagonals in which it uses the product: those from keep_from to keep_to. */
 static void test_masked_products(void **state)
 {
     static const char square[] = "x float32 N,N; w float32 N,N; y float32 N,N out";
@@ -546,7 +551,7 @@ static void test_masked_products(void **state)
         assert_string_equal(rig_text(&f.b, "keep_to"), good[i].to);
         look_away(&f);
     }
-    /* here m counts the rows of all matrices */
+    /* here the matrices of x become one, and m counts its rows, not those of a single matrix */
     must_not_find(*state, "gemm_f32", "torch.triu(x @ w)",
                   "x float32 B,M,K; w float32 K,N; y float32 B,M,N out", "");
 }
@@ -565,7 +570,7 @@ static void test_guesses_for_products(void **state)
          "split", 1},
         {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 128, 128, 512,
          "split", 1},
-        /* rows that are not multiples of 16 bytes are copied */
+        /* an operand is copied (packed) if its rows are not multiples of 16 bytes */
         {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 4096, 4096, 4097,
          "pack", 1},
         {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 4096, 4097, 4096,
@@ -673,17 +678,18 @@ static void test_permutations(void **state)
     }
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         must_not_find(*state, "transpose", bad[i], "x float32 A,A,A; y float32 A,A,A out", "");
-    /* two permutations that cancel each other */
+    /* two permutations that cancel each other are no permutation */
     must_write("x.mT.mT", "x float32 A,B,C; y float32 A,B,C out", "v0", DT_F32);
     must_not_find(*state, "transpose", "x.mT.mT", "x float32 A,B,C; y float32 A,B,C out",
                   "more than a permutation");
 }
 
-/* If an input is only used with additional axes of size 1, matching sees it with these axes. */
+/* If a task uses an input only through a view that adds axes of size 1, matching treats the input
+ * as if it had the shape of this view. */
 static void test_views(void **state)
 {
     static const struct {
-        const char *torch, *spec, *shape; /* as matching sees w */
+        const char *torch, *spec, *shape; /* shape: that of w in the match */
     } cases[] = {
         {"x * w.view(1, -1, 1)", "x float32 A,C,B; w float32 C; y float32 A,C,B out", "1,C,1"},
         {"x * w[:, None]", "x float32 C,B; w float32 C; y float32 C,B out", "C,1"},
@@ -694,9 +700,9 @@ static void test_views(void **state)
         {"x * w[..., None]", "x float32 C,B; w float32 C; y float32 C,B out", "C,1"},
         {"x * w[None, ..., :]", "x float32 R,C; w float32 C; y float32 R,C out", "1,C"},
         {"x * w.unsqueeze(dim=1)", "x float32 C,B; w float32 C; y float32 C,B out", "C,1"},
-        /* two shapes */
+        /* w is used with two shapes */
         {"x * w[:, None] + w", "x float32 C,C; w float32 C; y float32 C,C out", "C"},
-        /* no view */
+        /* w is not used through a view that only adds axes of size 1 */
         {"x * w[0]", "x float32 R,C; w float32 4; y float32 R,C out", "4"},
         {"x[:, :3] * w.view(2, -1)", "x float32 2,4; w float32 6; y float32 2,3 out", "6"},
         {"F.rms_norm(x, x.shape[-1:], w, 1e-6)", "x float32 R,C; w float32 C; y float32 R,C out",
@@ -715,7 +721,8 @@ static void test_views(void **state)
     }
 }
 
-/* Each value is visited once, even if many paths lead to it. */
+/* Matching visits each value once, even if many paths lead to it. So it ends soon for an expression
+ * that would have 2^30 parts when written out. */
 static void test_bounds(void **state)
 {
     const struct playbook_shelf *shelf = *state;

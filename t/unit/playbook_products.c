@@ -1,5 +1,5 @@
 /*
- * Playbooks: which templates the built-in author takes for products and convolutions, and how it
+ * Tests which templates the author `playbook` takes for products and convolutions, and how it
  * splits larger graphs into launches.
  */
 #include <setjmp.h>
@@ -15,7 +15,8 @@
 #include "playbook/playbook.h"
 #include "playbook_rig.h"
 
-/* The template learns whether the task allows TF32. */
+/* The template for products in float32 uses one TF32 product if the task allows TF32, and otherwise
+ * three. */
 static void test_products_of_float32(void **state)
 {
     struct fixture *f = *state;
@@ -44,7 +45,8 @@ static void test_products_of_float32(void **state)
     json_decref(task);
 }
 
-/* The template's first tiles suit the largest timed shape. */
+/* Checks for which convolutions the template conv_tf32 fits, and some of the constants in its
+ * kernel. Its first tile sizes (kBM) suit the largest timed shape. */
 static void test_convolutions(void **state)
 {
     static const struct {
@@ -100,7 +102,8 @@ static void test_convolutions(void **state)
     }
 }
 
-/* This template needs TF32, and room for the window in shared memory. */
+/* The template for convolutions on Hopper fits if the task allows TF32, and if there is room for
+ * the window in shared memory. */
 static void test_convolutions_on_hopper(void **state)
 {
     static const struct {
@@ -135,7 +138,7 @@ static void test_convolutions_on_hopper(void **state)
         if (fits) {
             struct pb_point p = playbook_start(pb, &b);
             assert_true(playbook_allows(pb, &b, &p));
-            p.at[6] = 4; /* more stages do not fit */
+            p.at[6] = 4; /* with more stages, shared memory is too small */
             p.at[7] = 15;
             assert_false(playbook_allows(pb, &b, &p));
             p = playbook_start(pb, &b);
@@ -150,7 +153,8 @@ static void test_convolutions_on_hopper(void **state)
     }
 }
 
-/* Here TF32 is allowed for convolutions, but not for products. */
+/* This task allows TF32 for convolutions, but not for matrix products. So the convolution in the
+ * generated file uses one TF32 product. */
 static void test_convolution_in_a_graph(void **state)
 {
     struct fixture *f = *state;
@@ -173,7 +177,8 @@ static void test_convolution_in_a_graph(void **state)
     strbuf_release(&out);
 }
 
-/* Appends the candidate that the playbook `generate` writes for sm_90. Releases the task. */
+/* Appends to `out` the candidate that the playbook `generate` writes for a task on sm_90. Releases
+ * the task. */
 static void generated(struct fixture *f, json_t *task, struct strbuf *out)
 {
     struct pb_binding b;
@@ -189,8 +194,9 @@ static void generated(struct fixture *f, json_t *task, struct strbuf *out)
     strbuf_release(&why);
 }
 
-/* A mean moves into the convolution before it. The sums of the mean are not rounded to TF32,
- * although TF32 is allowed. */
+/* Hone moves a mean into the convolution before it, so that the convolution multiplies sums of
+ * elements. These sums are not rounded to TF32, even if the task allows TF32. So it uses three TF32
+ * products. */
 static void test_convolution_of_sums(void **state)
 {
     struct fixture *f = *state;
@@ -204,8 +210,8 @@ static void test_convolution_of_sums(void **state)
     strbuf_release(&out);
 }
 
-/* A kernel that reads vectors, and one with wide indices: each does the work of another kernel for
- * other sizes. */
+/* A twin does the work of another kernel, but for other sizes: it reads vectors (_vector), or has
+ * wide indices (_wide). Returns whether a kernel is a twin. */
 static bool is_twin(const char *kernel)
 {
     const char *end = kernel + strlen(kernel);
@@ -213,7 +219,8 @@ static bool is_twin(const char *kernel)
            (end - kernel > 5 && !strcmp(end - 5, "_wide"));
 }
 
-/* Counts the launches of kernels whose names contain `part`, and all others but twins. */
+/* Sets *with to the number of launches of kernels whose names contain `part`. Sets *without to the
+ * number of other launches, without those of twins. */
 static void count_launches(const char *source, const char *part, int *with, int *without)
 {
     const char *at = strstr(source, "/* hone-plan"), *end = strstr(at, "*/");
@@ -239,8 +246,8 @@ static void launches_of(struct fixture *f, const char *torch, const char *tensor
     count_launches(out->buf, "::", templates, others);
 }
 
-/* The template of a product also does elementwise work. Equal products share code. Products with a
- * vector use no template. */
+/* In a generated file, a product is done by a template, which also does elementwise work after it.
+ * Products of the same form share the template's code. A product with a vector uses no template. */
 static void test_products_in_a_graph(void **state)
 {
     static const struct {
@@ -260,7 +267,7 @@ static void test_products_in_a_graph(void **state)
         {"(F.silu(x @ w) * (x @ u)).amax(-1)",
          "x float32 M,K; w float32 K,N; u float32 K,N; y float32 M out", 12, 1, 2, "c6::gemm"},
         {"(x @ w).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 6, 1, 1,
-         "\"tensor\": \"c0_packA\""}, /* a workspace of the template */
+         "\"tensor\": \"c0_packA\""}, /* the tensor map reads a workspace of the template */
         /* products of 16-bit floats use one TF32 product */
         {"(x @ w.mT).amax(-1)", "x float16 M,K; w float16 N,K; y float16 M out", 10, 1, 2,
          "kProducts = 1;"},
@@ -289,7 +296,8 @@ static void test_products_in_a_graph(void **state)
     }
 }
 
-/* A loop over neighbouring axes has no divisions. */
+/* Checks how many launches reductions take, and a part of their text. A loop over neighbouring axes
+ * has no divisions. */
 static void test_reductions_in_one_launch(void **state)
 {
     static const struct {
@@ -320,7 +328,8 @@ static void test_reductions_in_one_launch(void **state)
     }
 }
 
-/* One template may do all the work after a product. */
+/* If all the work after a product is along its rows, one template may do all of it. `fits` says
+ * whether it does. */
 static void test_work_after_products(void **state)
 {
     static const struct {
@@ -331,7 +340,7 @@ static void test_work_after_products(void **state)
         {"torch.tanh(torch.softmax(x @ w, -1))", "x float32 M,K; w float32 K,N; y float32 M,N out",
          true},
         {"F.layer_norm(torch.softmax(x @ w, 0), (N,))",
-         "x float32 M,K; w float32 K,N; y float32 M,N out", false}, /* along different axes */
+         "x float32 M,K; w float32 K,N; y float32 M,N out", false}, /* works along two axes */
         {"F.layer_norm(x @ w, (N,))", "x float16 M,K; w float16 K,N; y float16 M,N out", false},
     };
     struct fixture *f = *state;
@@ -345,8 +354,9 @@ static void test_work_after_products(void **state)
     }
 }
 
-/* Windows that do not overlap read each element once, so the work before them is not stored. A
- * maximum of few elements is computed where it is read. */
+/* If windows do not overlap, each element is read once. So the results of the work before the
+ * windows are not stored, but computed where the windows read them. The maximum of a few elements
+ * is also computed where it is read. */
 static void test_work_before_windows(void **state)
 {
     static const char graph[] =
@@ -375,8 +385,9 @@ static void test_work_before_windows(void **state)
     }
 }
 
-/* A part is a template's code inside a generated kernel. It loses its lines of comments, but none
- * that ends a comment or joins two lines. */
+/* A part is the code of a template inside a generated file. It loses the lines that hold only a
+ * comment. But a line stays if it ends a longer comment, or if its last backslash joins it to the
+ * next line. */
 static void test_comments_of_a_part(void **state)
 {
     (void)state;

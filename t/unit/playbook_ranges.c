@@ -1,4 +1,5 @@
-/* Settings for ranges of shapes: reading tables, labels, and kernel files with several versions. */
+/* Tests settings for ranges of sizes: how tables and labels are read, and kernel files that have a
+ * version for each range. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +99,7 @@ static void test_good_tables(void **state)
          "R <= 64: threads=32 vec=1\nelse: threads=128 vec=2\n"},
         {"// R < 65 : threads = 32 \r\n //   65 <= R <= 70: vec=2\n// R > 70: vec=4 threads=32\n",
          "R <= 64: threads=32 vec=1\nR <= 70: threads=256 vec=2\nelse: threads=32 vec=4\n"},
-        /* the guess of the timed shape in each range */
+        /* a range without settings gets those guessed for the timed shape in it */
         {"C <= 512:;else:", "C <= 512: threads=32 vec=1\nelse: threads=256 vec=1\n"},
         /* ranges with equal settings are one range */
         {"R <= 4: threads=32; R <= 8: threads=32; else: threads=64",
@@ -221,7 +222,7 @@ static void test_bad_labels(void **state)
     assert_int_equal(ranges_choose(&r, 65), 1);
     assert_int_equal(ranges_choose(&r, INT64_MAX), 1);
     assert_int_equal(r.items[0].point.at[0], 1);
-    /* a label of a table is not that of a point */
+    /* the label of a table is not the label of a point */
     assert_false(playbook_uncode(b.book.pb, "[mine R<=64:1.1 2.0]", &p));
     assert_true(ranges_uncode(b.book.pb, "[mine K<=64:1.1 2.0]", &r));
     assert_false(ranges_allows(&b.book, &r));
@@ -255,14 +256,14 @@ static void test_file_with_ranges(void **state)
     bind(*state, book_kernel, &b);
     expand(&b, "R <= 64: threads=32; R <= 512: threads=64 vec=4; else: threads=128 vec=2", &out);
     const char *s = out.buf;
-    /* shared code, once */
+    /* code that is the same in all versions stands in the file once */
     assert_int_equal(count(s, "#include <cute/tensor.hpp>"), 1);
     assert_int_equal(count(s, "// What the file computes."), 1);
     assert_int_equal(count(s, "int helper(int x)"), 1);
     assert_int_equal(count(s, "struct Pair"), 1);
     assert_int_equal(count(s, "#define PLAIN"), 1);
     assert_int_equal(count(s, "__global__ void rest("), 1);
-    /* code of the versions */
+    /* code that differs stands in a namespace for each version */
     assert_int_equal(count(s, "namespace range1 {"), 1);
     assert_int_equal(count(s, "namespace range3 {"), 1);
     assert_int_equal(count(s, "int scaled(int x)"), 3);
@@ -271,7 +272,7 @@ static void test_file_with_ranges(void **state)
     assert_int_equal(count(s, "#define VEC"), 3);
     assert_int_equal(count(s, "#undef VEC"), 3);
     assert_non_null(strstr(s, "constexpr int kThreads = 64; // of a block\n"));
-    /* the plan */
+    /* in the plan, each version has its launches */
     assert_int_equal(count(s, "\"kernel\": \"range2::first\", \"when\": \"R > 64 && R <= 512 && (C"
                               " > 1 || R > 1)\""),
                      1);
@@ -279,7 +280,7 @@ static void test_file_with_ranges(void **state)
     assert_int_equal(count(s, "\"same\": {"), 1);
     assert_int_equal(count(s, "\"range3_sums\": {"), 1);
     assert_int_equal(count(s, "\"same\", \"range1_sums\""), 1);
-    /* the table */
+    /* the file contains its table */
     struct ranges_place at;
     assert_true(ranges_find(s, &at));
     assert_string_equal(at.book, "mine");
@@ -296,7 +297,8 @@ static void test_file_with_ranges(void **state)
     unbind(&b);
 }
 
-/* Ranges with equal code, and a table with one range. */
+/* Ranges with equal settings share one version of the code. A table with one range gives the same
+ * file as a point. */
 static void test_equal_ranges(void **state)
 {
     struct bound b;
@@ -383,10 +385,10 @@ static void test_items(void **state)
 
 /* ---- the author ------------------------------------------------------------------------------ */
 
-/* The time of settings at a shape. */
+/* Returns the time of a kernel with these settings at a shape; 0 if the kernel is wrong. */
 typedef double machine(int64_t threads, int64_t vec, int64_t rows);
 
-/* Few rows want few threads, many rows want many; 4 elements are the best for all. */
+/* Few rows need few threads, and many rows need many. For all, vec=4 is the best. */
 static double divided(int64_t threads, int64_t vec, int64_t rows)
 {
     int64_t best = rows < 100 ? 32 : 256;
@@ -399,7 +401,7 @@ static double agreed(int64_t threads, int64_t vec, int64_t rows)
     return divided(threads, vec, 1000) * (double)rows;
 }
 
-/* Four elements are wrong for few rows. */
+/* As divided(), but with vec=4 the kernel is wrong for few rows. */
 static double failing(int64_t threads, int64_t vec, int64_t rows)
 {
     return vec == 4 && rows < 100 ? 0 : divided(threads, vec, rows);
@@ -413,7 +415,7 @@ struct sim {
     double best_ns;
     struct strbuf moves; /* a line for each candidate */
     struct pb_ranges best;
-    unsigned tables, failed; /* candidates */
+    unsigned tables, failed; /* how many candidates had a table, and how many failed */
 };
 
 static json_t *judge(struct sim *s, const struct pb_ranges *r, double *ns)
@@ -442,7 +444,8 @@ static json_t *judge(struct sim *s, const struct pb_ranges *r, double *ns)
                      "times", times);
 }
 
-/* Asks for the next candidate and judges it. Returns false if there is none of this playbook. */
+/* Asks the author for the next candidate and judges it. Returns false if the reply has no candidate
+ * of this playbook. */
 static bool sim_step(struct sim *s)
 {
     struct author_call *c;
@@ -510,10 +513,11 @@ static void test_author_splits(void **state)
     sim_begin(&s, *state, divided);
     while (sim_step(&s) && json_array_size(s.tried) < 60)
         continue;
-    assert_true(json_array_size(s.tried) < 60); /* it ends */
+    assert_true(json_array_size(s.tried) < 60); /* the author comes to an end */
     struct strbuf label = STRBUF_INIT(200);
     ranges_code(s.b.book.pb, &s.best, &label);
-    assert_string_equal(label.buf, "[mine R<=256:0.2 3.1]"); /* 256 threads of 4 are forbidden */
+    /* not vec=4 for the second range: `require` forbids it with 256 threads */
+    assert_string_equal(label.buf, "[mine R<=256:0.2 3.1]");
     assert_non_null(strstr(s.moves.buf, "\nR <= 256: threads "));
     assert_true(s.best_ns < 1.001 * sqrt(divided(32, 4, 16) * divided(256, 2, 4096)));
     strbuf_release(&label);
@@ -529,7 +533,7 @@ static void test_author_keeps_one_point(void **state)
     assert_int_equal(s.tables, 0);
     assert_true(json_array_size(s.tried) > 2);
     sim_end(&s);
-    /* one shape */
+    /* a task that times one shape needs no table */
     struct fixture *f = *state;
     playbooks_close(f->shelf);
     f->shelf = NULL;
@@ -542,7 +546,7 @@ static void test_author_keeps_one_point(void **state)
     sim_end(&s);
 }
 
-/* Candidates that fail in one range. */
+/* Some candidates fail in one range. The author still finds a table that passes. */
 static void test_author_with_failures(void **state)
 {
     struct sim s;
@@ -556,7 +560,7 @@ static void test_author_with_failures(void **state)
     sim_end(&s);
 }
 
-/* A user's file with a table. */
+/* The run begins with a user's file that has a table. The author tunes one range in each step. */
 static void test_author_refines_a_file(void **state)
 {
     struct sim s;

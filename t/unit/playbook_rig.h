@@ -27,7 +27,7 @@ static inline int rig_close_shelf(void **state)
     return 0;
 }
 
-/* "A,B" as ["A", "B"]; "-" is no size. */
+/* Returns the sizes in a text such as "A,B" as JSON: ["A", "B"]. The text "-" has no sizes. */
 static inline json_t *rig_shape(char *dims)
 {
     json_t *shape = json_array();
@@ -39,8 +39,10 @@ static inline json_t *rig_shape(char *dims)
 }
 
 /*
- * The facts of a task: "x float32 R,C; y float32 R out; eps scalar float32; K3 axis 3". A shape of
- * "-" is a single value; "inout" is an input and an output.
+ * Returns the author facts of a task with the operation `op` and the PyTorch expression `torch`.
+ * `spec` lists its tensors, scalars and axes:
+ * "x float32 R,C; y float32 R out; eps scalar float32; K3 axis 3". A tensor with the shape "-" is a
+ * single value. "out" marks an output, and "inout" a tensor that is both input and output.
  */
 static inline json_t *rig_facts(const char *op, const char *torch, const char *spec)
 {
@@ -73,7 +75,7 @@ static inline const struct playbook *rig_book(const struct playbook_shelf *shelf
     return NULL;
 }
 
-/* The text that the key stands for; "" if it is not bound. */
+/* Returns the text that is bound to a placeholder (its key), or "" if none is. */
 static inline const char *rig_text(const struct pb_binding *b, const char *key)
 {
     vec_each (const struct pb_text, t, &b->texts)

@@ -1,5 +1,5 @@
-/* Parts of prompts: the text of say_task() about a task, and a file shown with its changes and in
- * excerpts. */
+/* Tests parts of prompts: the texts about a task and about a verdict, a file and its changes, and
+ * excerpts of a file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,8 @@ static void expect_in(const char *text, const char *const *wanted, size_t n)
             fail_msg("'%s' is not in:\n%s", wanted[i], text);
 }
 
-/* The author learns why the tolerance is as it is, the range of each input, and the graph. */
+/* The text about a task tells the author why the tolerance is as it is, the range of each input,
+ * and the graph. */
 static void test_task_text(void **state)
 {
     (void)state;
@@ -70,7 +71,8 @@ static void test_slots_of_templates(void **state)
     assert_int_equal(prompt_has_slot("no_such", "dialect", &has, &err), -1);
 }
 
-/* A reply begins with its MOVE line. So a prompt that also wants sentences says where they go. */
+/* A reply must begin with its MOVE line. So if a prompt also asks for sentences, it must say before
+ * that that they come after this line. */
 static void test_order_of_reply(void **state)
 {
     (void)state;
@@ -115,8 +117,8 @@ static void test_changes(void **state)
     }
 }
 
-/* Each role is shown the file of its first prompt, and then the changes, until they outgrow the
- * file. */
+/* The first prompt of a role shows the file. Later prompts show this first file and the changes
+ * since then. If the changes are longer than the file, a prompt shows the new file instead. */
 static void test_shown_file(void **state)
 {
     (void)state;
@@ -144,7 +146,8 @@ static void test_shown_file(void **state)
 
 #define BODY "    a();\n    a();\n    a();\n    a();\n    a();\n    a();\n    a();\n    a();\n"
 
-/* Lines 1-4 preamble, 5-15 helper, 16-26 used by nobody, 27-37 the kernel, 38-48 another. */
+/* Lines 1 to 4 are the beginning of a file. Then come functions: helper (lines 5 to 15), a function
+ * that nobody uses (16 to 26), the kernel (27 to 38), and another kernel. */
 static const char *const functions =
     "/* hone-plan {\n*/\n#include <x> // {\nstruct S { int f(); };\n"
     "template <class T> __device__ int helper(T t)\n{\n" BODY "}\n"
@@ -152,7 +155,8 @@ static const char *const functions =
     "__global__ void __launch_bounds__(256) k()\n{\n    helper(1);\n" BODY "}\n"
     "__global__ void k2()\n{\n" BODY "}\n";
 
-/* The coder sees the function that holds the anchor, and the functions that this function uses. */
+/* An excerpt shows the function that contains the anchor, and the functions that this one uses. It
+ * hides the bodies of others. */
 static void test_excerpt(void **state)
 {
     (void)state;
@@ -168,7 +172,8 @@ static void test_excerpt(void **state)
     assert_non_null(strstr(sb.buf, "<<<IMPROVE BEGINS: do it>>>\n    helper(1);\n<<<IMPROVE ENDS"));
     assert_non_null(strstr(sb.buf, "k2()\n{\n[8 lines not shown]\n}\n"));
 
-    /* The SEARCH text of an edit may also fit lines that the coder was not shown. */
+    /* The SEARCH text of an edit may also occur in lines that the coder was not shown. Then the
+     * edit changes only the lines that were shown. */
     struct extract x;
     const char *reply = "MOVE: tiling: x\n<<<<<<< SEARCH\n    helper(1);\n    a();\n=======\n"
                         "    b();\n>>>>>>> REPLACE\n<<<<<<< SEARCH\n}\n__global__ void k2()\n"
@@ -195,7 +200,7 @@ static void test_excerpt(void **state)
                  "void f()\n{\n" BODY "}\n",
                  &anchors, &hidden);
     assert_int_equal(hidden.n, 1);
-    hidden.n = 0; /* braces that do not match: all is shown */
+    hidden.n = 0; /* if braces do not match, nothing is hidden */
     excerpt_find("void f()\n{\n{\n" BODY "}\n", &anchors, &hidden);
     excerpt_find("}\n" BODY, &anchors, &hidden);
     excerpt_find("", &anchors, &hidden);
@@ -205,9 +210,8 @@ static void test_excerpt(void **state)
     strbuf_release(&sb);
 }
 
-/* Functions of the same name, and names that differ in their ends. The kernel uses `f` through
- * `fg`.
- */
+/* The kernel uses fg(), which uses f(). So an excerpt shows fg() and both functions named f(), but
+ * not fgh() and g(), whose names only contain a part of these names. */
 static void test_excerpt_names(void **state)
 {
     (void)state;
@@ -227,8 +231,8 @@ static void test_excerpt_names(void **state)
     strbuf_release(&why);
 }
 
-/* Many blocks take only seconds: a chain of functions in which each uses the one before, and many
- * blocks that are no functions. */
+/* An excerpt of a file with many blocks takes only seconds. This file has a chain of functions, in
+ * which each uses the one before, and many blocks that are no functions. */
 static void test_excerpt_of_many(void **state)
 {
     (void)state;
@@ -254,7 +258,7 @@ static void test_excerpt_of_many(void **state)
     assert_true(cpu_seconds() - begun < 5);
 }
 
-/* "right at the shapes you know" is told only if it is true. */
+/* The text about a verdict says "right at the shapes you know" only if that is true. */
 static void test_hidden_failure(void **state)
 {
     (void)state;
@@ -277,7 +281,8 @@ static void test_hidden_failure(void **state)
     }
 }
 
-/* Authors see baselines, but no variant of PyTorch that was only timed beside them. */
+/* Authors see the baselines, but not the variants of PyTorch that were only timed beside them
+ * (job/torch_variants.h). */
 static void test_variants_beside(void **state)
 {
     (void)state;
@@ -313,8 +318,8 @@ static void test_variants_beside(void **state)
     verdict_release(&other);
 }
 
-/* After a fault there is no output and no error to tell. The note "failed" is no reason, so the
- * verdict's own texts are told too. */
+/* A workload with a fault has no output and no error, only the note "failed". If no workload gives
+ * a reason, the text also has the detail of the verdict. */
 static void test_fault(void **state)
 {
     (void)state;
@@ -348,7 +353,7 @@ static void test_fault(void **state)
     verdict_release(&v);
 }
 
-/* Two times that look the same in print are called the same. */
+/* If two times are the same as printed, the text calls them equally fast. */
 static void test_times_against_the_best(void **state)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* reply.c - reading replies: files, edits, anchors, line differences, dialect, folding. */
+/* reply.c - tests how replies are read: files, edits, anchors, differences between lines, the
+ * dialect of a kernel. Also tests how a compiler's log is folded, and templates of prompts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,13 +49,13 @@ static void test_extract(void **state)
         {"<<<<<<< SEARCH\n__global__ kernel\n=======\nx\n>>>>>>> REPLACE\n", NULL,
          "differs at line 7 of the file: the file has `__global__ k`, line 1 of SEARCH has "
          "`__global__ kernel`"},
-        /* the first lines match */
+        /* the first lines of the SEARCH text fit, and a later one does not */
         {"<<<<<<< SEARCH\nint b;\nint a;\nint z;\n=======\nx\n>>>>>>> REPLACE\n", NULL,
          "at line 7 of the file: the file has `__global__ k`, line 3 of SEARCH has `int z;`"},
         {"<<<<<<< SEARCH\n  int b;\n=======\nx\n>>>>>>> REPLACE\n", NULL,
          "line 5 of the file in white space alone: the file has `int b;`, line 1 of SEARCH has "
          "`  int b;`"},
-        /* line numbers are those before all edits */
+        /* line numbers in a reason are those of the file before all edits */
         {"<<<<<<< SEARCH\nint b;\n=======\nint b;\nint c;\n>>>>>>> REPLACE\n"
          "<<<<<<< SEARCH\n__global__ kernel\n=======\nx\n>>>>>>> REPLACE\n",
          NULL,
@@ -136,7 +137,7 @@ static void test_several_moves(void **state)
         {"MOVED: a\nmove : b\n  **Move**: c\n", 2, "  **Move**: c"},
         {"MOVE 1: a\nx\n**Move #2:** b\ny\n", 2, "**Move #2"},
         {"MOVE a: b\nMOVE 1 and MOVE: b\n", 1, "MOVE a"},
-        /* fences that were never closed, and one around all moves */
+        /* fences that are never closed, and a fence around all moves */
         {"MOVE: a\n```\n" ONE_EDIT "MOVE: b\n```\n" ONE_EDIT "```\n", 2, "MOVE: b"},
         {"MOVE: a\n```\nx\n```\n" ONE_EDIT "```\nMOVE: b\n" ONE_EDIT, 2, "MOVE: b"},
         {"```\nMOVE: a\n" ONE_EDIT "MOVE: b\n" ONE_EDIT "```\n", 2, "MOVE: b"},
@@ -151,7 +152,7 @@ static void test_several_moves(void **state)
     }
 }
 
-/* A move is cut to the length of its field, but not inside a character. */
+/* A move that is too long for its field is cut, but not inside a UTF-8 character. */
 static void test_move_is_text(void **state)
 {
     for (size_t shift = 0; shift < 4; shift++) {
@@ -183,7 +184,7 @@ static void test_last_line(void **state)
     extract_release(&x);
 }
 
-/* Slow or oversized replies get their reason within seconds. */
+/* If a reply is too large, or takes long to apply, it is refused with a reason within seconds. */
 static void test_huge_replies(void **state)
 {
     struct strbuf source = STRBUF_INIT(1 << 20), reply = STRBUF_INIT(8 << 20);
@@ -228,7 +229,8 @@ static void test_huge_replies(void **state)
     strbuf_release(&reply);
 }
 
-/* The search for the text nearest to a SEARCH ends after some time. */
+/* If a SEARCH text does not occur, Hone looks for the nearest text in the file. This search ends
+ * after some time. */
 static void test_nearest_in_blanks(void **state)
 {
     struct strbuf source = STRBUF_INIT(2 << 20), reply = STRBUF_INIT(2 << 20);
@@ -257,8 +259,8 @@ static void test_nearest_in_blanks(void **state)
     strbuf_release(&reply);
 }
 
-/* Text that occurs in hidden lines too is edited where the author saw it. Both hidden parts have
- * the same text, with many blank lines, and an earlier edit moves them. */
+/* A SEARCH text also occurs in two hidden parts of the file, many times. The edit changes it where
+ * the author saw it. An earlier edit of the same reply moves the hidden parts by a line. */
 static void test_hidden_blanks(void **state)
 {
     enum { BLANKS = 256 << 10 };
@@ -308,10 +310,10 @@ static void test_anchors(void **state)
     assert_false(check("ANCHOR         \n2: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
     assert_non_null(strstr(why.buf, "no anchor"));
     assert_false(check("no anchors\n", six, &why));
-    /* A brace added at line 3 is the same change as one at line 4. */
+    /* One more brace gives the same text, whether it is added at line 3 or at line 4. */
     assert_true(check("ANCHOR 4-4: x\n", "one\ntwo\n}\n}\n}\nfive\nsix\n", &why));
     assert_true(check("ANCHOR 3-3: x\n", "one\ntwo\n}\nfive\nsix\n", &why));
-    /* quoted lines; at least one end of a place occurs only once */
+    /* an anchor may quote lines; at least one of its two lines must occur only once */
     assert_true(check("ANCHOR `two`: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
     assert_true(check("- ANCHOR `one` to `two`: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
     assert_true(check("ANCHOR `two` to `}`: x\n", "one\nTWO\n}}\n}\nfive\nsix\n", &why));
@@ -325,7 +327,7 @@ static void test_anchors(void **state)
     assert_non_null(strstr(why.buf, "no line `seven`"));
     assert_false(check("ANCHOR `six` to `one`: x\n", six, &why));
     assert_false(check("ANCHOR `six: x\n", six, &why));
-    /* places that markers enclose */
+    /* the places may be marked in a copy of the source */
     const char *marked =
         "```\none\n<<<IMPROVE BEGINS: do it>>>\ntwo\n}\n<<<IMPROVE ENDS>>>\n}\nfive\nsix\n```\n";
     assert_true(check(marked, "one\nTWO\n}}\n}\nfive\nsix\n", &why));
@@ -334,7 +336,8 @@ static void test_anchors(void **state)
     strbuf_release(&why);
 }
 
-/* Shapes that the loader accepts are used. The notes name all others. */
+/* Hone adds the shapes of a tester's reply to the task if a task may have such shapes. The notes
+ * name those that it takes and those that it leaves out. */
 static void test_tester(void **state)
 {
     static const struct {
@@ -422,7 +425,7 @@ static void test_linediff(void **state)
     }
 }
 
-/* Reads a template and the shared parts that it names. */
+/* Appends the text of a template and of the shared parts that it names. */
 static void add_template(const char *text, size_t len, struct strbuf *out)
 {
     strbuf_add(out, text, len);
@@ -436,7 +439,8 @@ static void add_template(const char *text, size_t len, struct strbuf *out)
     }
 }
 
-/* Templates of the built-in author must count as CuTe. The loop skips those that are plain CUDA. */
+/* A template of the author `playbook` must count as CuTe, unless it is one of the few in plain
+ * CUDA, which the loop skips. */
 static void test_playbooks_are_cute(void **state)
 {
     size_t n = 0;
@@ -502,7 +506,8 @@ static void test_fold(void **state)
     strbuf_release(&out);
 }
 
-/* A template renders only if all its slots are filled, and no others. */
+/* prompt_render() fails if a slot of the template gets no text, or if the template lacks a slot
+ * that gets a text. */
 static void test_templates(void **state)
 {
     struct err err = ERR_INIT;

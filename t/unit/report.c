@@ -1,6 +1,6 @@
-/* report.c - the summary and the report, also of odd runs: no candidate, one candidate, a deep
- * tree, a tree with a gap, times that are no numbers, words with markup and broken characters. Then
- * the comparison of two kernels. */
+/* report.c - tests the summary and the report of a run. Some runs are odd: they have no candidate,
+ * one candidate, a deep tree, a tree with a gap, times that are no numbers, or words with markup
+ * and broken characters. Also tests the comparison of two kernels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static int set_up(void **state)
 {
     char path[600];
     if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 0); /* many small synced writes */
+        setenv("TMPDIR", "/dev/shm", 0); /* a store syncs many small writes: fast in memory */
     tmp = (struct temp_dir)TEMP_DIR_INIT;
     if (temp_dir_make(&tmp, NULL) < 0)
         return -1;
@@ -117,8 +117,8 @@ static void test_plots(void **state)
     free(svg);
     run_summary_release(&m);
 
-    /* A store that another program changed. Hone itself writes neither infinities nor tags in a
-     * kind. */
+    /* Another program may have changed the store. Hone itself writes neither infinities nor tags in
+     * a kind. */
     OK(sql_exec(s,
                 "UPDATE node SET time_ns = 9e999, speedup = -9e999, kind = '<k>', "
                 "role = cast(x'41ff' AS TEXT)",
@@ -154,7 +154,8 @@ static void test_markup(void **state)
     run_summary_release(&m);
 }
 
-/* The price of a call of a mailbox is unknown. The table of calls says so, as the summary does. */
+/* The price of a call of the author `mailbox` is unknown. The report's table of calls and the
+ * summary say so. */
 static void test_price(void **state)
 {
     struct run_summary m;
@@ -201,8 +202,8 @@ static void test_deep_tree(void **state)
     run_summary_release(&m);
 }
 
-/* A gain counts against the best kernel before it, a tie is no regression, and the settings of a
- * file have their values. */
+/* A candidate counts as a gain only if it is faster than the best kernel before it. One that is as
+ * fast as the best is no regression. The settings in a move are shown with their values. */
 static void test_gains(void **state)
 {
     static const char source[] = "constexpr int kA = 4; // hone: 1 2 4\n"
@@ -212,7 +213,7 @@ static void test_gains(void **state)
         const char *fate, *outcome;
     } rows[] = {{5000, "kept", ""},
                 {8000, "on trial", "regression"},
-                {6000, "regression", "gain"}, /* not faster than the best */
+                {6000, "regression", "gain"}, /* a gain over its parent, but slower than the best */
                 {5010, "regression", "no change"},
                 {4000, "kept", "gain"}};
     struct run_summary m;
@@ -249,7 +250,8 @@ static void test_gains(void **state)
     run_summary_release(&m);
 }
 
-/* If a run is killed during a wave, the last candidate may be stored and the first not. */
+/* If a run is killed during a wave, the store may have the last candidate of the wave, but not the
+ * first. So candidate 1 is missing here. */
 static void test_gap(void **state)
 {
     struct run_summary m;
@@ -274,7 +276,8 @@ static void test_gap(void **state)
     run_summary_release(&m);
 }
 
-/* A parent after its child, and one that is not there: nothing is read outside the list. */
+/* One candidate has a later candidate as its parent, and another one has a parent that does not
+ * exist. The summary must not read outside the list of candidates. */
 static void test_impossible_tree(void **state)
 {
     struct run_summary m;
@@ -314,7 +317,7 @@ static void test_unreadable_verdict(void **state)
     run_summary_release(&m);
 }
 
-/* A recording can be made of any store; bytes that are not UTF-8 are replaced. */
+/* A recording can be made from any store: bytes that are not UTF-8 are replaced. */
 static void test_export(void **state)
 {
     char path[700], reply[STORE_SHA];
@@ -348,7 +351,7 @@ static void test_export(void **state)
     replay_free(r);
 }
 
-/* Puts a candidate of the built-in author into the run. */
+/* Puts a candidate of the author `playbook` into the run. */
 static void put_built_in(uint64_t index, int64_t parent, const char *role, const char *kind,
                          const char *move)
 {
@@ -368,7 +371,8 @@ static void summary_has(const char *want, unsigned repaired)
     run_summary_release(&m);
 }
 
-/* The summary says what became of the user's file. A kernel from a template is no repair of it. */
+/* The summary says what became of the user's starting kernel. If a kernel from a template passes in
+ * its place, that is no repair of it. */
 static void test_given(void **state)
 {
     OK(store_run_configure(s, run, "{\"from_name\":\"mine.cu\"}", &err));
@@ -386,7 +390,7 @@ static void test_given(void **state)
     summary_has("your file mine.cu (candidate 0): pass, 5.00 us; it is the best kernel", 0);
 }
 
-/* Shapes are not cut off, because the rest would read like another shape. */
+/* A comparison does not cut off a long shape. A part of it would look like another shape. */
 static void test_long_shapes(void **state)
 {
     struct verdict one = {.kind = V_PASS, .device = "", .compiler = ""}, two = one;

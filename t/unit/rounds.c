@@ -1,5 +1,6 @@
 /*
- * The worker's adaptive timing: the order of calls, which calls are verified, and timing processes.
+ * Tests how the worker times programs: the order of calls, how many there are, which of them it
+ * verifies, and timing processes.
  */
 #include "run_rig.h"
 
@@ -27,7 +28,8 @@ static void rounds_interleave_and_verify_a_sample(void **state)
     teardown(&b);
 }
 
-/* With a warm L2, the worker reads both buffers before each timed call. */
+/* If a job asks for a warm L2, the worker does not flush the L2 before a timed call, but reads both
+ * buffers. */
 static void a_warm_l2_is_read_into(void **state)
 {
     (void)state;
@@ -48,7 +50,8 @@ static void a_warm_l2_is_read_into(void **state)
     assert_int_equal(hashes[1] - hashes[0], 20 * 2);
 }
 
-/* The data decides whether the kernel is wrong and fast, or right and slow. */
+/* On some data this kernel is fast and wrong, on other data slow and right. The call that the
+ * worker verifies must be a fast one. */
 static void the_fast_calls_are_verified(void **state)
 {
     (void)state;
@@ -75,8 +78,8 @@ static void the_fast_calls_are_verified(void **state)
     }
 }
 
-/* The worker hides copies of large outputs on the device, where no kernel can reach them. If the
- * device has no room, the copies go to the host. */
+/* The worker keeps copies of large outputs on the device, hidden so that no kernel can use them. If
+ * the device has no room, it keeps the copies in host memory. */
 static void large_outputs_stay_on_the_device(void **state)
 {
     (void)state;
@@ -106,7 +109,8 @@ static void large_outputs_stay_on_the_device(void **state)
     fake_hide_from = 0;
 }
 
-/* The baseline gets the candidate's data one round later. The kernel's time depends on the data. */
+/* The baseline gets the same data as the candidate, one round later. In this test both run a kernel
+ * whose time depends on the data, so the times show this. */
 static void all_programs_get_the_same_data(void **state)
 {
     (void)state;
@@ -131,7 +135,8 @@ static void all_programs_get_the_same_data(void **state)
     teardown(&b);
 }
 
-/* Modules whose variables are watched stay loaded, and change places every seven rounds. */
+/* If the device watches all variables of the modules, they stay loaded for seven rounds. Then they
+ * are loaded again in the opposite order, so that they change places. */
 static void timed_modules_stay_and_change_places(void **state)
 {
     (void)state;
@@ -146,7 +151,7 @@ static void timed_modules_stay_and_change_places(void **state)
     assert_string_equal(last->order, "cbbccb"); /* three blocks of seven rounds */
     teardown(&b);
 
-    fake_sealed = false; /* the module may keep state: it is loaded for every call */
+    fake_sealed = false; /* the modules may keep state, so they are loaded for every call */
     setup(&b, "good");
     b.c.ncalls = 0;
     b.c.timing = (struct job_timing){21, 21, 0, 0, 77, false};
@@ -156,7 +161,7 @@ static void timed_modules_stay_and_change_places(void **state)
     teardown(&b);
 }
 
-/* A baseline is slow if a call takes over 50 ms. */
+/* A baseline is slow if a call takes over 50 ms, and is then timed once. */
 static void slow_baselines_are_timed_once(void **state)
 {
     (void)state;
@@ -175,7 +180,7 @@ static void slow_baselines_are_timed_once(void **state)
     teardown(&b);
 }
 
-/* Even if the time is spent, a short kernel gets min_calls calls. */
+/* A short kernel gets min_calls timed calls, even if the time for measuring is used up. */
 static void a_spent_budget_leaves_enough_calls(void **state)
 {
     (void)state;
@@ -189,7 +194,7 @@ static void a_spent_budget_leaves_enough_calls(void **state)
     teardown(&b);
 }
 
-/* 7 rounds of candidate and baseline, in three timing processes. */
+/* Sets up a job with 7 rounds of the candidate and the baseline, in each of three processes. */
 static void run_timing_processes(struct bench *b, const char *kernel)
 {
     setup(b, kernel);
@@ -200,7 +205,8 @@ static void run_timing_processes(struct bench *b, const char *kernel)
     b->job.limits.measure_ns = 1000000000;
 }
 
-/* Counts the timed calls in this process, and in others. */
+/* Counts the timed calls of each program: those in the first process (here), and those in further
+ * timing processes (again), in which the fake device gives times below 1000 ns. */
 static void count_calls(const struct bench *b, unsigned here[2], unsigned again[2])
 {
     const struct result_case *c = &b->res.cases[0];
@@ -226,12 +232,12 @@ static void short_kernels_are_timed_in_other_processes(void **state)
     for (uint32_t i = 0; i < b.res.cases[0].ncalls; i++)
         verified += b.res.cases[0].calls[i].ncompares;
     assert_int_equal(verified, 6);
-    assert_string_equal(b.res.printf_text, "said\n"); /* kept although the device is closed */
+    assert_string_equal(b.res.printf_text, "said\n"); /* kept, although the device was closed */
     teardown(&b);
 }
 
-/* A fault of the candidate in a further process counts. If such a process dies, only its times are
- * missing. */
+/* If the candidate has a fault in a further timing process, the job ends with this fault. If such a
+ * process dies, only its times are missing. */
 static void a_further_process_may_fail(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /*
- * The worker's sequence, call by call: the result must hold the right facts.
+ * Tests how the worker runs a job, call by call: the result must contain the right facts.
  */
 #include <poll.h>
 
@@ -91,10 +91,10 @@ static void repeats_and_state(void **state)
     b.c.ncalls = 2;
     b.calls[1] = (struct job_call){0, JOB_CALL_REPEAT, 1, 3, -1, 0};
     assert_true(run(&b)[1].repeat_equal);
-    assert_int_equal(last->loads, 2); /* a fresh module each */
+    assert_int_equal(last->loads, 2); /* each call has a fresh module */
     teardown(&b);
 
-    /* A kernel that is right in a fresh module and wrong after an earlier call. */
+    /* This kernel is right in a fresh module, and wrong if the module has made a call before. */
     setup(&b, "first_only");
     b.c.ncalls = 3;
     b.calls[1] = (struct job_call){0, JOB_CALL_VERIFY, 5, 3, -1, 0};
@@ -160,8 +160,8 @@ static void a_missing_baseline_is_a_fact(void **state)
     teardown(&b);
 }
 
-/* Counters of a baseline's call are not given to the candidate. Those of the candidate name their
- * case, and hold nothing of earlier calls that were not counted. */
+/* The result has counters only of the candidate, not of a baseline's call. They name their case,
+ * and contain nothing of earlier calls, which were not to be counted. */
 static void counters_are_the_candidates(void **state)
 {
     (void)state;
@@ -186,7 +186,7 @@ static void counters_are_the_candidates(void **state)
     teardown(&b);
 }
 
-/* A baseline's outputs can be verified as the candidate's can. */
+/* The worker can verify the outputs of a baseline, as it does for the candidate. */
 static void a_baseline_is_verified(void **state)
 {
     (void)state;
@@ -203,7 +203,8 @@ static void a_baseline_is_verified(void **state)
     teardown(&b);
 }
 
-/* A baseline's launches may overlap as its library wants it, a candidate's may not. */
+/* With programmatic dependent launch (pdl), a launch may overlap with the one before it. The worker
+ * allows this to a baseline, but not to a candidate. */
 static void only_baselines_launch_early(void **state)
 {
     (void)state;
@@ -247,7 +248,8 @@ static void a_torch_baseline_answers_in_lock_step(void **state)
     teardown(&b);
 }
 
-/* The sidecar runs the variant that the job names. A spec without a header has only a name. */
+/* The sidecar runs the variant that the job's spec names as its mode. A spec without a header has
+ * no mode; then the name of the baseline decides. */
 static void a_torch_variant_has_its_mode(void **state)
 {
     (void)state;
@@ -333,7 +335,8 @@ static bool file_holds(const char *dir, const char *name, const char *text)
     return holds;
 }
 
-/* While another process holds the GPU, PyTorch is imported and the GPU is not used. */
+/* While another process holds the GPU, the worker lets the sidecar import PyTorch, but does not use
+ * the GPU. */
 static void a_worker_waits_for_its_gpu(void **state)
 {
     (void)state;
@@ -376,7 +379,7 @@ static void a_hang_is_written_down(void **state)
     struct bench b;
     setup(&b, "slow");
     b.job.device = JOB_CUDA;
-    b.job.limits.call_ns = 1; /* plus the watchdog's grace */
+    b.job.limits.call_ns = 1; /* the watchdog adds some time to this */
     write_job(&b);
     uint64_t t = now_ns();
     pid_t pid = fork();
@@ -395,8 +398,8 @@ static void a_hang_is_written_down(void **state)
     teardown(&b);
 }
 
-/* Runs a watchdog with an unsaved snapshot in a process that then crashes or goes on for a while.
- */
+/* Starts a process with a watchdog, and gives the watchdog a snapshot that it should save later.
+ * Then the process crashes, or goes on for a while. Returns its status as waitpid() gives it. */
 static int with_snapshot(const char *dir, bool crash)
 {
     int st;
@@ -414,14 +417,15 @@ static int with_snapshot(const char *dir, bool crash)
     return st;
 }
 
-/* AddressSanitizer has handlers of its own, so there is no crash to try. */
+/* AddressSanitizer handles crashes itself, so with it the test makes no crash. */
 #ifdef __SANITIZE_ADDRESS__
 enum { CRASHES = 1 };
 #else
 enum { CRASHES = 2 };
 #endif
 
-/* The file waits for a call that takes long. A crash does not lose it. */
+/* The watchdog does not save a snapshot at once, but if a call takes long, or if the process
+ * crashes. */
 static void an_unsaved_snapshot_is_saved_in_time(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
- * run_rig.h - a fake device for tests of the worker's sequence. Its memory is host memory, and its
- * "kernels" are C functions, each with one good or bad property. The rig also makes a job for one
- * of these kernels, and has a replacement for python3.
+ * run_rig.h - a fake device for tests of how the worker runs a job. Its memory is host memory. Its
+ * "kernels" are cases of a C function, each with one good or bad property. The rig also makes a job
+ * for one of these kernels, and has a replacement for python3.
  */
 #ifndef RUN_RIG_H
 #define RUN_RIG_H
@@ -45,10 +45,10 @@ struct fake {
     struct device d;
     struct slab slabs[64];
     int loads, timed, truths, loaded;
-    int hides, hidden;   /* hidden copies that were made, and those that still exist */
+    int hides, hidden;   /* how many hidden copies were made, and how many still exist */
     int counted;         /* launches since the counters were last taken */
     char order[256];     /* 'c' or 'b' for each load of the candidate or of a baseline */
-    int pdl;             /* launches with programmatic dependent launch */
+    int pdl;             /* number of launches with programmatic dependent launch */
     int flushes, hashes; /* how often the L2 was flushed, and buffers hashed */
     const char *launched;
 };
@@ -190,7 +190,8 @@ static int f_flush(struct device *d, struct err *e)
     return 0;
 }
 
-/* Computes y = x + 1 in float, with the property that the kernel's name says. */
+/* Runs a kernel: computes y = x + 1 in float, with the good or bad property that the kernel's name
+ * says. */
 static enum result_status f_launch(struct device *d, struct device_module *m,
                                    const struct job_launch *l, void *const *args, struct err *e)
 {
@@ -259,14 +260,14 @@ static const char *f_printf(struct device *d)
     return "said\n";
 }
 
-/* The truth on the "device": x + 1. */
+/* The truth that the device computes is x + 1. */
 static const struct job_case *truth_case;
 static struct job_call truth_call;
 static int f_truth_open(struct device *d, const char *dir, const char *o, struct err *e)
 {
     return 0;
 }
-/* While a copy is hidden its bits are inverted. */
+/* A copy of an output. While it is hidden, its bits are inverted. */
 struct device_hidden {
     uint8_t *bytes;
     uint64_t n;
@@ -506,11 +507,12 @@ static void teardown(struct bench *b)
         unlink(p);
         free(p);
     }
-    assert_int_equal(rmdir(b->dir), 0); /* and nothing else was left there */
+    assert_int_equal(rmdir(b->dir), 0); /* fails if the worker left another file there */
     arena_release(&b->a);
 }
 
-/* A replacement for python3, which answers each request and records it. */
+/* Replaces python3 by a script, and the baseline by one of PyTorch with a timed call. The script
+ * writes each request to the file `asked` and answers it: to a call with `answer_to_call`. */
 static void use_python(struct bench *b, const char *answer_to_call)
 {
     char script[1024];

@@ -1,6 +1,7 @@
 /*
- * Loops over samples in a phase of copies with drawn errors: they go inside the loops of the body,
- * and enclose the whole body if an index depends on the sample.
+ * Tests the body of a phase whose values have samples: copies with random errors. A loop over the
+ * samples goes inside the loops of the body. If an index or a condition depends on the sample, the
+ * loop encloses the whole body.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,7 @@
 
 enum { VALUES = 9 };
 
-/* VAL7 and VAL8 hold samples; VAL6 does not. */
+/* VAL7 and VAL8 have samples; VAL6 has none. */
 static const bool sampled[VALUES] = {[7] = true, [8] = true};
 
 static void expect(const char *body, const char *want)
@@ -56,8 +57,8 @@ static void loops_go_inside(void **state)
            "    }\n");
 }
 
-/* A value that a later part of the body reads becomes an array. One that does not depend on the
- * sample stays a number. */
+/* If a later part of the body reads a value that depends on the sample, the value becomes an array.
+ * If it does not depend on the sample, it stays a number. */
 static void names_of_other_parts_are_arrays(void **state)
 {
     expect("    const double v1 = VAL7(unit);\n"
@@ -87,7 +88,7 @@ static void names_of_other_parts_are_arrays(void **state)
            "    }\n");
 }
 
-/* An index or a condition that depends on the sample. */
+/* In the first body, an index depends on the sample; in the second, a condition does. */
 static void other_bodies_are_enclosed(void **state)
 {
     expect("    const double v1 = VAL7(unit);\n"

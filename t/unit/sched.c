@@ -1,6 +1,6 @@
 /*
- * Where bundles run: a worker's progress is reported while it runs, here and through a spool, and a
- * profiler can be wrapped around a local worker.
+ * Tests the scheduler: it reports the progress of a worker that runs here or takes bundles from a
+ * spool, and it can start a local worker under another program, such as a profiler.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,7 +102,9 @@ static void a_local_worker_is_watched(void **state)
     free(bundle);
 }
 
-/* Runs a bundle on GPU 0 with a worker that is a script, and waits for its end. */
+/* Runs a bundle on GPU 0, with a script as the worker, and waits for its end. The script writes to
+ * BUNDLE/turn: a number that grows while it waits for the GPU, and the time when it got the GPU, or
+ * 0. */
 static struct sched_done run_on_gpu(const char *script, uint64_t wall_ns)
 {
     struct err err = ERR_INIT;
@@ -127,7 +129,7 @@ static struct sched_done run_on_gpu(const char *script, uint64_t wall_ns)
 static void the_time_of_a_bundle_begins_with_its_gpu(void **state)
 {
     (void)state;
-    /* The worker waits for 1 s and has the GPU for 0.2 s. */
+    /* The worker waits 1 s for the GPU, and then has it for 0.2 s. */
     struct sched_done d = run_on_gpu(
         "#!/bin/sh\necho 1 0 >$2/turn\nsleep 1\n"
         "perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC -e "
@@ -147,7 +149,7 @@ static void a_stopped_worker_of_a_gpu_is_ended(void **state)
     d = run_on_gpu("#!/bin/sh\necho 1 0 >$2/turn\nkill -STOP $$\n", 500000000);
     assert_true(d.timed_out);
     assert_int_equal(d.wall_ns, 0);
-    /* The worker waits longer than its job may run, and says so. */
+    /* The worker waits for longer than its job may run, but shows that it still waits. */
     d = run_on_gpu("#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8; do echo $i 0 >$2/turn; sleep 0.2; done\n",
                    1000000000);
     assert_false(d.timed_out);

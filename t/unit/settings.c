@@ -1,5 +1,5 @@
-/* settings.c - the settings of a kernel file: which lines are settings, and how the built-in author
- * tunes them. */
+/* settings.c - tests the settings of a kernel file: which lines are settings, and how the author
+ * `playbook` tunes them. */
 #include "source/settings.h"
 
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static void test_lines(void **state)
     assert_non_null(strstr(out.buf, "kWide=32 ;// hone: 32, 64\n"));
     assert_non_null(strstr(out.buf, "kMinus = 1; // hone: -1 0 1"));
     strbuf_release(&out);
-    /* at the ends of a file, and without anything before the comment */
+    /* these files are too short to have a setting before the comment */
     assert_int_equal(source_settings("// hone: 1 2", 12, s), 0);
     assert_int_equal(source_settings("; // hone: 1 2", 14, s), 0);
     assert_int_equal(source_settings("4; // hone: 1 2", 15, s), 0);
@@ -92,7 +92,8 @@ static void test_tuned(void **state)
     assert_non_null(strstr(r, "MOVE: tuning: kA 2 -> 4 [settings 2]"));
     assert_non_null(strstr(r, "constexpr int kA = 4; // hone: 1 2 4"));
     free(r);
-    /* 4 is the best now. 2, the file's own value, was tried and was slower: 1 is beyond it. */
+    /* The best value is now 4. The file's own value, 2, was tried and was slower. So 1, which is
+     * even further from 4, is not tried. */
     facts = json_pack(
         "{s:s, s:{s:s, s:s}, s:o, s:o, s:[o, o]}", "arch", "sm_90a", "task", "name", "odd", "class",
         "none", "node", candidate(four, "kA 2 -> 4 [settings 2]", 5, true), "best",

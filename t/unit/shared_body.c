@@ -1,6 +1,6 @@
 /*
- * Similar phases of a reference share a function: the results are the same as those of a reference
- * whose phases share nothing, and the text of a deep network is much shorter.
+ * In a generated reference, similar phases can share a function. Tests that the results are the
+ * same as without sharing, and that the text for a deep network becomes much shorter.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 
 enum { LAYERS = 6 };
 
-/* Names that look like those of a reference's own text. */
+/* These names of inputs look like names in the text of a generated reference. */
 static const char *const weights[LAYERS] = {"VAL3", "n1", "v7", "i4", "unit", "sample"};
 static const int channels[LAYERS + 1] = {2, 2, 2, 3, 3, 3, 2};
 
@@ -33,7 +33,7 @@ static void must(int rc, const struct err *err)
         fail_msg("%s", err->msg);
 }
 
-/* One layer of the graph: convolution, batch statistics, relu. */
+/* Appends layer k of the graph: a convolution, a normalisation with batch statistics, a relu. */
 static void add_layer(struct strbuf *sb, int k)
 {
     char in[16] = "x";
@@ -125,7 +125,8 @@ static struct task *make_task(const char *dir)
     return t;
 }
 
-/* A reference that shares text (`from` is 1) or does not (`from` is SIZE_MAX), and its results. */
+/* A reference and its results. Its phases share functions if run_version() got 1 as `from`, and do
+ * not if it got SIZE_MAX. */
 struct version {
     struct graph_reference ref;
     struct task task;

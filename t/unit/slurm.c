@@ -1,6 +1,7 @@
 /*
- * Workers as jobs of Slurm. t/fake/slurm plays sbatch, squeue and scancel, with at most one fault
- * in each play. The worker is a shell script that computes nothing.
+ * Tests workers that are jobs of Slurm. t/fake/slurm takes the place of sbatch, squeue and scancel.
+ * Each play (a test run) has at most one kind of fault. The worker is a shell script that computes
+ * nothing.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -21,8 +22,8 @@
 #include "sys/file.h"
 
 static struct temp_dir dir;
-static char *base; /* directory of the spools */
-static char *fake; /* FAKE_SLURM of this play */
+static char *base; /* the directory of the spools */
+static char *fake; /* the folder of this play, which FAKE_SLURM names */
 
 static const char worker[] =
     "#!/bin/sh\n"
@@ -95,7 +96,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The slurmd of a play ends when its folder is removed. */
+/* Makes a folder for a play, and starts the fake slurmd for it. The slurmd of the last play ends
+ * because its folder is removed. */
 static void set_play(const char *play)
 {
     static unsigned number;
@@ -132,7 +134,8 @@ static struct sched *open_slurm(const char *more)
     return s;
 }
 
-/* `says` is part of the error, or NULL if all bundles must end. */
+/* Runs a play with so many bundles. `says` is a part of the error that must come, or NULL if all
+ * bundles must get a result. */
 static void run_play(const char *play, unsigned bundles, const char *says)
 {
     struct err err = ERR_INIT;
@@ -172,28 +175,28 @@ static void plays(void **state)
     (void)state;
     static const char *const list[] = {
         "good",
-        "banner",         /* sbatch greets before it answers */
+        "banner",         /* sbatch prints a greeting before its answer */
         "other_output",   /* sbatch ignores --parsable */
         "lost_reply",     /* the job exists, but sbatch says that it failed */
         "refuses_twice",  /* sbatch fails for a while */
         "silent_failure", /* sbatch fails and says nothing */
         "killed",         /* sbatch dies */
         "slow_sbatch",
-        "fewer",               /* a smaller array than requested */
-        "limit",               /* only the first jobs are accepted */
+        "fewer",               /* sbatch makes a smaller array than requested */
+        "limit",               /* sbatch accepts only the first jobs */
         "pending_long",        /* jobs wait before they run */
-        "never_starts",        /* all but one wait for ever */
-        "dies_at_once",        /* the first jobs end before they begin */
-        "squeue_fails",        /* every other time */
+        "never_starts",        /* all jobs but one wait for ever */
+        "dies_at_once",        /* the first jobs end before their worker begins */
+        "squeue_fails",        /* squeue fails every other time */
         "squeue_down_then_up", /* the controller restarts */
-        "squeue_empty",        /* new jobs are not shown yet */
-        "squeue_noise",        /* lines that are not jobs */
+        "squeue_empty",        /* squeue does not show new jobs yet */
+        "squeue_noise",        /* squeue also prints lines that are not jobs */
         "squeue_slow",
-        "odd_states",    /* COMPLETING */
-        "preempted",     /* a worker is told to go */
-        "node_lost",     /* a worker dies with its bundle */
-        "one_each",      /* every worker leaves after one bundle */
-        "scancel_fails", /* twice */
+        "odd_states",    /* squeue shows jobs that are COMPLETING */
+        "preempted",     /* a worker must end, and puts its bundle back */
+        "node_lost",     /* a worker dies while it has a bundle */
+        "one_each",      /* every worker ends after one bundle */
+        "scancel_fails", /* scancel fails twice */
     };
     /* t/README.md explains the tiers */
     const char *tier = getenv("TIER");
@@ -210,7 +213,7 @@ static void a_cluster_that_cannot_work_is_reported(void **state)
     run_play("no_controller", 1, "error: Unable to contact slurm controller");
 }
 
-/* This takes 18 seconds. */
+/* squeue works at first, and then fails for ever. This play takes 18 seconds. */
 static void a_squeue_that_breaks_is_reported(void **state)
 {
     (void)state;
@@ -234,7 +237,8 @@ static void what_sbatch_gets(void **state)
     free(path);
 }
 
-/* Slurm takes no job, and every other listing of the spool fails. */
+/* Slurm accepts no job, so no bundle can be finished. Every other listing of the spool fails. A
+ * bundle that a listing does not show must not count as finished. */
 static void a_failed_listing_finishes_no_bundle(void **state)
 {
     (void)state;
@@ -284,7 +288,7 @@ static void the_next_run_sweeps(void **state)
     assert_true(count(jobs) > 0);
     struct sched *s = open_slurm("idle=60");
     assert_int_equal(count(jobs), 0);
-    assert_int_equal(count(base), 1); /* its own directory */
+    assert_int_equal(count(base), 1); /* the new run's own directory */
     sched_close(s);
     assert_int_equal(count(base), 0);
     free(jobs);

@@ -1,6 +1,6 @@
 /*
- * The spool and tar files. The worker runs each bundle by executing itself. In this test the
- * executed program is the test itself, which then does what the file `act` of the bundle says.
+ * Tests the spool and tar files. A worker runs each bundle by executing its own program again. In
+ * this test, that program is the test, which then does what the file `act` of the bundle says.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -156,8 +156,8 @@ static void a_bundle_that_kills_workers_gets_its_answer(void **state)
     assert_non_null(strstr(msg, "three times"));
 }
 
-/* A worker claimed the bundle and is dead. The time of its file `workers/ghost-1-2` says nothing.
- * Only a new count in the file shows that the worker lives. */
+/* A worker that is dead has claimed the bundle. Whether a worker lives is not told by the time of
+ * its file (here workers/ghost-1-2), but only by a new count in the file. */
 static void a_dead_workers_claim_is_taken_back(void **state)
 {
     char path[256], todo[256], beat[256];
@@ -172,7 +172,7 @@ static void a_dead_workers_claim_is_taken_back(void **state)
     assert_int_equal(utimensat(AT_FDCWD, beat, (struct timespec[]){{1, 0}, {1, 0}}, 0), 0);
     uint64_t began = now_ns();
     serve();
-    assert_true(now_ns() - began > 1000000000u); /* not before the lease is over */
+    assert_true(now_ns() - began > 1000000000u); /* no worker takes it before the lease is over */
     assert_int_equal(count("claimed"), 0);
     assert_int_equal(count("workers"), 1); /* the ghost's file stays: no worker removes it */
     assert_int_equal(status_of("x", NULL, 0), RESULT_OK);
@@ -206,7 +206,7 @@ static void a_spool_of_others_is_refused(void **state)
     assert_int_equal(st.st_mode & 0777, 0700);
 }
 
-/* Bundles of a kind that this worker cannot run wait for another worker. */
+/* A worker does not claim a bundle that it cannot run. The bundle waits for another worker. */
 static void a_worker_leaves_what_it_cannot_run(void **state)
 {
     add_bundle("emu_pdp11-00ff-000001.g0f0", "ok");
@@ -235,7 +235,8 @@ static void a_second_result_is_thrown_away(void **state)
 
 /* ---- a GPU that others use ---- */
 
-/* Serves on a GPU that another process holds for `held_ms`. */
+/* Serves the spool while another process holds the GPU for `held_ms`. `lock` is a lock of the GPU,
+ * which this function releases. Returns what spool_serve() returns. */
 static int serve_beside(const struct spool_options *options, int lock, unsigned held_ms,
                         struct err *err)
 {
@@ -289,7 +290,8 @@ static void a_busy_gpu_does_not_matter_without_bundles(void **state)
     assert_true(now_ns() - begun < UINT64_C(1000000000));
 }
 
-/* A worker without a GPU of its own claims the bundle and then finds the job's GPU busy. */
+/* A worker without a GPU of its own claims the bundle, and then finds that the job's GPU is busy.
+ * It puts the bundle back. */
 static void a_worker_puts_back_what_it_cannot_begin(void **state)
 {
     const struct spool_options once = {.once = true, .place = {.gpu = -1}};
@@ -378,7 +380,9 @@ static void seconds_of_a_name(void **state)
         assert_int_equal(spool_name_seconds(none[i]), 0);
 }
 
-/* Every other claim takes the first bundle of a run, or else a bundle of the slowest run. */
+/* Every other claim takes the first bundle of a run, if one waits, and otherwise a bundle of the
+ * slowest run. An id such as any-b-90-000003 names the run (b), how many seconds its bundles take
+ * (90), and the number of the bundle. */
 static void slow_runs_go_first(void **state)
 {
     static const char *const ids[] = {"any-a-2-000002", "any-b-90-000003", "any-c-0-000001",
@@ -487,7 +491,7 @@ static void damaged_tars_are_refused(void **state)
         snprintf(cmd, sizeof cmd, "rm -rf %s/todo/*", root);
         assert_int_equal(system(cmd), 0);
     }
-    for (size_t i = 0; i < 512; i++) { /* every byte of the first header is under the checksum */
+    for (size_t i = 0; i < 512; i++) { /* the checksum covers every byte of the first header */
         char was = data[i];
         if (i == 155)
             continue; /* the byte after the checksum's NUL has no meaning */
@@ -505,7 +509,8 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && argv[1][0] == '/')
         return play(argv[1]);
-    /* Workers end hundreds of times. Only this process looks for leaks, not each worker. */
+    /* Workers end hundreds of times, and a search for leaks is slow. So only this process does it.
+     */
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(bundles_are_done, fresh, clean),

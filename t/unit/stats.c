@@ -1,4 +1,4 @@
-/* Statistics of times: medians, outliers, ratios of paired times, and the floor of physics. */
+/* Tests the statistics of times: medians, outliers, ratios of paired times, and the floor. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,15 +44,15 @@ static void pairing_cancels_a_common_drift(void **state)
     assert_true(fabs(r.lo - 2) < 1e-12 && fabs(r.hi - 2) < 1e-12);
 }
 
-/* Times come in steps of the clock. The medians of both series lie on a step, but their ratio must
- * not be rounded to steps. */
+/* Times are multiples of a step of the clock. The medians of both series are the same step, but the
+ * ratio of the series must show that one of them is a little slower. */
 static void ratio_sees_less_than_a_step(void **state)
 {
     (void)state;
     double a[100], b[100];
     for (int i = 0; i < 100; i++) {
         a[i] = 32 * (i % 10 < 6 ? 375 : 376); /* 60% on the lower step */
-        b[i] = 32 * (i % 10 < 7 ? 375 : 376); /* 70% */
+        b[i] = 32 * (i % 10 < 7 ? 375 : 376); /* 70% on the lower step */
     }
     a[3] = b[4] = 1e9;
     double m[100];
@@ -69,8 +69,8 @@ static void a_floor_is_no_higher_than_physics(void **state)
     (void)state;
     struct job_gpu g = {.l2_bytes = 72 << 20, .dram_gbps = 1000, .l2_gbps = 4000};
     double mb = 1 << 20;
-    /* Data that fits the L2 moves at the rate of the L2. Otherwise reads come from DRAM, and as
-     * many written bytes as the L2 holds may stay in it. */
+    /* If all data fits into the L2, it moves at the rate of the L2. Otherwise reads come from DRAM.
+     * Of the written bytes, as many as fit into the L2 may stay there. */
     assert_true(gpu_floor_ns(&g, 0, 40 * mb, 20 * mb, DT_F32) == 40 * mb / 4000);
     assert_true(gpu_floor_ns(&g, 0, 192 * mb, 64 * mb, DT_F32) == 128 * mb / 1000);
     assert_true(gpu_floor_ns(&g, 0, 2000 * mb, 1000 * mb, DT_F32) == (2000 - 72) * mb / 1000);

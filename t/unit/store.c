@@ -1,4 +1,5 @@
-/* store.c - the store: records, idempotence, two processes, damage, a newer schema. */
+/* store.c - tests the store: records, writing a record twice, several processes, damaged files, a
+ * newer schema. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@ static char path[600];
 static int set_up(void **state)
 {
     if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 0); /* many small synced writes */
+        setenv("TMPDIR", "/dev/shm", 0); /* a store syncs many small writes: fast in memory */
     tmp = (struct temp_dir)TEMP_DIR_INIT;
     if (temp_dir_make(&tmp, NULL) < 0)
         return -1;
@@ -154,13 +155,14 @@ static void test_find(void **state)
     assert_true(q.id == run);
     assert_int_equal(store_run_find(s, "softmax-", &q, &a, &err), -1);
     assert_non_null(strstr(err.msg, "several"));
-    assert_non_null(strstr(err.msg, r.name)); /* and names them */
+    assert_non_null(strstr(err.msg, r.name)); /* the message names them */
     OK(store_run_find(s, strrchr(r.name, '-') + 1, &q, &a, &err));
     assert_true(q.id == r.id);
     assert_int_equal(store_run_find(s, r.name + strlen(r.name) - 2, &q, &a, &err), -1);
     assert_int_equal(store_run_find(s, "nothing", &q, &a, &err), -1);
     assert_int_equal(store_run_find(s, "", &q, &a, &err), -1);
-    OK(store_run_create(s, "1x1conv", "refine", "{}", "", &run, &err)); /* begins with a number */
+    OK(store_run_create(s, "1x1conv", "refine", "{}", "", &run,
+                        &err)); /* a name such as a number */
     OK(store_run_find(s, "1", &q, &a, &err));
     assert_true(q.id == 1);
     OK(store_run_find(s, "1x", &q, &a, &err));
@@ -183,7 +185,8 @@ static void test_lock(void **state)
     store_close(t);
 }
 
-/* Four processes make a store and write at once: nothing is lost, and no write fails. */
+/* Four processes open a store that does not exist yet, and write to it at the same time. Nothing is
+ * lost, and no write fails. */
 static void share_a_store(void)
 {
     pid_t pids[4];
@@ -228,7 +231,7 @@ static void test_two_processes(void **state)
     memcpy(path, usual, sizeof path);
 }
 
-/* Another program's database is refused, and left as it was. */
+/* A database of another program is refused, and its file stays as it was. */
 static void test_not_a_store(void **state)
 {
     static const char *const made[] = {

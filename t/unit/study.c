@@ -1,4 +1,5 @@
-/* study.c - the rows of a study: which rows of a file belong to it, and the tables made of them. */
+/* study.c - tests the rows of a study: which rows of a file belong to it, and the tables and the
+ * plot made of them. Also tests the arms of studies. */
 #include "study/study.h"
 
 #include <setjmp.h>
@@ -67,13 +68,13 @@ static void rows_belong_to_one_setup(void **state)
     add_row(&s, "playbook, with memory", 1, "200.0,100.0\n");
     assert_int_equal(count_rows(&s), 2);
     assert_int_equal(count_rows(&longer), 0);
-    assert_int_equal(count_rows(&other), 1); /* the row of the built-in author */
+    assert_int_equal(count_rows(&other), 1); /* only the row of the author `playbook` */
     assert_int_equal(count_rows(&wider), 2); /* rmsnorm is no sibling of softmax */
     study_release(&wider);
     wider = new_study(2, "noisy");
     wider.tasks.items[0].sibling[0]->name = "another";
     assert_int_equal(count_rows(&wider), 1); /* the row with memory had other lessons */
-    add_row(&s, "search", 1, "100.0,1");     /* cut off: it has no end */
+    add_row(&s, "search", 1, "100.0,1");     /* this row is cut off: its line has no end */
     assert_int_equal(count_rows(&s), 2);
     study_release(&s);
     study_release(&longer);
@@ -81,7 +82,8 @@ static void rows_belong_to_one_setup(void **state)
     study_release(&wider);
 }
 
-/* A column without a measurement is empty, and the notice counts the rows that the study wants. */
+/* A column without a measurement is empty. If rows are missing, the table says how many of the rows
+ * that the study needs there are. */
 static void tables_say_only_what_was_measured(void **state)
 {
     struct study s = new_study(2, "noisy");
@@ -91,7 +93,7 @@ static void tables_say_only_what_was_measured(void **state)
     free(path);
     add_row(&s, "search", 1, "200.0,100.0\n");
     add_row(&s, "search", 2, "100.0,100.0\n");
-    add_row(&s, "search", 2, "100.0,100.0\n"); /* the same once more */
+    add_row(&s, "search", 2, "100.0,100.0\n"); /* the same row once more */
     add_row(&s, "sample", 1, "200.0,200.0\n");
     s.only = "search";
     assert_int_equal(study_table(&s, &text, &err), 0);
@@ -138,7 +140,7 @@ static const struct study_arm *with_option(const char *option)
     return a->name ? a : NULL;
 }
 
-/* Arms set the options of `hone optimize` and no others. */
+/* An arm can set the options that `hone optimize` has, and no others. */
 static void options_reach_the_run(void **state)
 {
     struct run_config c;
@@ -159,7 +161,8 @@ static void options_reach_the_run(void **state)
         assert_int_equal(study_set_option(&c, bad[i], &err), -1);
 }
 
-/* Memory is an idea of every strategy that improves a kernel step by step. */
+/* Memory is an idea that every strategy which improves a kernel step by step uses. So each of these
+ * strategies has an arm with memory. */
 static void strategies_have_an_arm_with_memory(void **state)
 {
     static const char *const names[] = {"refine", "team", "search"};

@@ -1,4 +1,5 @@
-/* Files, JSON, hashes, the loop, the progress line, options, finding tools. */
+/* Tests most of sys/: files, JSON, hashes, the loop, the progress line, options, and how tools are
+ * found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,7 +90,7 @@ static void test_json_text(void **state)
         {"h\xc3\xa9!", "h\xc3\xa9!"},
         {"\xff\xfe", "\xef\xbf\xbd\xef\xbf\xbd"},
         {"a\xc3", "a\xef\xbf\xbd"},
-        {"\xc3\xa9\xc0\xafz", "\xc3\xa9\xef\xbf\xbd\xef\xbf\xbdz"}, /* overlong */
+        {"\xc3\xa9\xc0\xafz", "\xc3\xa9\xef\xbf\xbd\xef\xbf\xbdz"}, /* an overlong form */
         {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},   /* a surrogate */
         {"\xff\xf0\x9f\x98\x80", "\xef\xbf\xbd\xf0\x9f\x98\x80"},
         {"\xf4\x90\x80\x80.", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd."},
@@ -110,7 +111,7 @@ static void test_json_depth(void **state)
     bad_json(deep, n, "f:1:65: nested more than 64 deep");
     free(deep);
     struct err err = ERR_INIT;
-    /* Brackets inside strings do not nest. */
+    /* Brackets inside a string do not count as nested. */
     const char *flat = "[\"[[[[[[[[\\\"[[[[\"]";
     json_t *j = json_read_text(flat, strlen(flat), "f", &(struct json_caps){0, 2}, &err);
     assert_non_null(j);
@@ -207,13 +208,13 @@ static void test_file_replace(void **state)
     struct err err = ERR_INIT;
     struct strbuf sb = STRBUF_INIT(100);
     assert_int_equal(dir_make(in_tmp("replace"), &err), 0);
-    /* A killed process left a part of a file that was longer. */
+    /* A process that was killed may leave a partial file, which may be longer than the new one. */
     assert_int_equal(file_write(in_tmp("replace/f.partial"), "a long rest", 11, &err), 0);
     assert_int_equal(file_replace(in_tmp("replace/f"), "one", 3, &err), 0);
     assert_int_equal(file_read(in_tmp("replace/f"), 100, &sb, &err), 0);
     assert_string_equal(sb.buf, "one");
     assert_false(file_exists(in_tmp("replace/f.partial")));
-    /* Another process is writing. */
+    /* Here another process is writing: it has locked the partial file. */
     int fd = open(in_tmp("replace/f.partial"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     assert_int_equal(flock(fd, LOCK_EX), 0);
     assert_int_equal(file_replace(in_tmp("replace/f"), "two", 3, &err), -1);
@@ -248,7 +249,7 @@ static void test_file_round_trip(void **state)
     strbuf_release(&sb);
 }
 
-/* A FIFO or a device in place of a file is refused at once; nothing waits. */
+/* A FIFO or a device in place of a file is refused at once, and the reader does not wait. */
 static void test_file_strange(void **state)
 {
     struct err err = ERR_INIT;
@@ -274,7 +275,7 @@ static void test_path_from_here(void **state)
                 {"here/x", "x"},
                 {"", ".."},
                 {"hereby", "../hereby"},
-                {"here/none", NULL /* as it is */}};
+                {"here/none", NULL /* the path stays as it is */}};
     struct err err = ERR_INIT;
     char *was = getcwd(NULL, 0), *got;
     assert_int_equal(dir_make(in_tmp("here/x"), &err), 0);
@@ -313,7 +314,7 @@ static void test_dir_remove_keeps_link_targets(void **state)
     free(target);
 }
 
-/* A write must not put a file in the place of a device or a pipe. */
+/* If a path leads to a device or a pipe, a write goes there, and does not replace it by a file. */
 static void test_file_write_to_a_pipe(void **state)
 {
     struct err err = ERR_INIT;
@@ -350,7 +351,7 @@ static void test_file_write_to_a_pipe(void **state)
     assert_true(S_ISREG(st.st_mode));
 }
 
-/* Files that a killed process left are removed. Files in use stay. */
+/* temp_dir_sweep() removes the directories that killed processes left. Those in use stay. */
 static void test_temp_dir_sweep(void **state)
 {
     struct temp_dir mine;
@@ -368,7 +369,7 @@ static void test_temp_dir_sweep(void **state)
         temp_dir_make(&t, NULL);
         if (write(p[1], t.path, strlen(t.path)) < 0)
             _exit(1);
-        _exit(0); /* without release, as SIGKILL would */
+        _exit(0); /* does not release t, as if SIGKILL had ended the process */
     }
     waitpid(pid, NULL, 0);
     assert_true(read(p[0], left, sizeof left - 1) > 0);
@@ -421,8 +422,8 @@ static void test_assets(void **state)
 
 /* ---- loop --------------------------------------------------------------------------------- */
 
-/* The first signal ends the loop's waiting, and a signal right after it counts as the same. A
- * process that ignores the first ends at the second. */
+/* The first signal ends the loop's waiting. A second signal right after it counts as the same one.
+ * If the process goes on, a later second signal ends it. */
 static void test_interrupt(void **state)
 {
     static const int pairs[][2] = {{SIGINT, SIGINT}, {SIGTERM, SIGHUP}};
@@ -434,7 +435,7 @@ static void test_interrupt(void **state)
         if (pid == 0) {
             struct loop *l = loop_new();
             struct err err = ERR_INIT;
-            signal(pairs[i][0], SIG_DFL); /* a shell or nohup may have them ignored */
+            signal(pairs[i][0], SIG_DFL); /* a shell or nohup may have set them to be ignored */
             signal(pairs[i][1], SIG_DFL);
             interrupt_catch();
             bool before = interrupted() || interrupt_check(&err) != 0;
@@ -463,7 +464,8 @@ static void test_interrupt(void **state)
     }
 }
 
-/* A signal that the caller ignores stays ignored, but a child that must die of it does. */
+/* interrupt_catch() leaves a signal that is ignored, such as SIGHUP under nohup. After
+ * interrupt_default(), that signal is still ignored, and another one ends the process again. */
 static void test_interrupt_default(void **state)
 {
     int status = 0;
@@ -601,7 +603,7 @@ static void test_options_good(void **state)
     assert_int_equal(parse(&o, &argc, argv, &err), OPTIONS_OK);
     assert_true(o.json && !o.quick && o.verbose == 2);
     assert_string_equal(o.gpu, "h200");
-    assert_int_equal(o.n, -10); /* decimal, not octal */
+    assert_int_equal(o.n, -10); /* a leading 0 does not make the number octal */
     assert_int_equal(o.seed, 16);
     assert_int_equal(o.bytes, 1536);
     assert_int_equal(o.ns, 250000000);

@@ -1,4 +1,5 @@
-/* Child processes: limits, caps, and that no descendant outlives the program. */
+/* Tests child processes: their limits, caps on their output, jails, and that no descendant outlives
+ * the program. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -127,7 +128,7 @@ static void test_time_limit(void **state)
     child_release(&c);
 }
 
-/* A grandchild's CPU time counts. */
+/* The CPU time of a grandchild counts towards the limit. */
 static void test_cpu_limit(void **state)
 {
     struct err err = ERR_INIT;
@@ -177,7 +178,7 @@ static void test_grace(void **state)
     child_release(&c);
 }
 
-/* A stubborn child that ignores SIGTERM dies when the grace is over. */
+/* A child that ignores SIGTERM is killed when the grace time is over. */
 static void test_grace_refused(void **state)
 {
     struct err err = ERR_INIT;
@@ -190,7 +191,7 @@ static void test_grace_refused(void **state)
     child_release(&c);
 }
 
-/* 300 MB in a grandchild, touched; the limit is 100 MB. */
+/* A grandchild uses 300 MB of memory, and the limit is 100 MB. */
 static void test_memory_limit(void **state)
 {
     struct err err = ERR_INIT;
@@ -234,7 +235,7 @@ static bool alive(pid_t pid)
     return kill(pid, 0) == 0;
 }
 
-/* Waits for "PID\n" in a file and returns the number. */
+/* Waits until a file contains "PID\n", and returns the number, or 0 after 5 seconds. */
 static pid_t pid_in(const char *path)
 {
     struct strbuf sb = STRBUF_INIT(100);
@@ -250,7 +251,8 @@ static pid_t pid_in(const char *path)
     return pid;
 }
 
-/* A daemon: its own session, its parent gone, its output elsewhere. */
+/* A descendant becomes a daemon: it has its own session, its parent ends, and its output goes
+ * elsewhere. It is killed when the program ends. */
 static void test_descendants_die(void **state)
 {
     struct err err = ERR_INIT;
@@ -274,7 +276,7 @@ static void test_descendants_die(void **state)
     temp_dir_release(&t);
 }
 
-/* Hone is killed with SIGKILL: its children must not outlive it. */
+/* If Hone is killed with SIGKILL, its children must not outlive it. */
 static void test_parent_dies(void **state)
 {
     struct err err = ERR_INIT;
@@ -425,7 +427,8 @@ static void test_jail_files(void **state)
     temp_dir_release(&out);
 }
 
-/* The families of sockets that a jail leaves: 1 = Unix, 2 = IPv4, 10 = IPv6, 16 = netlink. */
+/* A program in a jail prints the families of sockets that it can still make: 1 = Unix, 2 = IPv4,
+ * 10 = IPv6, 16 = netlink. */
 static void test_jail_network(void **state)
 {
     static const struct {
@@ -456,7 +459,7 @@ static void note_end(struct child_process *c, void *ctx)
     *(bool *)ctx = true;
 }
 
-/* child_terminate() lets the program end by itself. */
+/* child_terminate() sends SIGTERM, so that the program can end by itself. */
 static void test_terminate(void **state)
 {
     struct err err = ERR_INIT;

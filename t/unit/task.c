@@ -1,4 +1,4 @@
-/* Tasks: the built-in ones load, shapes resolve, drawn shapes keep to their ranges. */
+/* Tests tasks: the built-in ones load, shapes resolve, and drawn shapes stay in their ranges. */
 #include "task/task.h"
 
 #include <setjmp.h>
@@ -48,12 +48,12 @@ static struct task *must_parse(const char *workloads)
     return t;
 }
 
-/* Which inputs are weights: by the key "weights", or by the state of an imported module. */
+/* The key "weights" says which inputs are weights, or the state of an imported module does. */
 static void weights_are_named(void **state)
 {
     (void)state;
     static const struct {
-        const char *keys, *problem; /* NULL: x is no weight, and w is one */
+        const char *keys, *problem; /* problem: NULL = none; then w is a weight, and x is not */
     } cases[] = {
         {"\"weights\": [\"w\"],", NULL},
         {"\"origin\": {\"state\": {\"a.w\": \"w\", \"a.y\": \"y\", \"a.z\": 3}},", NULL},
@@ -116,7 +116,7 @@ static void a_snapshot_is_the_task(void **state)
     assert_non_null(strstr(diff.buf, "\"workloads\""));
     assert_non_null(strstr(diff.buf, "\"odd\"; reference.c; naive.cu (removed)"));
     assert_null(strstr(diff.buf, "\"name\""));
-    /* A copy that was cut off is refused, and not read beyond its end. */
+    /* A snapshot that was cut off is refused, and not read beyond its end. */
     for (size_t n = 0; n < was.len; n += 1 + n / 3) {
         char *torn = xstrndup(was.buf, n);
         assert_null(task_from_snapshot(torn, n, "torn", &problems));
@@ -174,9 +174,9 @@ static void a_shape_has_sizes_alignment_and_generators(void **state)
     assert_int_equal(s.elems[2], 1);
     assert_int_equal(s.axes[3], 3); /* the integer scalar follows the axes */
     assert_int_equal(shape_eval(&s, t->flops, &err), 24 * 5 * 3);
-    assert_int_equal(shape_align(&s, 0), 2); /* 3 halves further on */
-    assert_int_equal(shape_align(&s, 1), 4); /* 3 ints */
-    assert_int_equal(shape_align(&s, 2), 8); /* 3 doubles */
+    assert_int_equal(shape_align(&s, 0), 2); /* it begins 3 elements of 2 bytes further on */
+    assert_int_equal(shape_align(&s, 1), 4); /* 3 elements of 4 bytes */
+    assert_int_equal(shape_align(&s, 2), 8); /* 3 elements of 8 bytes */
     struct gen_spec g;
     assert_int_equal(shape_init(&s, 1, &g, &err), 0);
     assert_true(g.dist == GEN_CSR && g.b == 120 && g.n == 25);

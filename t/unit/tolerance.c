@@ -1,6 +1,6 @@
 /*
- * Tolerances in sigmas (docs/tolerance.md): tolerance_prove() on tasks, and on expressions that the
- * model of rounding errors could get wrong.
+ * Tests tolerances in sigmas (docs/tolerance.md): runs tolerance_prove() on tasks, and on
+ * expressions that the model of rounding errors could get wrong.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -40,7 +40,8 @@ static struct task *load(const char *name)
     return t;
 }
 
-/* A task of one expression over x[R, C], y[R, C] and w[C, C]. The reference is not used. */
+/* Returns a task that computes one expression of x[R, C], y[R, C] and w[C, C]. Its reference is not
+ * used. `rows` and `columns` are the sizes of its smoke workload. */
 static struct task *task_of(const char *torch, const char *dtype, const char *shape,
                             const char *init, int rows, int columns)
 {
@@ -188,8 +189,9 @@ static void expressions(void **state)
         {"torch.tanh(x @ w) * (x @ w)", "float32", "[\"R\", \"C\"]", NORMAL, 64, 64},
         {"((x * y).sum() / (x * x).sum())", "float32", "[]", UNIT, 64, 64},
         {"torch.mean((x - y) ** 2)", "float32", "[]", NORMAL, 64, 640},
-        {"x.cumprod(-1)", "float32", "[\"R\", \"C\"]", UNIT, 32, 300}, /* subnormal numbers */
-        /* few terms: a weight near 1/2 shares much of its error with the sum that divides it */
+        {"x.cumprod(-1)", "float32", "[\"R\", \"C\"]", UNIT, 32, 300}, /* becomes subnormal */
+        /* The softmax has few terms. So a weight near 1/2 shares much of its error with the sum by
+         * which it is divided. */
         {"torch.softmax((x @ w)[:, :9], -1) @ w[:9, :]", "float32", "[\"R\", \"C\"]", NORMAL, 1600,
          16},
     };
@@ -201,7 +203,8 @@ static void expressions(void **state)
     }
 }
 
-/* The errors of a product's elements may all have one sign. */
+/* The errors of a product's elements may all have the same sign, and then they add up in a sum over
+ * these elements. */
 static void sums_of_products(void **state)
 {
     static const struct {
@@ -236,10 +239,11 @@ static void tf32(void **state)
     task_free(t);
 }
 
-/* The rows of a product share the errors of the rounded weights, and later sums add them up. If a
- * product has two terms, the drawn errors must not cancel in any of the 400 columns. The last graph
- * makes random rounding as wrong as it can be. In some of its 760 columns all eight draws are near
- * the truth by chance, and the tolerance must be large enough there too. */
+/* All rows of a product in TF32 share the errors of the rounded weights, and later sums add these
+ * errors up. The reference draws such errors at random, eight times.
+ * - The second product has only two terms. Their errors must not cancel in any of its 400 columns.
+ * - In the last graph, random rounding is as wrong as it can be. In some of its 760 columns, all
+ *   eight draws are near the truth by chance. The tolerance must be large enough there too. */
 static void tf32_errors_in_sums(void **state)
 {
     static const struct {
@@ -263,8 +267,8 @@ static void tf32_errors_in_sums(void **state)
     }
 }
 
-/* Each layer is a product and a norm of eight elements. The norm removes a quarter of the
- * errors. */
+/* Each layer of the network is a product and then a norm over eight elements. The norm removes a
+ * quarter of the errors. */
 static void deep_networks(void **state)
 {
     for (int tf32 = 0; tf32 < 2; tf32++) {
@@ -286,8 +290,9 @@ static void deep_networks(void **state)
     }
 }
 
-/* The model does not know that h * 10 - h * 9 nearly cancels, so each layer makes the variance 181
- * times too large. Drawn errors must limit the variance in every layer. */
+/* The model does not know that the errors in h * 10 - h * 9 nearly cancel. So in each layer its
+ * variance becomes 181 times too large (10 * 10 + 9 * 9). Errors drawn at random must limit the
+ * variance in every layer. */
 static void variances_are_limited_in_layers(void **state)
 {
     enum { LAYERS = 5 };
@@ -332,7 +337,8 @@ static int64_t most_units(const struct task *t)
     return most;
 }
 
-/* If few results each combine many elements of a product, each of these elements has a unit. */
+/* If each of a few results combines many elements of a product, a phase of the reference computes
+ * the product, with a unit for each of these elements. */
 static void products_have_units(void **state)
 {
     static const struct {
@@ -375,7 +381,8 @@ static int run_as(struct oracle_trial *x, struct shape *s, const struct task *t,
     return 0;
 }
 
-/* The largest error of `got`, divided by the allowance of `torch`. */
+/* Computes the expression `got` with random rounding, and `torch` exactly. Returns the largest
+ * error divided by the allowance that `torch` gives. */
 static double error_of(const struct task *t, const char *torch, const char *got, bool tf32)
 {
     struct arena a = ARENA_INIT;
@@ -432,7 +439,7 @@ static void wrong_answers(void **state)
 
 /* ---- one-sided errors ------------------------------------------------------------------------ */
 
-/* Rounds to float32, towards zero. */
+/* Returns v rounded to float32 towards zero. */
 static double cut_off(double v)
 {
     float f = (float)v;
@@ -449,8 +456,8 @@ static float to_tf32(float v)
     return x.f;
 }
 
-/* The sum of |x[k]| * w[k * stride] as a tensor core computes it, with three TF32 products. It cuts
- * off low bits after eight terms, and adds to a float32 after 32. */
+/* Returns the sum over k < n of |x[k]| * w[k * stride], as a tensor core computes it with three
+ * TF32 products: it cuts off low bits after every 8 terms, and adds to a float32 after every 32. */
 static double tensor_core_sum(const float *x, const float *w, int n, int stride)
 {
     float sum = 0;
@@ -472,8 +479,9 @@ static double tensor_core_sum(const float *x, const float *w, int n, int stride)
     return (double)sum;
 }
 
-/* The largest error of the columns' means of x.abs() @ w, divided by the allowance. Only the
- * products have errors: those of tensor cores, and with `tf32` also those of TF32. */
+/* Computes the mean of each column of x.abs() @ w. Only the products have errors: those of tensor
+ * cores, and with `tf32` also those of weights rounded to TF32. Returns the largest error of a
+ * mean, divided by the allowance. */
 static double error_of_means(const struct task *t, bool tf32)
 {
     struct arena a = ARENA_INIT;
@@ -502,8 +510,8 @@ static double error_of_means(const struct task *t, bool tf32)
     return worst;
 }
 
-/* Tensor cores cut off low bits. In a column these errors have one sign, so a mean over the rows
- * keeps them. */
+/* Tensor cores cut off low bits. In a column, all these errors have the same sign, so they do not
+ * cancel in a mean over the rows. The tolerance must allow them, but not the errors of TF32. */
 static void one_sided_errors(void **state)
 {
     static const char *const all[] = {"(x.abs() @ w).mean(0)", "(x.abs() @ w * 2).mean(0) / 2"};

@@ -1,4 +1,5 @@
-/* PyTorch expressions as graphs: those of all tasks, and spellings that mean the same. */
+/* Tests the graphs that Hone makes of PyTorch expressions: those of all tasks, and different texts
+ * that mean the same. */
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +41,8 @@ static void read_task_at(const char *path)
     problems_release(&problems);
 }
 
-/* Every task with an expression reads into a graph whose outputs are as declared. */
+/* If a task has an expression, Hone can make a graph of it, whose outputs are as the task declares
+ * them. */
 static void test_tasks(void **state)
 {
     struct arena a = ARENA_INIT;
@@ -65,7 +67,7 @@ static const char some_tensors[] =
     " z float32 N,R; table float32 C,D; t float32 A,C,K; y float32 A,R,C; d float32 D;"
     " b float32 K; rows float32 N,D; u1 float32 2,3,N,K; u2 float32 2,3,N,R,K; e scalar";
 
-/* A graph with the tensors only. */
+/* Makes a graph with the inputs and scalars that `spec` names, and no operations. */
 static void open_graph(struct torch_rig *r, struct graph *g, const char *spec)
 {
     const struct dim *shape[GRAPH_MAX_RANK];
@@ -146,7 +148,7 @@ static void test_spellings(void **state)
         {"torch.linalg.vector_norm(q, dim=(1, 2))", "torch.norm(q, dim=[2, 1])"},
         {"torch.flip(x, dims=[-1])", "x.flip(1)"},
         {"F.softplus(x)", "F.softplus(x, 1, threshold=20)"},
-        /* spellings */
+        /* functions and operators */
         {"x.add(w, alpha=2)", "x + 2 * w"},
         {"torch.sub(x, w)", "x - w"},
         {"torch.multiply(x, w)", "x * w"},
@@ -313,7 +315,8 @@ static void test_spellings(void **state)
     close_graph(&r, &g);
 }
 
-/* These look alike but mean different things. */
+/* The two texts of each pair look alike, but mean different things. So they must give different
+ * values. */
 static void test_differences(void **state)
 {
     static const char *const other[][2] = {
@@ -341,7 +344,8 @@ static void test_differences(void **state)
     close_graph(&r, &g);
 }
 
-/* Integers keep their width; a Python number takes the width of the tensor it meets. */
+/* Integers of a tensor keep their width. A number in the text gets the width of the tensor with
+ * which it is combined. */
 static void test_types(void **state)
 {
     static const struct {
@@ -374,7 +378,8 @@ static void test_types(void **state)
         {"x // 2", DT_F16},
         {"x * 0.5", DT_F16},
         {"x * f", DT_F32},
-        /* A tensor without axes takes the other dtype, unless its own is of a higher kind. */
+        /* If one of two tensors has no axes, the result has the dtype of the other one, unless the
+         * first is of a higher kind: a float is higher than an integer. */
         {"x * z", DT_F16},
         {"b + j", DT_I8},
         {"b * z", DT_F32},
@@ -583,7 +588,8 @@ static void test_refusals(void **state)
     close_graph(&r, &g);
 }
 
-/* A name may double its value again and again; a graph may grow to its limit, not beyond. */
+/* Names may double a value again and again. A graph may have as many values as the limit allows; an
+ * expression that needs more is refused. */
 static void test_limits(void **state)
 {
     struct strbuf sb = STRBUF_INIT(1 << 16);
@@ -618,7 +624,8 @@ static void test_limits(void **state)
 
 /* ---- whole tasks ----------------------------------------------------------------------------- */
 
-/* Compares outputs with their declarations. NULL means that the task must read without an error. */
+/* Tests whether outputs fit their declarations. `why` is a part of the error, or NULL if there must
+ * be none. */
 static void test_signatures(void **state)
 {
     static const struct {
@@ -738,7 +745,8 @@ static void test_multiples(void **state)
     }
 }
 
-/* Forms of playbooks use names for existing values, and PyTorch's functions without a module. */
+/* In the form of a playbook, a name may stand for a value of a graph, and PyTorch's functions need
+ * no module before their names. */
 static void test_forms(void **state)
 {
     struct torch_rig r;

@@ -1,4 +1,5 @@
-/* PyTorch functions that Hone composes from several operations, against plain loops. */
+/* Some PyTorch functions become several operations in Hone's graph. Compares the values of these
+ * graphs with plain loops. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -135,7 +136,8 @@ static double gathered(const int64_t *i)
     return x(i[0], (int64_t)g_data[((i[0] * 2 + i[1]) * H + i[2]) * W + i[3]], i[2], i[3]);
 }
 
-/* (x - mean) / sqrt(variance + 0.1) over `each` neighbouring channels */
+/* Returns (x - mean) / sqrt(variance + 0.1), with the mean and the variance over `each`
+ * neighbouring channels. */
 static double normalised(const int64_t *i, int64_t each)
 {
     double mean = 0, var = 0, count = (double)(each * H * W);
@@ -159,7 +161,7 @@ static double instance_norm(const int64_t *i)
     return normalised(i, 1) * a_data[i[1]];
 }
 
-/* -log(softmax(row)[k]) of a row of s */
+/* Returns -log(softmax(s[row])[k]). */
 static double entropy(int64_t row, int64_t k)
 {
     double sum = 0;
@@ -194,7 +196,7 @@ static double smooth_entropy(const int64_t *i)
     return sum;
 }
 
-/* The loss at a place of an image; label 2 is ignored. */
+/* Returns the cross-entropy at one place of an image, or 0 if the label is 2, which is ignored. */
 static double image_entropy(const int64_t *i)
 {
     int64_t k = (int64_t)d_data[(i[0] * H + i[1]) * W + i[2]];
@@ -215,8 +217,9 @@ static double picked_image(const int64_t *i)
     return sum / weights;
 }
 
-/* Two heads of the query share one head of key and value. x [N, C, H, W] is the query, its channels
- * 0 and 2 are the keys and values. */
+/* In this attention, two heads of the query share one head of key and value. The query is
+ * x [N, C, H, W], with the channels as heads. Its channels 0 and 2 are also the keys and the
+ * values. */
 static double grouped_attention(const int64_t *i)
 {
     double sum = 0, value = 0;

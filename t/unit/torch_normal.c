@@ -1,4 +1,5 @@
-/* PyTorch expressions that mean the same have the same normal form; others have different ones. */
+/* Tests that PyTorch expressions have the same normal form if they mean the same, and otherwise
+ * different ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,8 @@ static void close_graph(struct torch_rig *r, struct graph *g)
     arena_release(&r->mem);
 }
 
-/* The normal form of the text's value. Normalising it again must not change it. */
+/* Returns the normal form of the value of an expression. Checks that its own normal form is the
+ * same. */
 static const struct value *normal_of(struct graph *g, const char *text)
 {
     struct err err = ERR_INIT;
@@ -144,7 +146,8 @@ static void test_same(void **state)
     close_graph(&r, &g);
 }
 
-/* Expressions that are almost, but not quite, the pattern of a rule. */
+/* The first text of each pair is almost, but not quite, what a rule rewrites. So the pair must have
+ * different normal forms. */
 static void test_different(void **state)
 {
     static const char *const other[][2] = {
@@ -180,7 +183,7 @@ static void test_different(void **state)
     close_graph(&r, &g);
 }
 
-/* No rule applies: the value is as it was read. */
+/* No rule rewrites these expressions: their values are already in normal form. */
 static void test_unchanged(void **state)
 {
     static const char *const texts[] = {
@@ -214,7 +217,7 @@ static void test_unchanged(void **state)
     close_graph(&r, &g);
 }
 
-/* These are refused, so there is nothing to bring to normal form. */
+/* Hone refuses these expressions, so they have no normal form. */
 static void test_refused(void **state)
 {
     static const char *const bad[] = {
@@ -230,7 +233,7 @@ static void test_refused(void **state)
         "F.relu(x, inplace=True) + x",
         "(t := x + 1, t.relu_() + t)[-1]",
         "x.view(-1).add_(1) + x",
-        /* Texts that are not plain expressions. */
+        /* these texts are not plain expressions */
         "lambda x: x",
         "x if w else h",
         "[v for v in x]",
@@ -255,7 +258,8 @@ static void test_refused(void **state)
     close_graph(&r, &g);
 }
 
-/* A product has a normal form even if it has too many factors to try them in every order. */
+/* A product may have so many factors that normalising cannot try them in every order. It has a
+ * normal form even so. */
 static void test_many_factors(void **state)
 {
     struct strbuf sb = STRBUF_INIT(1 << 16);

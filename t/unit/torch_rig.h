@@ -1,5 +1,5 @@
-/* torch_rig.h - code that tests of torch/ share: a signature from a line of text or from a task,
- * and the value of an expression. */
+/* torch_rig.h - code that tests of torch/ share. It makes a signature (the tensors, scalars and
+ * axes of a task) from a line of text or from a task, and reads the value of an expression. */
 #ifndef T_UNIT_TORCH_RIG_H
 #define T_UNIT_TORCH_RIG_H
 
@@ -41,7 +41,7 @@ static inline void rig_init(struct torch_rig *r)
     r->task.scalars = r->scalars;
 }
 
-/* Every name in a size is an axis. */
+/* Adds every name in the text of a size to the axes. */
 static inline void rig_size(struct torch_rig *r, const char *size)
 {
     for (const char *s = size; *s;) {
@@ -54,7 +54,9 @@ static inline void rig_size(struct torch_rig *r, const char *size)
     }
 }
 
-/* "x float32 R,C; y float32 R out; eps scalar": shape "-" for a single value; "inout" is both. */
+/* Makes a signature from a text such as "x float32 R,C; y float32 R out; eps scalar". A tensor with
+ * the shape "-" is a single value. "out" marks an output, and "inout" a tensor that is both input
+ * and output. */
 static inline void rig_spec(struct torch_rig *r, const char *spec)
 {
     rig_init(r);
@@ -82,7 +84,7 @@ static inline void rig_spec(struct torch_rig *r, const char *spec)
     }
 }
 
-/* Borrows texts from the task. */
+/* Makes the signature of a task. It points to texts of the task. */
 static inline void rig_task(struct torch_rig *r, const struct task *t)
 {
     rig_init(r);
@@ -105,7 +107,7 @@ static inline void rig_task(struct torch_rig *r, const struct task *t)
     }
 }
 
-/* Reads an expression of one value. Returns NULL with err set on an error. */
+/* Reads an expression with one value into the graph. Returns the value, or NULL with err set. */
 static inline const struct value *rig_value(struct graph *g, const char *text,
                                             const struct torch_names *names, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* PyTorch expressions as trees: the precedence of operators, the places of errors, and texts that
- * have no tree. */
+/* Tests the trees of PyTorch expressions: the precedence of operators, the places of errors, and
+ * texts that have no tree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

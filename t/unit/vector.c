@@ -1,5 +1,5 @@
-/* Index arithmetic for the elements of a vector: which indices are computed once for the vector,
- * which elements one load reads, and under which conditions. */
+/* Tests index arithmetic for kernels in which a thread computes a vector of elements: which indices
+ * are the same for the whole vector, which elements one load reads, and under which conditions. */
 #include "graph/reference/vector.h"
 
 #include <setjmp.h>
@@ -23,7 +23,7 @@ struct rig {
     const struct dim *rows, *columns;
 };
 
-/* Elements 0 to 3 of a vector of 4. */
+/* Makes a rig whose units compute vectors of 4 elements. */
 static int open_rig(void **state)
 {
     struct rig *r = xcalloc(1, sizeof *r);
@@ -65,8 +65,8 @@ static void has_conditions(struct rig *r, const char *wanted)
     strbuf_release(&sb);
 }
 
-/* Checks the vector, and the place in it, where element i of a tensor lies. The tensor has R rows
- * and `columns` columns. */
+/* A tensor has R rows and `columns` columns. Checks where its element i lies: in the vector that
+ * begins at the index `first`, at the place `place` of this vector. */
 static void is_read(struct rig *r, struct index i, const struct dim *columns, const char *first,
                     int64_t place)
 {
@@ -161,7 +161,7 @@ static void rows_of_an_odd_length_have_no_vectors(void **state)
     has_conditions(r, "");
 }
 
-/* If 4 divides C, it does not divide C - 1. */
+/* If a vector already needs the condition that 4 divides C, it cannot need that 4 divides C - 1. */
 static void conditions_do_not_contradict_each_other(void **state)
 {
     struct rig *r = *state;

@@ -1,5 +1,5 @@
-/* Verdicts: JSON there and back, broken and older JSON, what the text says, and the order of kinds.
- */
+/* Tests verdicts: written as JSON and read back, broken and older JSON, what their text says, and
+ * the order of their kinds. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,7 +130,7 @@ static void the_text_marks_variants_beside(void **state)
     verdict_release(&v);
 }
 
-/* A workload that was only timed is never counted among those that were verified. */
+/* The text counts a workload that was only timed apart from those that were verified. */
 static void the_text_says_what_was_verified(void **state)
 {
     (void)state;
@@ -277,8 +277,9 @@ static size_t times_in(const char *text, const char *what)
     return n;
 }
 
-/* A fault that the summary, the detail and several findings repeat is told once, with each line
- * that shows it; so is a compiler's message, and a mismatch at many shapes. */
+/* The summary, the detail and several findings of a verdict may repeat the same message. The text
+ * for an author has it once, with each line of the source that shows it. This is so for a finding,
+ * for a compiler's message, and for a mismatch at many shapes. */
 static void one_fault_is_told_once(void **state)
 {
     (void)state;
@@ -295,7 +296,7 @@ static void one_fault_is_told_once(void **state)
     struct strbuf sb = STRBUF_INIT(64 << 10);
     *vec_push(&v.workloads) = (struct verdict_workload){
         .name = "smoke:0", .role = "smoke", .shape = "R=3", .note = "", .output = ""};
-    for (uint32_t i = 0; i < 4; i++) /* each line at two workloads */
+    for (uint32_t i = 0; i < 4; i++) /* findings at two lines, each at two workloads */
         *vec_push(&v.findings) = (struct verdict_finding){.workload = i < 2 ? "smoke:0" : "check:1",
                                                           .role = i < 2 ? "smoke" : "check",
                                                           .kernel = "k",
@@ -363,8 +364,9 @@ static void no_text_steers_a_terminal(void **state)
     verdict_release(&v);
 }
 
-/* A sentence about failing shapes leaves out held-out ones (check/case_order.h). So the list of
- * workloads says how many of its workloads are held out. */
+/* A sentence such as "all 4 failing shapes have C >= 9" leaves out held-out shapes
+ * (check/case_order.h). So the list of wrong workloads says how many of those that it does not name
+ * are held out. */
 static void held_out_workloads_are_counted_apart(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /*
- * Verifying a few elements gives the same truth as computing all, whatever the phases need from
- * each other. Elements whose truth cannot be computed in this way are not compared.
+ * Tests how the worker verifies only some elements: their truth must be the same as if the oracle
+ * computed all elements, whatever the phases need from each other. Elements whose truth cannot be
+ * computed in this way are not compared.
  */
 #include "worker/verify_elements.h"
 
@@ -51,7 +52,8 @@ struct rig {
     uint64_t verified;
 };
 
-/* Builds the oracle of this reference, and a case with these phases. */
+/* Builds the oracle of a reference, and makes a case with these phases and so many doubles of
+ * scratch. */
 static void rig_open(struct rig *g, const char *reference, const struct job_phase *phases,
                      uint32_t nphases, uint64_t scratch)
 {
@@ -110,7 +112,8 @@ static void rig_close(struct rig *g)
     arena_release(&g->arena);
 }
 
-/* The output of an honest kernel, but every third element is unwritten. */
+/* Makes the outputs of an honest kernel: all elements are right, but every third one of a piece is
+ * unwritten. */
 static void honest_pieces(struct rig *g)
 {
     struct err err = ERR_INIT;
@@ -141,8 +144,8 @@ static void verify(struct rig *g)
     g->verified = out.sample.verified;
 }
 
-/* Right values must be found right, and wrong values wrong. `outputs` is the number of outputs that
- * can be compared. */
+/* Verifies right values and then wrong values, and checks that the worker can tell them apart.
+ * `outputs` is the number of outputs that can be compared. */
 static void both_ways(const char *reference, const struct job_phase *phases, uint32_t nphases,
                       uint64_t scratch, uint32_t outputs)
 {
@@ -183,7 +186,7 @@ static void one_phase(void **state)
               (struct job_phase[]){{"reference", R * C, 1}}, 1, 0, 2);
 }
 
-/* A unit that makes a whole row. */
+/* Each unit computes a whole row. */
 static void rows(void **state)
 {
     (void)state;
@@ -207,8 +210,8 @@ static void row_then_element(void **state)
               (struct job_phase[]){{"row", R, 1}, {"reference", R * C, 1}}, 2, R, 2);
 }
 
-/* An element needs all earlier elements of its row. It must not be enough to know half of them,
- * although fmax ignores the NaN of a missing element. */
+/* An element needs the scratch of its whole row from an earlier phase. If half of it is missing,
+ * the truth must not count as known, although fmax() ignores the NaN of what is missing. */
 static void element_needs_its_row(void **state)
 {
     (void)state;
@@ -235,9 +238,9 @@ static void full_scratch_needs_one_run(void **state)
               (struct job_phase[]){{"row", R, 1}, {"reference", R * C, 1}}, 2, R, 2);
 }
 
-/* A unit may change an element of the scratch that no unit wrote. First this element holds a NaN,
- * which fmax drops. Only the runs with other numbers in the scratch show that the result is
- * unknown. */
+/* A unit may read an element of the scratch that no unit wrote, and then write to it. In the first
+ * run this element is a NaN, which fmax() drops. Only further runs, with other numbers in the
+ * scratch, show that the result is unknown. */
 static void changed_scratch_is_noticed(void **state)
 {
     (void)state;
@@ -276,7 +279,8 @@ static void the_last_phase_has_steps(void **state)
               (struct job_phase[]){{"reference", R * C, 4}}, 1, 0, 2);
 }
 
-/* Every element needs every other: the truth is known only as long as that is cheap. */
+/* Every element needs all rows. The worker computes the truth if that is cheap. If it takes too
+ * much work (flops), the truth is unknown. */
 static void element_needs_all(void **state)
 {
     (void)state;
@@ -300,7 +304,8 @@ static void element_needs_all(void **state)
     rig_close(&g);
 }
 
-/* Units in another order than the elements they make. */
+/* The worker guesses that units compute elements in the same order. Here they do not, so no output
+ * can be compared. */
 static void a_wrong_guess_is_no_verdict(void **state)
 {
     (void)state;
@@ -320,7 +325,7 @@ static void units_lie_where_elements_do(void **state)
     assert_true(first == 7 && end == 8);
     verify_elements_units(3, 8, 800, &first, &end); /* a hundred units make one element */
     assert_true(first == 300 && end == 400);
-    verify_elements_units(1, 3, 10, &first, &end); /* no whole ratio: all units that touch it */
+    verify_elements_units(1, 3, 10, &first, &end); /* 10 / 3 units: all that share the element */
     assert_true(first == 3 && end == 7);
     verify_elements_units((UINT64_C(1) << 43) - 1, UINT64_C(1) << 43, UINT64_C(1) << 43, &first,
                           &end);

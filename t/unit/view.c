@@ -1,4 +1,4 @@
-/* view.c - the JSON that the web pages show: queries, caps, pages, paths, the report file. */
+/* view.c - tests the JSON that the web pages show: queries, caps, pages, paths, the report file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static struct err err;
 static int set_up(void **state)
 {
     if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 0); /* many small synced writes */
+        setenv("TMPDIR", "/dev/shm", 0); /* a store syncs many small writes: fast in memory */
     tmp = (struct temp_dir)TEMP_DIR_INIT;
     if (temp_dir_make(&tmp, NULL) < 0)
         return -1;
@@ -61,7 +61,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static const char *node_author = ""; /* of the next nodes */
+static const char *node_author = ""; /* the author of the nodes that put_node() makes */
 
 static void put_node(uint64_t index, int64_t parent, const char *source, const char *kind)
 {
@@ -191,7 +191,7 @@ static void test_paths(void **state)
     shortens("/home/..", false, "home/..");
     shortens("see /Users/me.", true, "see ~.");
     shortens("/usr/include/a.h(12): error", true, "a.h(12): error");
-    shortens("a /b/c", true, "a /b/c"); /* divisions */
+    shortens("a /b/c", true, "a /b/c"); /* in code, these are divisions */
     shortens("a /b/c", false, "a c");
     shortens("x/y/z // c /* d */ and/or http://a/b", false, "x/y/z // c /* d */ and/or http://a/b");
     shortens("\"/tmp/hone-x/k.cu\", '/opt/a/'", true, "\"k.cu\", 'a/'");
@@ -212,12 +212,12 @@ static void test_caps(void **state)
 {
     json_t *j = json_object();
     char *text = xmalloc(5001);
-    memset(text, '\n', 5000); /* two bytes each in JSON */
+    memset(text, '\n', 5000); /* in JSON, each of them takes two bytes */
     text[5000] = '\0';
     view_set_text(j, "a", text, 5000, 1000);
     assert_int_equal(json_string_length(json_object_get(j, "a")), 500);
     assert_int_equal(json_integer_value(json_object_get(j, "a_bytes")), 5000);
-    view_set_text(j, "b", "\xc3\xa4\xc3\xa4", 4, 3); /* no half of a character */
+    view_set_text(j, "b", "\xc3\xa4\xc3\xa4", 4, 3); /* must not cut a character in two */
     assert_string_equal(str(j, "b"), "\xc3\xa4");
     view_set_text(j, "c", "a\xff\x01", 3, 100);
     assert_string_equal(str(j, "c"), "a?\x01");
@@ -239,7 +239,7 @@ static void test_pack(void **state)
     json_t *packed = pack_json(p, j), *lines = pack_lines(p);
     const json_t *ranges = json_object_get(json_array_get(json_object_get(packed, "a"), 0), "$");
     assert_string_equal(str(packed, "short"), "x");
-    assert_int_equal(json_array_size(lines), 1501); /* and the empty end */
+    assert_int_equal(json_array_size(lines), 1501); /* 1500 lines, and the empty one at the end */
     struct strbuf again = STRBUF_INIT(1 << 20);
     for (size_t i = 0; i < json_array_size(ranges); i += 2)
         for (json_int_t k = 0; k < json_integer_value(json_array_get(ranges, i + 1)); k++)
@@ -247,7 +247,7 @@ static void test_pack(void **state)
                         json_string_value(json_array_get(
                             lines, (size_t)(json_integer_value(json_array_get(ranges, i)) + k))));
     assert_string_equal(again.buf, text);
-    assert_int_equal(json_array_size(ranges), 4); /* all lines, then all of them and the end */
+    assert_int_equal(json_array_size(ranges), 4); /* 1500 lines; the same again and the end */
     strbuf_release(&again);
     json_decref(lines);
     json_decref(packed);
@@ -343,7 +343,7 @@ static void test_author_call(void **state)
     json_t *j = ask("candidate?run=%s&n=0", name);
     assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "call"), "index")), 1);
     json_decref(j);
-    j = ask("candidate?run=%s&n=1", name); /* made of the reply and of the parent's source */
+    j = ask("candidate?run=%s&n=1", name); /* the reply edits the source of the parent */
     assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "call"), "index")), 2);
     json_decref(j);
     j = ask("candidate?run=%s&n=2", name);
@@ -357,7 +357,7 @@ static void test_author_call(void **state)
 
 #define EDIT(to) "<<<<<<< SEARCH\n// first\n=======\n" to "\n>>>>>>> REPLACE\n"
 
-/* In a run with `--moves`, a call may give several candidates. */
+/* In a run with the option --moves, an author call may give several candidates. */
 static void test_author_call_of_moves(void **state)
 {
     static const int calls[] = {0, 1, 1, 1, 2, 3, 3};
@@ -385,7 +385,8 @@ static void test_author_call_of_moves(void **state)
     arena_release(&mem);
 }
 
-/* Many verdicts and texts at their caps stay under the largest answer. */
+/* A candidate whose source and reply are as long as a page shows them gives an answer below the cap
+ * for answers. */
 static void test_largest(void **state)
 {
     char *source = xmalloc(600001);
@@ -492,7 +493,8 @@ static void test_training_files(void **state)
     }
 }
 
-/* A record may hold anything; the page gets the types that it expects. */
+/* The record of a training run may contain anything, but the page gets only values of the types
+ * that it expects. */
 static void test_training_types(void **state)
 {
     put_record("odd.json", "{\"hone_training\":1, \"model\":[1], \"state\":{}, \"weights\":\"x\","
@@ -514,7 +516,7 @@ static void test_training_types(void **state)
     json_decref(j);
 }
 
-/* The largest record that we read gives an answer below the cap. */
+/* The largest record that we read gives an answer below the cap for answers. */
 static void test_training_largest(void **state)
 {
     struct strbuf sb = STRBUF_INIT(16u << 20);

@@ -21,7 +21,7 @@ static double seconds_until(double unix_s)
     return MAX(unix_s - (double)now.tv_sec - (double)now.tv_usec / 1e6, 0);
 }
 
-/* Reads "1h2m3.5s" or "20ms"; -1 = another form. */
+/* Reads "1h2m3.5s" or "20ms". Returns seconds, or -1 if the text has another form. */
 static double go_duration(const char *s)
 {
     static const struct {
@@ -48,8 +48,8 @@ static double go_duration(const char *s)
     return sum;
 }
 
-/* Reads an RFC 3339 date in UTC, or an HTTP date. Returns the seconds until then, at least 0; -1 =
- * another form. */
+/* Reads an RFC 3339 date in UTC, or an HTTP date. Returns the seconds until then, at least 0, or -1
+ * if the text has another form. */
 static double date(const char *s)
 {
     static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%a, %d %b %Y %H:%M:%S GMT"};

@@ -1,7 +1,7 @@
 /*
- * headers.h - reads from the headers of an answer how much the provider still allows. It knows
- * OpenAI (x-ratelimit-remaining-requests) and Anthropic
- * (anthropic-ratelimit-input-tokens-remaining). It also knows headers without a unit, which proxies
+ * headers.h - reads from the headers of an answer how much the provider still allows. It knows the
+ * headers of OpenAI (such as x-ratelimit-remaining-requests) and of Anthropic (such as
+ * anthropic-ratelimit-input-tokens-remaining). It also knows headers without a unit, which proxies
  * send (x-ratelimit-remaining, ratelimit-remaining); these count requests.
  */
 #ifndef AUTHOR_LIMITS_HEADERS_H
@@ -25,14 +25,16 @@ struct limit_told {
 /* Copies the value of a header into `out`. Returns false if there is none. */
 typedef bool (*header_get)(const void *ctx, const char *name, char *out, size_t size);
 
-/* Returns how many limits the answer tells. */
+/* Fills `told` with the limits that the headers of an answer tell; `get` reads a header. Returns
+ * how many limits they tell. */
 unsigned limit_headers_read(struct limit_told told[LIMIT_KINDS], header_get get, const void *ctx);
 
 /* Reads "1s", "6m0s", "20ms", "12.5" (seconds), "2026-11-16T22:50:00Z", a Unix time in seconds or
  * milliseconds, or an HTTP date. Returns the seconds from now, at least 0; -1 for any other
  * text. */
 double limit_seconds(const char *text);
-/* The pause, in seconds, that retry-after-ms or retry-after asks for; -1 = none. */
+/* Returns the pause, in seconds, that the header retry-after-ms or retry-after asks for; -1 if
+ * neither is there. */
 double limit_retry_after(header_get get, const void *ctx);
 
 #endif

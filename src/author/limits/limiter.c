@@ -1,8 +1,8 @@
 /*
  * limiter.c - see limiter.h.
  *
- * A limit says how much may be used in a window, usually a minute. The log (`used` and `extra` of
- * struct limit) counts the use in each of a window's PARTS parts.
+ * A limit says how much may be used in a window, usually a minute. We divide a window into PARTS
+ * parts of equal length. The log (`used` and `extra` of struct limit) counts the use in each part.
  */
 #include "author/limits/limiter.h"
 
@@ -25,7 +25,7 @@
 #define SEC_NS 1000000000ull
 
 enum {
-    TICKETS = 256, /* of all processes */
+    TICKETS = 256, /* of all processes together */
     PARTS = 32,
     RING = PARTS + 2, /* entries of the log; part p is at p % RING */
     SALT = 32,
@@ -33,7 +33,7 @@ enum {
     CREDIT = 8, /* requests by which an idle run may catch up */
     OLD_DAYS = 30,
 };
-/* Longest wait for the only request under way (is_probing()). */
+/* While requests go one at a time, the next one waits at most this long for the one under way. */
 #define PROBE_NS (5 * SEC_NS)
 
 enum stage { FREE, WAITING, GRANTED, SENT, ANSWERED };
@@ -41,9 +41,9 @@ enum stage { FREE, WAITING, GRANTED, SENT, ANSWERED };
 struct ticket {
     uint32_t stage, member; /* `member`: index in state.members */
     uint64_t seq;
-    uint64_t sent_ns;         /* when it was granted, later when it was sent */
+    uint64_t sent_ns;         /* time of the grant; from SENT on, the time when it was sent */
     uint64_t logged_at;       /* the part in which log_need() counted `need` */
-    double need[LIMIT_KINDS]; /* the most that it may take */
+    double need[LIMIT_KINDS]; /* the most that the request may take */
 };
 
 struct limit {
@@ -52,7 +52,7 @@ struct limit {
     double pace;
     /* When a longer limit, such as a daily one, opens again; 0 if open. */
     uint64_t closed_until_ns;
-    double used[RING]; /* by answered requests */
+    double used[RING]; /* what our requests used */
     /* What the provider counts beyond `used`: tokens reserved for longer replies, and requests of
      * other machines. */
     double extra[RING];
@@ -64,12 +64,13 @@ struct member {
 };
 
 struct state {
-    /* `part`: the current one, counted since time 0. `swept_ns`, `paced_ns`: the last sweep() and
-     * refill(). */
+    /* `part`: the number of the current part, counted since time 0. `swept_ns`, `paced_ns`: when
+     * sweep() and refill() were last done. */
     uint64_t seq, part, swept_ns, paced_ns, pause_until_ns;
     uint32_t learnt;  /* an answer has come */
     uint32_t careful; /* after a pause: no request has succeeded yet */
-    /* The largest `served` at a grant. New runs start with it. */
+    /* The largest `served` that a run had when its request was granted. A new run starts with this
+     * value; with 0 it would be next until it had caught up with all others. */
     double clock;
     double longest_output; /* in tokens; shrinks by 2% with each shorter reply */
     struct limit limits[LIMIT_KINDS];
@@ -85,7 +86,8 @@ struct limiter {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Makes the user's random secret if there is none. link() lets the first of two processes win. */
+/* Reads the user's salt, a random secret that goes into the names of the state files. Makes it if
+ * there is none. If two processes make it at the same time, link() lets only the first succeed. */
 static int read_salt(const char *dir, unsigned char salt[SALT], struct err *err)
 {
     char *path = xasprintf("%s/salt", dir), *temp = xasprintf("%s/.salt.%d", dir, (int)getpid());
@@ -196,7 +198,8 @@ static double counted_of(const struct state *s, int k)
     return sum_of(s, m->used) + sum_of(s, m->extra) + coming_of(s, k);
 }
 
-/* Leaves out LIMIT_OUTPUT, because the provider counts output tokens only as they are written. */
+/* Counts the ticket's need as used in the current part. Leaves out LIMIT_OUTPUT, because the
+ * provider counts output tokens only as they are written. */
 static void log_need(struct state *s, struct ticket *t)
 {
     t->logged_at = s->part;
@@ -290,9 +293,9 @@ static struct ticket *first_waiting(struct state *s)
     return best;
 }
 
-/* Returns the kind of limit that blocks the ticket, or LIMIT_KINDS. *until is when a closed limit
- * opens, else 0. A request that needs more than a whole limit goes when nothing else counts against
- * that limit. */
+/* Returns the kind of limit that blocks the ticket, or LIMIT_KINDS if none does. If that limit is
+ * closed, *until becomes the time when it opens, else 0. A request that needs more than a whole
+ * limit may go when no other request counts against that limit. */
 static int blocked_by(const struct state *s, const struct ticket *t, uint64_t now, uint64_t *until)
 {
     for (int k = 0; k < LIMIT_KINDS; k++) {
@@ -306,7 +309,8 @@ static int blocked_by(const struct state *s, const struct ticket *t, uint64_t no
     return LIMIT_KINDS;
 }
 
-/* Whether requests go one by one, and one is under way. */
+/* Returns whether no request may be sent because requests go one at a time, and one is under way.
+ * They go one at a time before the first answer, and after a pause until a request succeeds. */
 static bool is_probing(const struct state *s, uint64_t now)
 {
     if (s->learnt && !s->careful)
@@ -435,8 +439,9 @@ bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why)
     return granted;
 }
 
-/* The provider counts only `taken`, less than we do. Lowers `extra` in parts before `end`, oldest
- * first, because the latest parts stay in the window longest. */
+/* Lowers our count to `taken`, the provider's count, which is smaller. To do so, lowers `extra` in
+ * parts before `end`. Begins with the oldest part, because the latest parts stay in the window
+ * longest. */
 static void trim_extra(const struct state *s, struct limit *m, double taken, uint64_t end)
 {
     uint64_t first = s->part > PARTS ? s->part - PARTS : 0;
@@ -449,8 +454,8 @@ static void trim_extra(const struct state *s, struct limit *m, double taken, uin
     }
 }
 
-/* Corrects `extra`. The request was sent in `sent_part`, so the provider's numbers say nothing
- * about later parts. */
+/* Takes over the limit that an answer told, and corrects `extra` by the provider's count. The
+ * request was sent in `sent_part`, so the provider's numbers say nothing about later parts. */
 static void take_told(struct state *s, int k, const struct limit_told *told, uint64_t sent_part,
                       uint64_t now, uint64_t window_ns)
 {
@@ -490,7 +495,7 @@ void limiter_answered(struct limiter *l, int ticket, bool ok,
     shared_state_end(l->shared, true);
 }
 
-/* Replaces `need` in the log by what was really used. */
+/* Replaces the ticket's need in the log by `used`, what the request really used. */
 static void settle(struct state *s, const struct ticket *t, const double used[LIMIT_KINDS])
 {
     for (int k = LIMIT_TOKENS; k < LIMIT_KINDS; k++) {

@@ -42,7 +42,7 @@ struct limiter_config {
 };
 
 struct limiter_wait {
-    /* The earliest now_ns() for the request; 0 if not known. */
+    /* The request cannot be sent before this time, in terms of now_ns(); 0 if not known. */
     uint64_t until_ns;
     char text[200]; /* ends the sentence "the call waits for ..." */
 };
@@ -50,20 +50,24 @@ struct limiter_wait {
 struct limiter *limiter_open(const struct limiter_config *cfg);
 void limiter_close(struct limiter *l);
 
-/* `need` is the most that the request may take. Returns a ticket, or -1 if the queue is full. */
+/* Puts a request into the queue. `need` is the most that the request may take. Returns a ticket, or
+ * -1 if the queue is full. */
 int limiter_queue(struct limiter *l, const double need[LIMIT_KINDS]);
-/* Returns true once: send the request immediately. `why` may be NULL. */
+/* Returns true once, when the request may be sent: then send it immediately. Otherwise sets *why to
+ * what the request waits for. `why` may be NULL. */
 bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why);
-/* The headers have come. `ok`: the provider accepted the request. */
+/* Call this when the headers of the answer have come. `told` has the limits in these headers. `ok`
+ * says whether the provider accepted the request. */
 void limiter_answered(struct limiter *l, int ticket, bool ok,
                       const struct limit_told told[LIMIT_KINDS]);
-/* Frees a ticket in any state. `used` is NULL if not known. */
+/* Frees a ticket in any state. `used` is what the request used, or NULL if not known. */
 void limiter_end(struct limiter *l, int ticket, const double used[LIMIT_KINDS]);
-/* No process sends for pause_ns, for example after an answer 429. */
+/* Keeps all processes from sending for pause_ns, for example after the answer 429. */
 void limiter_pause(struct limiter *l, uint64_t pause_ns);
 
-/* For need[LIMIT_OUTPUT]: at most `most` tokens, and at most twice the longest recent reply.
- * Providers count output tokens only as they are written. */
+/* Returns the value for need[LIMIT_OUTPUT]: `most` tokens, or twice the longest recent reply if
+ * that is less. An estimate is enough, because providers count output tokens only as they are
+ * written. */
 double limiter_expected_output(struct limiter *l, double most);
 
 #endif

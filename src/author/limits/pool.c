@@ -99,8 +99,8 @@ void budget_pool_close(struct budget_pool *p)
     free(p);
 }
 
-/* The tokens that the limits leave for the reply, after `taken` and the prompt. -1 if not even the
- * prompt fits. */
+/* Returns how many tokens the reply may have if the sum `taken` and the prompt are paid: at most
+ * w->out. Returns -1 if the limits do not even leave enough for the prompt. */
 static double affordable(const struct state *s, const struct pool_wish *w, struct pool_sum taken)
 {
     double out = (double)w->out;

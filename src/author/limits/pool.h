@@ -25,7 +25,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* The least limit of a reply, in tokens: a kernel would not fit into less. */
+/* The pool never limits a reply to fewer tokens than this, because a kernel would not fit. */
 #define POOL_LEAST_REPLY 2048
 
 struct budget_pool;
@@ -43,7 +43,9 @@ struct pool_wish {
 
 enum pool_answer { POOL_YES, POOL_WAIT, POOL_OVER };
 
-/* A limit of 0 means no limit. If `path` is NULL, the pool is for this process alone. */
+/* Makes a pool, or sets the limit and the spent amount of an existing one. A limit of 0 means no
+ * limit. If `path` is NULL, the pool is for this process alone. budget_pool_join() opens a pool
+ * that another process has made, with its limit. */
 int budget_pool_open(struct budget_pool **out, const char *path, const struct pool_sum *limit,
                      const struct pool_sum *spent, struct err *err);
 int budget_pool_join(struct budget_pool **out, const char *path, struct err *err);

@@ -62,8 +62,8 @@ static struct groups group_shapes(const struct shape_times *t, const char *axis)
     return g;
 }
 
-/* The sum of the logarithms of the point's times at all shapes with sizes from `from` to `to`;
- * INFINITY if one of these times is missing. */
+/* Returns the sum of the logarithms of the point's times at all shapes with sizes from `from` to
+ * `to`; INFINITY if one of these times is missing. */
 static double cost_of(const struct shape_times *t, const struct point_times *p, const char *axis,
                       int64_t from, int64_t to)
 {
@@ -79,10 +79,10 @@ static double cost_of(const struct shape_times *t, const struct point_times *p, 
 struct choice {
     double cost;
     const struct point_times *point;
-    uint32_t first; /* group */
+    uint32_t first; /* the first group for which this point is chosen */
 };
 
-/* The best point for groups `first` to `last`. */
+/* Returns the best point for the groups `first` to `last`, and its cost. */
 static struct choice choose_point(const struct shape_times *t, const struct groups *g,
                                   uint32_t first, uint32_t last)
 {
@@ -146,7 +146,8 @@ static double best_for_axis(const struct shape_times *t, const struct groups *g,
     return score;
 }
 
-/* The mean of the logarithms of the times at all known shapes. */
+/* Returns the mean of the logarithms of the times that the settings `r` have at all known shapes;
+ * INFINITY if one of these times is missing. */
 static double log_time_of(const struct bound_book *book, const struct shape_times *t,
                           const struct pb_ranges *r)
 {
@@ -198,8 +199,9 @@ bool split_best(const struct bound_book *book, const struct shape_times *t,
 
 /* ---- other settings for one range ------------------------------------------------------------ */
 
-/* The trials of points at the shapes of range i. A point that failed and has no times counts as
- * failed. */
+/* Appends a trial for each point that has times at all shapes of range i. The trial's time is the
+ * geometric mean of these. A point that failed and has no time at any shape becomes a failed
+ * trial. */
 static void trials_in_range(const struct shape_times *t, const struct pb_ranges *r, uint32_t i,
                             struct pb_trial_vec *out)
 {
@@ -228,8 +230,8 @@ static bool has_shapes(const struct shape_times *t, const struct pb_ranges *r, u
     return false;
 }
 
-/* Changes range i of `base` to place `at` of playbook_next(). Returns 1 if *out can be proposed, 0
- * if it cannot, -1 if the range has no such place. */
+/* Sets *out to `base` with other settings for range i: the proposal number `at` of playbook_next().
+ * Returns 1 if *out can be proposed, 0 if it cannot, -1 if playbook_next() has no such proposal. */
 static int move_range(const struct bound_book *book, const struct shape_times *t,
                       const struct pb_ranges *base, uint32_t i, int stage, uint32_t at,
                       struct pb_ranges *out, uint32_t *changed)
@@ -247,7 +249,7 @@ static int move_range(const struct bound_book *book, const struct shape_times *t
     return can_propose(book, t, out);
 }
 
-/* The ranges take turns; the number of tables so far says which is first. */
+/* The ranges take turns. The number of tables that were tried says which range is first. */
 bool split_next(const struct bound_book *book, const struct shape_times *t,
                 const struct pb_ranges *base, int stage, uint32_t *k, struct pb_ranges *out,
                 uint32_t *range, uint32_t *changed)

@@ -7,14 +7,14 @@
 
 #include "playbook/playbook.h"
 
-/* `node` is a candidate in the facts, or NULL. */
+/* Returns whether a candidate in the facts passes. `node` may be NULL. */
 bool node_passes_facts(const json_t *node);
-/* The candidates of this playbook with one point for all shapes. */
+/* Appends the tried candidates of this playbook that have one point for all shapes. */
 void tried_points(const struct playbook *pb, const json_t *facts, struct pb_trial_vec *out);
-/* The settings of a candidate: those of its label, or of the table in its file. Returns false if it
- * has neither, or if they do not suit the task. */
+/* Sets *out to the settings of a candidate: those of its label, or of the table in its file.
+ * Returns false if the candidate has neither, or if the settings do not suit the task. */
 bool node_ranges(const struct bound_book *book, const json_t *node, struct pb_ranges *out);
-/* The settings of the candidate to improve if that passes, else of the best kernel. */
+/* The same for the candidate to improve if that passes, else for the best kernel. */
 bool base_ranges(const struct bound_book *book, const json_t *facts, struct pb_ranges *out);
 
 #endif

@@ -27,7 +27,7 @@ enum red_op { RED_NONE, RED_ADD, RED_MIN, RED_MAX, RED_INC, RED_DEC, RED_AND, RE
  * or another block's shared memory. A run is a contiguous part of the copy. */
 struct async_run {
     uint8_t *outside;    /* NULL beyond the tensor's edge: a load fills with zeros or NaN */
-    uint32_t off, bytes; /* in the box */
+    uint32_t off, bytes; /* the run's offset in the box, and its size */
 };
 
 enum async_kind {
@@ -42,22 +42,22 @@ struct async_op {
     struct warp *w; /* w, pc and lane issued the operation */
     const struct insn *pc;
     uint32_t lane;
-    struct block *block;  /* whose shared memory has the box */
-    uint32_t base, span;  /* the box: its offset and size in bytes */
+    struct block *block;  /* the block in whose shared memory the box lies */
+    uint32_t base, span;  /* the box: its offset there, and its size in bytes */
     struct tensormap map; /* all zero for plain copies */
     struct async_run *runs;
     uint32_t nruns, runs_cap;
     enum red_op red;
     enum ptx_type red_type;
-    struct block *mbar_block; /* for ASYNC_LOAD, ASYNC_CP_ARRIVE: the mbarrier */
-    uint32_t mbar_off;
-    int32_t tx;              /* for ASYNC_LOAD: bytes that it reports to the mbarrier */
-    struct block *src_block; /* for ASYNC_LOAD from another block's shared memory */
-    uint8_t imm[16];         /* value of st.async and red.async; `runs` points here */
+    struct block *mbar_block; /* for ASYNC_LOAD, ASYNC_CP_ARRIVE: the block that has the mbarrier */
+    uint32_t mbar_off;        /* the mbarrier's offset in the shared memory of mbar_block */
+    int32_t tx;               /* for ASYNC_LOAD: bytes that it reports to the mbarrier */
+    struct block *src_block;  /* if a load reads shared memory: the block that owns it; else NULL */
+    uint8_t imm[16];          /* value of st.async and red.async; `runs` points here */
     uint32_t group;
     uint8_t *staged;       /* for ASYNC_STORE: a copy of the box, once it was read */
-    uint32_t cp_seq;       /* for ASYNC_CP_ARRIVE: waits for copies with a smaller cp_rec.seq */
-    uint32_t san, san_src; /* san_async_begin() of the box, and of src_block */
+    uint32_t cp_seq;       /* for ASYNC_CP_ARRIVE: it waits for copies with a smaller cp_rec.seq */
+    uint32_t san, san_src; /* what san_async_begin() returned for the box, and for the source */
     const char *what;      /* such as "TMA load" */
 };
 
@@ -81,18 +81,20 @@ struct wg_pending; /* warpgroup.c */
 
 struct warp_async {
     VEC(struct cp_rec) cp;
-    /* cp.async groups that each lane has committed; cp_rec.seq of the next cp.async. */
+    /* cp_committed: how many cp.async groups each lane has committed. cp_seq: the cp_rec.seq that
+     * the next cp.async gets. */
     uint32_t cp_committed[WARP], cp_seq;
     struct async_op *bulk, **bulk_tail; /* bulk stores, oldest first */
     uint32_t bulk_committed[WARP];      /* bulk groups that each lane has committed */
-    uint32_t polls;                     /* test_waits that found the phase not over */
+    uint32_t polls;                     /* test_waits whose phase was not over */
     uint32_t rng;
-    VEC(struct wg_pending) wg;     /* from here on: wgmma. A product is one wgmma. */
+    /* The members from here on are for wgmma. A product is one wgmma instruction. */
+    VEC(struct wg_pending) wg;
     uint32_t wg_committed, wg_seq; /* committed groups; number of the next product */
     uint32_t wg_clock[WG_CLOCKS];  /* san_product() of product i, at i % WG_CLOCKS */
     bool wg_fenced, wg_ever; /* wgmma.fence ran since the last commit; any product was issued */
     const uint32_t *wg_last; /* registers of the last completed accumulator */
-    uint64_t wg_last_hash;   /* of their values at its completion */
+    uint64_t wg_last_hash;   /* hash of what these registers held when it was completed */
     uint32_t wg_last_n;
 };
 
@@ -104,7 +106,8 @@ struct block_async {
 struct warp_async *warp_async(struct warp *w);
 struct block_async *block_async(struct block *b);
 
-/* Decides at random whether an operation completes at once. */
+/* Decides at random whether an operation completes at once. With the sanitizer, or in a launch
+ * without a seed, it never does. */
 bool async_eager(struct warp *w);
 
 /* ---- engine (async.c) ----------------------------------------------------------------------- */
@@ -113,23 +116,27 @@ struct async_op *async_new(struct warp *w, const struct insn *pc, uint32_t lane,
                            const char *what);
 struct async_run *async_add_run(struct async_op *op);
 void async_free(struct async_op *op);
-/* A store joins its thread's open bulk group. Another operation joins the list of the mbarrier's
- * block, or completes at once (async_eager()). */
+/* Starts an operation. A store joins its thread's open bulk group. Any other operation completes at
+ * once if async_eager() says so; otherwise it joins the list of op->mbar_block. */
 void async_start(struct async_op *op);
 /* Completes operations in flight that complete on this mbarrier, oldest first. Stops when the
  * mbarrier's phase is over, because a thread that waits for the phase does not wait for the rest.
  * Returns the number of completed operations. */
 int async_settle(struct block *b, uint32_t mbar_off);
 /* Completes the committed bulk groups of the active lanes, except the newest `keep` of each lane.
- * If read_only, only reads their sources. */
+ * If read_only, only reads the sources of their stores and does not write the destinations yet. */
 void async_bulk_wait(struct warp *w, uint32_t keep, bool read_only);
 
 static inline uint64_t *mbar_word(struct block *b, uint32_t off)
 {
     return (uint64_t *)(void *)(b->smem + off);
 }
-/* n threads arrive, n threads arrive and drop out, n more bytes are expected, or n bytes have come.
- * mbar_apply() returns EX_NEXT, or EX_FAULT if there is no mbarrier at `off`. */
+/* mbar_apply() changes the mbarrier at offset `off` of b's shared memory:
+ *   - MBAR_FN_ARRIVE: n threads arrive;
+ *   - MBAR_FN_DROP: n threads arrive, and do not take part in later phases;
+ *   - MBAR_FN_EXPECT: the phase waits for n more bytes;
+ *   - MBAR_FN_COMPLETE: n bytes have come.
+ * It returns EX_NEXT, or EX_FAULT if there is no mbarrier at `off`. */
 enum mbar_fn { MBAR_FN_ARRIVE, MBAR_FN_DROP, MBAR_FN_EXPECT, MBAR_FN_COMPLETE };
 int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b, uint32_t off,
                enum mbar_fn fn, int32_t n);
@@ -141,7 +148,8 @@ void wg_release(struct warp *w);
 void wg_cache_free(struct wg_cache *c);
 void wg_check_exit(struct warp *w);
 
-/* Combines n bytes of src into dst. Each element changes atomically, for other host threads. */
+/* Combines n bytes of elements of type t: sets each element of dst to (dst op src). Each element
+ * changes atomically, because other host threads may change it too. */
 void async_reduce(enum red_op op, enum ptx_type t, uint8_t *dst, const uint8_t *src, uint32_t n);
 enum red_op red_op_of(const char *mod);
 bool red_fits(enum red_op op, enum ptx_type t);
@@ -156,7 +164,7 @@ int decode_st_async(struct decoder *d, const struct ptx_insn *p, struct insn *in
 int decode_proxy_fence(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 int decode_tensormap(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 
-/* The space that the modifiers name, or SP_GENERIC. */
+/* Returns the state space that the modifiers name, or SP_GENERIC if they name none. */
 enum ptx_space async_space(const struct ptx_insn *p);
 
 #endif

@@ -23,7 +23,7 @@ struct bulk_insn {
     /* The members from here to `mask` are operand codes. */
     uint32_t size;
     uint32_t coords[5];
-    uint32_t offsets[3]; /* of im2col */
+    uint32_t offsets[3]; /* for im2col: the filter offsets */
     uint32_t mask;       /* for multicast: a bit for each block of the cluster */
     uint8_t rank, noffsets;
     bool tensor, multicast, im2col;
@@ -45,8 +45,8 @@ static int misaligned(struct warp *w, const struct insn *in, uint32_t lane, cons
                      (unsigned long long)addr, align);
 }
 
-/* Returns the block that owns these `n` bytes of shared memory, or NULL after a fault. *off: their
- * offset there. */
+/* Returns the block that owns the n bytes at the shared address `addr`, and sets *off to their
+ * offset in its shared memory. Returns NULL after a fault. */
 static struct block *shared_range(struct warp *w, const struct insn *in, uint32_t lane,
                                   uint64_t addr, uint32_t n, const char *what, uint32_t *off)
 {
@@ -75,7 +75,7 @@ static int add_inside(struct walk *k, uint32_t off, uint64_t addr, uint32_t byte
     if (!p)
         return EX_FAULT;
     k->inside_bytes += bytes;
-    /* For the cost model: 128-byte lines that the launch touches. */
+    /* The cost model needs to know which 128-byte lines the launch touches. */
     uint8_t *touched = k->w->counts ? k->w->launch->emu->mem.touched : NULL;
     for (uint64_t a = addr & ~127ull; touched && a < addr + bytes; a += 128)
         touched[(a - GLOBAL_BASE) / 128] = 1;
@@ -223,7 +223,9 @@ static int finish_issue(struct warp *w, int rc, struct async_op *op)
 
 /* ---- loads ---------------------------------------------------------------------------------- */
 
-/* Loads the box into the block `to`; if that is NULL, into the block of the destination address. */
+/* Issues a load for one lane. If `to` is NULL, the load writes to the destination address and
+ * reports to the mbarrier's address. Otherwise it is a part of a multicast: it uses the same two
+ * offsets in the shared memory of block `to`. */
 static int load_into(struct warp *w, const struct insn *in, uint32_t lane, struct block *to)
 {
     const struct bulk_insn *b = in->aux;
@@ -420,7 +422,8 @@ static int take_offsets(struct decoder *d, const struct ptx_insn *p, const struc
     return 0;
 }
 
-/* The modifiers name the destination's space first, then the source's. */
+/* Reads the instruction's modifiers into *b, *group and *prefetch. They name the destination's
+ * space first, then the source's. Returns -1 if a modifier is unknown. */
 static int read_mods(struct bulk_insn *b, const struct ptx_insn *p, bool *group, bool *prefetch)
 {
     unsigned spaces = 0;

@@ -214,7 +214,8 @@ static int exec_replace(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Copies a tensor map. The whole warp executes it with the same addresses. */
+/* Copies a tensor map. The whole warp executes the instruction, with the same addresses in all
+ * lanes, so we take the addresses of the first lane. */
 static int exec_cp_fenceproxy(struct warp *w, const struct insn *in)
 {
     const struct replace_insn *r = in->aux;

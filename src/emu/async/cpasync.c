@@ -1,9 +1,9 @@
 /*
  * cpasync.c - executes cp.async: copies of 4, 8 or 16 bytes per thread, global to shared.
  *
- * Each thread has its own sequence of groups. A record holds the copies of one warp instruction,
- * and the group of each lane's copy. We do a copy when the issuing thread waits for the copy's
- * group, or when any thread waits for an mbarrier at which the issuing thread arrived
+ * Each thread has its own sequence of groups. A record (struct cp_rec) holds the copies of one warp
+ * instruction, and the group of each lane's copy. We do a copy when the issuing thread waits for
+ * the copy's group, or when any thread waits for an mbarrier at which the issuing thread arrived
  * (cp.async.mbarrier.arrive). For the sanitizer the write is an access of the issuing thread.
  */
 #include <string.h>

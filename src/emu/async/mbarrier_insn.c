@@ -23,7 +23,8 @@ struct mbar_insn {
     uint32_t pred; /* the predicate that a wait writes */
 };
 
-/* Finds the mbarrier and tells the sanitizer about the access. NULL after a fault. */
+/* Returns the block in whose shared memory the lane's mbarrier lies, and sets *off to its offset
+ * there. Tells the sanitizer about the access. Returns NULL after a fault. */
 static struct block *locate(struct warp *w, const struct insn *in, uint32_t lane, uint32_t access,
                             uint32_t *off)
 {
@@ -127,7 +128,8 @@ static int exec_arrive(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Returns 1 if the lane's phase is over, 0 if not, < 0 after a fault. */
+/* Returns 1 if the phase for which the lane waits is over, 0 if it is not, -1 after a fault. Sets
+ * *key to the mbarrier's host address. */
 static int lane_done(struct warp *w, const struct insn *in, uint32_t lane, const void **key)
 {
     const struct mbar_insn *m = in->aux;

@@ -46,7 +46,7 @@ uint32_t tensormap_elem_bytes(const struct tensormap *t)
 
 /* ---- shape ---------------------------------------------------------------------------------- */
 
-/* A tile takes every elem_strides[i]-th element of the box. */
+/* Returns how many elements a copy takes along dimension i: every elem_strides[i]-th of the box. */
 static uint32_t tile_extent(const struct tensormap *t, unsigned i)
 {
     return (t->box[i] + t->elem_strides[i] - 1u) / t->elem_strides[i];
@@ -58,7 +58,8 @@ static uint32_t inner_bytes(const struct tensormap *t)
     return n * tensormap_elem_bytes(t);
 }
 
-/* A row that is narrower than the swizzle span takes the whole span. */
+/* Returns the bytes from one row of the box to the next in shared memory. With a swizzle, a row
+ * takes the whole swizzle span, even if the row is narrower. */
 static uint32_t row_pitch(const struct tensormap *t)
 {
     uint32_t span = t->swizzle ? 16u << t->swizzle : 0, inner = inner_bytes(t);
@@ -227,8 +228,8 @@ static bool in_dim(const struct tensormap *t, unsigned i, int64_t c)
 
 /* Walks one row of the box and splits it at the tensor's edges. The row has `n` elements. Their
  * coordinates in dimension 0 are c, c + es, c + 2*es and so on. `off` is the row's offset in the
- * box. outer_inside: all other coordinates are inside the tensor. Then `base` is the global address
- * of coordinate 0 in dimension 0. */
+ * box. outer_inside says whether the row's other coordinates are all inside the tensor. If they
+ * are, `base` is the global address of the element with coordinate 0 in dimension 0. */
 static int walk_row(const struct tensormap *t, uint32_t off, int64_t c, uint32_t n, uint32_t es,
                     bool outer_inside, uint64_t base, tmap_run_fn fn, void *ctx)
 {

@@ -1,8 +1,8 @@
 /*
  * tensormap.h - the emulator's tensor maps, and walks over the boxes that TMA copies.
  *
- * A map has 128 bytes, like CUtensorMap, but our own layout. Kernels do not notice, because they
- * edit maps only with tensormap.replace.
+ * A map has 128 bytes, as CUtensorMap has, but its members lie at other places. Kernels do not
+ * notice, because they edit maps only with tensormap.replace.
  *
  * tensormap_walk() splits each row of a box into runs. A run is contiguous in the unswizzled box,
  * and lies wholly inside or wholly outside the tensor.
@@ -43,10 +43,10 @@ enum tmap_mode { TMAP_TILE, TMAP_IM2COL };
 
 struct tensormap {
     uint64_t magic;
-    uint64_t addr;           /* of the tensor, in global memory */
-    uint64_t strides[4];     /* of dimensions 1 to 4, in bytes; dimension 0 is innermost */
+    uint64_t addr;           /* the tensor's address in global memory */
+    uint64_t strides[4];     /* strides of dimensions 1 to 4, in bytes; dimension 0 is innermost */
     uint32_t dims[5];        /* elements of each dimension, minus 1 so that 2^32 fits */
-    uint16_t box[5];         /* elements of the tensor that a box spans */
+    uint16_t box[5];         /* for each dimension: elements of the tensor that a box spans */
     uint8_t elem_strides[5]; /* a box takes every elem_strides[i]-th element of dimension i */
     uint8_t elem;
     uint8_t rank;
@@ -66,29 +66,31 @@ int tensormap_encode(struct tensormap *t, const struct job_tensormap *j, uint64_
                      struct err *err);
 /* Returns -1 if the bytes are not a map, or if an edit made it inconsistent. */
 int tensormap_load(struct tensormap *t, const void *bytes, struct err *err);
-/* Executes tensormap.replace.tile.FIELD. Returns -1 if FIELD or its ordinal is unknown, or if *t is
- * not a map. A map may be inconsistent between two edits, so it is not checked. */
+/* Executes tensormap.replace.tile.FIELD. `ord` is the number of the dimension, for fields that have
+ * one value for each. Returns -1 if FIELD is unknown, if `ord` is too large, or if *t is not a map.
+ * Does not check the new value, because a map may be inconsistent between two edits. */
 int tensormap_replace(struct tensormap *t, const char *field, uint32_t ord, uint64_t value,
                       struct err *err);
 
 uint32_t tensormap_elem_bytes(const struct tensormap *t);
-/* The bytes of a box without padding, which a load reports to its mbarrier. */
+/* Returns the bytes of a box without padding, which a load reports to its mbarrier. */
 uint32_t tensormap_box_bytes(const struct tensormap *t);
-/* The bytes of a box in shared memory, with the padding of rows. */
+/* Returns the bytes of a box in shared memory, with the padding of rows. */
 uint32_t tensormap_smem_bytes(const struct tensormap *t);
 
 struct tmap_run {
     uint32_t box_off;
     uint32_t bytes;
-    bool inside;   /* in the tensor; else a load fills the run and a store skips it */
+    bool inside;   /* the run lies in the tensor; if not, a load fills it and a store skips it */
     uint64_t addr; /* if inside: global address of the first element */
     uint32_t step; /* bytes from one element to the next in the tensor */
 };
-/* Returns 0 to continue the walk. */
+/* Must return 0 to continue the walk; any other value ends the walk. */
 typedef int (*tmap_run_fn)(void *ctx, const struct tmap_run *run);
 
-/* Calls fn for each run of the box, innermost first. Only im2col reads `offsets`, in w, h and d.
- * Returns the result of the last call of fn. */
+/* Calls fn for each run of the box, row after row. `coords` are the coordinates of the box, with
+ * the innermost dimension first. `offsets` are the filter offsets of im2col in w, h and d, or NULL
+ * for zeros; other modes ignore them. Returns the result of the last call of fn. */
 int tensormap_walk(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
                    tmap_run_fn fn, void *ctx);
 

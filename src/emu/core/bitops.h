@@ -9,7 +9,7 @@
 
 /* Bit fields. 32-bit forms use the low 8 bits of position and length, 64-bit forms use all bits. If
  * `sg` is true, bfe() fills the bits above the field with the field's top bit. If the field reaches
- * beyond the operand, it takes the operand's top bit instead. */
+ * beyond the operand, bfe() fills them with the operand's top bit. */
 static inline uint64_t bfe(uint64_t a, uint32_t pos, uint32_t len, uint32_t width, bool sg)
 {
     pos = width == 64 ? MIN(pos, 64u) : pos & 0xff;

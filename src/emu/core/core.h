@@ -3,15 +3,16 @@
  *
  * Execution. Before a kernel's first launch, decode.c gives each PTX instruction to the decode
  * function of its opcode. That function fills a struct insn with operand codes, an exec function,
- * and data for exec. exec performs the instruction for the lanes in w->active. The guard is already
- * applied, and w->active is never 0.
+ * and data for the exec function. The exec function performs the instruction for the lanes in
+ * w->active. These are the lanes whose guard predicate is true; there is always at least one.
  *
  * Registers. Each PTX register is an array of 32 lanes:
  *     .b8 .b16  uint16_t[32]      .b32  uint32_t[32]      .b64  uint64_t[32]
  *     .b128     __uint128_t[32]   .pred one uint32_t, bit i = lane i
- * The top two bits of an operand code choose a base (OPND_...), the rest is a byte offset. The
- * constant pool holds each immediate once per lane. So opnd(w, in->o[1]) gives exec an array of
- * lanes, whatever the kind of the operand.
+ * An operand code says where an operand lies: its top two bits choose a base (OPND_...), the rest
+ * is a byte offset from there. An operand may be a register, a constant or a special register. The
+ * constant pool holds each constant 32 times, once for each lane. So opnd(w, in->o[1]) is an array
+ * of lanes for any kind of operand.
  *
  * Convergence. A warp is a set of fragments: lanes with the same pc and frame. Fragments that reach
  * the same place merge. An instruction with INSN_ALIGNED needs all live lanes in one fragment and
@@ -20,8 +21,8 @@
  *
  * Waiting. An exec function that cannot go on returns EX_WAIT *without having changed anything*,
  * and is called again later. The warps of a cluster run in rounds. If every warp waits and
- * async_idle() completes nothing, emu_stuck(w) is true for one round, so that mbarrier.try_wait can
- * return false. After many such rounds the launch ends as a deadlock.
+ * async_idle() completes nothing, emu_stuck(w) is true in the next round, so that mbarrier.try_wait
+ * can return false there. After many such rounds the launch ends as a deadlock.
  *
  * Threads. One host thread runs all warps of a cluster. Host threads share global memory, so
  * atomics on it use __atomic builtins. Two host threads never change other data of this file.
@@ -68,7 +69,7 @@ enum insn_flags {
     INSN_GUARD = 1,      /* @p */
     INSN_GUARD_NEG = 2,  /* @!p */
     INSN_ALIGNED = 4,    /* needs all live lanes in one fragment */
-    INSN_PIN = 8,        /* a wgmma: no other register may take the place of its registers */
+    INSN_PIN = 8,        /* a wgmma; regs.c gives its registers places that they share with none */
     INSN_BRANCH = 16,    /* ends a basic block */
     INSN_SYNCWARP = 32,  /* waits for the lanes in its mask (shfl, vote, bar.warp) */
     INSN_LEADER = 64,    /* starts a basic block */
@@ -108,7 +109,7 @@ enum count_kind {
 #define OPND_WARP (2u << 30)  /* special registers: %tid, %warpid */
 #define OPND_BLOCK (3u << 30) /* special registers: %ctaid, %ntid */
 #define OPND_OFF 0x3fffffffu
-/* A plain number in the place of an operand code. */
+/* A plain number, for a member that otherwise holds an operand code. */
 #define OPND_NUMBER(n) (OPND_CONST | (n))
 
 struct insn {
@@ -118,13 +119,13 @@ struct insn {
     uint16_t nv;
     uint16_t flags;
     uint8_t kind;
-    uint8_t sub[4];    /* for exec, such as type and rounding */
-    uint32_t rank;     /* of its basic block (flow.h) */
-    const uint32_t *v; /* operand codes of vector operands */
-    int64_t imm;       /* for exec, such as an address offset */
-    const void *aux;   /* for exec, in the module's arena */
-    uint32_t src;
-    uint32_t tensor_ops; /* of CK_TENSOR: operations of an m x n x k product, 2*m*n*k */
+    uint8_t sub[4];      /* for exec, such as type and rounding */
+    uint32_t rank;       /* rank of the instruction's basic block (flow.h) */
+    const uint32_t *v;   /* operand codes of vector operands */
+    int64_t imm;         /* for exec, such as an address offset */
+    const void *aux;     /* for exec, in the module's arena */
+    uint32_t src;        /* index of the instruction in the PTX function */
+    uint32_t tensor_ops; /* for CK_TENSOR: 2*m*n*k, the operations of an m x n x k product */
 };
 
 /* ---- decoding ------------------------------------------------------------------------------- */
@@ -169,12 +170,12 @@ int dec_pred(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd 
  * frame. */
 int dec_addr(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
              enum ptx_space sp, uint32_t *base, uint32_t *base_bits, int64_t *off);
-/* Decodes a vector {..} or a single operand to *n operand codes. */
+/* Decodes a vector {..} or a single operand. Writes *n operand codes to `out`, at most `max`. */
 int dec_vec(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t bits,
             bool is_dst, uint32_t *out, uint32_t max, uint32_t *n);
-/* 0 if the operand is not a register. */
+/* Returns the width of a register in bits, or 0 if the operand is not a register. */
 uint32_t dec_reg_bits(const struct ptx_opnd *o);
-/* Memory that lives as long as the module. */
+/* Returns memory that lives as long as the module. */
 void *dec_alloc(struct decoder *d, size_t n);
 void dec_set_v(struct decoder *d, struct insn *in, const uint32_t *codes, uint32_t n);
 
@@ -188,7 +189,7 @@ struct frame {
     const struct insn *ret_pc;
     uint32_t mask;                  /* lanes that have not returned */
     uint32_t depth;                 /* open calls; 0 for the kernel */
-    uint32_t local_base, local_top; /* its part of each lane's local memory */
+    uint32_t local_base, local_top; /* the frame's part of each lane's local memory */
     char *params;                   /* [WARP][func->param_bytes] */
     const struct insn *call;
 };
@@ -199,16 +200,18 @@ struct fragment {
     const struct insn *pc;
     struct frame *frame;
     uint32_t phase;  /* if `arrived`: the barrier's phase at the arrival */
-    uint8_t arrived; /* 1 while a barrier holds it; then it does not merge */
-    uint8_t waiting; /* 1 if it had to wait in this warp_run() */
-    uint32_t ran;    /* warp.slices when it last gave up its turn, or 0 */
+    uint8_t arrived; /* 1 while a barrier holds the fragment, which then does not merge */
+    uint8_t waiting; /* 1 if the fragment had to wait in this warp_run() */
+    uint32_t ran;    /* warp.slices when the fragment last gave up its turn, or 0 */
 };
 
 /* Where threads meet: block barriers, and warp-wide instructions (shuffles). */
 enum exits_kind { EXITS_BARRIER, EXITS_WARP, EXITS_KINDS };
 
 struct warp {
-    char *base[4];   /* of operand codes: frame, constants, special registers of warp and block */
+    /* The bases of operand codes: the frame, the constant pool, the special registers of the warp
+     * (such as %tid), and those of the block (such as %ctaid). */
+    char *base[4];
     uint32_t active; /* lanes for which the guard is true */
     uint32_t mask;   /* lanes of the running fragment */
     uint32_t live;   /* lanes that have not exited */
@@ -223,13 +226,13 @@ struct warp {
     struct undef *undef;          /* set while registers have undefined bits (undefined.c) */
     struct matrix_access *matrix; /* set while a matrix instruction accesses memory */
     struct warp_watch *watch;     /* set while a wgmma in flight uses registers (warpgroup.c) */
-    struct warp_async *async;     /* its groups of cp.async and wgmma (async.h) */
+    struct warp_async *async;     /* the warp's groups of cp.async and wgmma (async.h) */
     struct warp_san *san;
     const struct insn *pc;
     struct insn_count *counts;
     struct pending *pending; /* set if `counts` is set */
     struct frame *frame0;
-    uint32_t slices;          /* turns that its fragments gave up */
+    uint32_t slices;          /* how often a fragment of the warp gave up its turn */
     uint32_t diverged;        /* branches that split a fragment */
     uint32_t cluster_arrived; /* lanes after barrier.cluster.arrive and before .wait */
     uint32_t cluster_phase;   /* the barrier's phase at their arrival */
@@ -281,11 +284,11 @@ struct block {
     struct cluster *cluster;
     struct launch *launch;
     struct warp *warps;
-    uint32_t nwarps, nthreads, nlive; /* nlive: have not exited */
+    uint32_t nwarps, nthreads, nlive; /* nlive: threads that have not exited */
     uint8_t *smem;
     uint32_t smem_bytes;
     struct barrier bar[16];
-    struct block_async *async; /* operations in flight on its mbarriers (async.h) */
+    struct block_async *async; /* operations in flight on the block's mbarriers (async.h) */
     struct block_san *san;
     uint64_t steps;
     char *memory; /* registers and local memory, reused by the next block */
@@ -307,7 +310,7 @@ struct cluster {
     struct barrier bar; /* barrier.cluster */
     bool stuck;         /* see emu_stuck() */
     struct worker_state *ws;
-    struct cluster_trace *trace; /* its stores, in a sampled call (machine.h); else NULL */
+    struct cluster_trace *trace; /* the cluster's stores (machine.h); NULL outside sampled calls */
     uint64_t trace_rng;
     uint32_t trace_stores;
     uint32_t nrunning;
@@ -323,7 +326,8 @@ struct cluster {
     uint64_t rng;
     /* Searches for a state that repeats for ever (warp_sched.c).
      * - steps: warp instructions of the cluster. A search begins at `next`; `on` while it runs.
-     * - hash: of an earlier state. It is replaced after 1, 2, 4, ... rounds (`age`, `power`).
+     * - hash: the hash of an earlier state. A newer one replaces it after 1, 2, 4, ... rounds
+     *   (`age`, `power`).
      * - reads, writes: the search saw an access to memory that other clusters can reach.
      * - cycles: the last search found a repeated state.
      * - epoch: launch.spin.epoch when launch.spin.confirmed last counted this cluster. */
@@ -334,7 +338,7 @@ struct cluster {
     } probe;
 };
 
-/* True for one round after no warp of the cluster could go on. */
+/* True in the round after one in which no warp of the cluster could go on. */
 static inline bool emu_stuck(const struct warp *w)
 {
     return w->block->cluster->stuck;
@@ -373,16 +377,17 @@ enum mem_access {
     MEM_WRITE = 2,
     MEM_ATOMIC = 4,  /* MEM_READ and MEM_WRITE are set too */
     MEM_STRONG = 8,  /* atomic, volatile, relaxed, acquire, release; two of these do not race */
-    MEM_ASYNC = 16,  /* TMA, cp.async.bulk, operands of wgmma */
+    MEM_ASYNC = 16,  /* by an asynchronous operation: cp.async, bulk copies, st.async, wgmma */
     MEM_NOALIGN = 32 /* may be unaligned; bulk copies check their own rules */
 };
 
 /* Returns a host pointer to n bytes at addr for one lane. Checks bounds and alignment and tells the
- * sanitizer. n is a power of two, except with MEM_NOALIGN. On a wrong access calls emu_fault() and
- * returns NULL; then return EX_FAULT. A guard zone of global memory only gives a finding. */
+ * sanitizer. n is a power of two, except with MEM_NOALIGN. For a wrong access, calls emu_fault()
+ * and returns NULL; the exec function must then return EX_FAULT. But an access to a guard zone of
+ * global memory only makes a finding. */
 void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp, uint64_t addr,
              uint32_t n, uint32_t access);
-/* The block whose shared memory has addr, or NULL. *off is the offset there. */
+/* Returns the block in whose shared memory addr lies, or NULL. Sets *off to the offset there. */
 struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off);
 /* mem_at() for a shared address; faster without the sanitizer. */
 void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t addr, uint32_t n,
@@ -403,7 +408,7 @@ static inline uint64_t addr_of(const struct warp *w, uint32_t code, uint32_t bit
 int emu_fault(struct warp *w, const struct insn *pc, int lane, enum result_status st,
               enum finding_kind kind, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* Records a finding if the sanitizer is on. Further findings of this kind and source line are only
- * counted. `object` and `other` may be NULL. */
+ * counted. The parameters are as in struct result_finding; `object` and `other` may be NULL. */
 void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                  const char *object, int64_t index, const char *other, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
@@ -411,18 +416,18 @@ bool emu_sanitizing(const struct warp *w);
 
 /* ---- sanitizer hooks for asynchronous operations -------------------------------------------- */
 
-/* After an acquire, the warp's accesses come after all accesses that were released under the key,
- * such as the host address of an mbarrier. */
+/* After an acquire, the warp's accesses come after all accesses that were released under the same
+ * key. For an mbarrier, the key is the mbarrier's host address. */
 void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
-/* An asynchronous operation begins to read or write these bytes. Conflicting accesses before
- * san_async_end() are reported as FIND_ASYNC; `what` names the operation. Returns an id, or 0 if
- * there is nothing to watch. */
+/* Call it when an asynchronous operation begins to read or write these bytes. The sanitizer reports
+ * conflicting accesses before san_async_end() as FIND_ASYNC; `what` names the operation. Returns an
+ * id for san_async_end(), or 0 if there is nothing to watch. */
 uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n, bool write, const char *what);
 void san_async_end(struct block *b, uint32_t id);
-/* An asynchronous operation has written these bytes. Releases the write under `key`, unless
- * NULL. */
+/* Call it when an asynchronous operation has written these bytes. If `key` is not NULL, the write
+ * is released under the key, as by san_release(). */
 void san_async_written(struct block *b, uint32_t off, uint32_t n, const void *key);
 void san_proxy_fence(struct warp *w);
 /* Call it before the async proxy reads these bytes. Reports FIND_ASYNC if b wrote some of them with
@@ -437,13 +442,13 @@ void async_block_begin(struct block *b);
  * waited for. */
 void async_block_end(struct block *b);
 void async_warp_exit(struct warp *w);
-/* Call it when every warp waits. Completes the oldest operation on an mbarrier of each block.
- * Returns how many. */
+/* Call it when every warp waits. For each block of the cluster, completes the oldest operation that
+ * is in flight on the block's mbarriers. Returns how many it completed. */
 int async_idle(struct cluster *c);
 /* Call it before each instruction while warp->watch is set. Reports uses of registers that a wgmma
  * in flight needs. */
 void async_touch(struct warp *w, const struct insn *in);
-/* The operation `tensormap` of device.h. */
+/* Implements the operation `tensormap` of device.h. */
 enum result_status emu_tensormap(const struct job_tensormap *t, uint64_t addr, uint8_t out[128],
                                  struct err *err);
 

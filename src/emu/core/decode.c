@@ -2,9 +2,9 @@
  * decode.c - turns parsed instructions into executable ones: operand codes, constants, the opcode
  * table.
  *
- * An instruction that no decode function knows gets exec_unsupported: if a warp reaches it, the
- * launch ends with an error that names it. A malformed instruction makes the kernel's first launch
- * fail with RESULT_LOAD_FAILED.
+ * An instruction that no decode function knows gets the exec function exec_unsupported(). If a warp
+ * reaches that instruction, the launch ends with an error that names it. A malformed instruction
+ * makes the kernel's first launch fail with RESULT_LOAD_FAILED.
  */
 #include <stdarg.h>
 
@@ -94,7 +94,8 @@ static void const_rehash(struct code *c)
     c->const_hash_cap = cap;
 }
 
-/* `bits` is 16, 32 or 64. */
+/* Returns the operand code of a constant; adds it to the pool if it is not there. `bits` is 16, 32
+ * or 64. */
 static uint32_t dec_const(struct decoder *d, uint64_t value, uint32_t bits)
 {
     struct code *c = d->code;
@@ -281,7 +282,8 @@ static int imm_bits(struct decoder *d, const struct ptx_insn *p, const struct pt
     return 0;
 }
 
-/* A variable's address is its offset in the window of its space. */
+/* Decodes the address of a variable, plus an offset. In global memory that is the full address, in
+ * other spaces the offset in the window of the space (core.h). */
 static int symbol_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                       uint32_t bits, uint32_t *out)
 {
@@ -477,7 +479,7 @@ static int decode_guarded(struct decoder *d, const struct ptx_insn *p, struct in
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-/* Places parameters, results, .param and .local variables in each lane's memory. */
+/* Gives parameters, results, .param and .local variables their offsets in each lane's memory. */
 static int place_locals(struct code_func *cf, struct err *err)
 {
     struct ptx_func *f = cf->src;
@@ -580,7 +582,8 @@ static bool calls_pointer(const struct ptx_insn *p)
     return false;
 }
 
-/* If a call goes through a pointer, decodes all functions: the pointer may come from a variable. */
+/* Decodes a kernel and all functions that it may call. If some call goes through a pointer, these
+ * are all device functions: we do not know where the pointer comes from. */
 enum result_status code_prepare(struct code *c, struct code_func *entry, struct err *err)
 {
     if (entry->decoded)

@@ -19,7 +19,8 @@
 
 #define AT_START 0u
 #define IN_CALL UINT32_MAX
-/* Values of `exit` in questions that are not about a thread that exited: */
+/* went_past() answers three kinds of questions. In one, `exit` is the place where a thread exited.
+ * In the other two, `exit` says who asks: */
 #define NO_EXIT 0u                 /* exits_beyond() */
 #define TWO_BRANCHES (IN_CALL - 1) /* exits_in_two_branches() */
 /* A place is AT_START, IN_CALL, or 1 + the number of an instruction of the kernel. */

@@ -2,9 +2,9 @@
  * findings.c - records faults and findings: what happened, where in the source, in which thread. A
  * fault ends the launch. A finding is a mistake of the kernel. Every fault also makes a finding.
  *
- * For each kind and source line we record the first finding and only count further ones. Without
- * line information, the text takes the place of the line. emu->lock guards faults and findings,
- * which any host thread may report.
+ * For each kind and source line we record the first finding and only count further ones. If the
+ * line is unknown, findings with the same text count as one. Any host thread may report faults and
+ * findings, so emu->lock guards them.
  */
 #include <stdarg.h>
 
@@ -89,7 +89,7 @@ void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enu
     make(w, pc, lane, kind, object, index, other, text, f);
 }
 
-/* SIZE_MAX if there is no finding of this kind and place. */
+/* Returns the index of the finding with this kind and place, or SIZE_MAX if there is none. */
 static size_t find(const struct emu *e, enum finding_kind kind, const char *kernel,
                    const char *file, uint32_t line, const char *text)
 {

@@ -4,8 +4,8 @@
  * Ranks are a topological order of the graph without back edges, which a depth-first walk finds.
  * A block is ready if all its predecessors have ranks; predecessors over back edges do not count.
  * The next rank goes to a ready block of the innermost unfinished loop, or to any ready block if no
- * loop is unfinished. In an irreducible graph that loop may have no ready block. Then the next rank
- * goes to the first block without a rank.
+ * loop is unfinished. In an irreducible graph (one in which a loop has several entries), the loop
+ * may have no ready block. Then the next rank goes to the first block without a rank.
  */
 #include "emu/core/flow.h"
 
@@ -109,8 +109,8 @@ struct loops {
     uint32_t *by_order; /* the inverse of `order` */
     uint32_t nreach;
     uint32_t *loop;   /* header of the innermost loop around a block, or NONE */
-    uint32_t *parent; /* by header: header of the next outer loop */
-    uint32_t *size;   /* by header: blocks, with those of inner loops */
+    uint32_t *parent; /* indexed by a loop's header: header of the next outer loop */
+    uint32_t *size;   /* indexed by a loop's header: its blocks, with those of inner loops */
 };
 
 static void number_blocks(struct flow *g, struct loops *lp)
@@ -303,8 +303,8 @@ int flow_build(struct flow *g, const struct ptx_func *f, struct arena *a, struct
 
 /* ---- paths ---------------------------------------------------------------------------------- */
 
-/* Sets to[b] for each block b on a path from `from` that does not go through `avoid`. If `forward`,
- * paths use no back edges. */
+/* Sets to[b] for each block b that a path from block `from` reaches without going through block
+ * `avoid` (NONE = no such block). If `forward`, paths use no back edges. */
 static void reach(const struct flow *g, uint32_t from, bool forward, uint32_t avoid, uint8_t *to)
 {
     uint32_t *work = xcalloc(g->n + 1, 4), n = 0;

@@ -16,12 +16,13 @@ struct flow_block {
 struct flow {
     struct flow_block *blocks;
     uint32_t n;
-    uint32_t *block_of; /* by instruction */
+    uint32_t *block_of; /* for each instruction: the number of its block */
 };
 
-/* An edge leads to a block of higher rank, unless it is a back edge. The blocks after a loop have
- * higher ranks than the loop. Diverged lanes in the block of least rank run first, so lanes meet
- * again as early as they can. */
+/* Finds the basic blocks of f and the edges between them, and gives each block a rank. An edge
+ * leads to a block of higher rank, unless it is a back edge. The blocks after a loop have higher
+ * ranks than the loop. Of diverged lanes, those in the block of least rank run first. So they meet
+ * the others as early as they can. */
 int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, struct err *err);
 
 /* True if a thread that exited at instruction `exit` went past instruction `at` without executing
@@ -36,7 +37,7 @@ int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, stru
 #define FLOW_START UINT32_MAX
 bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t since, uint32_t at,
                     uint32_t exit);
-/* True in the second case. */
+/* True in the second case: `since` comes after `at`, and no loop leads back. */
 bool flow_is_beyond(const struct flow *g, uint32_t since, uint32_t at);
 /* Returns whether instructions a and b lie in two branches of a condition: neither comes after the
  * other, except in a later round of a loop. */

@@ -30,14 +30,15 @@ int mem_init(struct emu_mem *m, uint64_t limit, bool shadow, struct err *err)
         m->touched = reserve(m->size / 128 + 1);
     if (m->host && shadow) {
         m->init = reserve(m->size / 8);
-        /* 4 or 2 bytes for each cell (sanitizer/state.h). A cell may be as small as one byte. */
+        /* Each array has 4 or 2 bytes for each cell (sanitizer/state.h). We reserve enough for
+         * cells of one byte, the smallest size. */
         m->writer = (uint32_t *)(void *)reserve(m->size * 4);
         m->reader = (uint32_t *)(void *)reserve(m->size * 4);
         m->wtick = (uint16_t *)(void *)reserve(m->size * 2);
         m->rtick = (uint16_t *)(void *)reserve(m->size * 2);
     }
     if (!m->host || (shadow && (!m->init || !m->writer || !m->reader || !m->wtick || !m->rtick))) {
-        /* With the shadow: the four arrays, and a bit for each byte. */
+        /* The shadow takes 4 + 4 + 2 + 2 bytes, and the bit in m->init, for each byte. */
         uint64_t bytes = m->size + (shadow ? m->size * 12 + m->size / 8 : 0);
         err_errno(err, "the emulator cannot reserve %llu bytes of address space (see ulimit -v)",
                   (unsigned long long)bytes);
@@ -164,8 +165,8 @@ void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *
     lazy_init(a->lazy, mem_host(m, a->addr), b, kind, seed);
 }
 
-/* Zeroes bytes [from, to). If they cover many pages, gives these back to the system, which returns
- * them zeroed. For a few pages, memset() is faster. */
+/* Zeroes bytes [from, to) after `base`. If they cover many pages, gives the pages back to the
+ * system, which makes them zero when they are next used. For a few pages, memset() is faster. */
 static void clear_bytes(void *base, uint64_t from, uint64_t to)
 {
     uint64_t a = (from + PAGE - 1) / PAGE * PAGE, b = to / PAGE * PAGE;
@@ -195,7 +196,7 @@ void mem_free(struct emu_mem *m, struct alloc *a)
         uint64_t lo = a->lo - GLOBAL_BASE, hi = a->hi - GLOBAL_BASE;
         clear_bytes(m->host, lo, hi);
         if (m->init)
-            clear_bytes(m->init, lo / 8, hi / 8); /* multiples of PAGE */
+            clear_bytes(m->init, lo / 8, hi / 8); /* exact: lo and hi are multiples of PAGE */
         if (m->writer && a->dirty) {
             uint64_t first = lo >> m->cell_shift, end = (hi >> m->cell_shift) + 1;
             clear_bytes(m->wtick, first * sizeof *m->wtick, end * sizeof *m->wtick);

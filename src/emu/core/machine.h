@@ -12,7 +12,8 @@
 
 #define MAX_THREADS_PER_BLOCK 1024
 #define MAX_WARPS 32
-/* Clusters that a sampled call runs for the cost model. Small grids run whole. */
+/* For the cost model, a sampled call runs this many clusters. If they are costly, it runs fewer,
+ * but at least SAMPLE_LEAST. Small grids run whole. */
 #define SAMPLE_CLUSTERS 48u
 #define SAMPLE_LEAST 8u
 /* If blocks are independent, these limit the host work of a sample, in units of count_cost(): in
@@ -32,8 +33,8 @@
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* 32-byte sectors that loads read (reuse.c). `waits` counts how often a warp waited for fresh
- * ones. */
+/* Counts of 32-byte sectors that loads read (reuse.c): `fresh` were new to the block, `again` were
+ * not. `waits` counts how often a warp waited for fresh sectors. */
 struct alloc_reads {
     uint64_t fresh, again, waits;
 };
@@ -46,17 +47,19 @@ struct written_share {
 };
 
 struct alloc {
-    uint64_t lo, hi;    /* with guard zones */
-    uint64_t addr, end; /* without */
+    uint64_t lo, hi;    /* the range [lo, hi), with guard zones */
+    uint64_t addr, end; /* the range [addr, end), without them */
     char name[64];
     uint32_t elem_bytes;
     enum job_buffer_role role;
     bool is_global_var; /* for variables of a module, or the heap */
     bool dirty;         /* used since mem_clear_cells() */
-    bool shadowed;      /* may hold unwritten bytes */
+    bool shadowed;      /* the buffer may hold unwritten bytes */
     struct lazy *lazy;  /* fills pieces on first touch, in a sampled call; or NULL */
     struct alloc_reads reads;
-    bool atomics, loaded; /* in a sampled call: atomics touched it; plain loads did */
+    /* In a sampled call, these say whether blocks accessed the buffer: `atomics` with atomics,
+     * `loaded` with loads, `stored` with stores or atomics. */
+    bool atomics, loaded;
     bool stored;
     bool copied; /* the host copied to it from a buffer that kernels may write */
     struct written_share share;
@@ -65,7 +68,7 @@ struct alloc {
     /* Where `store` is. Valid after the launch too. */
     const char *store_kernel, *store_file;
     uint32_t store_line;
-    uint32_t rank; /* 0 if it is no tensor */
+    uint32_t rank; /* 0 if the allocation is not a tensor */
     int64_t dims[8];
 };
 
@@ -74,8 +77,8 @@ struct emu_mem {
     uint64_t size;         /* bytes of the reserved range */
     struct alloc **allocs; /* sorted by address */
     size_t n;
-    uint64_t used, limit; /* bytes without guard zones: in use; allowed */
-    /* one bit per byte, set if it was written; NULL without the sanitizer */
+    uint64_t used, limit; /* bytes in use, and the most that are allowed; without guard zones */
+    /* a bit for each byte of global memory, set if the byte was written; NULL without sanitizer */
     uint8_t *init;
     uint8_t *touched; /* per 128 bytes: 1 if a counted launch used them */
     /* Who wrote and read each cell, and when (sanitizer/global.c). */
@@ -105,12 +108,12 @@ static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
 
 /* Estimates about ptxas's machine code (schedule.c). */
 struct insn_schedule {
-    /* At a region's first instruction: clocks of its longest chain of dependent instructions, and
-     * its number of machine instructions. */
+    /* At a region's first instruction: clocks of the region's longest chain of dependent
+     * instructions, and how many machine instructions the region has. */
     float chain, issued;
     /* For a load: how many loads are in the longest chain of dependent loads that ends here. */
     uint8_t level;
-    bool starts;
+    bool starts; /* a region begins at this instruction */
 };
 
 struct code_func {
@@ -126,8 +129,9 @@ struct code_func {
     uint32_t param_bytes;
     uint32_t regs_live;   /* most 32-bit registers alive at once */
     uint32_t smem_static; /* where a kernel's dynamic shared memory starts */
-    uint32_t count_base;  /* place of its first instruction in a launch's counts */
-    uint8_t smem_bytes_min, gmem_bytes_min; /* of its smallest access, 1 to 4 */
+    uint32_t count_base;  /* place of the function's first instruction in a launch's counts */
+    /* Bytes of the smallest access to shared and to global memory, 1 to 4. */
+    uint8_t smem_bytes_min, gmem_bytes_min;
     bool decoded, has_calls;
     struct insn_schedule *schedule; /* per instruction, and one for the end */
 };
@@ -163,7 +167,8 @@ int code_globals_intact(struct code *c, bool *ok, const char **which, struct err
 /* Decodes a function and those that it may call. */
 enum result_status code_prepare(struct code *c, struct code_func *f, struct err *err);
 struct code_func *code_find(struct code *c, const char *name);
-/* Call it before code_prepare(). */
+/* Gives dynamic shared memory its address, and sets entry->smem_static to that address. Call it
+ * before code_prepare(). */
 void code_place_dynamic(struct code *c, struct code_func *entry);
 #define HEAP_BYTES (8u << 20)
 /* A function's address is above FUNC_BASE. code_from_addr() returns NULL for other addresses. */
@@ -174,10 +179,10 @@ const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc);
 void merge_shared(struct code_func *cf);
 void schedule_code(struct code_func *cf);
 struct reg_plan {
-    uint32_t *offset; /* of each register in the frame, in bytes */
+    uint32_t *offset; /* for each register: its offset in the frame, in bytes */
     uint32_t frame_bytes;
-    uint32_t *rank;  /* of each instruction (flow.h) */
-    uint8_t *leader; /* per instruction: 1 if it starts a basic block */
+    uint32_t *rank;  /* for each instruction: the rank of its basic block (flow.h) */
+    uint8_t *leader; /* for each instruction: 1 if it starts a basic block */
     uint32_t regs_live;
 };
 bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p);
@@ -242,12 +247,14 @@ enum block_spec {
 struct gsync;
 struct suspects;
 
-/* Reads of sectors that the block had used before (reuse.c). launch.again[k] counts those that came
- * 2^k to 2^(k+1) - 1 sectors later; `since` adds these distances up. */
+/* Counts reads of sectors that the block had used before (reuse.c). The distance of such a read is
+ * how many sectors the block used since it last used this one. launch.again[k] is for distances
+ * from 2^k to 2^(k+1) - 1: `sectors` counts the reads, and `since` adds up their distances. */
 struct reuse {
     uint64_t sectors, since;
 };
 
+/* Bytes of an input as they were before the kernel wrote to them by mistake. */
 struct undo_write {
     uint64_t addr;
     uint32_t n;
@@ -278,8 +285,8 @@ struct launch {
     uint64_t cpu_limit_ns;
     uint64_t max_steps;
     /* A host thread holds a cluster from its start to its end. */
-    uint32_t most_held; /* limit for all host threads */
-    uint32_t resident;  /* limit for each */
+    uint32_t most_held; /* most clusters that all host threads together may hold */
+    uint32_t resident;  /* most clusters that each host thread may hold */
     /* Host threads share the members from here on. "Atomic" ones need no lock. */
     uint32_t next_cluster; /* next place in `order`; atomic */
     /* Finds clusters that repeat their state for ever (warp_sched.c). Guarded by emu->lock. */
@@ -295,8 +302,8 @@ struct launch {
     bool serial;    /* the order of blocks matters, so only one host thread runs */
     int over_limit; /* ran past a limit, so clusters may be missing; atomic */
     bool extra;     /* runs more clusters for verification; these may run past a limit */
-    /* Several host threads met a conflict, a finding or a fault, so it must run again (settle.c).
-     * Atomic. */
+    /* Several host threads met a conflict, a finding or a fault, so the launch must run again
+     * (settle.c). Atomic. */
     int redo;
     bool keep_undo;
     VEC(struct undo_write) undo; /* guarded by emu->lock */
@@ -336,7 +343,8 @@ struct launch {
 enum { TRACE_PLACES = 2 };
 struct cluster_trace {
     uint64_t bytes;
-    /* Addresses of output elements that it wrote, or 0. Each store is equally likely to be here. */
+    /* Addresses of output elements that the cluster wrote; 0 = none. They are drawn so that each
+     * store of the cluster to an output is equally likely to be here. */
     uint64_t addr[TRACE_PLACES];
     uint32_t linear;
 };
@@ -346,7 +354,7 @@ struct worker_state {
     uint32_t index;
     uint64_t rng;
     struct alloc *last;   /* what mem_find() found last */
-    uint64_t steps, told; /* instructions executed; part that launch->steps includes */
+    uint64_t steps, told; /* instructions executed; how many of them launch->steps includes */
     uint64_t cpu_told;    /* CPU time that launch->cpu_ns includes */
     uint64_t look_ns;     /* when to read the CPU clock */
     struct insn_count *counts;
@@ -409,7 +417,8 @@ struct emu {
     uint32_t ran_in_part; /* launches of this call that ran only some blocks */
     bool in_part_alone;   /* the blocks of the last such launch are independent */
     bool stored_after;    /* a store came after a launch that ran only some blocks */
-    /* For the last such launch: at most (bytes that all blocks would store) / (bytes stored). */
+    /* An upper bound, for the last such launch: bytes that all blocks would store, divided by the
+     * bytes that the blocks that ran stored. */
     double in_part_scale;
     uint64_t blocks, blocks_ran;
     VEC(struct cluster_trace) traces;
@@ -486,14 +495,15 @@ void undef_step(struct warp *w, const struct insn *pc);
 /* Call it for a shuffle, vote, match or reduction of such a warp, when all lanes have arrived. Lane
  * i executes the instruction at[i], and gets values from the lanes in from[i]. */
 void undef_exchange(struct warp *w, const struct insn *const at[WARP], const uint32_t from[WARP]);
-/* The results of shuffle `pc` are undefined in these lanes. If it returns true, undefined.c will
- * report `text` at their first use. If it returns false, the caller must report it. */
+/* Call it when the results of shuffle `pc` are undefined in these lanes. If it returns true,
+ * undefined.c will report `text` when the kernel first uses a result. If it returns false, the
+ * caller must report the shuffle. */
 bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const char *text);
 
-/* A matrix instruction accesses memory in segments of at most 64 bytes. These are their undefined
- * bytes. */
+/* Notes which bytes are undefined in the memory that a matrix instruction accesses. It accesses
+ * memory in segments of at most 64 bytes. */
 struct matrix_access {
-    uint32_t segment;
+    uint32_t segment;   /* the segment that the instruction accesses at the moment */
     uint64_t undefined; /* bit p: at[p] has undefined bytes */
     struct matrix_segment {
         uint64_t bytes;   /* bit k: byte k is undefined */
@@ -544,10 +554,10 @@ struct insn_count {
     /* 32-byte sectors moved. In shared memory: wavefronts, which are passes through the banks. */
     uint64_t sectors;
     uint64_t bytes;
-    uint64_t extra;  /* shared memory: beyond the ideal number */
-    uint64_t merged; /* shared memory: executions merged into another instruction */
-    uint64_t lines;  /* global memory: sum over accesses of 128-byte lines */
-    uint64_t fresh;
+    uint64_t extra;    /* shared memory: wavefronts beyond the ideal number */
+    uint64_t merged;   /* shared memory: executions merged into another instruction */
+    uint64_t lines;    /* global memory: 128-byte lines of each access, added up */
+    uint64_t fresh;    /* global memory: sectors read that were new to the block */
     uint64_t waits[2]; /* how often a warp waited before the instruction, by PEND_... */
 };
 
@@ -562,7 +572,7 @@ struct pending {
     uint32_t words;
     uint64_t *bits[2]; /* one bit per 64 bytes of the frame that wait for a load */
     uint32_t clock;
-    uint64_t slowest; /* address of a load in flight of a new sector, or 0 */
+    uint64_t slowest; /* address of a load in flight that reads a sector new to the block, or 0 */
 };
 
 static inline struct insn_count *count_at(const struct warp *w, const struct insn *pc)
@@ -622,8 +632,8 @@ struct work {
     /* As struct reuse; `since` is the mean distance. */
     double again[REUSE_BUCKETS], since[REUSE_BUCKETS];
     double waits[2];
-    /* Parts of waits[0], by the data: no block had read it, another block had, the same block
-     * had. */
+    /* Parts of waits[PEND_GLOBAL]: waits for data that no block had read, that another block had
+     * read, and that the same block had read. */
     double waits_first, waits_common, waits_again;
     double footprint; /* distinct bytes */
     /* Memory that several blocks read: its bytes, reads of sectors new to the block, reads of
@@ -646,7 +656,7 @@ enum { TENSOR_F16, TENSOR_TF32, TENSOR_8BIT, TENSOR_F64 }; /* TENSOR_F16 include
 
 struct occupancy {
     uint32_t regs;   /* per thread, an estimate */
-    uint32_t blocks; /* resident, per SM */
+    uint32_t blocks; /* how many blocks an SM holds at once */
     double share;
     const char *limit; /* what one more block lacks */
 };

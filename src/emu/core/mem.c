@@ -150,7 +150,8 @@ static void trace_access(const struct warp *w, struct alloc *a, const uint64_t *
     c->trace->addr[at] = addr[lane] - (addr[lane] - a->addr) % a->elem_bytes;
 }
 
-/* If the lanes are close together, also fills the pieces between them. */
+/* Fills the pieces that the lanes access. If all lanes lie within LAZY_PIECE bytes, makes one call
+ * for the whole range. */
 static void touch_lanes(const struct warp *w, const struct alloc *a, const uint64_t *addr,
                         uint64_t lo, uint64_t hi, uint32_t n)
 {
@@ -193,8 +194,8 @@ static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return mem_host(m, addr);
 }
 
-/* Reports an access to the shared memory of block b, if b may not have started or has ended. Only a
- * cluster barrier rules this out. */
+/* Block b is in the same cluster as w's block, and w accesses b's shared memory. Reports this if b
+ * may not have started (before the first cluster barrier) or has ended. */
 static void check_neighbour(struct warp *w, const struct insn *pc, uint32_t lane,
                             const struct block *b, const char *what)
 {
@@ -232,8 +233,8 @@ static void *shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return b->smem + off;
 }
 
-/* Returns where a thread's local memory ends. Padding at the end does not count, unless alloca
- * added memory. */
+/* Returns where the running function's local memory ends, as an offset in each thread's local
+ * memory. Padding at the end does not count, unless alloca added memory. */
 static uint32_t local_end(const struct warp *w)
 {
     const struct frame *f = w->frame;
@@ -361,7 +362,8 @@ static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t 
     *bits = o;
 }
 
-/* Returns whether [lo, hi + n) lies in one object of this space. Sets *out. */
+/* Returns whether [lo, hi + n) lies in one object of this space, and the sanitizer has nothing to
+ * report about the access. Sets *out. */
 static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp,
                         const uint64_t *addr, uint64_t lo, uint64_t hi, uint32_t n, uint32_t access,
                         struct lanes *out)

@@ -14,7 +14,7 @@ struct lanes {
     uint64_t lo, hi; /* accessed addresses: [lo, hi) */
 };
 
-/* A host thread holds it while a strong access or an atomic moves 16 bytes or more. */
+/* A host thread holds this lock while a strong access or an atomic moves 16 bytes or more. */
 extern pthread_mutex_t mem_wide_lock;
 
 /* insn.o[4] of ld.nc: the load may move before stores, because no store may change its data. */
@@ -31,14 +31,14 @@ extern pthread_mutex_t mem_wide_lock;
 /* Returns the space that the modifiers name, or SP_GENERIC. */
 enum ptx_space mem_space(const struct ptx_insn *p);
 
-/* Finds the host memory of a whole warp's access. If it returns true, generic addresses in addr[]
- * have become offsets in their space. If false, call mem_at() for each lane: the lanes are not all
- * in one object, or there is something to report. */
+/* Finds the host memory of a whole warp's access to n bytes per lane. If it returns true, generic
+ * addresses in addr[] have become offsets in their space. If it returns false, the lanes are not
+ * all in one object, or there is something to report. Then call mem_at() for each lane. */
 bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_t *addr, uint32_t n,
                uint32_t access, struct lanes *out);
 
-/* Sets *object to the name of the nearest allocation, and *index to the index of the element in
- * it. */
+/* Describes an address by the nearest allocation: sets *object to its name, *index to the index of
+ * the element there, and writes a text such as "y[3, 17]" to buf. */
 void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, const char **object,
                   int64_t *index);
 

@@ -82,7 +82,7 @@ static inline double sat64(double f)
     return f > 0.0 ? (f < 1.0 ? f : 1.0) : 0.0;
 }
 
-/* -0 is less than +0. If one operand is a NaN, the result is the other one. */
+/* For min and max, -0 is less than +0. If one operand is a NaN, the result is the other operand. */
 static inline float min32(float a, float b)
 {
     if (a != a)
@@ -157,8 +157,8 @@ static inline uint16_t brain_of32(float x)
                                                       : (u + 0x7fffu + (u >> 16 & 1)) >> 16);
 }
 
-/* If a tensor map asks for NaN, TMA writes this one outside the tensor. fma.oob returns 0 if a
- * factor is this NaN. */
+/* A tensor map may ask for NaN in the part of a box that lies outside the tensor. Then a TMA load
+ * writes this NaN there. fma.oob returns 0 if a factor is this NaN. */
 #define OOB_NAN 0x7ff7
 
 /* RM_RN rounds to nearest, ties to even; RM_RNA to nearest, ties away from zero. */
@@ -167,12 +167,13 @@ struct fp_format {
     /* explicit mantissa bits; least and greatest exponent of normal numbers */
     int mant, emin, emax;
 };
-/* Rounds m * 2^e, negative if `neg`. Returns the bits without a sign. */
+/* Rounds m * 2^e, or -m * 2^e if `neg` is true, to the format. Returns the result's bits without
+ * the sign bit. */
 uint64_t fp_round(const struct fp_format *f, bool neg, uint64_t m, int e, enum round_mode mode);
 
 /* ---- decode helpers shared by the arithmetic files ------------------------------------------ */
 
-/* The destination has type dt, all other operands have type st. */
+/* Decodes all operands of p to in->o. The destination has type dt, all others have type st. */
 int dec_operands(struct decoder *d, const struct ptx_insn *p, struct insn *in, enum ptx_type dt,
                  enum ptx_type st);
 int decode_setp(struct decoder *d, const struct ptx_insn *p, struct insn *in);

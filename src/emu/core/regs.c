@@ -10,8 +10,8 @@
 #include "emu/core/flow.h"
 #include "emu/core/machine.h"
 
-/* If solve() needs larger bit sets, registers that are live in several basic blocks share no
- * place. */
+/* If solve() would need larger bit sets, we do not call it. Then each register that is live in
+ * several basic blocks gets a place of its own. */
 #define MAX_BITSET_BYTES (96ull << 20)
 
 /* True if the instruction writes its first operand and reads the others. */
@@ -34,12 +34,12 @@ static bool defines_first(const struct ptx_insn *in)
 }
 
 struct live {
-    uint32_t start, end; /* first and last instruction at which it is live */
-    uint32_t gid;        /* its bit in struct pass if several blocks use it, else UINT32_MAX */
-    /* The basic block that uses it, or NO_BLOCK. MANY_BLOCKS: several use it, or the value may come
-     * from an earlier iteration of a loop. */
+    uint32_t start, end; /* first and last instruction at which the register is live */
+    uint32_t gid;        /* the register's bit in struct pass, or UINT32_MAX if it has none */
+    /* The basic block that uses the register, or NO_BLOCK. MANY_BLOCKS: several blocks use it, or
+     * its value may come from an earlier iteration of a loop. */
     uint32_t block;
-    bool pinned; /* shares its place with no other register */
+    bool pinned; /* the register shares its place with no other */
 };
 #define NO_BLOCK UINT32_MAX
 #define MANY_BLOCKS (UINT32_MAX - 1)

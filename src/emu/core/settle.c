@@ -3,7 +3,8 @@
  *
  * The canonical run uses one host thread, which takes the clusters in order. Its results, findings
  * and faults are those of the launch. Several host threads are faster. They give the same outcome
- * if no block touches memory that another block writes in this launch. So with the sanitizer:
+ * if no block touches memory that another block writes in this launch. Without the sanitizer, we do
+ * not check this: several host threads run the launch, unless order_matters(). With the sanitizer:
  *
  * 1. If a snapshot of the memory would be too large, we do only the canonical run.
  * 2. Otherwise we take a snapshot. If results can depend on the order of blocks even without a race

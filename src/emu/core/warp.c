@@ -3,7 +3,8 @@
  *
  * Invariants:
  *  1. The masks of a warp's fragments are disjoint and their union is w->live.
- *  2. Only fragment w->cur runs. Its pc is a local variable of run(), written back when it stops.
+ *  2. Only fragment w->cur runs. While it runs, its pc is in a local variable of run(). When it
+ *     stops, run() writes the pc back to the fragment.
  *  3. If a warp has several fragments, run() stops at each border of a basic block. It picks the
  *     next fragment and merges into it all fragments with the same pc and frame.
  *  4. A fragment that has arrived at a barrier does not merge until the barrier lets it go.
@@ -11,8 +12,8 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-/* A jump after more than SPIN_STRONG strong loads and atomics ends the warp's slice. It may belong
- * to a loop that waits for another lane, warp or block. */
+/* A jump after more than SPIN_STRONG strong loads and atomics ends the warp's slice. The jump may
+ * belong to a loop that waits for another lane, warp or block. */
 #define SPIN_STRONG 2u
 #define likely(x) __builtin_expect(!!(x), 1)
 
@@ -64,8 +65,9 @@ static bool merge_into(struct warp *w, uint32_t i)
     return merged;
 }
 
-/* Returns a fragment that does not wait, or -1. If `fair`, it is the one that ran longest ago. Else
- * it is the one in the deepest call, and among these the one of least rank (flow.h). */
+/* Returns the index of a fragment that does not wait, or -1. If `fair`, chooses the fragment that
+ * ran longest ago. Otherwise chooses among those in the deepest call the one of least rank
+ * (flow.h). */
 static int pick_fragment(struct warp *w, bool fair)
 {
     int best = -1;
@@ -242,8 +244,8 @@ void warp_release(struct warp *w)
 
 /* ---- the loop ------------------------------------------------------------------------------- */
 
-/* Returns the lanes that execute an aligned instruction which only some lanes have reached, or 0 to
- * wait. */
+/* An aligned instruction needs all live lanes of the warp, but only some have reached it. Returns
+ * the lanes that execute it now, or 0 if they must wait for the others. */
 static uint32_t converge(struct warp *w, const struct insn *pc)
 {
     w->frags[w->cur].pc = pc;

@@ -19,9 +19,9 @@
 
 #define SLICE 4000u       /* warp instructions, on average */
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
-#define SHORT_TURN 20000u /* the same, once it holds several */
+#define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
 #define STUCK_ROUNDS 64u  /* rounds without progress before we report a deadlock */
-/* the same for polls_in_vain() */
+/* calls of polls_in_vain() without a change before we report a deadlock */
 #define STUCK_POLLS 4096u
 #define ALONE 20000u            /* warp instructions before the first thread starts the others */
 #define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */
@@ -357,9 +357,10 @@ static int deadlock(struct cluster *c, const char *why)
     return -1;
 }
 
-/* Call it when no warp can go on. Waits then return false, so warps that wait in a loop go round
- * once more. Returns true if shared memory stayed the same for many rounds and no warp made a
- * strong access, which could see a write of another block. */
+/* Call it when no warp can go on. In the next round mbarrier.try_wait then returns false, so warps
+ * that wait in a loop go round once more. Returns true if these loops seem to wait for ever: over
+ * many calls, shared memory stayed the same, and no warp made a strong access. (A strong access
+ * could see a write of another block, which may end the wait.) */
 static bool polls_in_vain(struct cluster *c)
 {
     if (++c->polls % (STUCK_POLLS / 16))
@@ -492,7 +493,7 @@ static bool cycles_for_ever(struct cluster *c, uint64_t steps)
     return false;
 }
 
-/* CPU time: a verdict must not depend on what else the machine does. */
+/* We limit CPU time, because a verdict must not depend on what else the machine does. */
 static uint64_t thread_cpu_ns(void)
 {
     struct timespec t;
@@ -588,8 +589,9 @@ static int cluster_run(struct cluster *c, uint64_t turn)
 
 /* ---- host threads --------------------------------------------------------------------------- */
 
-/* A GPU might use this order of clusters too. If results depend on the order of blocks, a repeated
- * call differs. */
+/* Returns the cluster at place i of an order that goes backwards through each wave of 64 clusters.
+ * A repeated call uses this order, which a GPU might use too. So if results depend on the order of
+ * blocks, the repeated call gives other results. */
 static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
 {
     enum { WAVE = 64 };

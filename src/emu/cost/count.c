@@ -48,8 +48,8 @@ void count_begin(struct launch *l)
 
 double count_cost(const struct launch *l)
 {
-    /* Measured on the host. A plain warp instruction costs 1. per_piece includes the later look at
-     * the piece (block_sample.c). */
+    /* These costs were measured on a host. A plain warp instruction costs 1. per_piece is the cost
+     * of filling a piece, and of comparing it later (block_sample.c). */
     const double per_tensor_op = 1.0 / 80, per_piece = 150;
     double cost = per_piece * (double)(pieces_made(&l->emu->mem) - l->pieces_before);
     for (uint32_t f = 0; l->total && f < l->code->nfuncs; f++) {
@@ -97,9 +97,9 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
     return count;
 }
 
-/* A wavefront is a pass through the banks, in which each bank serves one word. If each lane
- * accesses up to 4 bytes, one wavefront can serve all lanes. It can serve 16 neighbouring lanes
- * that access 8 bytes each, or 8 that access 16 bytes each. */
+/* Returns the wavefronts that an access to shared memory takes. A wavefront is a pass through the
+ * banks, in which each bank serves one word. One wavefront can serve all 32 lanes if each accesses
+ * up to 4 bytes, 16 neighbouring lanes if each accesses 8 bytes, and 8 if each accesses 16. */
 static uint32_t wavefronts(const struct warp *w, const uint64_t *addr, uint32_t n)
 {
     uint32_t per = n <= 4 ? 32 : n == 8 ? 16 : 8, total = 0;
@@ -269,7 +269,8 @@ void count_waits(struct warp *w, const struct insn *pc)
         set_pending(p, k, pc->o[0]);
 }
 
-/* Returns NULL if the instruction is not of the current function. */
+/* Returns the counts of an instruction. Returns NULL if nothing is counted, or if the instruction
+ * does not belong to the running function. */
 static struct insn_count *count_loose(const struct warp *w, const struct insn *pc)
 {
     const struct code_func *f = w->frame->func;

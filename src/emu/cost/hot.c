@@ -21,7 +21,7 @@ struct place {
      * squared lengths of all runs. */
     double own;
     uint32_t block;   /* the block of the last atomic */
-    uint32_t of_last; /* length of its run so far */
+    uint32_t of_last; /* length so far of the run to which that atomic belongs */
 };
 struct hot_table {
     struct place slots[SLOTS]; /* hash table with open addressing */

@@ -31,8 +31,8 @@ static bool is_alike(const struct insn *a, const struct insn *b)
            (!(a->flags & INSN_GUARD) || a->guard == b->guard);
 }
 
-/* Merges accesses that together fill the `width` bytes from the address of at[first] on. Returns
- * false if there are none. */
+/* Merges accesses that together fill exactly the `width` bytes from the address of at[first] on.
+ * Returns false if the accesses in the window do not fill these bytes. */
 static bool merge_from(struct window *w, uint32_t first, uint32_t width)
 {
     struct insn *parts[16], *lead = w->at[first];

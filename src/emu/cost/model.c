@@ -23,10 +23,11 @@
 /* how fast hits get rarer when the data exceeds the cache */
 #define EVICTION 2.06
 #define L1_LINE 1.41 /* SM clocks for each 128-byte line of an access */
-/* extra work of the L2 for 32 bytes of stored sectors that the stores do not fill; 1 = the work for
- * a whole sector */
+/* If stores fill only a part of a sector, the L2 has extra work. This is the extra work for each 32
+ * bytes that the stores leave out, divided by the work for a whole sector. */
 #define PART_STORE 0.83
-/* SM clocks for 4 sectors of stored 128-byte lines that the stores do not fill */
+/* If stores fill only a part of a 128-byte line: SM clocks for every 4 sectors that they leave
+ * out. */
 #define STORE_LINE 2.48
 #define LOADS_IN_FLIGHT 3.0 /* asynchronous copies of a warp in flight */
 #define L1_HIT_NS 60.0
@@ -76,7 +77,7 @@ void model_occupancy(const struct launch *l, struct occupancy *out)
     regs = MIN(regs, file / (l->nwarps * 32));
     regs = (regs + 7) / 8 * 8;
     uint32_t by_threads = threads / (l->nwarps * 32), by_regs = file / (regs * l->nwarps * 32);
-    /* with the 1024 reserved bytes */
+    /* smem_bytes includes the 1024 reserved bytes */
     uint32_t by_smem = smem / MAX(l->smem_bytes, 1024u);
     uint32_t n = MIN(MIN(by_threads, by_regs), MIN(by_smem, max_blocks));
     out->regs = regs;
@@ -126,15 +127,16 @@ static double hits(double cache, double between)
 
 struct traffic {
     double l1_lines, l2_bytes, dram_bytes;
-    double store_clocks; /* for stores that fill a part of their lines */
-    double first_ns;     /* load of data that no block has read */
-    double common_ns;    /* load of data that another block has read */
-    double again_ns;     /* load of data that this block has read */
-    double load_ns;
+    double store_clocks; /* SM clocks for stores that fill a part of their lines */
+    double first_ns;     /* time of a load of data that no block has read */
+    double common_ns;    /* time of a load of data that another block has read */
+    double again_ns;     /* time of a load of data that this block has read */
+    double load_ns;      /* time of an average load */
 };
 
-/* Returns the 32-byte sectors that spilled registers move. *block_bytes: their local memory in one
- * block. A warp moves as many sectors as a thread has bytes (l->spills). */
+/* Returns how many 32-byte sectors spilled registers move. Each thread moves l->spills bytes in a
+ * pass through the code, so the 32 threads of a warp move l->spills sectors. Sets *block_bytes to
+ * the local memory for the spilled registers of a block. */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
     double passes = w->all_warps / MAX(w->instructions, 1.0);
@@ -223,7 +225,8 @@ static double atomics_ns(const struct work *w)
     return MAX(word, w->same_piece * PIECE_ATOMIC_NS * MAX(most, 1.0));
 }
 
-/* For 80% of the kernels with this bound, lo <= measured time / modelled time <= hi. */
+/* Sets lo_ns and hi_ns. model_errors[] has lo and hi for each bound: for 80% of the kernels with
+ * that bound, lo <= measured time / modelled time <= hi. */
 static void expected_error(struct model *m)
 {
     double lo = model_errors[0].lo, hi = model_errors[0].hi;

@@ -66,7 +66,7 @@ static double *field_at(struct work *w, size_t i, uint32_t k)
     return (double *)(void *)((char *)w + fields[i].off) + k;
 }
 
-/* Writes no newline. */
+/* Writes the inputs of the model to f, without a newline. */
 static void record_put(FILE *f, const struct launch *l, const struct work *work,
                        const struct occupancy *o)
 {

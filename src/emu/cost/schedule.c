@@ -3,8 +3,8 @@
  * issues together, and how long one warp alone takes to run it.
  *
  * ptxas turns a short branch into predicates. So the blocks around the branch form one region, and
- * ptxas moves the loads of a region together. Each load has a level. If the address of a load comes
- * from another load of the region, the first load's level is one higher than the other's.
+ * ptxas moves the loads of a region together. Each load has a level. If load B takes its address
+ * from the result of load A in the same region, the level of B is one higher than that of A.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"

@@ -83,7 +83,7 @@ static int mov_unpack_2x32(struct warp *w, const struct insn *in)
     LANES(w, i, uint64_t v = s[i]; lo[i] = (uint32_t)v; hi[i] = (uint32_t)(v >> 32));
 }
 
-/* The address of a .local variable depends on the frame. */
+/* Moves the address of a .local variable to a register. The address depends on the frame. */
 static int mov_local(struct warp *w, const struct insn *in)
 {
     uint64_t v = w->frame->local_base + (uint64_t)in->imm;

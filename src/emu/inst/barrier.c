@@ -24,9 +24,11 @@
  *   sub[2]  whether there is a thread count */
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 
-/* Reports threads that exited without arriving in this phase. It is a mistake if some executed code
- * behind the barrier. PTX leaves it undefined if only some lanes of a warp execute an aligned
- * barrier (bar.sync), so we report that too. Otherwise it is a note. */
+/* Reports threads that exited without arriving in this phase:
+ * - as a mistake, if some of them executed code behind the barrier;
+ * - as a mistake, if the barrier is aligned (bar.sync) and other lanes of their warps execute it,
+ *   because PTX does not define what happens then;
+ * - otherwise as a note. */
 static void check_exited(const struct block *bl, struct barrier *b)
 {
     struct warp *w = b->at.warp;

@@ -23,8 +23,9 @@ static inline uint32_t rev32(uint32_t v)
 UNARY(brev_32, uint32_t, uint32_t, rev32(a))
 UNARY(brev_64, uint64_t, uint64_t, (uint64_t)rev32((uint32_t)a) << 32 | rev32((uint32_t)(a >> 32)))
 
-/* The position of the most significant non-sign bit, or -1. With `amt` (.shiftamt), by how much to
- * shift left to bring that bit to the top. */
+/* Returns the position of the highest bit that differs from the sign (if `sg` is false: of the
+ * highest 1 bit), or -1 if there is none. With `amt` (.shiftamt), returns by how much to shift left
+ * to bring that bit to the top. */
 static inline uint32_t find32(uint32_t a, bool sg, bool amt)
 {
     if (sg && (int32_t)a < 0)

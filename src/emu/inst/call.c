@@ -114,7 +114,8 @@ static void set_result(struct warp *w, const struct call_info *c, uint32_t lane,
         memcpy(param_at(w->frame, c->ret[0], lane), &v, MIN(c->ret[0]->bytes, 8u));
 }
 
-/* Reads at most n bytes of a string at a generic address. NULL after a fault. */
+/* Copies a string at a generic address to buf, which has n bytes, and cuts off what does not fit.
+ * Returns buf, or NULL after a fault. */
 static char *read_string(struct warp *w, const struct insn *in, uint32_t lane, uint64_t addr,
                          char *buf, size_t n)
 {
@@ -130,7 +131,8 @@ static char *read_string(struct warp *w, const struct insn *in, uint32_t lane, u
     return buf;
 }
 
-/* Reads the next argument of a printf. Arguments are naturally aligned. */
+/* Reads the next argument of a printf from the generic address *at, and moves *at past it.
+ * Arguments are naturally aligned. Returns false after a fault. */
 static bool take_arg(struct warp *w, const struct insn *in, uint32_t lane, uint64_t *at,
                      uint32_t bytes, uint64_t *out)
 {

@@ -493,7 +493,8 @@ static bool scalar(enum ptx_type t)
     }
 }
 
-/* Decodes an operand whose register may be wider than its type. *bits: the register's width. */
+/* Decodes an operand whose register may be wider than the type t. Sets *bits to the register's
+ * width. */
 static int dec_loose(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
                      enum ptx_type t, bool is_dst, uint32_t *code, uint32_t *bits)
 {
@@ -510,8 +511,8 @@ static int dec_loose(struct decoder *d, const struct ptx_insn *p, const struct p
     return dec_src(d, p, o, ptx_type_bits(t) == 8 ? PT_B16 : t, code);
 }
 
-/* The class under which the counters count a conversion. The arithmetic pipes convert between half
- * and single precision at their usual rate. Conversions between integers only move bits. */
+/* Returns the kind (CK_...) under which we count a conversion. The arithmetic pipes convert between
+ * half and single precision at their usual rate. Conversions between integers only move bits. */
 static uint8_t cvt_kind(enum ptx_type dt, enum ptx_type st)
 {
     if (scalar(dt) && scalar(st) && !ptx_is_float(dt) && !ptx_is_float(st))
@@ -569,7 +570,7 @@ static int decode_cvt(struct decoder *d, const struct ptx_insn *p, struct insn *
     return 0;
 }
 
-/* cvt.pack.sat.u16.s32 d, a, b and cvt.pack.sat.u8.s32.b32 d, a, b, c. */
+/* Executes cvt.pack.sat.u16.s32 d, a, b and cvt.pack.sat.u8.s32.b32 d, a, b, c. */
 static int exec_cvt_pack(struct warp *w, const struct insn *in)
 {
     uint32_t *d = opnd(w, in->o[0]), bits = ptx_type_bits((enum ptx_type)in->sub[0]);

@@ -199,8 +199,8 @@ static int general_minmax(struct warp *w, const struct insn *in)
 
 /* ---- approximate functions ------------------------------------------------------------------ */
 
-/* The plain form computes in double and rounds once. With .ftz, operand and result are also
- * flushed. */
+/* The form without .ftz computes in double and rounds once. The form with .ftz also flushes
+ * denormal operands and results to zero. */
 #define APPROX(name, expr)                                  \
     UNARY(name##_f32, float, float, canon32((float)(expr))) \
     UNARY(name##_f32_ftz, float, float, approx_##name(a))
@@ -239,7 +239,8 @@ static inline float approx_tanh(float a)
 }
 UNARY(tanh_f32, float, float, canon32(approx_tanh(a)))
 
-/* If |b| is in (2^126, 2^128), the result is 0, or NaN if a is infinite. */
+/* Computes a / b as div.approx does: if |b| is in (2^126, 2^128), the result is 0, or NaN if a is
+ * infinite. */
 static inline float div_approx(float a, float b, bool ftz)
 {
     if (ftz) {

@@ -251,8 +251,8 @@ struct form {
     enum ptx_type type;
     exec_fn fn;
     uint8_t nops;
-    /* The type of the last operand; PT_NONE = `type`, as for the others. In a .wide form, the type
-     * of the result, and in mad.wide also of the last operand. */
+    /* The type of the last operand, or PT_NONE if all operands have the type `type`. In .wide
+     * forms, this is the type of the result. In mad.wide, the last operand has it too. */
     enum ptx_type last;
 };
 

@@ -17,7 +17,8 @@
 
 #define VMAX 8
 
-/* Returns lane 0's copy of a .param variable. All lanes share a kernel parameter: *stride is 0. */
+/* Returns the address of lane 0's copy of a .param variable. Sets *stride to the bytes from one
+ * lane's copy to the next; 0 for a kernel parameter, which all lanes share. */
 static inline uint8_t *param_base(const struct warp *w, const struct insn *in, uint64_t *stride)
 {
     if (in->sub[3]) {
@@ -167,8 +168,9 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step)
     return bad == 0;
 }
 
-/* Sets at[i] to the memory of each lane's strong access. The callers move each element with one
- * atomic access, and lock accesses of 16 bytes or more. So none of these is torn. */
+/* Sets at[i] to the host address of lane i's strong access. Returns false after a fault. The
+ * callers move each element with one atomic access. They hold mem_wide_lock while they move 16
+ * bytes or more for a lane, so that no other strong access sees a part of these bytes changed. */
 static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr, uint8_t **at)
 {
     struct lanes l;
@@ -481,7 +483,9 @@ static bool is_pure(const struct ptx_insn *p)
     return str_eq(p->op, "ld") && ptx_has(p, "param");
 }
 
-/* Looks through copies and through cvta, whose result is another address of the same memory. */
+/* Returns whether operands a and b are certainly equal, because the function computes them in the
+ * same way. Follows at most `depth` instructions. The result of a mov or cvta counts as equal to
+ * its operand, because cvta gives another address of the same memory. */
 static bool same_operand(const struct ptx_func *f, const struct ptx_opnd *a,
                          const struct ptx_opnd *b, uint32_t depth)
 {

@@ -276,7 +276,8 @@ static exec_fn int_compare(enum ptx_type t, int c)
     return c >= 0 && c < 6 ? f[row][c] : NULL;
 }
 
-/* Finds comparison, combination and .ftz in the modifiers; -1 after an error. */
+/* Reads the modifiers. Sets *cmp to the comparison, in->sub[0] to the combination, and *ftz to
+ * whether .ftz is among them. Returns -1 after an error. */
 static int parse_mods(struct decoder *d, const struct ptx_insn *p, struct insn *in, int *cmp,
                       bool *ftz)
 {

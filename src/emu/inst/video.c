@@ -141,7 +141,8 @@ static int exec_video(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* Without a selector, the part is the whole register. */
+/* Parses a selector of a scalar instruction, such as "b1" or "h0", to *p. If `sel` is NULL, the
+ * part is the whole register. Returns false if there is no such part. */
 static bool scalar_part(const char *sel, struct part *p)
 {
     *p = (struct part){32, 0};
@@ -154,8 +155,9 @@ static bool scalar_part(const char *sel, struct part *p)
     return true;
 }
 
-/* Parses "h10" or "b7654", the highest part first. Without a selector, the parts are those from
- * number `first` on. */
+/* Parses a selector of a packed instruction, such as "h10" or "b7654", to from[]. The digit for the
+ * highest part comes first. If `sel` is NULL, the parts are those from number `first` on. Returns
+ * false if the selector is wrong. */
 static bool packed_parts(const char *sel, uint8_t parts, uint8_t first, uint8_t from[4])
 {
     for (uint8_t k = 0; k < 4 && k < parts; k++)

@@ -97,9 +97,9 @@ static bool can_meet(const struct warp *w, const struct meeting *mt, const struc
     return true;
 }
 
-/* If the missing lanes wait at other copies of the instruction, adds these lanes to the meeting.
- * They then go on behind their copies. Operand o[slot] of a copy holds the lanes' masks; each of
- * them must be equal to `mask`. */
+/* If all missing lanes wait at other copies of the instruction, adds them to the meeting and
+ * returns true. They then go on after their copies. Operand o[slot] of a copy holds the lanes'
+ * masks; each of these masks must be equal to `mask`. */
 static bool meet_at_copies(struct warp *w, struct meeting *mt, uint32_t slot, uint32_t mask,
                            uint32_t missing)
 {
@@ -137,7 +137,8 @@ static bool meet_at_copies(struct warp *w, struct meeting *mt, uint32_t slot, ui
     return true;
 }
 
-/* Returns EX_WAIT if some lanes of the mask may still come, else 0. */
+/* Gathers the lanes that the masks in operand o[slot] name. Returns EX_WAIT if some of them may
+ * still come. Otherwise fills *mt with the lanes that are there, and returns 0. */
 static int gather(struct warp *w, const struct insn *in, uint32_t slot, struct meeting *mt)
 {
     const uint32_t *m = opnd(w, in->o[slot]);
@@ -180,8 +181,8 @@ static int gather(struct warp *w, const struct insn *in, uint32_t slot, struct m
             return rc_;                       \
     } while (0)
 
-/* Returns the values of an operand, `bytes` for each lane. Uses `buf` if lanes meet at several
- * instructions. */
+/* Returns the values of operand o[slot] in all lanes, `bytes` for each. If lanes meet at several
+ * instructions, collects the values in `buf`. */
 static const void *values(const struct warp *w, const struct meeting *mt, uint32_t slot,
                           size_t bytes, void *buf)
 {

@@ -110,8 +110,9 @@ static uint32_t inlined_calls(struct parser *ps, struct loc l)
     return up;
 }
 
-/* Findings and messages show the innermost line in the kernel's own file. If there is none, they
- * show the outermost line. */
+/* Sets the source line of the instructions that follow a .loc. This is the line that findings and
+ * messages show: the innermost line in the kernel's own file or, if there is none, the outermost
+ * line. */
 static void set_source_line(struct parser *ps, struct loc l)
 {
     if (!ps->home_file)

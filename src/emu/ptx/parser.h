@@ -26,7 +26,7 @@ enum bind_kind { B_VAR, B_RANGE, B_FUNC, B_LABEL, B_TABLE };
 
 struct binding {
     enum bind_kind kind;
-    uint32_t depth; /* of the scope */
+    uint32_t depth; /* depth of the scope */
     struct name *name;
     struct binding *below;    /* the outer binding of the same name */
     struct binding *in_scope; /* the next binding of the same scope */
@@ -58,7 +58,8 @@ struct scope {
     struct label_use *uses;
 };
 
-/* A .loc directive. in_file, in_line and in_col: the call of an inlined function, or 0. */
+/* A .loc directive: a place in the source. If the place is in an inlined function, in_file, in_line
+ * and in_col say where that function was called; otherwise they are 0. */
 struct loc {
     struct loc *next;
     uint32_t file, line, col, in_file, in_line, in_col;
@@ -76,7 +77,7 @@ struct parser {
     uint32_t home_file;     /* file of the current function's first .loc */
     uint32_t cur_file, cur_line, cur_inlined;
     uint32_t nesting;    /* depth of nested operands, expressions or initialisers */
-    uint64_t init_bytes; /* of all initial values so far */
+    uint64_t init_bytes; /* bytes of all initial values so far */
 };
 
 #define FAIL(...) lex_fail(&ps->lx, __VA_ARGS__)
@@ -98,7 +99,7 @@ struct name *ps_name(struct parser *ps);
 uint32_t ps_u32(struct parser *ps);
 
 /* operand.c */
-/* Stops at an operator of precedence min_prec or lower. */
+/* Parses a constant expression. Stops at an operator of precedence min_prec or lower. */
 int64_t ps_const(struct parser *ps, int min_prec);
 struct ptx_var *ps_new_reg(struct parser *ps, const char *name, enum ptx_type type);
 struct binding *ps_lookup(struct parser *ps, struct name *nm);

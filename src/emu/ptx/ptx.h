@@ -102,7 +102,7 @@ struct ptx_var {
     const char *name;
     enum ptx_space space;
     enum ptx_type type;
-    uint32_t index; /* of a register, in ptx_func.regs */
+    uint32_t index; /* for a register: its index in ptx_func.regs */
     uint32_t align;
     uint64_t bytes; /* 0 for extern .shared x[] */
     bool is_extern;
@@ -138,7 +138,7 @@ struct ptx_table {
     const char *name;
     uint32_t n;
     const char **names;
-    uint32_t *targets; /* of .branchtargets: indices of instructions */
+    uint32_t *targets; /* for .branchtargets: indices of instructions */
     bool is_branch, is_proto;
     uint32_t nret, nparam;
     struct ptx_var **ret, **param;
@@ -148,7 +148,9 @@ struct ptx_opnd {
     enum ptx_okind kind;
     uint32_t target;
     uint32_t n;
-    bool is_float, is_f32, neg; /* a float; a float written as 0f and its bits; !%p */
+    /* is_float: the number is a float. is_f32: it was written as 0f and its bits. neg: the operand
+     * is a negated predicate, !%p. */
+    bool is_float, is_f32, neg;
     union {
         struct ptx_var *var;
         struct ptx_func *func;
@@ -167,9 +169,9 @@ struct ptx_insn {
     const char *mods[PTX_MAX_MODS]; /* without dots */
     uint8_t nmods, nops;
     bool guard_neg;        /* @!%p */
-    struct ptx_var *guard; /* of @%p, or NULL */
+    struct ptx_var *guard; /* the predicate %p of @%p, or NULL */
     struct ptx_opnd *ops;
-    uint32_t file, line; /* in the CUDA source, from .loc; 0 if unknown */
+    uint32_t file, line; /* place in the CUDA source, from .loc; 0 if unknown */
     uint32_t inlined;    /* index in ptx_module.inlined, or 0 */
     uint32_t ptx_line;
     const char *text; /* as written, with single spaces */
@@ -184,7 +186,7 @@ struct ptx_func {
     VEC(struct ptx_var *) regs;
     VEC(struct ptx_var *) locals; /* .local, .shared and .param variables */
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg, cluster[3];
-    uint32_t param_bytes; /* of an .entry: size of the parameter block */
+    uint32_t param_bytes; /* for an .entry: size of the parameter block */
 };
 
 struct ptx_string {
@@ -193,8 +195,8 @@ struct ptx_string {
 
 /* An inlined call whose call site is in the kernel's own file. */
 struct ptx_inlined {
-    const char *label; /* of the ptx_string that names the called function */
-    uint32_t line;     /* of the call */
+    const char *label; /* label of the ptx_string that names the called function */
+    uint32_t line;     /* line of the call */
     uint32_t up;       /* index of the inlined call around this one, or 0 */
 };
 
@@ -204,7 +206,7 @@ struct ptx_module {
     uint32_t sm;      /* 90 means sm_90 */
     VEC(struct ptx_func *) funcs;
     VEC(struct ptx_var *) vars;      /* outside functions */
-    VEC(const char *) files;         /* by .file number; may be NULL */
+    VEC(const char *) files;         /* indexed by .file number; an entry may be NULL */
     VEC(struct ptx_inlined) inlined; /* inlined.items[0] is unused */
     VEC(struct ptx_string) strings;
 };
@@ -220,7 +222,7 @@ bool ptx_has(const struct ptx_insn *in, const char *mod);
 
 /* Returns for example PT_U32 for "u32", or PT_NONE. */
 enum ptx_type ptx_type_of(const char *mod);
-/* For example 1 for PT_PRED, 16 for PT_E4M3X2. */
+/* Returns the width of a type in bits, for example 1 for PT_PRED and 16 for PT_E4M3X2. */
 uint32_t ptx_type_bits(enum ptx_type t);
 const char *ptx_type_name(enum ptx_type t);
 bool ptx_is_float(enum ptx_type t);

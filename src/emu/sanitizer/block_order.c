@@ -23,7 +23,7 @@
 
 enum { MAX_CHAIN = 3, MAX_LOOKS = 4096 };
 
-/* block: its number + 1, or 0 in an empty slot. */
+/* An entry of an object. block: a block's number + 1, or 0 in an empty slot. */
 struct gsource {
     uint32_t block, clock;
 };
@@ -164,7 +164,8 @@ static struct gdeps *deps_of(struct gsync *g, uint32_t block, bool make)
     return &g->deps[h % g->cap_deps];
 }
 
-/* The list may hold an object twice, because we compare only with the last 63. */
+/* Notes that a block depends on objs[obj]. The list of a block may hold an object twice, because we
+ * compare only with the last 63 entries. */
 static void depend(struct gsync *g, uint32_t block, uint32_t obj)
 {
     struct gdeps *d = deps_of(g, block, true);

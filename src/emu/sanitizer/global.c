@@ -60,8 +60,9 @@ static uint32_t cell_clock(uint32_t v)
     return v >> 23 & 0xff;
 }
 
-/* A missed race is better than a false one. So accesses of several blocks count as ordered if this
- * block depends on any object of block_order.c. */
+/* Returns whether the access that a shadow word describes is ordered before this warp's present
+ * access. A missed race is better than a false one. So accesses of several blocks count as ordered
+ * if this block depends on any object of block_order.c. */
 static bool ordered(struct warp *w, uint32_t cell)
 {
     return (cell & CELL_BLOCK) == CELL_MANY ? block_depends(w)
@@ -151,8 +152,8 @@ static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock
 /* ---- cells ---------------------------------------------------------------------------------- */
 
 /* An access is settled if this warp made it. It is also settled if another warp of this block made
- * it and this warp has synchronised with all others since. Returns 0 if the last access to each
- * cell is settled. */
+ * it and this warp has synchronised with all others since. Returns 0 if every cell is unused or its
+ * last access is settled, and another value otherwise. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
 {
@@ -184,8 +185,9 @@ static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write
            (!write || !unsettled_readers(w, m->reader + c, m->rtick + c, n));
 }
 
-/* Returns the writer word after an atomic, with one host thread. CELL_OTHERS notes that a later
- * plain load of this block is not ordered after the atomics of other blocks. */
+/* Returns the writer word after an atomic, if there is one host thread. `was` is the word before
+ * the atomic; `now` describes the atomic alone. CELL_OTHERS notes that a later plain load of this
+ * block is not ordered after the atomics of other blocks. */
 static uint32_t after_atomics(uint32_t was, uint32_t now)
 {
     bool others =
@@ -193,8 +195,8 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
     return now | (others ? CELL_OTHERS : 0);
 }
 
-/* Like after_atomics(), but with several host threads. Later accesses must also see a conflict with
- * the access that `was` notes. */
+/* Like after_atomics(), but for several host threads: the word must also show later accesses a
+ * conflict with the access that `was` describes. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))
@@ -254,7 +256,7 @@ static void note_store(struct alloc *a, const struct insn *pc)
         ;
 }
 
-/* The cache of ld.global.nc does not see stores of this launch. */
+/* Returns whether pc is ld.global.nc. Its cache does not see stores of the same launch. */
 static bool is_read_only(const struct insn *pc)
 {
     return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
@@ -430,8 +432,9 @@ static void report_read_only(struct warp *w, const struct insn *pc, uint32_t lan
                 what);
 }
 
-/* Reports nothing if the block depends on any object of block_order.c: other blocks may have
- * ordered its warps. */
+/* Looks for a race between this access to cell c and another warp of the block. Reports the race
+ * and returns true. Reports nothing if the block depends on any object of block_order.c: other
+ * blocks may have ordered its warps. */
 static bool check_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t c,
                         uint64_t addr, uint32_t n, uint32_t access)
 {
@@ -490,7 +493,7 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
     }
 }
 
-/* Keeps the old bytes, so that the launch can run again. */
+/* Keeps the old bytes of an input that the kernel writes, so that the launch can run again. */
 static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
 {
     if (!l->keep_undo)
@@ -505,7 +508,8 @@ static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* An error even if the kernel restores the old value: other blocks may read the new one first. */
+/* Reports a write to an input. It is a mistake even if the kernel restores the old value, because
+ * other blocks may read the new value first. */
 static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr)
 {
     char what[256];

@@ -38,7 +38,8 @@ static void tick(struct warp *w)
     w->block->san->top = MAX(w->block->san->top, t);
 }
 
-/* Without an entry for the key: adds an empty one if `make` is true, else returns NULL. */
+/* Returns the entry for the key. If there is none, adds an empty entry if `make` is true, and
+ * otherwise returns NULL. */
 static struct hb_obj *find_obj(struct block *b, const void *key, bool make)
 {
     struct block_san *s = b->san;
@@ -118,9 +119,10 @@ void san_barrier_full(struct warp *w, const void *key)
     set_min(w);
 }
 
-/* Unlike a release, this need not advance the warp's own clock. Only barriers of the whole block or
- * cluster release `exited`, and they complete only after the warp's other lanes have arrived or
- * exited. So the accesses of these lanes until then are ordered before the barrier too. */
+/* Adds the clock of a warp with lanes that have exited to block_san.exited. Unlike a release, this
+ * need not advance the warp's own clock. Only barriers of the whole block or cluster release
+ * `exited`, and they complete only after the warp's other lanes have arrived or exited. So the
+ * accesses of these lanes until then are ordered before the barrier too. */
 void san_exit(struct warp *w)
 {
     if (!w->launch->sanitize || !w->block->nlive)
@@ -187,7 +189,9 @@ void san_fence(struct warp *w, uint32_t scope)
 
 /* ---- strong accesses ------------------------------------------------------------------------ */
 
-/* The key is the host address of the accessed memory. */
+/* Orders warps of the block by a strong access. The key is the host address of the accessed memory.
+ * If `release` is true, the access is a write, which publishes a clock under the key. Otherwise it
+ * is a read, which joins the published clock, or will join it at the warp's next fence. */
 static void order_warps(struct warp *w, const void *key, uint32_t access, bool release)
 {
     struct block *b = w->block;

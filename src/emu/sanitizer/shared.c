@@ -144,8 +144,9 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
 }
 
 /* Returns whether warp r's read of a cell, with stamp t, is ordered before w's access. If a wgmma
- * read the cell, entry VC_WGMMA + r of w's vector clock decides, else entry r. If r is not the last
- * reader (`who`), we do not know which, so either is enough. */
+ * read the cell, entry VC_WGMMA + r of w's vector clock decides; otherwise entry r decides. We know
+ * the reading instruction only if r is the last reader (`who`). If it is not, either entry is
+ * enough. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -235,7 +236,8 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
 /* A block remembers this many reads of unwritten cells, in a table of up to 12 MB. */
 enum { MAX_BLANK = 1 << 19 };
 
-/* The table must not be full. */
+/* Returns the slot for a thread's read of a cell, or the free slot where it belongs. The table must
+ * not be full. */
 static struct blank_read *blank_slot(const struct block_san *s, uint32_t cell, uint32_t thread)
 {
     uint32_t h = gen_mix32(cell << 11 ^ thread);
@@ -258,8 +260,8 @@ static void grow_blank(struct block_san *s)
 }
 
 /* Notes that a thread of b reads an unwritten cell. If a race may be the reason, device_emu.c
- * reports only the race. But if the thread itself writes the cell later, the read was too early in
- * any case. */
+ * reports only the race. But if the same thread writes the cell later (check_blank()), the read was
+ * too early in any case, and is reported too. */
 static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -451,7 +453,8 @@ void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struc
 
 /* ---- a warp at once ------------------------------------------------------------------------- */
 
-/* Returns whether the cells are written and the warp has synchronised with all others since. */
+/* Returns whether all cells are written, and the warp has synchronised with all others since these
+ * writes. */
 static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t lo = UINT32_MAX, hi = 0;
@@ -523,7 +526,8 @@ static void report_same_insn(struct warp *w, const struct insn *pc, uint32_t lan
                 at.space, at.name, at.byte, other);
 }
 
-/* If two lanes of a store write different values to one address, PTX does not say which stays. */
+/* Reports two lanes of a store that write different values to one address: PTX does not say which
+ * value stays. */
 static void check_same_insn(struct warp *w, const struct insn *pc, const uint64_t *addr)
 {
     const struct block_san *s = w->block->san;

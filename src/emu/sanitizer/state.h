@@ -45,7 +45,8 @@ struct inflight {
     uint32_t next_free; /* 1 + index of the next free slot, or 0 */
 };
 
-/* thread: 1 + its number, or 0 in a free slot. line: source line of the read. */
+/* A thread's read of an unwritten cell. thread: 1 + the thread's number, or 0 in a free slot. line:
+ * source line of the read. */
 struct blank_read {
     uint32_t cell, thread, line;
 };
@@ -63,7 +64,7 @@ struct block_san {
     uint32_t *rmax, *rwho;
     uint32_t *rclock;      /* [warp][cell]: clock of the warp's last read */
     uint32_t base, top;    /* first clock of this block; highest clock in use */
-    uint32_t async_clock;  /* of the last asynchronous copy that completed on an mbarrier */
+    uint32_t async_clock;  /* clock of the last asynchronous copy that completed on an mbarrier */
     uint32_t fenced[VC_N]; /* by warp: the async proxy sees the warp's writes up to this clock */
     struct hb_obj *objs;
     uint32_t nobjs, cap_objs;
@@ -71,15 +72,16 @@ struct block_san {
      * 255. */
     uint8_t *pend[2];
     struct inflight *fly;
-    /* Slots: ever used, capacity, 1 + index of a free one or 0, in use. */
+    /* Slots of `fly`. nfly: how many were ever used. cap_fly: how many there are. free_fly: 1 + the
+     * index of a free one, or 0. live_fly: how many are in use. */
     uint32_t nfly, cap_fly, free_fly, live_fly;
-    /* Reads by other blocks of the cluster of cells that this block had not written yet. */
+    /* Cells that another block of the cluster read before this block wrote them. */
     struct early_read {
         uint32_t cell, phase; /* phase of the cluster's barrier */
         char who[96];
     } early[16];
     uint32_t nearly;
-    bool products;
+    bool products;   /* the block has issued a wgmma */
     bool other_sync; /* warps synchronised other than at whole-block barriers */
     bool g_many;     /* too many `objs` to check for races between warps in global memory */
     /* Last plain access by another block of the cluster. */
@@ -91,16 +93,16 @@ struct block_san {
     /* Last reads of unwritten cells by the block's threads: a hash table by cell and thread. */
     struct blank_read *blank;
     uint32_t nblank, cap_blank;
-    /* By byte of shared memory: 1 + the index in `origins` of the load or shuffle that made this
-     * copy of an undefined value, or 0. */
+    /* For each byte of shared memory: 0, or if the byte is a copy of an undefined value, 1 + the
+     * index in `origins` of the load or shuffle that made the value. */
     uint8_t *copies;
     struct undef_read *origins;
     uint32_t norigins;
     bool copying;         /* some byte of copies may be set */
     struct vclock exited; /* join of exited threads' clocks */
     bool any_exited;
-    /* Objects of block_order.c that the block has read without an acquire. It depends on them from
-     * its next fence on. */
+    /* Objects of block_order.c that the block has read without an acquire. The block depends on
+     * them from its next fence on. */
     uint32_t *g_pending, n_pending, cap_pending;
 };
 
@@ -143,16 +145,17 @@ static inline uint32_t who_insn(uint32_t who)
     return who & 0x1fffffu;
 }
 
-/* Returns NULL if the instruction is unknown. */
+/* Returns the instruction that made an access, or NULL if it is unknown. */
 const struct insn *san_insn(const struct warp *w, uint32_t who);
 /* Writes, for example, "line 41, block (0,0,0) thread (3,0,0)". */
 void san_describe_access(const struct warp *w, uint32_t who, char *buf, size_t n);
-/* Copies the bytes that this lane's store will write. Returns their number, or 0 if it is no plain
- * store. */
+/* Copies the bytes that this lane's store will write to buf. Returns their number, or 0 if pc is
+ * not a plain store. */
 uint32_t san_store_bytes(const struct warp *w, const struct insn *pc, uint32_t lane,
                          uint8_t buf[128]);
 
-/* An asynchronous copy has completed at clock t. The key is its mbarrier's address. */
+/* Call it when an asynchronous copy has completed at clock t. The key is the host address of the
+ * copy's mbarrier. */
 void san_async_key(struct block *b, const void *key, uint32_t t);
 
 /* ---- block_order.c -------------------------------------------------------------------------- */
@@ -173,7 +176,7 @@ void block_observe(struct warp *w, uint64_t addr, bool acquire);
 /* Larger clocks of a block are stored as this number. */
 #define MAX_BLOCK_CLOCK 255u
 /* Returns whether accesses of a block with stamps up to this clock are ordered before this warp's
- * present access. block: its number + 1. */
+ * present access. block: the number of that block + 1. */
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
 bool block_depends(struct warp *w);
 
@@ -189,7 +192,8 @@ bool undef_read(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n
                 const char *object, int64_t index, const char *text);
 /* These follow copies of undefined bytes in shared memory. While block_san.copying is set, call
  * undef_shared_stored() after each store, undef_shared_clear() after each asynchronous write, and
- * undef_shared_load() at each load. */
+ * undef_shared_load() at each load. undef_shared_copies() returns a mask of the bytes that hold
+ * copies. */
 void undef_shared_stored(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n);
 void undef_shared_clear(struct block_san *s, uint32_t off, uint32_t n);

@@ -269,9 +269,10 @@ void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32
 
 /* ---- which side lacks a fence --------------------------------------------------------------- */
 
-/* The other block signals by a strong write, which this block sees by a strong read. The other
- * block needs a fence between its access and its strong write. This block needs an acquire, or a
- * fence between its strong read and its access. */
+/* Writes to buf which of the two blocks of a race lacks a fence. The other block signals by a
+ * strong write, which this block sees by a strong read. The other block needs a fence between its
+ * access and its strong write. This block needs an acquire, or a fence between its strong read and
+ * its access. */
 static void tell_fences(const struct warp *w, const struct race *r, char *buf, size_t n)
 {
     const struct suspects *s = w->launch->suspects;
@@ -371,8 +372,8 @@ static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, con
     emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
 }
 
-/* Returns the pending race to which the reads in `found` belong, or NULL. Lanes of one load share a
- * pending race. After MAX_PENDING races, all races at one instruction do. */
+/* Returns the pending race to which the reads in `found` belong, or NULL. The lanes of one load
+ * share a pending race. After MAX_PENDING races, all races at one instruction share one. */
 static struct pending_race *find_pending(struct suspects *s, const struct insn *pc)
 {
     for (size_t i = s->pending.n; i-- > 0;) {

@@ -38,7 +38,7 @@ struct undef_read {
 
 struct reg_mark {
     const struct ptx_var *var;
-    uint32_t lanes; /* with undefined bits */
+    uint32_t lanes; /* lanes in which the register has undefined bits */
     uint64_t bits[WARP];
     uint32_t origins[WARP]; /* bit i stands for undef.read[i] */
 };
@@ -55,7 +55,7 @@ struct undef {
     /* The present store if it copies undefined bytes to shared or global memory, else NULL. */
     const struct insn *store;
     uint64_t store_bad[WARP];     /* bit k: byte k is undefined */
-    uint32_t store_origins[WARP]; /* of these bytes */
+    uint32_t store_origins[WARP]; /* the origins of these bytes */
 };
 
 static uint64_t low_bits(uint32_t n)
@@ -155,7 +155,7 @@ static void report_one(const struct undef_read *r)
     r->warp->frame = was;
 }
 
-/* Also removes these origins from all marks, so that each is reported once. */
+/* Reports each of these origins, and removes them from all marks, so that each is reported once. */
 static void report(struct undef *u, uint32_t origins)
 {
     for (uint32_t m = origins; m; m &= m - 1)
@@ -231,8 +231,8 @@ static uint32_t marked_origins(const struct warp *w, const struct undef *u)
     return origins;
 }
 
-/* Finds or adds the record of a load or shuffle. A full table loses a record that no mark names. If
- * marks name all records, returns NULL. */
+/* Finds or adds the record of a load or shuffle, and sets *read to its index. If the table is full,
+ * the record replaces one that no mark names. Returns NULL if marks name all records. */
 static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint32_t *read)
 {
     struct undef *u = w->san->undef;
@@ -255,7 +255,8 @@ static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint
     return u;
 }
 
-/* Bit k of `bad`: byte k is undefined. */
+/* Marks the undefined bits of the registers that a load of n bytes writes. Bit k of `bad`: byte k
+ * of these bytes is undefined. Returns false if there are too many marks. */
 static bool mark_loaded(struct undef *u, const struct ptx_insn *p, uint32_t lane, uint32_t n,
                         uint64_t bad, uint32_t origins)
 {
@@ -544,8 +545,8 @@ static void step_store(struct warp *w, struct undef *u, const struct ptx_insn *p
         store_lane(w, u, p, in, (uint32_t)__builtin_ctz(m), addr[__builtin_ctz(m)]);
 }
 
-/* Handles local memory. For other memory, global.c, shared.c and suspects.c mark the
- * destination. */
+/* Marks the destination of a load from local memory. For other memory, global.c, shared.c and
+ * suspects.c do this. */
 static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
                       const struct insn *in, uint32_t lanes)
 {
@@ -611,7 +612,8 @@ static void unmark_operand(struct undef *u, const struct ptx_opnd *o, uint32_t l
         unmark_operand(u, o->pair, lanes);
 }
 
-/* Packs a vector operand as mov does. */
+/* Returns the undefined bits of an operand in one lane. Packs those of a vector operand as mov
+ * packs its values. */
 static uint64_t operand_bits(struct undef *u, const struct ptx_insn *p, const struct ptx_opnd *o,
                              uint32_t lane)
 {
@@ -643,7 +645,8 @@ static bool write_bits(struct undef *u, const struct ptx_insn *p, const struct p
     return ok;
 }
 
-/* Returns the origins of operands that alone make the result undefined, or else of all operands. */
+/* Returns the origins of those operands that would make the result undefined even if all others
+ * were defined. If there are no such operands, returns the origins of all operands. */
 static uint32_t result_origins(const struct undef_operands *x, const uint32_t from[UNDEF_OPERANDS])
 {
     uint32_t all = 0, alone = 0, marked = 0;

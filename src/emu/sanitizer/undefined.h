@@ -20,8 +20,8 @@ struct undef_operands {
     uint64_t u[UNDEF_OPERANDS];
 };
 
-/* The undefined bits of the result of plain arithmetic. Bits beyond the width of the destination
- * mean nothing. */
+/* Returns the undefined bits of the result of an instruction that moves, computes or compares
+ * values in registers. Bits beyond the width of the destination mean nothing. */
 uint64_t undef_result(const struct undef_operands *x);
 
 /* Call it when this lane loads n bytes, some of them from a suspect: a cell that is part of a race

@@ -8,9 +8,9 @@
  * - Integer add, sub, mul, mad and neg without .hi and .sat: from the lowest undefined bit of an
  *   operand upwards. For a signed .wide product, all bits.
  * - Packed floats, and cvt that packs two floats: all bits of a part that has an undefined bit.
- * - setp: undefined if any bit of an operand is, with two exceptions. The operands of eq or ne
- *   differ in a bit that is defined in both. Or a predicate decides the result alone: .and with
- *   false, .or with true.
+ * - setp: the result is undefined if any bit of an operand is undefined. In two cases it is defined
+ *   all the same: the operands of eq or ne differ in a bit that is defined in both; or a defined
+ *   predicate decides the result alone (.and with false, .or with true).
  * - Any other result: all bits if any bit of an operand is undefined.
  */
 #include "base/util.h"

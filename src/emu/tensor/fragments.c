@@ -20,11 +20,10 @@ static uint64_t low_bits(unsigned n)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* The part of an element in one byte of memory: its bits in the register, the segment of memory,
- * the byte in that segment. */
+/* The part of an element that lies in one byte of memory. */
 struct part {
-    uint64_t bits;
-    uint32_t segment, byte;
+    uint64_t bits;          /* the bits of the register that hold this part */
+    uint32_t segment, byte; /* the segment of memory, and the byte in the segment */
 };
 
 static uint32_t parts_of(const struct insn *in, const struct fragment_move *f, unsigned lane,
@@ -135,8 +134,8 @@ static void collect(struct warp *w, const struct ptx_opnd *o, const struct mma_o
         }
 }
 
-/* An element of D is undefined if any element of its row of A or of its column of B is undefined,
- * or its element of C. A factor 0 does not help: 0 times an undefined value may be NaN. */
+/* An element of D is undefined if an element in its row of A, an element in its column of B, or its
+ * element of C is undefined. A factor 0 does not help: 0 times an undefined value may be NaN. */
 void fragment_product(struct warp *w, const struct insn *in, const struct mma_op *op)
 {
     static const enum mma_operand order[] = {MMA_A, MMA_B, MMA_C};

@@ -3,7 +3,7 @@
  *
  * A matrix fragment is the part of a matrix that a lane holds in its registers. (In core.h a
  * fragment is some lanes of a warp.) sanitizer/undefined.c marks the undefined bits of registers.
- * These functions find those of the results of matrix instructions.
+ * These functions find out which bits of the results of matrix instructions are undefined.
  */
 #ifndef EMU_TENSOR_FRAGMENTS_H
 #define EMU_TENSOR_FRAGMENTS_H

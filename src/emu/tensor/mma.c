@@ -197,7 +197,8 @@ static unsigned per_reg(enum tc_type t)
     return tc_bits(t) >= 32 ? 1 : 32 / tc_bits(t);
 }
 
-/* Counts registers. If wmma holds an element in two registers, only one of them counts. */
+/* Returns the number of registers of a fragment. If wmma holds an element in two registers, only
+ * one of the two counts. */
 static unsigned real_regs(const struct mma_op *op, enum mma_operand which)
 {
     if (op->quad4)
@@ -295,7 +296,8 @@ void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, 
 
 /* ---- sparsity ------------------------------------------------------------------------------- */
 
-/* A chunk is the elements of the full A that 4 bits of metadata describe. */
+/* Returns the 4 bits of metadata for a chunk of a row. A chunk is the elements of the full A that 4
+ * bits of metadata describe; a row has `chunks` of them. `narrow`: elements of at most 8 bits. */
 static uint32_t meta_nibble(const uint32_t *meta, unsigned sel, bool narrow, unsigned chunks,
                             unsigned row, unsigned chunk)
 {

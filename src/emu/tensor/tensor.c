@@ -26,7 +26,8 @@ struct mma_insn {
     uint32_t sel;
 };
 
-/* A matrix instruction needs all lanes. Lanes that have exited count as missing. */
+/* Reports missing lanes: a matrix instruction needs all lanes of the warp. Lanes that have exited
+ * count as missing. */
 static void check_whole_warp(struct warp *w, const struct insn *in)
 {
     uint32_t left = w->launch->nthreads - w->id * WARP;
@@ -106,7 +107,8 @@ struct wmma_insn {
     bool has_stride;
 };
 
-/* Writes each lane's address of element j of register r. */
+/* Sets addr[lane] to the address of element j of register r in that lane. line[] has the address of
+ * each line of the matrix: of each row, or of each column if the memory is column-major. */
 static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsigned r, unsigned j,
                            uint64_t *addr)
 {
@@ -117,8 +119,9 @@ static void wmma_addresses(const struct wmma_insn *m, const uint64_t *line, unsi
     }
 }
 
-/* A lane moves a whole register at once if its elements are neighbours in memory. A register with
- * the addresses of an earlier one is a copy and does not count. */
+/* Counts the accesses of a wmma load or store. A lane moves a whole register at once if the
+ * register's elements are neighbours in memory. A register with the same addresses as an earlier
+ * one is a copy, and does not count. */
 static void count_wmma(struct warp *w, const struct insn *in, const uint64_t *line, uint32_t access)
 {
     const struct wmma_insn *m = in->aux;
@@ -157,7 +160,8 @@ static struct fragment_move wmma_move(const struct wmma_insn *m)
     return (struct fragment_move){m->is_store, bits, bits >= 32 ? 1 : 32 / bits, wmma_place};
 }
 
-/* Returns NULL after a fault. */
+/* Checks the access to a line of n bytes and returns the line's host address, or NULL after a
+ * fault. */
 static uint8_t *wmma_line(struct warp *w, const struct insn *in, uint32_t lane, uint32_t line,
                           uint64_t addr, uint32_t n, uint32_t access)
 {
@@ -174,7 +178,8 @@ static uint8_t *wmma_line(struct warp *w, const struct insn *in, uint32_t lane, 
     return first;
 }
 
-/* A line is a row, or a column if the memory is column-major. */
+/* Checks the whole access of a wmma load or store, and sets line[i] to the host address of line i.
+ * A line is a row, or a column if the memory is column-major. */
 static int wmma_lines(struct warp *w, const struct insn *in, uint8_t **line)
 {
     const struct wmma_insn *m = in->aux;
@@ -258,7 +263,8 @@ static int exec_wmma_ldst(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* mma_layout() and mma_regs() need an operation. Finds one whose fragment `which` has m->type. */
+/* mma_layout() and mma_regs() need an operation. Sets m->op to one whose fragment `which` has the
+ * type m->type. Returns -1 if there is none. */
 static int wmma_types(struct wmma_insn *m, const char *shape)
 {
     static const struct {
@@ -334,7 +340,8 @@ static int decode_wmma(struct decoder *d, const struct ptx_insn *p, struct insn 
 
 /* ---- ldmatrix, stmatrix, movmatrix ---------------------------------------------------------- */
 
-/* in->sub[]: number of matrices, transposed or not, space, bytes of an address. */
+/* in->sub[0] is the number of matrices, sub[1] whether they are transposed, sub[2] the state space,
+ * sub[3] the bytes of an address. */
 
 static void matrix_place(const struct insn *in, unsigned lane, unsigned r, unsigned e,
                          unsigned *line, unsigned *bit)
@@ -343,7 +350,8 @@ static void matrix_place(const struct insn *in, unsigned lane, unsigned r, unsig
     *bit = 16 * (in->sub[1] ? lane / 4 : lane % 4 * 2 + e);
 }
 
-/* Lane 8m+i has the address of row i of matrix m. A row has 16 bytes. */
+/* Lane 8m+i has the address of row i of matrix m. Checks the access to each row, which has 16
+ * bytes, and sets row[8m+i] to the row's host address. */
 static int find_rows(struct warp *w, const struct insn *in, uint8_t **row, uint32_t access)
 {
     unsigned nmat = in->sub[0];

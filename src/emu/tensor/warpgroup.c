@@ -28,8 +28,9 @@
 struct wg_insn {
     struct wgmma_op op;
     uint16_t nd; /* registers of D */
-    /* a_regs: A is in registers. If scale-d is true, the product is added to D. scale-d is
-     * scale_const, or if has_scale_d the predicate scale_d, negated if scale_neg. */
+    /* a_regs: A is in registers. The operand scale-d says whether the product is added to D. If
+     * has_scale_d, it is the predicate scale_d, negated if scale_neg. Otherwise it is
+     * scale_const. */
     bool a_regs, has_scale_d, scale_neg;
     bool scale_const;
     uint32_t a_desc, b_desc, scale_d, meta; /* operand codes (core.h) */
@@ -39,7 +40,7 @@ struct wg_insn {
 /* A product that the warp has not waited for. */
 struct wg_pending {
     const struct insn *pc;
-    char *frame; /* registers of its frame */
+    char *frame; /* registers of the frame in which it was issued */
     uint64_t a_desc, b_desc;
     bool scale_d;
     uint32_t group, seq; /* group; number among the warp's products */
@@ -219,7 +220,8 @@ static void product(struct warp *w, struct wg_pending *p, uint32_t *const *regs,
     }
 }
 
-/* Products in a row with one accumulator keep it in `acc`. */
+/* Computes the warp's rows of its n oldest pending products, except those that are done. If several
+ * consecutive products have the same accumulator, it stays in `acc` between them. */
 static void run_pending(struct warp *w, size_t n)
 {
     static _Thread_local uint32_t acc[16 * WGMMA_MAX_N];
@@ -289,7 +291,8 @@ static struct warp *member(const struct warp *w, unsigned i)
     return id < w->block->nwarps ? &w->block->warps[id] : NULL;
 }
 
-/* Computes the products below number `end`. Returns false if a warp has not issued its part yet. */
+/* Computes the warpgroup's pending products with numbers below `end`. Returns false if one of the
+ * four warps has not issued all of them yet. */
 static bool run_warpgroup(struct warp *w, uint32_t end)
 {
     for (unsigned i = 0; i < 4; i++) {
@@ -358,7 +361,8 @@ static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_s
     return n;
 }
 
-/* Swizzling moves a chunk only inside its aligned 128 bytes. */
+/* Returns a shared address that is not below the operand's end. Swizzling moves a chunk only inside
+ * its aligned 128 bytes. */
 static uint32_t upper_bound(struct wgmma_desc d, bool mn, const struct wgmma_span *s)
 {
     uint8_t keep = d.swizzle;

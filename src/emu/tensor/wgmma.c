@@ -9,7 +9,7 @@
 
 /* ---- the opcode ----------------------------------------------------------------------------- */
 
-/* k of a dense instruction, in elements: as many as fill 32 bytes. */
+/* Returns the k of a dense instruction: as many elements as fill 32 bytes. */
 static unsigned dense_k(enum tc_type t)
 {
     return 256 / tc_bits(t);
@@ -65,7 +65,8 @@ static int take_part(struct wgmma_op *op, const char *s, unsigned *m, unsigned *
     return 0;
 }
 
-/* Integer products have fewer widths: multiples of 8 up to 32, then of 16. */
+/* Returns whether PTX has this n. It must be a multiple of 8; above 32, the n of an integer product
+ * must be a multiple of 16. */
 static bool n_fits(const struct wgmma_op *op)
 {
     if (op->n < 8 || op->n > WGMMA_MAX_N || op->n % 8)
@@ -167,7 +168,8 @@ static void read_chunk(const uint8_t *smem, uint32_t smem_bytes, uint32_t addr, 
         memset(out, 0, 16);
 }
 
-/* The cells of one row of A: k (sparse: k/2) floats or integers, or k/32 words of bits. */
+/* Returns the number of cells in a row of A: k (sparse: k/2) floats or integers, or k/32 words of
+ * bits. */
 static unsigned a_ld(const struct wgmma_op *op)
 {
     return op->a == TC_B1 ? op->k / 32u : op->sparse ? op->k / 2u : op->k;

@@ -59,8 +59,8 @@ struct wgmma_span {
 struct wgmma_span wgmma_span_a(const struct wgmma_op *op, unsigned warp);
 struct wgmma_span wgmma_span_b(const struct wgmma_op *op);
 
-/* Decode an operand: A to [16][k] (sparse: [16][k/2]), B to [k][n]. Chunks outside `smem` read as
- * zero. */
+/* Decode an operand to x: A to [16][k] (sparse: [16][k/2]), B to [k][n]. Chunks outside `smem` read
+ * as zero. */
 void wgmma_load_a(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                   uint64_t desc, unsigned warp, uint32_t *x);
 void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *x);

@@ -139,7 +139,8 @@ void hone_gnn_tensor_drop(struct hone_gnn_tensor *t)
 
 enum { CODE_INT = 0, CODE_FLOAT = 2, DEVICE_CPU = 1 };
 
-/* A vector of `rows` elements, or a matrix of rows x cols if cols >= 0. */
+/* Returns a tensor around `data`, with `bits` bits per element: a matrix of rows x cols, or a
+ * vector of `rows` elements if cols < 0. */
 static struct tensor *tensor_new(const void *data, int code, int bits, int64_t rows, int64_t cols)
 {
     struct tensor *o = xcalloc(1, sizeof *o);
@@ -238,7 +239,7 @@ static int check_range(const char *name, int64_t v, int64_t lo, int64_t hi)
                    name, lo, hi, v);
 }
 
-/* Fails if a node is not in the graph or comes twice. */
+/* Sets l->ids to a copy of the n ids. Fails if a node is not in the graph or comes twice. */
 static int copy_ids(struct hone_gnn_loader *l, const int32_t *ids, int64_t n)
 {
     const int64_t nodes = l->data->d.manifest.nodes;

@@ -77,7 +77,7 @@ struct hone_gnn_data_info {
     int64_t nodes, edges, classes;
     int64_t feature_dim;  /* values per node; 0 without features */
     int32_t feature_bits; /* bits per value: 16 or 32 */
-    int32_t labelled;
+    int32_t labelled;     /* 1 if the nodes have labels, else 0 */
 };
 
 /* `how` is "auto", "read" or "map" (docs/gnn.md). */
@@ -113,7 +113,7 @@ struct hone_gnn_options {
     /* shuffle: each epoch takes the seeds in another random order. as_ready: batches come as soon
      * as they are ready, in any order. */
     int32_t shuffle, as_ready;
-    int32_t no_features; /* no features and no labels */
+    int32_t no_features; /* 1: batches have neither features nor labels */
 };
 
 HONE_GNN_EXPORT struct hone_gnn_loader *hone_gnn_open(struct hone_gnn_data *d,
@@ -133,7 +133,7 @@ HONE_GNN_EXPORT void hone_gnn_close(struct hone_gnn_loader *l);
 /* src/gnn/batch.h says how a batch is built. */
 struct hone_gnn_batch_info {
     int64_t hops;
-    /* [0]: seeds. [h]: nodes before hop h. [hops]: all nodes. */
+    /* n_nodes[0] counts the seeds, n_nodes[h] the nodes before hop h, n_nodes[hops] all nodes. */
     int64_t n_nodes[HONE_GNN_HOPS + 1];
     int64_t n_edges[HONE_GNN_HOPS];
     int64_t epoch, index; /* index: number in the epoch, from 0 */

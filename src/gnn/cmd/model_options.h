@@ -70,7 +70,8 @@ struct model_args {
 /* Fills *c. Leaves features, classes and layers 0, because these come from the data and the
  * fanouts. */
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);
-/* One fanout in the text serves all o->hops hops. */
+/* Sets the fanouts of *o from a text such as "15,10,5". It has a fanout for each of the o->hops
+ * hops, or a single one for all hops. */
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
 /* Whether the device can make the graph and the features of --make (data/papers.h) in its own
  * memory, as a GPU and the emulator can. */
@@ -86,8 +87,8 @@ bool made_data_on_host(const char *place, const struct sample_options *o);
  * copies them to host memory. */
 int fetch_made_data(struct dataset *d, const char *device, const char *place,
                     const struct sample_options *o, struct err *err);
-/* The value of --precision; NULL means fp32. */
+/* Returns the precision that the value of --precision names. NULL means "fp32". */
 const char *precision_name(const char *option);
-uint64_t processors(void); /* that this process may use */
+uint64_t processors(void); /* how many processors this process may use */
 
 #endif

@@ -82,7 +82,8 @@ int load_args_parse(const struct load_args *a, struct loader_options *o, struct 
  * features to the device. */
 int load_args_open(const struct load_args *a, const char *dir, bool on_device, struct dataset *d,
                    struct err *err);
-/* Returns a message unless the user gave either one DIR or --make, and --data only with a DIR. */
+/* Returns NULL if the user gave one DIR and no --make, or --make without a DIR and without --data.
+ * Otherwise returns a message. `argc` is the number of DIRs. */
 const char *load_args_check(const struct load_args *a, int argc);
 
 /* Returns {"name": ..., "nodes": ..., ...}. */

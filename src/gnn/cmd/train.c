@@ -166,8 +166,8 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return 0;
 }
 
-/* A copy of the training's feed. If the GPU cannot sample with the evaluation's options, the copy
- * has no `store`, and the host samples. */
+/* Returns a copy of the feed (feed.h) of the training. If the GPU cannot sample with the
+ * evaluation's options, the copy has no `store`, and the host samples. */
 static struct feed feed_for(const struct evaluation *v, const struct trainer *t)
 {
     struct feed f = *trainer_feed(t);
@@ -176,7 +176,8 @@ static struct feed feed_for(const struct evaluation *v, const struct trainer *t)
     return f;
 }
 
-/* Each rank takes its share of the nodes. */
+/* Evaluates the model on the nodes v->ids. Each rank takes a share of them, and *e gets the sum
+ * over the ranks. */
 static int evaluate(const struct evaluation *v, const struct job *j, struct trainer *t,
                     struct epoch_line *e, struct err *err)
 {
@@ -194,7 +195,8 @@ static int evaluate(const struct evaluation *v, const struct job *j, struct trai
     return 0;
 }
 
-/* For example {"gather_half": {"calls": 10, "ms": 0.8}}. */
+/* Returns how often each kernel ran and how long all its calls took: {"gather_half": {"calls": 10,
+ * "ms": 0.8}}. */
 static json_t *kernels_json(const struct trainer *t)
 {
     const struct gnn_kernel_time *k = NULL;
@@ -219,7 +221,7 @@ static void print_kernels(const struct trainer *t)
 }
 
 /* Prints the times of an epoch: those of one batch, multiplied by the number of batches. The
- * columns are those of SALIENT's paper. */
+ * parts are those of the paper on SALIENT (gnn/model/models.h). */
 static void print_exposed(const struct exposed *e)
 {
     double n = (double)e->epoch_batches;
@@ -275,7 +277,8 @@ static int write_report(const struct job *j, const struct trainer *t, json_t *li
     return rc;
 }
 
-/* For `hone serve`. `why` says why the run ended early. */
+/* Writes the record of the run for `hone serve`. `why` says why the run ended early; it is "" if
+ * the run goes on or is done. */
 static int write_record(const struct job *j, const struct trainer *t, json_t *lines,
                         const char *state, const char *why, struct err *err)
 {
@@ -331,7 +334,8 @@ static int run_epochs(const struct job *j, const struct evaluation *v, struct tr
     return rc;
 }
 
-/* A run does this last, because it changes the weights. */
+/* Measures what --exposed asks for. A run does this last, because the measurement changes the
+ * weights. */
 static int measure_exposed(struct job *j, struct trainer *t, json_t *lines, struct err *err)
 {
     if (j->a->exposed == 0)
@@ -457,8 +461,8 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
     return train_rank(&j, joined, err);
 }
 
-/* Whether a device makes the data of --make. With --gpus, this process must not use a GPU before it
- * forks the ranks, so the CPU makes data that belongs in host memory. */
+/* Whether the device, and not the CPU, makes the data of --make. With --gpus, this process must not
+ * use a GPU before it forks the ranks. So if the data belongs in host memory, the CPU makes it. */
 static bool makes_on_device(const struct args *a, const struct sample_options *o)
 {
     return data_on_device(a->device) && !(a->gpus > 0 && made_data_on_host(a->place, o));

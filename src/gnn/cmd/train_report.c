@@ -183,7 +183,8 @@ struct span {
     double start_us, end_us;
 };
 
-/* The part of the time that the drawing shows. Each thread that works in it has a lane. */
+/* The time that the drawing shows. Each thread that works in this time has a lane, which is a row
+ * of the drawing. */
 struct window {
     double from_us, to_us;
     int lanes;
@@ -208,8 +209,10 @@ static struct span span_at(const json_t *spans, size_t i)
                          .end_us = start + json_number_value(json_array_get(s, 3))};
 }
 
-/* Returns the time from the last update but LINE_BATCHES to the last update. The spans are in the
- * order of their ends. */
+/* Returns the window of the last LINE_BATCHES batches, without lanes. Each batch ends with an
+ * update of the weights. The window ends with the last update, and begins where the update
+ * LINE_BATCHES before it ends. If there are fewer updates, it begins with the first span. The spans
+ * are in the order of their ends. */
 static struct window last_batches(const json_t *timeline)
 {
     const json_t *spans = json_object_get(timeline, "spans"),

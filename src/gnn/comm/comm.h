@@ -27,19 +27,21 @@ enum { COMM_MAX_RANKS = 1024, COMM_MAX_SUMS = 8 };
 
 struct comm;
 
-/* Ranks on one machine. `reals` is the largest n for comm_reduce. */
+/* Connects ranks on one machine. `reals` is the largest n for comm_reduce. */
 int comm_open_shared(struct comm **out, int ranks, int64_t reals, struct err *err);
 void comm_set_rank(struct comm *c, int rank);
 
 /* True if mpirun, or srun with an MPI plugin, started several ranks. */
 bool comm_mpi_wanted(void);
-/* Loads libmpi (Open MPI or MPICH). */
+/* Connects through libmpi (Open MPI or MPICH), which is loaded at run time. */
 int comm_open_mpi(struct comm **out, struct err *err);
 
+/* True if srun started several ranks. */
 bool comm_slurm_wanted(void);
 /* Connects through TCP. All ranks must share the working directory. */
 int comm_open_slurm(struct comm **out, struct err *err);
 
+/* True if mpirun or srun started several ranks. */
 bool comm_wanted(void);
 /* Joins through MPI or TCP; join.c says when it uses which. */
 int comm_join(struct comm **out, struct err *err);
@@ -47,7 +49,7 @@ int comm_join(struct comm **out, struct err *err);
 /* c may be NULL: then there is one rank, number 0. */
 int comm_rank(const struct comm *c);
 int comm_ranks(const struct comm *c);
-/* Counts only the ranks on this machine. */
+/* Returns the rank's number among the ranks on its machine, from 0. */
 int comm_local_rank(const struct comm *c);
 
 /* Replaces sums[0..count) by their sums over the ranks. Replaces x[0..n) by the mean over the

@@ -23,8 +23,9 @@
 
 enum { RANK_FAILED = 1 }; /* exit status of a rank after an error */
 
-/* The first error that any rank reports. An error that another rank stopped does not count. A rank
- * sets `taken` before it writes `rank` and `err`, and `written` after that. */
+/* The first error that any rank reports. COMM_STOPPED does not count, because it only says that
+ * another rank failed. A rank sets `taken` before it writes `rank` and `err`, and `written` after
+ * that. */
 struct report {
     _Atomic int taken, written;
     int rank;

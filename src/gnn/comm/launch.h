@@ -4,9 +4,10 @@
  *     static int train(void *ctx, struct comm *c, struct err *err);
  *     if (comm_open_shared(&c, 4, reals, err) < 0 || launch_ranks(c, train, &args, err) < 0) ...
  *
- * The ranks are forks of this process, so data that it has opened is in memory only once. When it
- * forks, this process must have no other threads. If a rank fails or dies, the launcher kills the
- * others, so that none waits for it for ever. If the launcher dies, the ranks die too.
+ * The launcher is the process that calls launch_ranks(). The ranks are forks of the launcher, so
+ * data that it has opened is in memory only once. The launcher must have a single thread when it
+ * forks. If a rank fails or dies, the launcher kills the others, because they may wait for that
+ * rank for ever. If the launcher dies, the ranks die too.
  */
 #ifndef GNN_COMM_LAUNCH_H
 #define GNN_COMM_LAUNCH_H

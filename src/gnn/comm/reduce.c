@@ -27,8 +27,9 @@ int comm_local_rank(const struct comm *c)
     return comm_rank(c);
 }
 
-/* Sets this rank's chunk to the weighted mean of the ranks' parts. `all` has COMM_MAX_SUMS numbers
- * of each rank; the first is the rank's weight. `total` is the sum of the weights. */
+/* Sets this rank's chunk, n numbers, to the weighted mean of the ranks' parts. part[r] is the same
+ * chunk of rank r's array. `all` has COMM_MAX_SUMS numbers of each rank; the first is the rank's
+ * weight. `total` is the sum of the weights. */
 static void average(struct comm *c, const float *const *part, const double *all, double total,
                     int64_t n)
 {
@@ -77,8 +78,9 @@ int comm_reduce(struct comm *c, double *sums, int count, float *x, int64_t n, st
     return rc;
 }
 
-/* Broadcasts four bytes in each sum of comm_reduce: a double holds them exactly. The other ranks
- * give zeros, so the sums are the bytes of rank 0. */
+/* Sends the bytes as sums of comm_reduce. Each sum is a double and carries four bytes, which it
+ * holds exactly. Rank 0 gives its bytes and the others give zeros, so the sums are the bytes of
+ * rank 0. */
 int comm_broadcast(struct comm *c, void *p, size_t bytes, struct err *err)
 {
     char *at = p;

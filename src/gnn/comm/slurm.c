@@ -38,8 +38,8 @@
 #define CONNECT_NS (5 * SECOND)
 enum {
     SECRET = 32,                    /* characters */
-    MAX_ADDRESSES = 400,            /* as text, in bytes */
-    MAX_GUESTS = 2 * COMM_MAX_RANKS /* connections without a first message */
+    MAX_ADDRESSES = 400,            /* bytes of hello.where */
+    MAX_GUESTS = 2 * COMM_MAX_RANKS /* connections whose first message has not come yet */
 };
 
 struct hello {
@@ -50,12 +50,12 @@ struct hello {
 
 struct slurm_comm {
     struct comm base;
-    int *fd; /* to each rank; -1: this rank, or not connected yet */
+    int *fd; /* fd[r] leads to rank r; -1 if r is this rank or not connected yet */
     struct hello own;
     int listener;
     float *parts; /* room for scatter(): a chunk from each rank */
     size_t part_reals;
-    struct transfer *out, *in; /* for each rank */
+    struct transfer *out, *in; /* for each rank: what to send to it, and to receive from it */
 };
 
 struct transfer {
@@ -95,8 +95,8 @@ static int move_some(struct transfer *t, int fd, bool out, int rank, struct err 
     return 0;
 }
 
-/* Sends and receives at the same time. If each rank sent first and received later, two could wait
- * for each other for ever. */
+/* Sends all of c->out and receives all of c->in at the same time. If each rank sent first and
+ * received later, two could wait for each other for ever. */
 static int exchange(struct slurm_comm *c, struct err *err)
 {
     struct pollfd *p = xcalloc((size_t)c->base.ranks, sizeof *p);
@@ -195,7 +195,7 @@ static void machine_id(char out[64])
     strbuf_release(&text);
 }
 
-/* Uses IPv4 if there is no IPv6. */
+/* Listens on a free port and sets *port to its number. Uses IPv4 if there is no IPv6. */
 static int open_listener(struct slurm_comm *s, unsigned *port, struct err *err)
 {
     struct sockaddr_in6 six = {.sin6_family = AF_INET6};
@@ -224,7 +224,8 @@ static int open_listener(struct slurm_comm *s, unsigned *port, struct err *err)
     return 0;
 }
 
-/* Lists the addresses that other machines can reach (hello.where). */
+/* Writes this rank's hello.where: the boot id, the port, and the addresses that other machines can
+ * reach. */
 static int describe(char out[MAX_ADDRESSES], unsigned port, struct err *err)
 {
     char machine[64], text[NI_MAXHOST];
@@ -264,7 +265,8 @@ static void set_options(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms, sizeof most_ms);
 }
 
-/* False at the time `until`, or after Ctrl-C. */
+/* Waits until fd is ready for `events`. Returns false if the time `until` comes first, or after
+ * Ctrl-C. */
 static bool wait_fd(int fd, short events, uint64_t until)
 {
     while (!interrupted() && now_ns() < until) {
@@ -468,7 +470,8 @@ static int meet_as_first(struct slurm_comm *s, const char *path, uint64_t until,
     return rc;
 }
 
-/* Ignores a file of another user. */
+/* Reads the secret, and writes the addresses of rank 0 to `where`. Returns false if the file is
+ * missing, not complete, or owned by another user. */
 static bool read_meeting_file(struct slurm_comm *s, const char *path, char where[MAX_ADDRESSES])
 {
     struct strbuf text = STRBUF_INIT(1000);
@@ -484,7 +487,8 @@ static bool read_meeting_file(struct slurm_comm *s, const char *path, char where
     return ok;
 }
 
-/* Tries until rank 0 answers, because the file may be left over from an earlier rank 0. */
+/* Connects to rank 0, and receives the addresses of all ranks into `where`. Tries until rank 0
+ * answers, because the file may be left over from an earlier rank 0. */
 static int find_first(struct slurm_comm *s, const char *path, char (*where)[MAX_ADDRESSES],
                       uint64_t until, struct err *err)
 {

@@ -30,11 +30,11 @@ struct comm {
     int64_t chunk_reals;
 };
 
-/* Returns -1 if the variable is not a number. */
+/* Returns the number in an environment variable, or -1 if the variable is not a number. */
 long comm_env_number(const char *variable);
 /* Whether srun, and not mpirun, set the variables of MPI. comm_mpi_wanted() must be true. */
 bool comm_mpi_is_srun(void);
-bool comm_mpi_loads(void);
+bool comm_mpi_loads(void); /* whether libmpi can be loaded */
 
 /* In an array of n elements, rank r's chunk is [chunk_at(c, n, r), chunk_at(c, n, r + 1)). */
 static inline int64_t chunk_at(const struct comm *c, int64_t n, int rank)

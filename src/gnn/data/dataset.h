@@ -61,7 +61,7 @@ static inline int64_t dataset_feature_dim(const struct dataset *d)
 int dataset_open(struct dataset *d, const char *dir, enum dataset_memory memory, struct err *err);
 void dataset_release(struct dataset *d);
 
-/* `name` is "train", "valid" or "test". */
+/* Sets *out to the nodes of a split. `name` is "train", "valid" or "test". */
 int dataset_split(const struct dataset *d, const char *name, struct id_list *out, struct err *err);
 int dataset_memory_parse(const char *s, enum dataset_memory *out, struct err *err);
 

@@ -126,7 +126,8 @@ int edge_sort_add(struct edge_sort *s, int32_t from, int32_t to, struct err *err
     return s->range[r].held == BUFFER_EDGES ? flush(s, r, err) : 0;
 }
 
-/* Sorts by the low `bits` bits. The result is in *a; *b is the other array. */
+/* Sorts the n words of *a by their low `bits` bits; *b has room for n words. May swap the pointers
+ * *a and *b: at the end, *a points to the sorted words. */
 static void radix_sort(uint64_t **a, uint64_t **b, int64_t n, int bits)
 {
     int64_t *count = xmalloc(DIGITS * sizeof *count);

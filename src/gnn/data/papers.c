@@ -101,7 +101,7 @@ static struct papers *papers_new(const struct papers_options *o)
     int32_t members = (int32_t)o->members;
     struct papers *p = xcalloc(1, sizeof *p + ((size_t)members + 1) * sizeof p->prefix[0]);
     double low = 0, high = mean_degree;
-    /* Find by bisection which `smallest` gives mean_degree. */
+    /* Find by bisection the argument `smallest` for which the mean degree is mean_degree. */
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
         bool small = (double)set_degrees(p->prefix, members, middle) < mean_degree * members;
@@ -247,7 +247,7 @@ static int make_on_host(struct dataset *d, struct err *err)
         part[i].first = nodes * i / n;
         part[i].end = nodes * (i + 1) / n;
         if (i == n - 1 || pthread_create(&thread[i], NULL, make_part, &part[i]) != 0) {
-            /* The last part, or its thread did not start: make all that is left. */
+            /* This is the last part, or its thread did not start. So this thread makes the rest. */
             part[i].end = nodes;
             make_part(&part[i]);
             break;

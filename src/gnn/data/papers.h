@@ -25,7 +25,7 @@ enum papers_where { PAPERS_ON_HOST, PAPERS_ON_DEVICE };
 struct papers {
     struct papers_shape shape;
     uint32_t classes, dim;
-    uint32_t train;   /* nodes; 0 = as many as the scale says */
+    uint32_t train;   /* how many training nodes; 0 = as many as the scale says */
     int32_t prefix[]; /* shape.members + 1 sums of degrees: see papers_core.h */
 };
 
@@ -34,8 +34,8 @@ struct papers {
  *     local     share of the edges that stay within a community (default 0.967)
  *     members   nodes of a community (default 512)
  *     dim       features of a node (default 128)
- *     classes   (default 172)
- *     seed      of the graph and the features (default 1)
+ *     classes   classes of the labels (default 172)
+ *     seed      seed of all random choices (default 1)
  *     train     training nodes (default: 1,207,179 times the scale) */
 int papers_open(struct dataset *d, const char *spec, enum papers_where where, struct err *err);
 struct papers_room {
@@ -46,7 +46,8 @@ struct papers_room {
 
 /* Reserves memory for the graph and its features. *d owns it. */
 int papers_host_room(struct dataset *d, struct papers_room *r, struct err *err);
-/* Call it when the memory is filled. *d is then as after PAPERS_ON_HOST. */
+/* Call this when the memory of *r is filled. *d then has the graph and the features, as after
+ * papers_open() with PAPERS_ON_HOST. */
 void papers_host_made(struct dataset *d, const struct papers_room *r);
 /* Writes each class's mean in float16: p->classes rows of p->dim values. */
 void papers_means(const struct papers *p, uint16_t *mean);

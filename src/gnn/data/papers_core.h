@@ -12,8 +12,9 @@
  *
  * An edge has two ends. A node has as many ends as its degree. A permutation mixes the ends of each
  * community. The first `local` of them, an even number, make edges within the community. A second
- * permutation mixes the other ends of all communities. After each permutation, ends 0 and 1 make an
- * edge, ends 2 and 3, and so on. If one end is left over, it makes a self loop.
+ * permutation mixes the other ends of all communities. After each permutation, the ends at places 0
+ * and 1 make an edge, those at places 2 and 3 make the next edge, and so on. If one end is left
+ * over, it makes a self loop.
  *
  * Kernels in kernels/gnn/ compute the same. The code is in the common subset of C17 and C++17.
  */
@@ -24,13 +25,15 @@
 
 #define PAPERS_ROUNDS 6
 
-/* communities * ends must be below 2^32. */
+/* A community has `ends` ends, and `local` of them make edges within it. communities * ends must be
+ * below 2^32. */
 struct papers_shape {
     uint32_t communities, members, ends, local;
     uint32_t seed;
 };
 
-/* A Feistel network: a permutation of the numbers 0 to 2^bits - 1, or its inverse. */
+/* Returns the place to which a permutation of the numbers 0 to 2^bits - 1 moves i. With `inverse`,
+ * returns the number that it moves to place i. It is a Feistel network, and `key` selects it. */
 GEN_FN uint32_t papers_network(uint32_t key, uint32_t bits, uint32_t i, int inverse)
 {
     uint32_t low_bits = bits / 2, low_mask = (1u << low_bits) - 1,
@@ -47,7 +50,7 @@ GEN_FN uint32_t papers_network(uint32_t key, uint32_t bits, uint32_t i, int inve
     return high << low_bits | low;
 }
 
-/* A permutation of 0..n-1, or its inverse. */
+/* Does the same for a permutation of 0..n-1. */
 GEN_FN uint32_t papers_permute(uint32_t key, uint32_t n, uint32_t i, int inverse)
 {
     uint32_t bits = 2;
@@ -59,14 +62,15 @@ GEN_FN uint32_t papers_permute(uint32_t key, uint32_t n, uint32_t i, int inverse
     return i;
 }
 
-/* The key of a community's permutation, or with PAPERS_ALL the key of the second permutation. */
+/* Returns the key of a community's permutation, or with PAPERS_ALL the second permutation's key. */
 GEN_FN uint32_t papers_key(const struct papers_shape *p, uint32_t community)
 {
     return gen_mix32(gen_mix32(p->seed ^ 0x70617065u) + community);
 }
 #define PAPERS_ALL 0xffffffffu
 
-/* The member with the end number `end`: prefix[member] <= end < prefix[member + 1]. */
+/* Returns the member that has end number `end` of a community: prefix[member] <= end <
+ * prefix[member + 1]. */
 GEN_FN uint32_t papers_member(const struct papers_shape *p, const int32_t *prefix, uint32_t end)
 {
     uint32_t low = 0, high = p->members;
@@ -80,7 +84,7 @@ GEN_FN uint32_t papers_member(const struct papers_shape *p, const int32_t *prefi
     return low;
 }
 
-/* The neighbour at place e of the list of all neighbours. */
+/* Returns element e of the array of neighbours. */
 GEN_FN int32_t papers_neighbour(const struct papers_shape *p, const int32_t *prefix, uint32_t e)
 {
     uint32_t i = papers_member(p, prefix, e / p->communities), first = (uint32_t)prefix[i];
@@ -104,7 +108,8 @@ GEN_FN int32_t papers_neighbour(const struct papers_shape *p, const int32_t *pre
                      g);
 }
 
-/* The place in the list of all neighbours where those of node v begin. */
+/* Returns where the neighbours of node v begin in the array of neighbours. If v is the number of
+ * nodes, returns the length of the array. */
 GEN_FN int64_t papers_offset(const struct papers_shape *p, const int32_t *prefix, uint32_t v)
 {
     uint32_t i = v / p->communities, g = v % p->communities;
@@ -113,7 +118,8 @@ GEN_FN int64_t papers_offset(const struct papers_shape *p, const int32_t *prefix
     return (int64_t)p->communities * prefix[i] + (int64_t)g * (prefix[i + 1] - prefix[i]);
 }
 
-/* Three nodes in four have the class of their community, the others a random class. */
+/* Returns the class of node v. Three nodes in four have the class of their community, the others a
+ * random class. */
 GEN_FN int32_t papers_label(const struct papers_shape *p, uint32_t classes, uint32_t v)
 {
     uint32_t key = papers_key(p, PAPERS_ALL), own = gen_mix32(key ^ gen_mix32(v));
@@ -126,7 +132,8 @@ GEN_FN float papers_mean(const struct papers_shape *p, uint32_t label, uint32_t 
     return gen_mix32(papers_key(p, PAPERS_ALL) ^ (label << 16 | d)) & 1 ? 0.0625f : -0.0625f;
 }
 
-/* A multiple of 1/128 between -2 and 2, so that float16 holds mean plus noise exactly. */
+/* Returns the noise of value d of node v: a multiple of 1/128 between -2 and 2. So float16 holds
+ * the sum of mean and noise exactly. */
 GEN_FN float papers_noise(const struct papers_shape *p, uint32_t v, uint32_t d)
 {
     struct gen_block b = gen_philox(v, d / 8, 0, 0x66656174u, papers_key(p, PAPERS_ALL), p->seed);

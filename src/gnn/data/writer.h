@@ -48,7 +48,7 @@ int writer_edges_end(struct writer *w, struct err *err);
 int writer_put(struct writer *w, enum data_file f, const void *data, size_t bytes, struct err *err);
 /* Refuses NaN and values that the features' type cannot hold. */
 int writer_put_features(struct writer *w, const float *value, size_t n, struct err *err);
-/* Call this if the number of classes was not known at opening. */
+/* Sets the number of classes, if it was not known at opening. */
 void writer_set_classes(struct writer *w, int64_t classes);
 const struct manifest *writer_manifest(const struct writer *w);
 struct writer_counts writer_counts(const struct writer *w);

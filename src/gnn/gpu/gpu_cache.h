@@ -8,8 +8,8 @@
  *     gpu_cache_close(c);
  *
  * Each row is in one of the two places, and a table says where. The host memory is mapped into the
- * GPU's addresses, so a kernel (kernels/gnn/gather_split) reads rows from both places. Nothing is
- * copied ahead.
+ * GPU's addresses, so a kernel (kernels/gnn/gather_split) reads rows from both places. Rows of the
+ * host memory are not copied to the GPU's memory before that.
  */
 #ifndef GNN_GPU_GPU_CACHE_H
 #define GNN_GPU_GPU_CACHE_H
@@ -35,8 +35,8 @@ int64_t gpu_cache_rows(const struct gpu_cache *c); /* rows in the GPU's memory *
 
 /* Counts since the cache was opened. */
 struct gpu_cache_counts {
-    int64_t rows;   /* gathered */
-    int64_t missed; /* of these, read from host memory */
+    int64_t rows;   /* rows that were gathered */
+    int64_t missed; /* how many of these rows came from host memory */
 };
 struct gpu_cache_counts gpu_cache_counts(const struct gpu_cache *c);
 

@@ -114,7 +114,7 @@ struct gpu_step {
     cu_event done;        /* the work on the batch is done */
     struct gpu_mail sums; /* the results of gnn_ops.loss */
     struct gpu_mail adam;
-    struct gpu_mail best; /* of gnn_ops.predict; can grow */
+    struct gpu_mail best; /* the results of gnn_ops.predict; can grow */
     size_t best_bytes;
     struct gnn_loss *loss; /* the caller's struct, or NULL */
     int32_t *classes;      /* the caller's array, or NULL */
@@ -134,10 +134,10 @@ struct gpu_device {
     /* Three lanes run at the same time: for the model, for sampling, and to transpose hops. */
     struct gpu_lane compute, sample;
     struct gpu_lane turn_hops;
-    struct gpu_lane *lane; /* of the next operations: usually `compute` */
-    cu_event hops_ready;
-    cu_event hops_turned;
-    bool turning; /* transposing is queued; `compute` does not wait for it yet */
+    struct gpu_lane *lane; /* where the next operations are queued: usually `compute` */
+    cu_event hops_ready;   /* the arrays of the hops are ready to be transposed */
+    cu_event hops_turned;  /* the hops are transposed */
+    bool turning;          /* transposing is queued; `compute` does not wait for it yet */
     char products[160], products_wgmma[176];
 #define X(name) struct gnn_##name name;
     struct {
@@ -145,8 +145,10 @@ struct gpu_device {
     } kernel;
 #undef X
     VEC(struct gpu_chunk) batch; /* the arrays of this batch; gpu_sync() empties it */
-    size_t batch_bytes;          /* of all chunks, in the latest batch that needed several; or 0 */
-    /* A ring of the batches under way. step[turn] is the current one; the oldest follows. */
+    /* The bytes of all chunks, in the latest batch that needed several; 0 = none needed several. */
+    size_t batch_bytes;
+    /* A ring of the batches under way. step[turn] is for the current batch. The next entry of the
+     * ring is for the oldest one. */
     struct gpu_step step[GNN_STEPS_AHEAD];
     int turn;
     bool profiled; /* measure each kernel's time, and run one kernel at a time */
@@ -172,11 +174,15 @@ static inline void *pointer_to(cu_ptr p)
     return (void *)(uintptr_t)p;
 }
 
+/* These set `failed` and `err` if the device has not failed before. gpu_note() does so only if rc
+ * is negative. */
 void gpu_fail(struct gpu_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void gpu_note(struct gpu_device *d, int rc, const struct err *err);
-/* Memory for the next kernel of the current lane. NULL after a failure, or if `bytes` is 0. */
+/* Returns memory for the next kernel of the current lane. Returns NULL after a failure, or if
+ * `bytes` is 0. */
 void *gpu_workspace(struct gpu_device *d, size_t bytes);
-/* Memory until the next gpu_sync() or gpu_end_step(). NULL after a failure. */
+/* Returns memory that is valid until the next gpu_sync() or gpu_end_step(), or NULL after a
+ * failure. */
 void *gpu_batch_room(struct gpu_device *d, size_t bytes);
 
 /* ---- gpu_kernels.c: gpu_run_NAME(d, args) queues a kernel with the workspace that it needs --- */
@@ -195,10 +201,12 @@ void gpu_copy(struct gpu_device *d, void *to, const void *from, size_t bytes);
 const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes);
 int gpu_sync(struct gnn_device *dev, struct err *err);
 int gpu_end_step(struct gnn_device *dev, struct err *err);
-/* NULL after a failure. If the memory must grow, no work may use the old memory. */
+/* Returns memory of at least `bytes` bytes, or NULL after a failure. If the memory must grow, frees
+ * the old memory; no queued work may still use it. */
 void *gpu_room(struct gpu_device *d, struct gpu_room *r, size_t bytes);
 void gpu_room_release(struct gpu_device *d, struct gpu_room *r);
-/* Returns NULL after a failure. Waits for the device if the memory must grow. */
+/* Returns device memory with the numbers 0 to n - 1, or NULL after a failure. Waits for the device
+ * if the memory must grow. */
 const int32_t *gpu_numbers(struct gpu_device *d, struct gpu_numbers *r, int64_t n);
 /* Makes *m hold `bytes` bytes; *room is its size. Growing loses the contents. Returns false after a
  * failure. */

@@ -59,7 +59,8 @@ static void *copy_part(void *ctx)
     return NULL;
 }
 
-/* Only one thread may use the emulator's driver. */
+/* Copies `bytes` bytes of device memory to host memory. Uses several threads on a GPU, but one on
+ * the emulator, because only one thread may use the emulator's driver. */
 static int copy_array(const struct gpu_device *d, const void *from, void *to, size_t bytes,
                       struct err *err)
 {

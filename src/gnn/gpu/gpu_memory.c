@@ -151,7 +151,7 @@ const int32_t *gpu_numbers(struct gpu_device *d, struct gpu_numbers *r, int64_t 
         for (int64_t i = 0; i < r->n; i++)
             number[i] = (int32_t)i;
         gpu_upload(&d->base, gpu_room(d, &r->room, bytes), number, bytes);
-        (void)gpu_sync(&d->base, NULL); /* now the copy has read `number` */
+        (void)gpu_sync(&d->base, NULL); /* wait until the copy has read `number` */
         free(number);
     }
     return r->room.p;
@@ -238,7 +238,7 @@ const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes)
     return p;
 }
 
-/* After a failure the results are zeros. */
+/* Gives the caller the loss and the classes of a step. After a failure they are zeros. */
 static void deliver(struct gpu_device *d, struct gpu_step *s)
 {
     const double *sums = s->sums.host;

@@ -32,7 +32,8 @@ static void gather(struct gnn_device *dev, int64_t rows, int64_t width, const vo
                 .id = id, .x = x, .y = out, .N = rows, .V = INT32_MAX / MAX(width, 1), .D = width});
 }
 
-/* A value is dropped if its random number is below this (gnn/ops/dropout.h). */
+/* Returns the limit of dropout: a value is dropped if its random number is below the limit
+ * (gnn/ops/dropout.h). */
 static int64_t drop_limit(const struct gnn_epilogue *ep)
 {
     return ep->drop > 0 ? (int64_t)dropout_limit(ep->drop) : 0;
@@ -155,7 +156,8 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
                                   : RUN_AS(d, kernel, __VA_ARGS__))
 #define SHIFT_OF(d) .SHIFT = (d)->shift,
 
-/* One kernel adds two terms x * w of the same width k, so the result is written only once. */
+/* If two terms in a row have the same width k, one kernel adds both products x * w. So it writes
+ * the result only once. */
 static void product(struct gnn_device *dev, int64_t rows, int64_t width,
                     const struct gnn_term *term, int terms, const struct gnn_epilogue *ep,
                     void *out)

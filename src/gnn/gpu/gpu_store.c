@@ -24,10 +24,11 @@
 /* The most that targets * fanout of a hop can be, from kernels/gnn/number_hop. */
 enum { MAX_PLACES = 536870911 };
 
+/* The memory of one sampled batch. */
 struct slot {
     struct gpu_room node, label, degree, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
-    struct gpu_room half;  /* split features: rows in half precision */
-    struct gpu_mail seeds; /* with their labels; only the host part is used */
+    struct gpu_room half;  /* if the features are split: the batch's rows in half precision */
+    struct gpu_mail seeds; /* the seeds, then their labels; only the host memory is used */
     size_t seeds_bytes;
     cu_event ready; /* the batch is complete */
     cu_event used;  /* all work that reads the batch is done */
@@ -39,13 +40,13 @@ struct gpu_store {
     /* local[v] is the local id of the graph's node v, or -1 if v is not in the batch. */
     void *offset, *neighbour, *feature, *local;
     struct gpu_cache *cache; /* instead of `feature`, if the features are split */
-    double choose_s;
+    double choose_s;         /* how long it took to choose the rows of `cache` */
     struct gpu_numbers numbers;
     /* `pick`: a hop's neighbours, `fanout` places for each target. `count`: how many each has. */
     struct gpu_room pick, count;
-    bool reduces; /* batches have `reduced` (gnn/batch.h) */
-    bool mean;
-    bool degrees;
+    bool reduces;          /* batches have `reduced` (gnn/batch.h) */
+    bool mean;             /* `reduced` has means, else sums */
+    bool degrees;          /* batches have `degree` */
     struct gpu_mail sizes; /* how many edges and new nodes a hop has */
     size_t sizes_bytes;
     struct slot slot[GPU_STORE_SLOTS];
@@ -197,7 +198,7 @@ static int split_features(struct gpu_store *s, const struct gpu_placement *where
     return rc;
 }
 
-/* `rows` rows of features go into the GPU's memory. */
+/* Opens a store that has `rows` rows of features in the GPU's memory. */
 static int open_store(struct gpu_store **out, const struct gpu_placement *where, int64_t rows,
                       struct gnn_device *d, const struct dataset *data,
                       const struct sample_options *o, struct err *err)
@@ -457,7 +458,8 @@ static void look_up_degrees(struct gpu_store *s, struct gnn_batch *b)
     b->degree = degree;
 }
 
-/* Computes `reduced` (gnn/batch.h). The batch's node i has row node[i] of x. */
+/* Computes `reduced` (gnn/batch.h). The features of the batch's node i are row node[i] of x, which
+ * has `rows` rows. */
 static void reduce(struct gpu_store *s, struct gnn_batch *b, const void *x, const int32_t *node,
                    int64_t rows)
 {
@@ -482,7 +484,8 @@ static void reduce(struct gpu_store *s, struct gnn_batch *b, const void *x, cons
                                                                   .MEAN = s->mean});
 }
 
-/* Gathers all rows, but converts only the first n to float: the model reads no others. */
+/* Gathers the rows of all nodes of the batch, and writes the first n of them as float to x: the
+ * model reads no others. */
 static void gather_split(struct gpu_store *s, struct gnn_batch *b, void *x, int64_t n)
 {
     const struct manifest *m = &s->data->manifest;
@@ -547,7 +550,8 @@ static void send_seeds(struct gpu_store *s, const struct gnn_batch *seeds, struc
     gpu_upload(d, t->label.p, id + n, bytes);
 }
 
-/* The host waits for the sizes of each hop. The compute stream runs on in the meantime. */
+/* Samples all hops of *out. The host waits for the sizes of each hop. Meanwhile the compute stream
+ * runs on. */
 static void sample_batch(struct gpu_store *s, const struct sample_options *o,
                          const struct gnn_batch *seeds, struct gnn_batch *out)
 {

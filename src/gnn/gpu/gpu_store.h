@@ -5,7 +5,7 @@
  *     if (gpu_store_place(&s, &(struct gpu_placement){.place = GPU_PLACE_GPU}, device, &data,
  *                         &options, err) < 0) ...
  *     if (gpu_store_batch(s, &options, seeds, &batch, err) < 0) ...
- *     network_batch(network, &batch);                 its arrays are memory of the device
+ *     network_batch(network, &batch);                 the batch's arrays are device memory
  *     gpu_store_close(s);
  *
  * The batch equals that of sampler_run() (gnn/sample/sampler.h) bit for bit. The sampler has a
@@ -30,21 +30,21 @@ enum gpu_place { GPU_PLACE_HOST, GPU_PLACE_GPU, GPU_PLACE_SPLIT, GPU_PLACE_AUTO 
 struct gpu_cache_size {
     enum { CACHE_FITS, CACHE_BYTES, CACHE_SHARE } kind;
     uint64_t bytes;
-    double share; /* of all rows, from 0 to 1 */
+    double share; /* the share of all rows, from 0 to 1 */
 };
 
-/* The members after `place` matter only if the features are split. */
+/* Where the data should lie. The members after `place` matter only if the features are split. */
 struct gpu_placement {
     enum gpu_place place;
     struct gpu_cache_size cache;
-    struct id_list seeds; /* of all batches */
-    int64_t batches;      /* in an epoch */
-    int threads;          /* for choosing and copying rows */
+    struct id_list seeds; /* the seeds of all batches */
+    int64_t batches;      /* batches in an epoch */
+    int threads;          /* threads that choose and copy rows */
 };
 
-/* In bytes. */
+/* The sizes that decide where data can lie, in bytes. */
 struct gpu_place_sizes {
-    size_t memory;          /* of the GPU */
+    size_t memory;          /* the GPU's memory */
     size_t graph, features; /* `graph` includes the sampler's tables */
     size_t split_table;     /* further tables for GPU_PLACE_SPLIT */
     size_t host_free;       /* 0 if it is not known */
@@ -58,14 +58,15 @@ enum { GPU_STORE_SLOTS = 3 };
 
 /* Reads the value of --place: host, gpu, split or auto. NULL means auto. */
 int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err);
-/* A share from 0 to 1, or a size. NULL means CACHE_FITS. */
+/* Reads the value of --cache: a share from 0 to 1, or a size. NULL means CACHE_FITS. */
 int gpu_cache_parse(const char *text, struct gpu_cache_size *out, struct err *err);
 /* Decides what GPU_PLACE_AUTO stands for. Data may take 3/4 of the GPU's memory, and 3/4 of the
  * free host memory if that is known. */
 enum gpu_place gpu_place_choose(const struct gpu_place_sizes *s);
-/* Sets *out to NULL for GPU_PLACE_HOST. GPU_PLACE_AUTO also means the host if `d` is no GPU, the
- * sampler cannot run with the options, or the graph has no edge. Data of PAPERS_ON_DEVICE
- * (data/papers.h) always goes to the GPU. `data` must outlive the store. */
+/* Opens a store on the GPU, or sets *out to NULL if the data stays on the host. With GPU_PLACE_AUTO
+ * it also stays there if `d` is no GPU, if the sampler cannot run with the options, or if the graph
+ * has no edge. Data of PAPERS_ON_DEVICE (data/papers.h) always goes to the GPU. `data` must outlive
+ * the store. */
 int gpu_store_place(struct gpu_store **out, const struct gpu_placement *where, struct gnn_device *d,
                     const struct dataset *data, const struct sample_options *o, struct err *err);
 void gpu_store_close(struct gpu_store *s);
@@ -73,13 +74,14 @@ void gpu_store_close(struct gpu_store *s);
 struct gpu_split {
     int64_t nodes, cached_rows;
     size_t row_bytes;
-    double choose_s;
-    int64_t input_rows, host_rows; /* of all batches; host_rows came from host memory */
+    double choose_s; /* how long it took to choose the cached rows */
+    /* Rows of all batches so far. host_rows of them came from host memory. */
+    int64_t input_rows, host_rows;
 };
 /* Returns false if the features are not split. Waits for the sampler. */
 bool gpu_store_split(struct gpu_store *s, struct gpu_split *out);
 
-/* Device memory, shaped as in struct dataset. */
+/* Arrays in device memory, with the same contents as in struct dataset. */
 struct gpu_store_arrays {
     const void *offset, *neighbour, *feature;
 };
@@ -89,6 +91,7 @@ int gpu_store_samples(const struct sample_options *o, struct err *err);
 /* From now on, batches have the array `reduced` (gnn/batch.h), unless the features are float32 or
  * `kind` is GNN_MAX. */
 void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind);
+/* With `wanted`, batches have the array `degree` from now on. */
 void gpu_store_degrees(struct gpu_store *s, bool wanted);
 /* Samples *out for *seeds, and gathers its features if the dataset has any. Reads these members of
  * *seeds: n_nodes[0], node, label, seed, epoch, index and first. The arrays of *seeds are host

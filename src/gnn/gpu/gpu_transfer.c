@@ -34,7 +34,7 @@ struct gpu_transfer {
     double exposed_ms;       /* how long the compute stream waited for copies */
 };
 
-/* The loader's threads call this. Each of them must have the CUDA context. */
+/* Returns pinned memory. The loader's threads call this, and each thread needs the CUDA context. */
 static void *grab(void *ctx, size_t bytes, struct err *err)
 {
     struct gpu_transfer *t = ctx;
@@ -150,7 +150,8 @@ static struct slot *next_slot(struct gpu_transfer *t)
     return s;
 }
 
-/* The sampler's stream is free for the copy: the CPU samples these batches. */
+/* Queues the copy of a packed batch to the slot. It runs on the sampler's stream, which is free
+ * because the CPU samples these batches. */
 static void copy_packed(struct gpu_transfer *t, struct slot *s, const struct gnn_batch *b)
 {
     struct gpu_device *d = t->d;

@@ -6,7 +6,7 @@
  *     options.memory = gpu_transfer_memory(t);          the loader uses pinned memory
  *     ...
  *     if (gpu_transfer_batch(t, batch, &sent, err) < 0) ...
- *     network_batch(network, &sent);                    its arrays are memory of the device
+ *     network_batch(network, &sent);                    the batch's arrays are device memory
  *     ...
  *     while ((b = gpu_transfer_done(t, at_most)))       the copy is done
  *         loader_give_back(loader, b);
@@ -35,7 +35,7 @@ void gpu_transfer_close(struct gpu_transfer *t);
 
 int gpu_transfer_ahead(const struct gpu_transfer *t);
 
-/* Pinned memory, valid until gpu_transfer_close(). */
+/* Returns pinned memory for the loader. It is valid until gpu_transfer_close(). */
 const struct batch_memory *gpu_transfer_memory(struct gpu_transfer *t);
 /* From now on, batches with features in half precision have `reduced` (gnn/batch.h). GNN_MAX turns
  * this off. */
@@ -49,8 +49,8 @@ int gpu_transfer_batch(struct gpu_transfer *t, const struct gnn_batch *b, struct
  * than `at_most` copies are under way, waits for the oldest. */
 const struct gnn_batch *gpu_transfer_done(struct gpu_transfer *t, int at_most);
 
-/* How long the GPU has waited for copies while kernels were queued. Counts only batches whose work
- * is done. */
+/* Returns how long the GPU has waited for copies while kernels were queued. Counts only batches
+ * whose work is done. */
 double gpu_transfer_exposed_s(struct gpu_transfer *t);
 
 #endif

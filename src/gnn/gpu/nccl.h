@@ -23,7 +23,7 @@ enum { NCCL_ID_BYTES = 128 };
 
 struct nccl;
 
-bool nccl_is_here(void);
+bool nccl_is_here(void); /* whether libnccl can be loaded */
 /* Names a new group of ranks: writes NCCL_ID_BYTES bytes to `id`. */
 int nccl_new_id(void *id, struct err *err);
 /* All ranks must call this at the same time. `d` is a GPU or the emulator. */

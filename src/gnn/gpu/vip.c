@@ -15,14 +15,14 @@
 #include "gnn/ops/parallel.h"
 #include "gnn/pages.h"
 
-/* If the probability that a batch lacks a node is below e^-SURE, it counts as 0. Nothing is added
- * to a sum below -SURE, so no sum overflows. */
+/* A node's sum is the logarithm of the probability that a batch lacks the node. A probability below
+ * e^-SURE counts as 0. Nothing is added to a sum below -SURE, so no sum overflows. */
 #define SURE 32.0
 #define UNIT 0x1p40 /* sums are integers in units of 1 / UNIT */
 
 enum {
     BLOCK = 4096,  /* nodes that a thread takes at a time */
-    BINS = 1 << 16 /* of a histogram */
+    BINS = 1 << 16 /* bins of a histogram */
 };
 
 struct hop {
@@ -33,7 +33,7 @@ struct hop {
     _Atomic int64_t *sum; /* logarithms of 1 - p, times UNIT */
 };
 
-/* The probability that a hop takes a given one of `degree` neighbours. */
+/* Returns the probability that a hop takes a given one of `degree` neighbours. */
 static double pick_probability(const struct hop *h, int64_t degree)
 {
     if (h->fanout == FANOUT_ALL || degree == 1)
@@ -115,7 +115,8 @@ int vip_compute(const struct gnn_graph *g, const struct sample_options *o, struc
     return 0;
 }
 
-/* The bits of numbers that are not negative compare as the numbers do. */
+/* Returns the bits of p as an integer. The integers of two numbers that are not negative compare as
+ * the numbers do. */
 static uint32_t bits_of(float p)
 {
     uint32_t u;
@@ -123,9 +124,9 @@ static uint32_t bits_of(float p)
     return u;
 }
 
-/* Returns the bits of the rows-th largest number. A histogram of the high halves of all numbers
- * gives its high half, a second histogram the low half. Several nodes may have exactly this number:
- * vip_choose() must take *equal of them. */
+/* Returns the bits of the rows-th largest number in p. A histogram of the high halves of all
+ * numbers gives the high half of the result; a second histogram gives the low half. Several nodes
+ * may have exactly this number: vip_choose() must take *equal of them. */
 static uint32_t least_taken(const float *p, int64_t nodes, int64_t rows, int64_t *equal)
 {
     int64_t *count = xcalloc(BINS, sizeof *count), left = rows;

@@ -16,8 +16,8 @@
  *     p_h(v) = 1 - (1 - p_0(v)) * product of (1 - a_h(u)) over all u with the neighbour v
  *
  * a_h(u) is the probability that the batch has u and some hop up to h took a given neighbour of u.
- * n_h(u) is the probability that the batch has u and no hop up to h took it. For each hop we
- * compute a_h, then p_h as above, then n_h:
+ * n_h(u) is the probability that the batch has u and no hop up to h took that neighbour. For each
+ * hop we compute a_h, then p_h as above, then n_h:
  *
  *     n_0 = p_0    a_h = p_{h-1} - n_{h-1} * (1 - q_h)    n_h = n_{h-1} * (1 - q_h) + p_h - p_{h-1}
  *

@@ -18,7 +18,8 @@ enum { EDGE_BLOCK = 1 << 14 };
 
 typedef int (*edge_fn)(void *ctx, int64_t u, int64_t v, struct err *err);
 
-/* Reads an array [2][E]. Two streams read the two rows side by side. */
+/* Calls fn for each edge of an array [2][E]. `from` reads the first row, and a second stream reads
+ * the second row at the same time. */
 static int each_edge_halves(struct table *from, const char *name, edge_fn fn, void *ctx,
                             struct err *err)
 {
@@ -166,7 +167,7 @@ static int copy_labels(struct writer *w, const char *name, struct err *err)
     return rc;
 }
 
-/* `seen` has a bit for each node: a split has the node already. */
+/* Copies the nodes of one split. Bit v of `seen` says that a split has node v already. */
 static int copy_split(struct writer *w, enum data_file f, const char *name, unsigned char *seen,
                       struct err *err)
 {
@@ -249,7 +250,8 @@ int import_arrays(const struct make_options *o, const struct array_files *f, str
     return make_finish(w, rc, out, err);
 }
 
-/* The folder in split/ has another name in each dataset. */
+/* Returns the path of the folder in `dir`/split, which has another name in each dataset. The caller
+ * frees the path. */
 static char *split_folder(const char *dir, struct err *err)
 {
     char *path = xasprintf("%s/split", dir), *found = NULL;

@@ -15,7 +15,7 @@ struct array_files {
     const char *features; /* [N][D]; optional */
     const char *labels;   /* [N] or [N][1]; optional */
     const char *split[3]; /* ids: train, valid, test; optional */
-    /* Says that an array of edges with the shape 2 x 2 is [2][E]. Else it is [E][2]. */
+    /* An array of edges with the shape 2 x 2 counts as [2][E] if this is true, else as [E][2]. */
     bool edges_in_columns;
 };
 

@@ -23,13 +23,13 @@ struct table {
     bool is_csv;
     struct npy npy;
     struct csv csv;
-    int64_t rows;    /* -1 = unknown: a csv file */
+    int64_t rows;    /* -1 = not known, in a csv file */
     int64_t columns; /* numbers of a row */
     int64_t next;    /* number of the next row */
 };
 
-/* Each line of a csv file must have csv_columns numbers. An array [N] has rows of one number. Edges
- * [2][E] are 2 rows of E numbers. */
+/* Each line of a csv file must have csv_columns numbers. An array [N] has N rows of one number. An
+ * array [2][E], such as edges, has 2 rows of E numbers. */
 int table_open(struct table *t, const char *name, int64_t csv_columns, struct err *err);
 void table_close(struct table *t);
 /* Read the next row. Return 1 if there was one, 0 at the end, or -1 on an error. */
@@ -37,7 +37,7 @@ int table_row(struct table *t, double *value, struct err *err);
 int table_row_ints(struct table *t, int64_t *value, struct err *err);
 /* Reads the next `count` integers of an array, also across its rows. Not for csv files. */
 int table_ints(struct table *t, int64_t *value, int64_t count, struct err *err);
-/* Counts the numbers of the first line. */
+/* Sets *out to how many numbers the first line of a csv file has. */
 int table_csv_columns(const char *name, int64_t *out, struct err *err);
 
 #endif

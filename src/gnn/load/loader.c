@@ -8,7 +8,7 @@
  *
  * Invariants, whenever the mutex is free:
  *   1. A thread takes a free slot and the batch number `next` together. So the lowest undelivered
- *      batch has a slot or gets the next one, and delivery in order cannot deadlock.
+ *      batch has a slot or gets the next free one, and delivery in order cannot deadlock.
  *   2. Threads take batch numbers only while `state` is RUNNING. After loader_cancel or a failure,
  *      FILLING slots become FREE when their threads are done.
  *   3. `filling` counts the FILLING slots. loader_start waits until it is 0.
@@ -90,7 +90,8 @@ static size_t feature_row_bytes(const struct loader *l)
     return l->data->feature ? (size_t)m->feature_dim * gnn_type_bytes(m->feature_type) : 0;
 }
 
-/* Sets b->feature and b->label to the memory for slice(). With `memory`, packs the batch. */
+/* Sets b->feature and b->label to memory that slice() then fills. If the options have `memory`,
+ * also packs the other arrays of the batch. */
 static int place(struct loader *l, struct slot *s, struct err *err)
 {
     struct gnn_batch *b = &s->batch;
@@ -163,7 +164,8 @@ static struct slot *find_slot(struct loader *l, enum slot_state state)
     return NULL;
 }
 
-/* Returns NULL if the thread must end. */
+/* Waits for a free slot and a batch to prepare. Returns the slot and sets *index to the batch's
+ * number, or returns NULL if the thread must end. */
 static struct slot *take_work(struct loader *l, int64_t *index)
 {
     struct slot *s = NULL;

@@ -33,17 +33,18 @@ enum { LOADER_MAX_THREADS = 256, LOADER_MAX_SLOTS = 1024 };
 
 struct loader_options {
     struct sample_options sample;
-    int64_t batch_size; /* of all ranks; the last batch may be smaller */
+    int64_t batch_size; /* seeds in a batch, over all ranks; the last batch may be smaller */
     int threads, slots;
     int rank, ranks; /* 0 ranks are the same as 1 */
     bool shuffle;
     bool as_ready;   /* deliver batches in any order */
     bool no_slice;   /* leave out features and labels */
-    bool seeds_only; /* only seeds and their labels */
+    bool seeds_only; /* a batch has only seeds and their labels */
     /* If set, each batch lies in one allocation of this memory, except with seeds_only. Borrowed.
      */
     const struct batch_memory *memory;
-    /* If set, a thread calls it before each batch. -1 makes the epoch fail. */
+    /* If set, a thread calls it before it prepares batch `index`. If it returns -1, the epoch
+     * fails. */
     int (*before)(void *ctx, int64_t index, struct err *err);
     void *ctx;
     struct trace *trace; /* or NULL */
@@ -61,26 +62,26 @@ int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err
 /* Like loader_start, without the first `skip` batches. */
 int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t skip,
                     struct err *err);
-/* Counts skipped batches too. */
+/* Returns the number of batches in the epoch, with the skipped ones. */
 int64_t loader_batches(const struct loader *l);
 
-/* Waits for the next batch. Returns 1 with a batch, 0 at the end of the epoch, and -1 on an error,
- * after loader_cancel and after Ctrl-C. Only one thread may call it. It fails if the consumer has
- * all slots. */
+/* Waits for the next batch. Returns 1 with a batch, 0 at the end of the epoch, and -1 on an
+ * error, after loader_cancel and after Ctrl-C. Only one thread may call this. Fails if all slots
+ * hold batches that the consumer has not given back. */
 int loader_next(struct loader *l, const struct gnn_batch **out, struct err *err);
-/* Returns LOADER_NOT_YET if no batch is ready after `ms` milliseconds. */
+/* Does the same, but returns LOADER_NOT_YET if no batch is ready after `ms` milliseconds. */
 enum { LOADER_NOT_YET = 2 };
 int loader_next_within(struct loader *l, int64_t ms, const struct gnn_batch **out, struct err *err);
 void loader_give_back(struct loader *l, const struct gnn_batch *b);
 
-/* Any thread may call it at any time. */
+/* Ends the epoch, so that loader_next fails. Any thread may call this at any time. */
 void loader_cancel(struct loader *l);
 void loader_close(struct loader *l);
 
 /* Sums over all epochs. */
 struct loader_times {
     uint64_t sample_ns, slice_ns; /* CPU time of the threads */
-    uint64_t wait_ns;             /* of the consumer, waiting */
+    uint64_t wait_ns;             /* how long the consumer was in loader_next */
 };
 struct loader_times loader_times(struct loader *l);
 

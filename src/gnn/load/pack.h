@@ -15,7 +15,8 @@
 
 enum { PACK_ALIGN = 256 }; /* each array begins at a multiple of this many bytes */
 
-/* The memory of a packed batch. The next batch uses it again; it grows if a batch needs more. */
+/* The memory of a packed batch. The next batch uses this memory again; the memory grows if a batch
+ * needs more. */
 struct packed {
     void *p;
     size_t bytes;

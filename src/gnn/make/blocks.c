@@ -15,7 +15,7 @@ enum { STREAM_CLASS = 1, STREAM_WEIGHT, STREAM_EDGE, STREAM_MEAN, STREAM_NOISE }
 struct model {
     int32_t *label;
     int32_t *sorted;    /* nodes by class */
-    double *sum;        /* sum[i]: weights of sorted[0..i-1] */
+    double *sum;        /* sum[i]: sum of the weights of sorted[0..i-1] */
     int64_t *class_end; /* class_end[c]: index in `sorted` after the last node of class c */
 };
 
@@ -80,7 +80,7 @@ static int write_edges(const struct model *m, const struct make_options *o, doub
     return writer_edges_end(w, err);
 }
 
-/* The method of Box and Muller. */
+/* Draws two Gaussian random numbers by the method of Box and Muller. */
 static void gaussians(struct rng *r, float out[2])
 {
     double radius = sqrt(-2 * log(1 - rng_unit(r))),

@@ -11,7 +11,8 @@
 enum { MAX_TEXT = 256 << 20 }; /* bytes */
 
 /* One line of the snapshot; the fields point into the text. `named` lists the packages that this
- * one names: the number of the first, then the differences between successive numbers. */
+ * one names: the number of the first, then the differences between successive numbers. A
+ * package's number is that of its line, from 0. */
 struct package {
     char *name, *section, *description, *named;
     int32_t label;
@@ -50,8 +51,8 @@ static int read_text(struct snapshot *s, const struct bytes *b, struct err *err)
     return n < 0 ? -1 : 0;
 }
 
-/* Cuts off the field before the character `stop`, which becomes NUL. Returns NULL if there is no
- * `stop`. */
+/* Returns the field at *p, which ends before the character `stop`. Replaces `stop` by NUL, and
+ * moves *p behind it. Returns NULL if there is no `stop`. */
 static char *cut(char **p, char stop)
 {
     char *field = *p, *end = strchr(field, stop);
@@ -131,7 +132,8 @@ static int write_edges(const struct snapshot *s, const char *name, struct writer
     return writer_edges_end(w, err);
 }
 
-/* FNV-1a, 64 bits. */
+/* Returns a hash of a word, for which case does not matter: 64-bit FNV-1a, with the high half mixed
+ * into the low half. */
 static uint64_t hash_word(const char *p, size_t n)
 {
     uint64_t h = 0xcbf29ce484222325u;
@@ -140,8 +142,9 @@ static uint64_t hash_word(const char *p, size_t n)
     return h ^ h >> 32;
 }
 
-/* The hash of a word selects an element of the row, and says whether the word adds 1 to it or
- * subtracts 1. Then the row is scaled to length 1. */
+/* Makes a row of features from a description. The hash of each word selects an element of the row,
+ * and says whether the word adds 1 to the element or subtracts 1. At the end, the row is scaled to
+ * length 1. */
 static void hash_description(const char *text, float *row, int64_t dim)
 {
     double squares = 0;

@@ -51,15 +51,15 @@ struct blocks_options {
 int make_blocks(const struct make_options *o, const struct blocks_options *b, struct made *out,
                 struct err *err);
 
-/* Debian's packages: dependencies are edges, sections are classes, hashed words of the descriptions
- * are features. tools/debian-snapshot describes the snapshot. */
+/* Makes a graph of Debian's packages: dependencies are edges, sections are classes, hashed words of
+ * the descriptions are features. tools/debian-snapshot describes the snapshot. */
 int make_debian(const struct make_options *o, const struct bytes *snapshot, struct made *out,
                 struct err *err);
 
 /* ---- for the functions that make datasets ---------------------------------------------------- */
 
 struct writer_options make_writer_options(const struct make_options *o, const char *name);
-/* Writes a random partition of all nodes. */
+/* Writes the training, validation and test set: a random partition of all nodes. */
 int make_splits(const struct make_options *o, struct writer *w, struct err *err);
 /* `rc` is the outcome so far. If it is 0, commits the dataset and fills `out`. Always frees the
  * writer. */

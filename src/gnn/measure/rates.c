@@ -35,7 +35,8 @@ static uint64_t below(uint64_t word, uint64_t n)
     return (uint64_t)((unsigned __int128)word * n >> 64);
 }
 
-/* Random reads per second. They are independent, so the processor overlaps as many as it can. */
+/* Returns how many random reads a thread makes per second. The reads do not depend on each other,
+ * so the processor overlaps as many as it can. */
 static double read_rate(const struct gnn_graph *g, uint64_t *state)
 {
     uint64_t n = 0, start = cpu_ns(), took;
@@ -140,7 +141,8 @@ static int sample_rate(struct rig *g, double *edges, double *rows, struct err *e
     return 0;
 }
 
-/* Copies rows of random nodes, with prefetches, to see how fast memory allows this. */
+/* Returns how many rows of random nodes a loop with prefetches copies per second of CPU time. It
+ * shows how fast memory allows such copies. */
 static double copy_rate(struct rig *g, uint64_t *state)
 {
     uint64_t n = 0, took = 0;

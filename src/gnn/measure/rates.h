@@ -36,7 +36,7 @@ struct rates {
 /* Measures random reads from 4 GiB, which it allocates for a while. */
 int measure_far_reads(double *out, struct err *err);
 
-/* Leaves far_reads as it is in *out. `rounds` is from 1 to RATES_MAX_ROUNDS. */
+/* Sets all members of *out except far_reads. `rounds` is from 1 to RATES_MAX_ROUNDS. */
 enum { RATES_MAX_ROUNDS = 99 };
 int measure_rates(const struct dataset *d, struct id_list ids, const struct loader_options *o,
                   int rounds, struct rates *out, struct err *err);

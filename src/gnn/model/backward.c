@@ -2,9 +2,9 @@
 #include "base/util.h"
 #include "gnn/model/network_state.h"
 
-/* The gradient of a value is a sum with one summand for each step that reads the value. A step may
- * read only the first rows; then its summand covers only these. Rows from `filled` on are not
- * written yet. */
+/* Returns the buffers of a value, with room for its gradient. The gradient is a sum with one
+ * summand for each step that reads the value. A step may read only the first rows; then its summand
+ * covers only these. Rows of the gradient from `filled` on are not written yet. */
 static struct value_buffers *grad_of(struct gnn_network *n, int value)
 {
     const struct gnn_value *v = &n->p->value.items[value];
@@ -14,7 +14,7 @@ static struct value_buffers *grad_of(struct gnn_network *n, int value)
     return vb;
 }
 
-/* Sets the first `rows` rows to 0 where they have no summand yet. */
+/* Sets those of the first `rows` rows of a gradient to 0 that are not written yet. */
 static void grad_fill(struct gnn_network *n, int value, int64_t rows)
 {
     struct value_buffers *vb = grad_of(n, value);
@@ -25,8 +25,8 @@ static void grad_fill(struct gnn_network *n, int value, int64_t rows)
     vb->filled = MAX(vb->filled, rows);
 }
 
-/* Prepares the first `rows` rows for a summand. Returns true if the caller must add it, false if it
- * must overwrite them. */
+/* Prepares the first `rows` rows of a gradient for a summand. Returns true if the caller must add
+ * the summand to these rows, false if the summand must replace them. */
 static bool grad_add(struct gnn_network *n, int value, int64_t rows)
 {
     struct value_buffers *vb = grad_of(n, value);

@@ -140,7 +140,7 @@ static void forward_step(struct gnn_network *n, const struct gnn_step *s)
     }
 }
 
-/* Transposes the hops that gradients will read. */
+/* Transposes the hops that the backward pass will read. */
 static void transpose_hops(struct gnn_network *n)
 {
     vec_each (const struct gnn_step, s, &n->p->step) {

@@ -29,14 +29,15 @@ int model_kind(const char *name, enum gnn_model_kind *out, struct err *err)
 
 static const struct gnn_after nothing = {GNN_LINEAR, 0, 0};
 
-/* Draws within Glorot's bound times `gain`, as torch.nn.init.xavier_uniform_ does. */
+/* Adds a weight. Its elements are drawn within Glorot's bound times `gain`, as
+ * torch.nn.init.xavier_uniform_ does. */
 static int glorot(struct gnn_program *p, const char *name, int64_t in, int64_t out, double gain)
 {
     return program_weight(p, name, in, out, GNN_INIT_SPREAD, gain * sqrt(6.0 / (double)(in + out)));
 }
 
-/* Draws within the bound of torch.nn.Linear: 1 / sqrt(all), where `all` counts the inputs of all
- * terms of the product. */
+/* Adds a weight. Its elements are drawn within the bound of torch.nn.Linear: 1 / sqrt(all), where
+ * `all` counts the inputs of all terms of the product. */
 static int plain(struct gnn_program *p, const char *name, int64_t in, int64_t out, int64_t all)
 {
     return program_weight(p, name, in, out, GNN_INIT_SPREAD, 1 / sqrt((double)all));

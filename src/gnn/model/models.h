@@ -24,7 +24,7 @@
  * In gat, a target has exactly one edge to itself, as in PyG's GATConv. Other models take a self
  * loop like any edge.
  *
- * The numbers are those of the public code of SALIENT, a system for training such models.
+ * The constants are those of the public code of SALIENT, a system for training such models.
  */
 #ifndef GNN_MODEL_MODELS_H
 #define GNN_MODEL_MODELS_H

@@ -38,17 +38,19 @@ const struct gnn_program *network_program(const struct gnn_network *n);
 void network_trained_with(struct gnn_network *n, const int32_t *most);
 /* Whether batches need the array `degree` (gnn/batch.h). */
 bool network_reads_degrees(const struct gnn_network *n, enum gnn_mode mode);
-/* Whether batches may have the array `reduced`; *kind becomes its reduction. */
+/* Whether batches may have the array `reduced` (gnn/batch.h). If so, sets *kind to the reduction
+ * that the array must hold: a sum or a mean. */
 bool network_reduces_input(const struct gnn_network *n, enum gnn_mode mode, enum gnn_segment *kind);
 
 /* The batch must stay as it is until the next network_sync. */
 void network_batch(struct gnn_network *n, const struct gnn_batch *b);
 void network_forward(struct gnn_network *n, enum gnn_mode mode);
-/* In training, also computes the gradient of the output. */
+/* Computes *loss. In training, also computes the gradient of the output. */
 void network_loss(struct gnn_network *n, struct gnn_loss *loss);
 void network_backward(struct gnn_network *n);
-/* A step of Adam. Sets correct1 and correct2 in *a. */
+/* Does a step of Adam. Sets correct1 and correct2 in *a. */
 void network_update(struct gnn_network *n, struct gnn_adam *a);
+/* Waits until the device has done all work. Fails if any of it failed. */
 int network_sync(struct gnn_network *n, struct err *err);
 /* Ends the work on a batch, as gnn_ops.step does. */
 int network_step(struct gnn_network *n, struct err *err);

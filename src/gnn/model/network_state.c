@@ -33,7 +33,7 @@ static void upload_reals(struct gnn_network *n, void *to, const double *v, int64
     free(f);
 }
 
-/* The number is uniform in [-bound, bound]. Each element i of a weight has its own random word. */
+/* Draws element i of a weight, uniformly in [-bound, bound], from a random word of its own. */
 static double draw(uint64_t seed, int weight, int64_t i, double bound)
 {
     struct gen_block b = gen_words(seed, STREAM_WEIGHTS, (uint32_t)weight, (uint64_t)i / 4);

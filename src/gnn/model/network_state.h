@@ -29,7 +29,7 @@ struct step_buffers {
 
 struct value_buffers {
     struct buffer own, grad;
-    /* the value: in `own`, in the buffer of an equal value, or the features of a batch */
+    /* the value: in `own`, in the buffer of an equal value, or in an array of the batch */
     void *x;
     /* rows of the gradient that are written; other steps may still add to them */
     int64_t filled;
@@ -50,13 +50,14 @@ struct gnn_network {
     struct gnn_hop hop[GNN_MAX_LAYERS];
     struct buffer t_row[GNN_MAX_LAYERS], t_edge[GNN_MAX_LAYERS], t_dst[GNN_MAX_LAYERS];
     int32_t most[GNN_MAX_LAYERS]; /* see network_trained_with() */
-    const int32_t *label, *node;  /* of the batch; NULL if not set */
-    const void *reduced;          /* of the batch, or NULL */
+    const int32_t *label, *node;  /* the batch's arrays `label` and `node`; NULL if not set */
+    const void *reduced;          /* the batch's array `reduced`, or NULL */
     struct value_buffers *value;
     struct step_buffers *step;
 };
 
-/* If the buffer grows, its contents are lost. */
+/* These return memory for `elems` elements of `size` bytes, in *b or in a buffer of step s. If the
+ * buffer grows, its contents are lost. */
 void *buffer_room(struct gnn_network *n, struct buffer *b, int64_t elems, size_t size);
 void *aux_room(struct gnn_network *n, const struct gnn_step *s, int which, int64_t elems,
                size_t size);

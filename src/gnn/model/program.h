@@ -15,8 +15,9 @@
  *     program_release(&p);
  *
  * Each step belongs to a layer, 0..layers-1, or to the head, number `layers`. A step of layer l
- * reads only carry[l] and results of its own layer. The head reads the rows of level 0 of any
- * carry. So inference can run one layer for all nodes before the next layer.
+ * reads only the layer's input, carry[l], and results of its own layer. The head reads the rows of
+ * level 0 of any layer's input, and of the last layer's result. So inference can run one layer for
+ * all nodes before the next layer.
  */
 #ifndef GNN_MODEL_PROGRAM_H
 #define GNN_MODEL_PROGRAM_H
@@ -70,7 +71,7 @@ struct gnn_step {
     enum gnn_step_kind kind;
     int layer;
     int in[GNN_MAX_TERMS], weight[GNN_MAX_TERMS], n_in;
-    int bias; /* a weight, or GNN_NO_BIAS */
+    int bias; /* number of a weight, or GNN_NO_BIAS */
     int out;
     struct gnn_after after;
     enum gnn_segment segment;
@@ -86,9 +87,9 @@ struct gnn_program {
     VEC(struct gnn_value) value;
     VEC(struct gnn_weight) weight;
     VEC(struct gnn_step) step;
-    /* in reals */
+    /* how many reals all weights take, and all running statistics */
     int64_t n_weights, n_running;
-    int input, output; /* the features and the result */
+    int input, output; /* the values that hold the features and the result */
     /* carry[l] is the input of layer l; carry[layers] is the result of the last layer */
     int carry[GNN_MAX_LAYERS + 1];
     int now; /* while the program is built: the layer of the next step */
@@ -101,10 +102,12 @@ void program_release(struct gnn_program *p);
 int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_t width,
                    enum gnn_init init, double bound);
 
+/* Whether the head reads this value. */
 bool program_head_reads(const struct gnn_program *p, int value);
 
-/* Whether the input may be reduced before the program runs; *kind becomes the reduction. For that,
- * every step that reads all rows of the input must be a segment of one kind, sum or mean. */
+/* Whether the input may be reduced over neighbours before the program runs. If so, sets *kind to
+ * the reduction. This is so if every step that reads all rows of the input is a segment of one
+ * kind, sum or mean. */
 bool program_reduces_input(const struct gnn_program *p, enum gnn_segment *kind);
 
 /* These functions return the number of the step's value. */

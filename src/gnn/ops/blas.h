@@ -23,7 +23,7 @@ struct blas {
                   int ldc);
 };
 
-/* NULL if OpenBLAS is not installed, or if HONE_GNN_BLAS=none. The library stays loaded. */
+/* Returns NULL if OpenBLAS is not installed, or if HONE_GNN_BLAS=none. The library stays loaded. */
 const struct blas *blas_find(void);
 
 #endif

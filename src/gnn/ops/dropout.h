@@ -12,20 +12,20 @@
 
 #include "base/number_core.h"
 
-/* round(65536 p), for 0 <= p < 1. */
+/* Returns round(65536 p), at most 65535, for 0 <= p < 1. */
 GEN_FN uint32_t dropout_limit(double p)
 {
     uint32_t limit = (uint32_t)(p * 65536.0 + 0.5);
     return limit > 65535u ? 65535u : limit;
 }
 
-/* The factor for the elements that are not dropped. */
+/* Returns the factor for the elements that are not dropped. */
 GEN_FN double dropout_scale(uint32_t limit)
 {
     return 65536.0 / (65536.0 - (double)limit);
 }
 
-/* The random bits of elements 8 * group .. 8 * group + 7. */
+/* Returns the random bits of elements 8 * group .. 8 * group + 7. */
 GEN_FN struct gen_block dropout_words(uint64_t seed, uint32_t step, uint32_t place, uint64_t group)
 {
     return gen_words(seed, place, step, group);

@@ -17,9 +17,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The shift for the gradients of a batch with this many seeds. The loss is a mean over the seeds,
- * so if all have labels, the gradient of a logit is at most 1 / seeds. Times 2^shift it is at most
- * 128: 2^9 times less than the largest half, and 2^21 times more than 2^-14. */
+/* Returns the shift for the gradients of a batch with this many seeds. The loss is a mean over the
+ * seeds, so if all have labels, the gradient of a logit is at most 1 / seeds. Times 2^shift it is
+ * at most 128, which is 2^9 times less than the largest half, and 2^21 times more than 2^-14. */
 static inline int half_shift(int64_t seeds)
 {
     int shift = 6;
@@ -28,6 +28,7 @@ static inline int half_shift(int64_t seeds)
     return shift;
 }
 
+/* Returns v rounded to half precision. The result is infinite if |v| is 65520 or more. */
 static inline float half_round(float v)
 {
     uint32_t bits;

@@ -14,7 +14,8 @@
  *   1. Operations run in the order of the calls, and may return before they have finished. sync()
  *      waits for them. After one fails, every later sync() fails.
  *   2. The same call gives the same bits every time, on a CPU with any number of threads.
- *   3. If a parameter `add` is true, the operation adds to its output. Otherwise it overwrites it.
+ *   3. If a parameter `add` is true, the operation adds to its output. Otherwise it overwrites its
+ *      output.
  */
 #ifndef GNN_OPS_OPS_H
 #define GNN_OPS_OPS_H
@@ -37,7 +38,7 @@ struct gnn_hop {
     int64_t n_dst, n_src, n_edges;
     const int32_t *row, *col;
     const int32_t *t_row, *t_edge, *t_dst;
-    const int32_t *degree; /* of each target in the whole graph; NULL: not known */
+    const int32_t *degree; /* each target's degree in the whole graph; NULL: not known */
 };
 
 /* How many batches may be unfinished: see step() below. */
@@ -72,13 +73,13 @@ struct gnn_adam {
 };
 
 struct gnn_loss {
-    double sum;            /* of -log p(label) over the labelled rows */
+    double sum;            /* the sum of -log p(label) over the labelled rows */
     int64_t rows, correct; /* labelled rows, and how many are right */
 };
 
 struct gnn_attention {
     int64_t heads, dim; /* a row of z has `heads` vectors of `dim` values */
-    double slope;       /* of the LeakyReLU */
+    double slope;       /* the slope of the LeakyReLU below 0 */
     int32_t most;       /* see edge_softmax; if not 0, gnn_hop.degree must be set */
 };
 
@@ -88,10 +89,12 @@ struct gnn_ops {
     const char *name; /* "cpu", "cuda", "emulator" */
     size_t real_bytes;
     void (*close)(struct gnn_device *d);
+    /* Returns what computes the products, in words. */
     const char *(*products)(const struct gnn_device *d);
 
     /* ---- memory ---- */
-    /* Aligned to 64 bytes. If there is no memory, aborts or makes the next sync() fail. */
+    /* Returns memory aligned to 64 bytes. If there is no memory, aborts or makes the next sync()
+     * fail. */
     void *(*alloc)(struct gnn_device *d, size_t bytes);
     void (*release)(struct gnn_device *d, void *p);
     void (*zero)(struct gnn_device *d, void *p, size_t bytes);
@@ -113,15 +116,18 @@ struct gnn_ops {
                    const int32_t *id, void *out);
 
     /* ---- segments: reductions over the neighbours of each target ---- */
-    /* Call it early: a GPU transposes in the background. */
+    /* Fills the three arrays of the transposed form. Call this early: a GPU transposes in the
+     * background. */
     void (*transpose)(struct gnn_device *d, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst);
-    /* A target without neighbours gets 0. For GNN_MAX, `arg` gets the source of each maximum: that
-     * of the first edge if several are equal, -1 without neighbours. */
+    /* out[i] = the sum, mean or maximum of x[col[e]] over the edges e of target i; 0 if there are
+     * none. For GNN_MAX, `arg` gets the source of each maximum: that of the first edge if several
+     * are equal, or -1 if there are no edges. */
     void (*segment)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
                     int64_t width, const void *x, void *out, int32_t *arg);
     /* Adds the gradient of x to the first `add_rows` rows of dx, and overwrites the rest. If `ep`
-     * is not NULL, x came from this epilogue, and the call also does apply_grad(x, ep, dx). */
+     * is not NULL, x is the result of this epilogue, and the call also does the work of
+     * apply_grad(x, ep, dx). */
     void (*segment_grad)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
                          int64_t width, const void *dout, const int32_t *arg, void *dx,
                          int64_t add_rows, const void *x, const struct gnn_epilogue *ep);
@@ -149,7 +155,7 @@ struct gnn_ops {
     /* to[r] = min(by[r], most) * from[r]. */
     void (*scale_rows)(struct gnn_device *d, int64_t rows, int64_t width, const int32_t *by,
                        int32_t most, const void *from, void *to);
-    /* The gradient of a bias. */
+    /* sum[c] = the sum of column c of x. This is the gradient of a bias. */
     void (*column_sum)(struct gnn_device *d, int64_t rows, int64_t width, const void *x, void *sum);
     void (*head_mean)(struct gnn_device *d, int64_t rows, int64_t heads, int64_t dim, const void *x,
                       void *out);
@@ -190,7 +196,7 @@ struct gnn_ops {
                               const struct gnn_attention *at, const void *src_score,
                               const void *dst_score, const void *weight, const void *z,
                               const void *dout, void *dscore, void *dsrc, void *ddst);
-    /* The gradient of z, which attend and both calls of head_dot have read. */
+    /* dz = the gradient of z, which attend and both calls of head_dot have read. */
     void (*attend_grad)(struct gnn_device *d, const struct gnn_hop *h,
                         const struct gnn_attention *at, const void *weight, const void *dout,
                         const void *dsrc, const void *ddst, const void *a_src, const void *a_dst,
@@ -200,15 +206,17 @@ struct gnn_ops {
                           const void *dscore, const void *z, void *da);
 
     /* ---- the end of a training step ---- */
-    /* The negative log-likelihood. *loss is ready after sync(), or after a later step(); until then
-     * loss->rows is -1. If not NULL, `dlogits` gets the gradient of the mean loss of the labelled
-     * rows. At most one call for each batch. */
+    /* Computes the negative log-likelihood of the labels. *loss is ready after sync(), or after a
+     * later step(); until then loss->rows is -1. If not NULL, `dlogits` gets the gradient of the
+     * mean loss of the labelled rows. At most one call for each batch. */
     void (*loss)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                  const int32_t *label, void *dlogits, struct gnn_loss *loss);
     /* best[r] = the class with the largest logit in row r, the first one if several are equal.
-     * `best` is host memory, ready like *loss. At most one call for each batch. */
+     * `best` is host memory; it is ready at the same time as *loss. At most one call for each
+     * batch. */
     void (*predict)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                     int32_t *best);
+    /* One step of Adam on n weights. */
     void (*adam)(struct gnn_device *d, int64_t n, const struct gnn_adam *a, const void *grad,
                  void *weight, void *moment1, void *moment2);
 };

@@ -31,7 +31,7 @@ struct bytes {
 int bytes_open(struct bytes *b, const char *path, struct err *err);
 void bytes_open_memory(struct bytes *b, const char *name, const void *p, size_t n); /* borrows p */
 void bytes_close(struct bytes *b);
-/* Fails if there are fewer than n bytes at `at`. */
+/* Copies the n bytes at offset `at`. Fails if there are fewer. */
 int bytes_read(const struct bytes *b, void *to, int64_t n, int64_t at, struct err *err);
 
 enum stream_kind {
@@ -42,6 +42,7 @@ enum stream_kind {
 
 struct stream;
 
+/* Opens the part of b that begins at offset `at` and has `size` bytes. */
 int stream_open(struct stream **out, const struct bytes *b, enum stream_kind kind, int64_t at,
                 int64_t size, struct err *err);
 void stream_close(struct stream *s);

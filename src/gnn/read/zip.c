@@ -31,7 +31,8 @@ static int damaged(const struct bytes *b, struct err *err)
     return err_set(err, ERR_INPUT, "%s is not a zip file, or is truncated or damaged", b->name);
 }
 
-/* The record at the end of the file says where the list of members is. */
+/* Finds the list of members: sets *at to its offset and *size to its bytes. The record at the end
+ * of the file has these numbers. */
 static int find_directory(const struct bytes *b, uint64_t *at, uint64_t *size, struct err *err)
 {
     int64_t n = MIN(b->size, (int64_t)(END_BYTES + MAX_COMMENT)), i;
@@ -62,7 +63,9 @@ static int find_directory(const struct bytes *b, uint64_t *at, uint64_t *size, s
     return rc;
 }
 
-/* Sizes or an offset that do not fit 32 bits are in the zip64 field of `extra`. */
+/* *full is the decompressed size of a member, *size its compressed size, and *at its offset. A
+ * number that does not fit 32 bits is UINT32_MAX there, and its value is in the zip64 field of
+ * `extra`. Replaces such numbers. */
 static void read_zip64(const unsigned char *extra, size_t n, uint64_t *full, uint64_t *size,
                        uint64_t *at)
 {
@@ -84,7 +87,8 @@ static void read_zip64(const unsigned char *extra, size_t n, uint64_t *full, uin
     }
 }
 
-/* The data of a member follows its local header, which repeats the name. */
+/* Sets *out to the place of a member's data. The data follows the member's local header at offset
+ * `at`, which repeats the name. */
 static int locate(const struct bytes *b, uint64_t at, uint64_t size, int method,
                   struct zip_member *out, struct err *err)
 {

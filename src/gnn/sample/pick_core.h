@@ -20,7 +20,7 @@ struct pick_key {
 };
 
 #define PICK_MAX_FANOUT 1024
-/* For limits up to this, half a random word is enough. */
+/* To draw a number below n, half a random word is enough if n is at most this. */
 #define PICK_SMALL 512
 
 GEN_FN struct gen_block pick_words(const struct pick_key *k, uint32_t node, uint32_t block,
@@ -41,8 +41,9 @@ GEN_FN uint32_t pick_again(const struct pick_key *k, uint32_t node, uint32_t slo
     }
 }
 
-/* Number i is below first + i * step. `at` has room for PICK_ROOM(count). With limits up to
- * PICK_SMALL, a block of four words gives eight numbers, of which fewer than 1% are rejected. */
+/* Draws `count` numbers; number i is below first + i * step. `at` has room for PICK_ROOM(count).
+ * With limits up to PICK_SMALL, a block of four words gives eight numbers, of which fewer than 1%
+ * are rejected. */
 GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first, uint32_t step,
                          uint32_t count, uint32_t *at)
 {
@@ -87,8 +88,8 @@ GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first
  * draws one of the positions 0 .. degree - fanout + i. If that position is taken, the slot takes
  * degree - fanout + i, which no earlier slot could draw. `at` has room for PICK_ROOM(fanout).
  *
- * A bit marks a taken position. Above degree 64, positions share 512 bits, so we search if the bit
- * is 1.
+ * A bit marks a taken position. Above degree 64, positions share 512 bits. So if the bit of a
+ * position is 1, we compare the position with all earlier ones.
  */
 GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)
@@ -123,8 +124,8 @@ GEN_FN void pick_repeated(const struct pick_key *k, uint32_t node, uint32_t degr
     pick_numbers(k, node, degree, 0, fanout, at);
 }
 
-/* LABOR-0 takes the neighbours with the smallest numbers. A neighbour has the same number for all
- * nodes of a hop. */
+/* Returns the random number of a neighbour. LABOR-0 takes the neighbours with the smallest numbers.
+ * A neighbour has the same number for all nodes of a hop. */
 GEN_FN uint32_t pick_variate(const struct pick_key *k, uint32_t neighbour)
 {
     return pick_words(k, neighbour, 0, 0xffffu).w[0];

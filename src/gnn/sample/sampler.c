@@ -84,7 +84,7 @@ int sample_mode_parse(const char *text, enum sample_mode *out, struct err *err)
 
 /* ---- space ----------------------------------------------------------------------------------- */
 
-/* min(a * b, cap); all are >= 0. */
+/* Returns min(a * b, cap). The three numbers are not negative. */
 static int64_t mul_cap(int64_t a, int64_t b, int64_t cap)
 {
     return b && a > cap / b ? cap : MIN(a * b, cap);
@@ -169,7 +169,8 @@ static int by_value(const void *a, const void *b)
     return (x < y) - (x > y); /* a sorted array is a heap */
 }
 
-/* Among equal numbers, the smaller position wins. */
+/* Writes the indices of the k edges whose neighbours have the smallest numbers (pick_variate()).
+ * Among equal numbers, the smaller position wins. */
 static void pick_labor(struct sampler *s, const struct pick_key *key, int64_t start,
                        uint32_t degree, uint32_t k, int64_t *edge)
 {
@@ -251,7 +252,7 @@ static int number_edges(struct sampler *s, struct hop *p, int64_t from, struct e
     return 0;
 }
 
-/* The passes `loads`, `touch` and `ids`. */
+/* Runs the passes `loads`, `touch` and `ids` for the first n edges in s->block->edge. */
 static int take_edges(struct sampler *s, struct hop *p, int64_t n, struct err *err)
 {
     const int32_t *neighbour = s->graph->neighbour;
@@ -264,7 +265,7 @@ static int take_edges(struct sampler *s, struct hop *p, int64_t n, struct err *e
     return number_edges(s, p, p->edges - n, err);
 }
 
-/* For FANOUT_ALL. */
+/* Takes all edges of a target, for FANOUT_ALL. They begin at index `start` of graph->neighbour. */
 static int take_all(struct sampler *s, struct hop *p, int64_t start, uint32_t degree,
                     struct err *err)
 {

@@ -46,7 +46,7 @@ struct sample_options {
     uint64_t seed;
 };
 
-/* For example "15,10,5" or "20,all". */
+/* Sets o->hops and o->fanout from a text such as "15,10,5" or "20,all". */
 int sample_fanouts_parse(struct sample_options *o, const char *text, struct err *err);
 int sample_mode_parse(const char *text, enum sample_mode *out, struct err *err);
 int sample_options_check(const struct sample_options *o, struct err *err);

@@ -46,6 +46,7 @@ struct checkpoint {
     size_t state_at;    /* where the network's state begins in `text` */
 };
 
+/* Returns the checksum for train_setting.data. */
 uint64_t dataset_fingerprint(const struct manifest *m);
 
 int checkpoint_save(const char *path, const struct train_setting *s, const struct train_position *p,
@@ -56,11 +57,12 @@ int checkpoint_fits(const struct checkpoint *c, const struct gnn_program *p, str
 int checkpoint_restore(const struct checkpoint *c, struct gnn_network *n, struct err *err);
 void checkpoint_release(struct checkpoint *c);
 
-/* Tells the network how many neighbours training takes. If inference takes more, it scales their
- * sums down. It does not after training with replacement: that takes the same number of neighbours
- * at every node. */
+/* Tells the network how many neighbours of a node training takes (network_trained_with()), so that
+ * inference can scale its sums to this number. Training with replacement takes the same number of
+ * neighbours at every node. After it, the network is told 0, and inference scales nothing. */
 void train_setting_fanouts(const struct train_setting *s, struct gnn_network *n);
-/* The error says what differs: "the checkpoint has hidden width 64, not 32". */
+/* Fails if the settings differ. The error says what differs: "the checkpoint has hidden width 64,
+ * not 32". */
 int train_setting_match(const struct train_setting *saved, const struct train_setting *now,
                         struct err *err);
 

@@ -55,8 +55,9 @@ static int stop_clock(const struct setup *s, uint64_t start, double *sum_s, stru
     return 0;
 }
 
-/* The batches before the first measured one fill the ring of slots. So the loader's threads are as
- * far ahead when the measurement begins as when it ends, as in the middle of an epoch. */
+/* Measures the way `whole`. The batches before the first measured one fill the ring of slots. So
+ * the loader's threads are equally far ahead at the beginning and at the end of the measurement, as
+ * in the middle of an epoch. */
 static int time_whole(const struct setup *s, double *out_s, struct err *err)
 {
     struct loader *l;
@@ -76,7 +77,7 @@ static int time_whole(const struct setup *s, double *out_s, struct err *err)
     feed_end(trainer_feed(s->t), l);
     if (rc == 0)
         rc = stop_clock(s, start, out_s, err);
-    (void)trainer_settle(s->t, NULL); /* no copy reads the loader's memory any more */
+    (void)trainer_settle(s->t, NULL); /* wait until no copy reads the loader's memory */
     loader_close(l);
     return rc;
 }

@@ -38,12 +38,14 @@ void feed_close(struct feed *f);
 /* From now on, batches have all that the network reads in this mode. Features over the last hop may
  * be reduced (gnn_batch.reduced). */
 void feed_prepare(const struct feed *f, const struct gnn_network *n, enum gnn_mode mode);
-/* How many of the newest batches from feed_batch() stay in the GPU's memory. 0 without a GPU. */
+/* Returns how many of the newest batches from feed_batch() stay in the GPU's memory; 0 without a
+ * GPU. */
 int feed_slots(const struct feed *f);
-/* The seconds that the GPU has waited for copies so far. */
+/* Returns how many seconds the GPU has waited for copies so far. */
 double feed_exposed_s(const struct feed *f);
 
-/* Whether the features are split between GPU and host. If not, *out is all 0. */
+/* If the features are split between GPU and host, fills *out and returns true. Otherwise sets all
+ * of *out to 0. */
 bool feed_split(const struct feed *f, struct gpu_split *out);
 
 /* Sets what the loader prepares, and where. */

@@ -69,7 +69,8 @@ static bool on_cpu(const struct trainer *t)
     return str_eq(t->device->ops->name, "cpu");
 }
 
-/* Continues from the checkpoint, or refuses to overwrite it. */
+/* If the file of the checkpoint exists, continues from it. Without `resume`, refuses to overwrite
+ * it. */
 static int start_position(struct trainer *t, struct err *err)
 {
     const char *path = t->o.checkpoint;
@@ -172,7 +173,7 @@ void trainer_close(struct trainer *t)
         return;
     if (t->device)
         (void)t->device->ops->sync(t->device,
-                                   NULL); /* no copy reads the loader's memory any more */
+                                   NULL); /* wait until no copy reads the loader's memory */
     loader_close(t->loader);
     network_free(t->network);
     feed_close(&t->feed);
@@ -209,7 +210,8 @@ static int reduce_on_host(struct trainer *t, enum gnn_state part, struct err *er
     return 0;
 }
 
-/* The losses are not known yet, so `labelled` gives the weights. */
+/* Averages gradients and running statistics over the ranks, weighted by their labelled seeds. It
+ * takes the weights from t->labelled, because the losses are not known yet. */
 static int reduce_on_gpus(struct trainer *t, struct err *err)
 {
     static const enum gnn_state parts[] = {GNN_GRADIENTS, GNN_RUNNING};
@@ -230,7 +232,8 @@ static int reduce_on_gpus(struct trainer *t, struct err *err)
     return 0;
 }
 
-/* Averages gradients and running statistics, weighted by rows, and adds up *loss. */
+/* Averages gradients and running statistics over the ranks, weighted by their labelled rows.
+ * Replaces *loss by its sum over the ranks. */
 static int reduce(struct trainer *t, struct gnn_loss *loss, struct err *err)
 {
     struct gnn_network *n = t->network;
@@ -318,7 +321,8 @@ static int train_batch(struct trainer *t, const struct gnn_batch *b, struct err 
     return count_losses(t, err);
 }
 
-/* All ranks must call it, because ranks on GPUs add up their losses only here. */
+/* Sets *loss to the loss of the epoch so far, over all ranks. All ranks must call this, because
+ * ranks on GPUs add up their losses only here. */
 static int whole_loss(struct trainer *t, struct gnn_loss *loss, struct err *err)
 {
     int rc = catch_up(t, err);
@@ -521,7 +525,7 @@ struct gnn_device *trainer_device(const struct trainer *t)
 
 void trainer_measures(struct trainer *t)
 {
-    (void)catch_up(t, NULL); /* no copy reads the loader's memory any more */
+    (void)catch_up(t, NULL); /* wait until no copy reads the loader's memory */
     loader_close(t->loader);
     t->loader = NULL;
     t->o.load.trace = NULL;

@@ -35,16 +35,16 @@ struct train_options {
     struct comm *comm; /* NULL = only this process */
     /* average gradients with NCCL, and not in host memory */
     bool nccl;
-    int threads; /* that compute on the CPU */
+    int threads; /* how many threads compute on the CPU */
     /* As in gnn/gpu/devices.h. NULL means "cpu", "fp32" and "wgmma". */
     const char *device;
     const char *precision;
     const char *products;
     bool profile;         /* measure the times of kernels */
-    enum gpu_place place; /* of the data; see gnn/gpu/gpu_store.h */
-    /* for GPU_PLACE_SPLIT */
+    enum gpu_place place; /* where the data lies; see gnn/gpu/gpu_store.h */
+    /* how many rows to cache with GPU_PLACE_SPLIT */
     struct gpu_cache_size cache;
-    /* batches that are copied while a GPU computes; 0 = it waits for each copy */
+    /* How many batches are copied to a GPU while it computes. 0 = the GPU waits for each copy. */
     int ahead;
     double lr;
     const char *checkpoint; /* file; NULL = none */
@@ -69,11 +69,11 @@ struct epoch_report {
     bool split; /* the features are split between GPU and host memory */
     /* if split: what came from host memory, over all ranks */
     int64_t host_rows, host_bytes;
-    double wall_s;     /* of the whole call */
-    double train_s;    /* computing */
-    double wait_s;     /* waiting for a prepared batch */
-    double transfer_s; /* while a GPU waited for copies */
-    double save_s;     /* writing checkpoints */
+    double wall_s;     /* time of the whole call */
+    double train_s;    /* time spent on computing */
+    double wait_s;     /* time spent on waiting for prepared batches */
+    double transfer_s; /* how long a GPU waited for copies */
+    double save_s;     /* time spent on writing checkpoints */
 };
 
 struct trainer;
@@ -93,7 +93,7 @@ struct gnn_network *trainer_network(struct trainer *t);
 const struct gnn_program *trainer_program(const struct trainer *t);
 const char *trainer_products(const struct trainer *t);
 const struct feed *trainer_feed(const struct trainer *t);
-/* The options of trainer_open(), with the members that the trainer sets itself. */
+/* Returns the options of trainer_open(), with the members that the trainer sets itself. */
 const struct train_options *trainer_options(const struct trainer *t);
 const struct dataset *trainer_data(const struct trainer *t);
 struct gnn_device *trainer_device(const struct trainer *t);

@@ -11,8 +11,8 @@ enum { MAX_WINDOW = 16 }; /* elements of a side of a pooling's or convolution's 
 
 struct collapse {
     struct graph *g;
-    const uint32_t *uses; /* of the first n values */
-    size_t n;             /* values of the graph at the start */
+    const uint32_t *uses; /* how often each of the first n values is used */
+    size_t n;             /* how many values the graph had at the start */
     struct err err;       /* why graph_add() refused a value; the sum then stays */
 };
 
@@ -24,7 +24,7 @@ static const struct value *two(struct collapse *c, enum graph_op op, const struc
     return graph_add2(c->g, op, a, b, &c->err);
 }
 
-/* Keeps the summed axes, with size 1. */
+/* Sums v along the axes, and keeps these axes with size 1. */
 static const struct value *sum(struct collapse *c, const struct value *v, struct attr axes)
 {
     struct attr attrs[GRAPH_MAX_ATTRS] = {axes, attr_bool(true)};
@@ -36,7 +36,8 @@ static const struct value *times(struct collapse *c, const struct value *v, cons
     return dim_is(n, 1) ? v : two(c, OP_MUL, v, graph_size(c->g, n));
 }
 
-/* Only a float32 value that the graph had at the start counts. */
+/* Returns whether v has exactly one use. Returns false for values that are not float32, or that the
+ * graph did not have at the start. */
 static bool used_once(const struct collapse *c, const struct value *v)
 {
     return v->id < c->n && c->uses[v->id] == 1 && v->dtype == DT_F32;
@@ -48,7 +49,8 @@ static bool known(const struct dim *d, int64_t *out)
     return d->fixed->is_number;
 }
 
-/* Returns the axis of b that broadcasts to `axis` of v, or -1 if b is constant along it. */
+/* Returns the axis of b that broadcasts to `axis` of v, or -1 if b is constant along
+ * `axis`. */
 static int64_t own_axis(const struct value *b, const struct value *v, int64_t axis)
 {
     int64_t own = axis - (int64_t)v->rank + (int64_t)b->rank;
@@ -82,7 +84,8 @@ static const struct value *plain_sum(struct collapse *c, const struct value *b,
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* (x @ w).sum(-1): adds up the columns of w first. */
+/* Returns (x @ w).sum(-1) as x @ w.sum(-1), which adds up the columns of w first. Returns NULL
+ * for a sum along other axes. */
 static const struct value *sum_of_product(struct collapse *c, const struct value *v,
                                           const struct attr *axes)
 {
@@ -126,9 +129,9 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return -floor_div(-a, b);
 }
 
-/* Side i is axis 2 + i of a convolution's tensors. Tap k is place k of the window along it. A sum
- * along the side multiplies tap k by a sum of the input without its first `before` and last `after`
- * elements. Returns false if these numbers are not known. */
+/* Side i is axis 2 + i of a convolution's tensors. Tap k is place k of the window along this side.
+ * A sum along the side multiplies tap k by a sum of the input without its first `before` and last
+ * `after` elements. Returns false if these numbers are not known. */
 static bool find_cuts(const struct value *v, size_t i, int64_t window, int64_t k, int64_t *before,
                       int64_t *after)
 {
@@ -161,7 +164,8 @@ static const struct value *cut_sum(struct collapse *c, const struct value *x, in
     return sum(c, x, attr_axis(axis));
 }
 
-/* Replaces side i of x by one sum for each tap. */
+/* Returns x with side i replaced by one sum for each tap, or NULL if find_cuts() or graph_add()
+ * fails. */
 static const struct value *sums_of_side(struct collapse *c, const struct value *v,
                                         const struct value *x, size_t i, int64_t window)
 {
@@ -344,7 +348,8 @@ static const struct value *sum_of_terms(struct collapse *c, const struct value *
     return two(c, v->op, a, b);
 }
 
-/* NULL if v is not a linear map, or if another value needs v anyway. */
+/* Returns the sum of v along `axes`, as a linear map of sums. Returns NULL if no such form is
+ * known, or if another value needs v anyway. */
 static const struct value *linear_sum(struct collapse *c, const struct value *v,
                                       const struct attr *axes)
 {
@@ -373,10 +378,11 @@ enum { MAX_SCALES = 4 };
 
 struct pooling {
     const struct value *conv;
-    const struct value *scale[MAX_SCALES]; /* by one number, between conv and pooling */
+    /* Multiplications and divisions by a single number, between the convolution and the pooling. */
+    const struct value *scale[MAX_SCALES];
     /* Size and step of the windows, per axis of `conv`; 0 for an axis without windows. */
     int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK];
-    uint32_t n, scales; /* axes with windows; entries of `scale` */
+    uint32_t n, scales; /* how many axes have windows; how many entries `scale` has */
 };
 
 static bool is_scale(const struct value *v)
@@ -385,7 +391,7 @@ static bool is_scale(const struct value *v)
            v->args[1]->rank == 0;
 }
 
-/* Fills *p if v adds up windows of a convolution, scaled or not. */
+/* If v adds up windows of a convolution, scaled or not, fills *p and returns true. */
 static bool read_pooling(const struct collapse *c, const struct value *v, struct pooling *p)
 {
     const struct value *w = v->args[0];
@@ -415,7 +421,7 @@ struct side {
     int64_t before, after, step, pad;
 };
 
-/* `window` counts the old weights. Returns false if `before` would be negative.
+/* Fills *s for an axis with `window` old weights. Returns false if `before` would be negative.
  *
  * After a transposed convolution, element i of the pooling multiplies x[j] by the sum of all w[k]
  * with k = step*i - stride*j + t + padding, for 0 <= t < size. If stride == step, this sum depends
@@ -435,8 +441,8 @@ static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, st
     return s->before >= 0;
 }
 
-/* Does the new convolution need fewer multiplications? A transposed one must have the pooling's
- * step as its stride. */
+/* Fills `sides`, and returns whether the new convolution needs fewer multiplications. Returns false
+ * for a transposed convolution whose stride is not the pooling's step. */
 static bool pooling_saves(const struct pooling *p, struct side *sides)
 {
     int64_t before = 1, after = 1, window;

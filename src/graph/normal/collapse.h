@@ -14,9 +14,10 @@
 
 #include "graph/graph.h"
 
-/* New values are added at the end, and values that are no longer needed stay. */
+/* Rewrites the outputs of g. Adds new values at the end, and keeps values that no output needs. */
 void graph_collapse(struct graph *g);
-/* The flops that the graph would have after graph_collapse(). The outputs of g stay as they are. */
+/* Returns the flops that the graph would have after graph_collapse(). The outputs of g stay as they
+ * are. */
 const struct dim *graph_least_flops(struct graph *g);
 
 #endif

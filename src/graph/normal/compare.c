@@ -29,7 +29,7 @@ bool attr_equal(const struct attr *a, const struct attr *b)
 }
 
 /* If v's operation is `op`, adds the operands of both of v's sides to out[n...], else v itself.
- * Stops as soon as there are more than max. */
+ * Stops as soon as there are more than max. Returns the new count. */
 static size_t gather_operands(const struct value *v, enum graph_op op, const struct value **out,
                               size_t n, size_t max)
 {
@@ -162,7 +162,7 @@ static bool same_attrs(const struct value *a, const struct value *b)
     return true;
 }
 
-/* Is v a number, or a size whose axes are constant? */
+/* If v is a number, or a size whose axes are constant, sets *out to its value and returns true. */
 static bool has_number(const struct value *v, double *out)
 {
     if (v->op != OP_SIZE || !v->size->fixed->is_number)

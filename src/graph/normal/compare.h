@@ -41,7 +41,8 @@ struct value_match {
     const struct value **same;
 };
 
-/* Binds the variables on success; otherwise leaves `bound` as it was. */
+/* Returns whether `a` and b compute the same. If so, binds the variables; otherwise leaves `bound`
+ * as it was. */
 bool value_matches(struct value_match *m, const struct value *a, const struct value *b);
 
 bool graph_same_value(const struct value *a, const struct value *b);
@@ -50,8 +51,9 @@ bool graph_same_value(const struct value *a, const struct value *b);
 bool graph_same(const struct graph *a, const struct graph *b);
 /* The attributes may belong to different graphs. */
 bool attr_equal(const struct attr *a, const struct attr *b);
-/* The factors of a product (OP_MUL) or the terms of a sum (OP_ADD), from left to right. Any other v
- * is its own single operand. Returns max + 1 if there are more than max. */
+/* Writes to `out` the factors of a product (op is OP_MUL) or the terms of a sum (OP_ADD), from left
+ * to right, and returns how many there are. Any other v is its own single operand. Returns max + 1
+ * if there are more than max. */
 size_t value_operands(const struct value *v, enum graph_op op, const struct value **out,
                       size_t max);
 

@@ -56,8 +56,8 @@ static const struct value *with_done_args(struct walk *w, const struct value *v)
     return made || !w->may_refuse ? made : v;
 }
 
-/* The recursion is shallow. walk_to() goes by ascending id, so only operands that a rule has just
- * made are not rewritten yet. */
+/* Returns the value that replaces v, or NULL after an error. The recursion is shallow: walk_to()
+ * goes by ascending id, so only operands that a rule has just made are not rewritten yet. */
 static const struct value *settle(struct walk *w, const struct value *v)
 {
     const struct value *now = done(w, v), *next;

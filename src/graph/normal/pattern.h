@@ -3,7 +3,8 @@
  *
  *     "div(exp($a), sum(exp($a), $axes, true))"
  *
- * An operation lists all its operands, then all its attributes, in the order of ops.def. Each is:
+ * An operation lists all its operands, then all its attributes, in the order of ops.def. Each
+ * of them is written in one of these ways:
  *   $name              any value or any attribute; the same one wherever the name occurs
  *   2, inf             an equal number; as an attribute also an equal size, or a list with this
  *                      number as its only entry
@@ -47,9 +48,10 @@ struct bindings {
         .steps = PATTERN_STEPS \
     }
 
-/* NULL if the text is not a pattern. */
+/* Returns NULL if the text is not a pattern. */
 const struct pattern *pattern_parse(struct arena *a, const char *text);
-/* The outermost operation; OP_COUNT if the pattern is only a name, a number or a word. */
+/* Returns the outermost operation. Returns OP_COUNT if the pattern is only a name, a number or a
+ * word. */
 enum graph_op pattern_op(const struct pattern *p);
 
 /* Adds to `b` what the names stand for. A failed match leaves `b` unchanged. */
@@ -57,6 +59,7 @@ bool pattern_matches(const struct pattern *p, const struct value *v, struct bind
 /* Matches x with the first of the pattern's two operands, and y with the second. */
 bool pattern_matches_two(const struct pattern *p, const struct value *x, const struct value *y,
                          struct bindings *b);
+/* These say what a name stands for before a match. */
 void pattern_bind(struct bindings *b, const char *name, const struct value *v);
 void pattern_bind_attr(struct bindings *b, const char *name, const struct attr *a);
 

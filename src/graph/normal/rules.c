@@ -174,6 +174,8 @@ static const struct value *apply_to_factors(struct graph *g, const struct patter
     return NULL;
 }
 
+/* Returns the result of the first rule that fits v, or NULL. `n` and `last` are what $n and $last
+ * stand for; NULL if the rules do not use that name. */
 static const struct value *apply(struct graph *g, const struct parsed_rules *rules,
                                  const struct value *v, const struct value *n,
                                  const struct attr *last)

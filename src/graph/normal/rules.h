@@ -18,9 +18,9 @@ const struct value *rules_apply_comparisons(struct graph *g, const struct value 
 const struct value *rules_apply_unfoldings(struct graph *g, const struct value *v);
 
 /* Can `made` take v's place? It must have v's dtype and shape, and it may be a Python number only
- * if v is one. False if `made` is NULL. */
+ * if v is one. Returns false if `made` is NULL. */
 bool value_fits(const struct value *made, const struct value *v);
-/* How many elements the reduction v combines into one. */
+/* Returns how many elements the reduction v combines into one. */
 const struct dim *reduced_count(struct graph *g, const struct value *v);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* ---- views of views -------------------------------------------------------------------------- */
 
-/* permute(permute(x)): axis i of the result is axis inner[outer[i]] of x. */
+/* Merges permute(permute(x)): axis i of the result is axis inner[outer[i]] of x. */
 static const struct value *merge_permutes(struct graph *g, const struct value *v)
 {
     const struct value *x = v->args[0];
@@ -76,7 +76,8 @@ static const struct value *with_keepdim(struct graph *g, const struct value *v, 
     return graph_add(g, v->op, v->args, attrs, NULL);
 }
 
-/* The shape that the reduction would have with keepdim set to `keep`. Returns the rank. */
+/* Writes to `out` the shape that the reduction would have with keepdim set to `keep`. NULL stands
+ * for size 1. Returns the rank. */
 static size_t reduced_shape(const struct value *v, bool keep, const struct dim **out)
 {
     const struct value *x = v->args[0];

@@ -50,7 +50,8 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
 
 /* ---- adding a term --------------------------------------------------------------------------- */
 
-/* A NaN is better than any number. If both are equal, the result so far stays. */
+/* Takes the term as the result if it is better than the result so far. A NaN is better than any
+ * number. If both are equal, the result so far stays. */
 static void add_choice(struct emit *e, const struct collector *c, struct term t, const char *index)
 {
     bool most = c->kind == COLLECT_MAX || c->kind == COLLECT_ARGMAX,
@@ -64,8 +65,8 @@ static void add_choice(struct emit *e, const struct collector *c, struct term t,
         unit_set(&e->u, c->m, "= hone_pick(%s, %s, %s, %s, %s)", take.text, c->v, t.v, c->m, t.m);
     else
         unit_set(&e->u, c->m, "= %s ? %s : %s", take.text, arg ? index : t.m, c->m);
-    /* Not unit_set(): unit_write() drops it if only the next round of the loop reads the
-     * variable. */
+    /* Not unit_set(): if only the next round of the loop reads the variable, unit_write() would
+     * drop such an assignment. */
     if (arg)
         unit_do(&e->u, "%s = %s ? %s : %s", c->v, take.text, t.v, c->v);
     else
@@ -78,7 +79,7 @@ static const char *term_key(struct emit *e, const struct collector *c)
                         COLLECT_CHAIN, c->chains, c->n);
 }
 
-/* A NOISY reference rounds the partial result `text` at random. */
+/* Returns the partial result `text`. In a NOISY reference, rounds it at random. */
 static const char *step(struct emit *e, const struct collector *c, const char *text)
 {
     enum dtype inner = c->of->dtype == DT_F64 ? DT_F64 : DT_F32;
@@ -158,7 +159,8 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
         unit_set(&e->u, c->m, "%s %s", op, t.m);
 }
 
-/* 16 times the variance of the shared errors of source k: c->off[k] is a change at 4 sigma. */
+/* Returns text for 16 times the variance of the shared errors of source k. It is the square of
+ * c->off[k], because this is the change at an error of 4 sigma. */
 static const char *off_squared(struct emit *e, const struct collector *c, uint32_t k)
 {
     struct arena *a = e->u.arena;
@@ -187,8 +189,8 @@ void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struc
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* The variance of the shared errors that are not yet in c->m, as text to append. `biased` selects
- * the sources with one-sided errors, or the others. */
+/* Returns the variance of the shared errors that are not yet in c->m, as text to append. `biased`
+ * selects the sources with one-sided errors, or the others. */
 static const char *shared_sum(struct emit *e, const struct collector *c, bool biased)
 {
     const char *text = "";
@@ -198,8 +200,8 @@ static const char *shared_sum(struct emit *e, const struct collector *c, bool bi
     return text;
 }
 
-/* The one-sided error of the sum v, or NULL. `chain` is the variance of the roundings of the
- * partial sums. */
+/* Returns the one-sided error of the sum v, or NULL if it has none. `chain` is the variance of the
+ * roundings of the partial sums. */
 static const char *bias_of(struct emit *e, const struct collector *c, const char *v,
                            const char *chain)
 {

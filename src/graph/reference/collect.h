@@ -38,7 +38,7 @@ struct collector {
     enum collect kind;
     unsigned flags;
     const struct value *of;
-    struct index i; /* the number of the element of `of` */
+    struct index i; /* the number of the element of `of` that is collected */
     /* The result so far, and its magnitude, its variance, or the index of an argmax. */
     const char *v, *m;
     /* The other members are for sums and products in SIGMA and NOISY references. */
@@ -64,8 +64,8 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
 /* `off` is the term t with source k off by 4 sigma. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
-/* The result so far. Its one-sided errors are in the member `bias` and not in the variance, because
- * they do not average out in a later sum of results. */
+/* Returns the result so far. Its one-sided errors are in the member `bias` and not in the variance,
+ * because they do not average out in a later sum of results. */
 struct term collect_now(struct emit *e, const struct collector *c);
 struct term collect_end(struct emit *e, const struct collector *c);
 bool collect_is_index(enum collect k);

@@ -14,7 +14,8 @@ struct plan {
     const struct value **copy;    /* the copy, or NULL */
     const struct value **rounded; /* the value rounded at random, or NULL */
     VEC(struct value *) values;   /* the values in their new order */
-    VEC(uint8_t) notes, kinds;    /* by new id: enum lowered_note (lower.h); DRAWN_... (emit.h) */
+    /* For each new id: a set of enum lowered_note (lower.h), and one of DRAWN_... (emit.h). */
+    VEC(uint8_t) notes, kinds;
 };
 
 /* ---- which values ---------------------------------------------------------------------------- */
@@ -97,7 +98,8 @@ static struct value *new_value(struct plan *p, const struct value *like)
     return v;
 }
 
-/* `old` is the old id of `now`, or of the value of which `now` is a copy. */
+/* Returns the value that is `now` rounded at random. `old` is the old id of `now`, or of the value
+ * of which `now` is a copy. */
 static const struct value *rounded(struct plan *p, uint32_t old, const struct value *now,
                                    uint8_t kind)
 {

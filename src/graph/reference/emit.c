@@ -33,7 +33,8 @@ struct index emit_at(struct emit *e, struct term t, const struct dim *n)
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
-/* Reads element p of v as a part of a vector. `array` is the macro for elements in memory. Returns
+/* Reads element p of v as a part of a vector, and sets *out to it. `array` is the beginning of the
+ * macro that names an element in memory, such as "VAL3(". An element has `bytes` bytes. Returns
  * false if the element must be read alone. */
 static bool read_in_vector(struct emit *e, const struct value *v, struct place *p,
                            const char *array, int64_t bytes, struct term *out)
@@ -447,6 +448,8 @@ static struct term emit_on_path(struct emit *e, const struct value *v, struct pl
     return t;
 }
 
+/* Writes the element of v while e->only_own is set. Values that this unit does not compute element
+ * by element then count as exact. */
 static struct term emit_only_own(struct emit *e, const struct value *v, struct place *p)
 {
     enum op_kind kind = op_row(v->op)->kind;

@@ -26,11 +26,11 @@
 #define TERM_NO_ERROR "0.0" /* `m` of a term without error, in SIGMA and NOISY references */
 #define EMIT_CHUNK 4096     /* elements of a partial result */
 
-/* Which numbers of one value are in scratch, or in the workspaces of a kernel. */
+/* Which numbers of one value are stored in scratch, or in the workspaces of a kernel. */
 struct store {
-    bool is_stored;                 /* VAL */
-    bool in_parts;                  /* PART: a reduction in two steps */
-    bool needs_mag, part_needs_mag; /* MAG; PMAG */
+    bool is_stored;                 /* VAL is stored */
+    bool in_parts;                  /* PART is stored: this is a reduction in two steps */
+    bool needs_mag, part_needs_mag; /* MAG is stored; PMAG is stored */
     bool is_exact; /* magnitudes are |value|; in SIGMA and NOISY references: no rounding error */
     /* Only for kernels: the mean of some x, if this value is the sum of the squares of x - mean. */
     const struct value *centre;
@@ -40,7 +40,7 @@ struct store {
     /* For a sum of products, or elementwise work on one: the axis along which the weight's columns
      * differ. Errors are one-sided along the other axes. -1 without one-sided errors. */
     int bias_axis;
-    bool needs_bias, part_needs_bias; /* BIAS; PBIAS */
+    bool needs_bias, part_needs_bias; /* BIAS is stored; PBIAS is stored */
     bool is_limited; /* the drawn errors of a stored copy (drawn.h) limit the variance */
 };
 
@@ -52,7 +52,7 @@ struct store {
 struct shared_error {
     const struct value *source[EMIT_SOURCES];
     struct index at[EMIT_SOURCES]; /* where the term written last reads the source */
-    bool biased[EMIT_SOURCES];     /* one-sided errors */
+    bool biased[EMIT_SOURCES];     /* the source has one-sided errors */
     uint32_t n;
     unsigned number;     /* differs between sums with different sources */
     int off;             /* the source that is off by 4 sigma, or -1 */
@@ -71,8 +71,8 @@ struct emit {
     struct reference_mode mode;
     const struct store *store;          /* per value */
     const uint8_t *notes;               /* per value: a set of enum lowered_note (lower.h) */
-    struct shared_error *shared;        /* of the sum that is being written, or NULL */
-    unsigned sums;                      /* with shared errors, written so far */
+    struct shared_error *shared;        /* those of the sum that is being written, or NULL */
+    unsigned sums;                      /* how many sums with shared errors we have written */
     bool only_own;                      /* only elementwise operations of this unit add variance */
     const uint8_t *drawn;               /* per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
     const struct value **drawn_outputs; /* per output: its copy with drawn errors, or NULL */
@@ -93,9 +93,10 @@ struct emit {
     const char *guard; /* written before a store to memory: "if (writes) " or "" */
 };
 
-/* Computes the element of v at p, or reads it from scratch. */
+/* Writes statements that compute the element of v at p, or read it from scratch. Returns a term for
+ * the element. */
 struct term emit_value(struct emit *e, const struct value *v, struct place *p);
-/* The same for a DRAWN_ROUNDED value. */
+/* Does the same for a DRAWN_ROUNDED value. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
 /* Sets e->shared to `s`, the shared errors in the terms of the sum v, or to NULL if there are none.
  * Returns the old e->shared; the caller restores it. */
@@ -106,7 +107,7 @@ void shared_of_value(struct emit *e, const struct value *v, bool biased, struct 
                      struct shared_error *s);
 /* Sets *s: its sources are the values with one-sided errors from which v is computed. */
 void shared_bias(struct emit *e, const struct value *v, struct shared_error *s);
-/* Computes the element even if v is stored. */
+/* Does the same as emit_value(), but computes the element even if v is stored. */
 struct term emit_computed(struct emit *e, const struct value *v, struct place *p);
 
 /* Only while a vector is written (vector.h): computes the element of v at each of the places, one
@@ -123,10 +124,10 @@ const char *element_text(struct emit *e, const struct value *v, const struct ter
 bool term_is_exact(const struct term *t);
 /* `store` must be set for v's operands. */
 bool value_is_exact(const struct value *v, const struct store *store);
-/* A term for the expression `v`, with the magnitude |v| or without error. */
+/* Returns a term for the expression `v`, with the magnitude |v| or without error. */
 struct term term_of(struct emit *e, const char *v, unsigned depth);
 const char *number_in_c(struct arena *a, double v);
-/* Puts a call such as "hone_int32(...)" around a uint64_t expression. */
+/* Returns a uint64_t expression inside a call such as "hone_int32(...)". */
 const char *wrapped(struct emit *e, enum dtype t, const char *text);
 
 /* ---- rounding errors (emit_error.c) ---------------------------------------------------------- */
@@ -138,29 +139,30 @@ struct term emit_with_error(struct emit *e, const struct value *v, const struct 
 struct term emit_rounded(struct emit *e, const struct value *v, struct term t, struct index i);
 /* Rounds t, an element of v, if the output's dtype `to` is narrower than that of v. */
 struct term emit_output(struct emit *e, const struct value *v, enum dtype to, struct term t);
-/* value_is_exact() for a SIGMA or NOISY reference. */
+/* Does the work of value_is_exact() for a SIGMA or NOISY reference. */
 bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store);
-/* The variance of rounding a partial sum, divided by the square of the sum. */
+/* Returns the variance of rounding a partial sum, divided by the square of the sum. */
 double chain_rounding(const struct value *v);
-/* The least variance of a rounding to t. It is larger for float32 and bfloat16, because arithmetic
- * may flush their subnormal numbers to zero. */
+/* Returns the least variance of a rounding to t. It is larger for float32 and bfloat16, because
+ * arithmetic may flush their subnormal numbers to zero. */
 double least_error(enum dtype t);
-/* The variance of rounding an operand of v to TF32, divided by the square of the operand; 0 without
- * TF32. */
+/* Returns the variance of rounding an operand of v to TF32, divided by the square of the operand.
+ * Returns 0 if v is not computed in TF32. */
 double tf32_rounding(const struct emit *e, const struct value *v);
-/* An expression for the variance of a * b. `tf32` comes from tf32_rounding(). */
+/* Returns an expression for the variance of a * b. `tf32` comes from tf32_rounding(). */
 const char *product_variance(struct emit *e, struct term a, struct term b, double tf32);
-/* Adds an error, uniform between -spread and +spread. Then rounds to t, up or down at random. */
+/* Returns text that adds to `text` an error, uniform between -spread and +spread, and then rounds
+ * to t, up or down at random. `key` is the text of the random bits. */
 const char *noisy_text(struct emit *e, const char *text, const char *spread, enum dtype t,
                        const char *key);
-/* An expression of 64 random bits for element i of v. */
+/* Returns an expression of 64 random bits for element i of v. */
 const char *noise_key(struct emit *e, const struct value *v, struct index i);
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* "float" or "double". A bool is the number 0 or 1. */
+/* Returns the type in which a kernel computes v: "float" or "double". A bool is 0 or 1. */
 const char *kernel_type(const struct value *v);
-/* The bytes of an element of a stored value. */
+/* Returns the bytes of an element of a stored value. */
 int64_t kernel_bytes(enum dtype t);
 
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
@@ -170,11 +172,11 @@ struct term emit_reduction(struct emit *e, const struct value *v, struct place *
  * element is the best within rounding errors, else the index of the best element. Only for a SIGMA
  * reference. */
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
-/* The body of the phase that makes the partial results of v. */
+/* Writes the body of the phase that makes the partial results of v. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_bias);
-/* How many elements one element of v combines. */
+/* Returns how many elements one element of v combines. */
 const struct dim *emit_reduced(struct emit *e, const struct value *v);
-/* How many partial results one element of v combines. */
+/* Returns how many partial results one element of v combines. */
 const struct dim *emit_parts(struct emit *e, const struct value *v);
 struct term emit_conv(struct emit *e, const struct value *v, struct place *p);
 struct term emit_conv_transpose(struct emit *e, const struct value *v, struct place *p);
@@ -186,7 +188,7 @@ void emit_line(struct emit *e, const struct value *v, bool with_mag);
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-/* The place in `operand` that its broadcast result reads at place p. */
+/* Returns the place in `operand` to read for place p of the value to which it is broadcast. */
 struct place place_broadcast(struct emit *e, struct place *p, const struct value *operand);
 /* Makes an index of n elements from t. A negative index counts from the end. An index out of range
  * becomes 0. */

@@ -9,7 +9,7 @@
 
 struct attention {
     const struct value *v;
-    struct place row; /* of the result; its last index is not set */
+    struct place row; /* the row of the result that is written; its last index is not set */
     const char *scale;
     struct index keys; /* how many keys the query reads */
 };
@@ -53,8 +53,9 @@ static struct term dot(struct emit *e, struct attention *a, struct index j)
     return collect_now(e, &c);
 }
 
-/* `m` is the variance of `text` before the rounding. A NOISY reference first adds an error that is
- * uniform in +-spread. Each rounding of a pair of query and key has its own `salt`. */
+/* Returns `text` after a rounding. `m` is the variance of `text` before it. A NOISY reference first
+ * adds an error that is uniform in +-spread. Each rounding of a pair of query and key has its own
+ * `salt`. */
 static struct term rounded(struct emit *e, struct attention *a, const char *text, const char *m,
                            const char *spread, struct index pair, int salt)
 {
@@ -70,7 +71,7 @@ static struct term rounded(struct emit *e, struct attention *a, const char *text
     return t;
 }
 
-/* q . k * scale, with the mask applied. */
+/* Returns the score of key j: q . k * scale, with the mask applied. */
 static struct term score(struct emit *e, struct attention *a, struct index j)
 {
     const struct value *q = a->v->args[0], *k = a->v->args[1], *mask = a->v->args[3];
@@ -115,7 +116,8 @@ static struct attention attention_of(struct emit *e, const struct value *v)
     return a;
 }
 
-/* If the mask hides all keys, the row is 0, as in PyTorch. */
+/* Writes a row of a MAGNITUDE reference. If the mask hides all keys, the row is 0; PyTorch does
+ * the same. */
 static void values_line(struct emit *e, const struct value *v, bool with_mag)
 {
     const struct value *w = v->args[2];
@@ -243,8 +245,9 @@ static void add_values(struct emit *e, struct errors *x)
     unit_close(&e->u, was);
 }
 
-/* The weight is also a term of the sum. So an error d of the weight moves the result by
- *     d * (value - result) / sum */
+/* Adds the variances of the weights to MAG. A weight multiplies a value, and it is also a term of
+ * the sum that divides the result. So an error d of the weight moves the result by
+ * d * (value - result) / sum. */
 static void add_weight_errors(struct emit *e, struct errors *x)
 {
     const struct value *v = x->a.v;

@@ -44,7 +44,7 @@ const char *wrapped(struct emit *e, enum dtype t, const char *text)
     return arena_printf(e->u.arena, "hone_%s(%s)", dtype_name(t), text);
 }
 
-/* Computes one element in double: the text in ops.def with the operands filled in. */
+/* Returns a C expression for one element: the text `real` with each $k replaced by operand k. */
 static const char *row_text(struct emit *e, const char *real, const struct term *args)
 {
     struct strbuf sb = STRBUF_INIT(1 << 16);
@@ -72,7 +72,8 @@ static const char *bool_text(enum graph_op op)
     }
 }
 
-/* Integers must wrap around, so the type is uint64_t. */
+/* Returns the text of an operation on integers, or NULL if the text in ops.def serves them too.
+ * Integers must wrap around, so the type is uint64_t. */
 static const char *whole_text(enum graph_op op)
 {
     switch (op) {
@@ -126,7 +127,7 @@ const char *element_text(struct emit *e, const struct value *v, const struct ter
 
 /* ---- magnitudes ------------------------------------------------------------------------------ */
 
-/* The largest slope of a function whose slope is bounded; 0 for any other function. */
+/* Returns the largest slope of a function whose slope is bounded, and 0 for any other function. */
 static double slope_of(enum graph_op op)
 {
     switch (op) {
@@ -168,8 +169,8 @@ static double slope_of(enum graph_op op)
     }
 }
 
-/* The magnitude of f, a function of `a` whose slope is at most `slope`, is |f| + slope * (mag(a) -
- * |a|). */
+/* f is a function of `a` whose slope is at most `slope`. Returns its magnitude:
+ * |f| + slope * (mag(a) - |a|). */
 static const char *sloped(struct emit *e, const char *f, const struct term *a, const char *slope)
 {
     if (term_is_exact(a))
@@ -296,7 +297,7 @@ bool value_is_exact(const struct value *v, const struct store *store)
     return exact;
 }
 
-/* In a kernel, operands may have other types than the result. */
+/* Writes an element in a kernel, where operands may have other types than the result. */
 static struct term kernel_element(struct emit *e, const struct value *v, const struct term *args,
                                   unsigned depth)
 {

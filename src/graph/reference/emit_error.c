@@ -20,7 +20,7 @@ static double unit_roundoff(enum dtype t)
     return ldexp(1, -1 - dtype_mantissa_bits(t));
 }
 
-/* Operations compute narrow types in float32. */
+/* Returns the type in which an operation on t computes: float32 for narrow types. */
 static enum dtype inner_type(enum dtype t)
 {
     return t == DT_F64 ? DT_F64 : DT_F32;
@@ -31,7 +31,7 @@ static bool is_narrow(enum dtype t)
     return dtype_is_float(t) && t != inner_type(t);
 }
 
-/* The variance of an error that is uniform in +-u|f|, divided by f^2. */
+/* Returns the variance of an error that is uniform in +-u|f|, divided by f^2. */
 static double rounding_of(enum dtype t)
 {
     double u = unit_roundoff(t);
@@ -144,8 +144,8 @@ static bool rounds_argument(enum graph_op op)
     }
 }
 
-/* The operation's own error is relative to f, unless the usual formula subtracts larger numbers:
- * elu is exp(x) - 1. */
+/* Returns the number to which the operation's own error is relative. This is f, unless the usual
+ * formula subtracts larger numbers: elu is exp(x) - 1. */
 static const char *scale_text(struct emit *e, const struct value *v, const char *f,
                               const struct term *t)
 {
@@ -230,7 +230,7 @@ static bool jumps(const struct value *v)
     }
 }
 
-/* Appends `by` to operand k wherever it occurs in f. */
+/* Returns f with operand k moved: appends `by` to the operand wherever it occurs in f. */
 static const char *moved_text(struct emit *e, const struct value *v, const struct term *args,
                               uint32_t k, const char *by)
 {
@@ -242,7 +242,8 @@ static const char *moved_text(struct emit *e, const struct value *v, const struc
     return unit_let(&e->u, "%s", element_text(e, v, moved));
 }
 
-/* How much does f change if an operand is off by 4 sigma? */
+/* Appends to `out` the variance that f gets from the errors of its operands. To find it, the text
+ * computes f again with an operand off by 4 sigma, up and down. */
 static void add_secants(struct emit *e, const struct value *v, const char *f,
                         const struct term *args, struct strbuf *out)
 {
@@ -376,8 +377,8 @@ const char *product_variance(struct emit *e, struct term a, struct term b, doubl
     return arena_printf(mem, "hone_product(%s, %s, %s, %s)", a.v, b.v, am, bm);
 }
 
-/* The variance of v's own error, divided by the square of scale_text(). *least is the part that
- * does not depend on this scale. */
+/* Returns the variance of v's own error, divided by the square of scale_text(). *least is the part
+ * that does not depend on this scale. */
 static double own_variance(const struct emit *e, const struct value *v, double *least)
 {
     enum own own = op_row(v->op)->kind == OPK_ELEMENTWISE ? own_of(v) : OWN_NONE;

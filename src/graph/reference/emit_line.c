@@ -11,7 +11,7 @@
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
-/* cummax and cummin. Of equal elements, the last one is chosen. */
+/* Writes a line of cummax or cummin. Of equal elements, the last one is chosen. */
 static void choice_line(struct emit *e, const struct value *v, bool with_mag)
 {
     uint32_t axis = line_axis(v);
@@ -37,8 +37,8 @@ static void choice_line(struct emit *e, const struct value *v, bool with_mag)
     unit_close(&e->u, was);
 }
 
-/* cumsum in a kernel: an element is the sum of all earlier chains of COLLECT_CHAIN terms, plus the
- * current chain so far. */
+/* Writes a line of cumsum in a kernel. An element is the sum of all earlier chains of COLLECT_CHAIN
+ * terms, plus the current chain so far. */
 static void cumsum_line(struct emit *e, const struct value *v)
 {
     struct unit_text *u = &e->u;
@@ -85,6 +85,8 @@ static void scan_line(struct emit *e, const struct value *v, bool with_mag)
 
 /* ---- index_add ------------------------------------------------------------------------------- */
 
+/* Opens loops over the axes after `dim`, and sets the indices of *a and *b along them. Writes the
+ * scopes that the caller must close to `opened`, and returns how many there are. */
 static uint32_t inner_loops(struct emit *e, const struct value *v, struct place *a, struct place *b,
                             struct scope **opened)
 {
@@ -99,7 +101,8 @@ static uint32_t inner_loops(struct emit *e, const struct value *v, struct place 
     return n;
 }
 
-/* Each addition rounds to the type of the tensor. */
+/* Writes the addition of t, a term from row `step` of the source, to the element at p. Each
+ * addition rounds to the type of the tensor. */
 static void add_to(struct emit *e, const struct value *v, struct place p, struct term t,
                    struct index step, bool with_mag)
 {

@@ -17,7 +17,7 @@ struct cell {
     const struct value *v;
     uint32_t gates;
     const struct dim *hidden;
-    struct index row, step, j; /* `row` is of the batch, `j` of the state */
+    struct index row, step, j; /* `row` is an index in the batch, `j` in the state */
     bool with_mag;
     unsigned salt; /* roundings of the element so far; each has its own random key */
 };
@@ -37,7 +37,8 @@ static struct index next_key(struct emit *e, struct cell *c)
     return index_add(u, first, index_number(u, c->salt++));
 }
 
-/* Computes in float32, or in float64 if v is float64. */
+/* Returns the result of an elementwise operation, computed in float32, or in float64 if v is
+ * float64. */
 static struct term apply_to(struct emit *e, struct cell *c, enum graph_op op,
                             const struct term *args)
 {
@@ -74,8 +75,9 @@ static struct term stored(struct emit *e, struct cell *c, struct term t)
 
 /* ---- the step before ------------------------------------------------------------------------- */
 
-/* Element `at` of h or c after the previous step, or of the initial state `first`. `shift` is where
- * the state begins in a row of v; NULL means at the beginning. */
+/* Returns element `at` of h or c after the previous step. In the first step, this is an element of
+ * the initial state `first`. `shift` is where the state begins in a row of v; NULL means at the
+ * beginning. */
 static struct term before(struct emit *e, struct cell *c, const struct value *first,
                           struct index at, const struct dim *shift)
 {
@@ -126,7 +128,8 @@ static struct term product(struct emit *e, struct cell *c, struct term h, struct
     return t;
 }
 
-/* Weights times h, for all gates. Only a gru adds the bias here. */
+/* Sets out[g] to the product of the weights of gate g and h, for each gate. Only a gru adds the
+ * bias here. */
 static void products(struct emit *e, struct cell *c, const struct value *hidden,
                      const struct value *bias, struct term *out)
 {
@@ -229,7 +232,8 @@ static void one_step(struct emit *e, struct cell *c)
         rnn_step(e, c);
 }
 
-/* The threads of the block share the elements of each step. */
+/* Writes the steps of one row of the batch for a kernel. The threads of the block share the
+ * elements of each step. */
 static void kernel_body(struct emit *e, struct cell *c)
 {
     struct unit_text *u = &e->u;

@@ -69,7 +69,7 @@ static struct term product_of(struct emit *e, const struct value *v, struct term
     return t;
 }
 
-/* The term that v adds at `gone`. */
+/* Returns a term of the element of v at `kept`: the one at place `gone` along the reduced axes. */
 static struct term item(struct emit *e, const struct value *v, struct place *kept,
                         struct place *gone)
 {
@@ -81,7 +81,7 @@ static struct term item(struct emit *e, const struct value *v, struct place *kep
     return product_of(e, v, a, b);
 }
 
-/* The index of the term for an argmax or argmin, else "". */
+/* Returns the index of the term for an argmax or argmin, else "". */
 static const char *position(struct emit *e, const struct value *v, struct place *gone)
 {
     if (!collect_is_index(kind_of(v->op)))
@@ -91,7 +91,8 @@ static const char *position(struct emit *e, const struct value *v, struct place 
 
 /* ---- in one step ----------------------------------------------------------------------------- */
 
-/* Adds a term, and how much it changes if a source of shared errors is off. */
+/* Adds a term to the collector. Also adds how much the term changes if a source of shared errors is
+ * off. */
 static void add_item(struct emit *e, const struct value *v, const struct collector *c,
                      struct place *kept, struct place *gone)
 {
@@ -354,7 +355,7 @@ static struct collector start_with_bias(struct emit *e, const struct value *v, s
     return sum;
 }
 
-/* For a transposed convolution, the index is
+/* Does the same as below_tap() for a transposed convolution, where the index is
  *     (at + padding - tap*dilation) / stride */
 static struct index above_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)

@@ -14,16 +14,16 @@
 
 /* True for scans, attention, recurrent operations and index_add. */
 bool op_makes_lines(enum graph_op op);
-/* How many units the phase of v has. */
+/* Returns how many units the phase of v has. */
 const struct dim *emit_lines(struct emit *e, const struct value *v);
-/* How many steps the phase of v has; NULL if it is not repeated. */
+/* Returns how many steps the phase of v has, or NULL if the phase is not repeated. */
 const struct dim *emit_steps(const struct emit *e, const struct value *v);
-/* The axis along which a unit of a scan or attention makes its elements. For index_add it is `dim`,
- * and the unit makes the elements along the axes after it (in a generated kernel one element). v
- * must not be recurrent. */
+/* Returns the axis along which a unit of a scan or attention makes its elements. For index_add,
+ * returns `dim`: a unit makes the elements along the axes after `dim`, or one element in a
+ * generated kernel. v must not be recurrent. */
 uint32_t line_axis(const struct value *v);
-/* The place of the unit's elements, with an index only along the axes that number the units. The
- * caller sets the others. The phase of v must not be repeated. */
+/* Returns the place of the unit's elements, with an index only along the axes that number the
+ * units. The caller sets the others. The phase of v must not be repeated. */
 struct place line_place(struct emit *e, const struct value *v);
 /* Writes "VAL(p) op t", where `op` is an assignment operator such as "=". If with_mag is true, does
  * the same for MAG. */

@@ -9,8 +9,8 @@
 struct lower {
     const struct graph *from;
     struct graph *g;
-    const struct value **made;              /* per value of `from` */
-    const struct value *v;                  /* of `from`, now being lowered */
+    const struct value **made;              /* the lowered value for each value of `from` */
+    const struct value *v;                  /* the value of `from` that is being lowered */
     const struct value *in[GRAPH_MAX_ARGS]; /* the lowered operands of v */
     struct attr attrs[GRAPH_MAX_ATTRS];
     VEC(const struct value *) shifts, shares; /* for LOWERED_SHIFT and LOWERED_SHARE */
@@ -66,14 +66,15 @@ static const struct value *mean_of(struct lower *l, const struct value *a, struc
     return two(l, OP_DIV, reduce(l, OP_SUM, a, axes, keep), graph_size(l->g, count(l, a, axes)));
 }
 
-/* The largest element, or 0 if it is infinite, because inf - inf would be NaN. */
+/* Returns the largest element along the axes, or 0 if it is not finite, because inf - inf would be
+ * NaN. */
 static const struct value *finite_peak(struct lower *l, const struct value *a, struct attr axes)
 {
     const struct value *m = reduce(l, OP_AMAX, a, axes, true);
     return m ? graph_add3(l->g, OP_WHERE, one(l, OP_ISFINITE, m), m, number(l, 0), l->err) : NULL;
 }
 
-/* a - b. The final result does not depend on b, which only prevents overflow. */
+/* Returns a - b. The final result does not depend on b, which only prevents overflow. */
 static const struct value *shifted(struct lower *l, const struct value *a, const struct value *b)
 {
     const struct value *d = two(l, OP_SUB, a, b);
@@ -82,7 +83,7 @@ static const struct value *shifted(struct lower *l, const struct value *a, const
     return d;
 }
 
-/* e / sum, where e is a term of `sum`. */
+/* Returns e / sum, where e is a term of `sum`. */
 static const struct value *share(struct lower *l, const struct value *e, const struct value *sum)
 {
     const struct value *y = two(l, OP_DIV, e, sum);
@@ -227,7 +228,8 @@ static struct attr all_axes(const struct value *a)
     return attr_last_axes(a, a->rank);
 }
 
-/* log(sum(exp(x))) - x[target], and 0 where the target is PyTorch's ignore_index, -100. */
+/* Returns log(sum(exp(x))) - x[target] for each row, and 0 where the target is PyTorch's
+ * ignore_index, -100. */
 static const struct value *cross_entropy_rows(struct lower *l, const struct value *x,
                                               const struct value *target)
 {
@@ -284,8 +286,8 @@ static bool is_narrow(enum dtype t)
     return t == DT_F16 || t == DT_BF16;
 }
 
-/* Casts before a permute, because the kernel template for products can read a stored value
- * transposed. */
+/* Returns v, cast to float32 if it is a 16-bit float. Casts before a permute, because the kernel
+ * template for products can read a stored value transposed. */
 static const struct value *widened(struct lower *l, const struct value *v)
 {
     if (!v || !is_narrow(v->dtype))
@@ -313,7 +315,7 @@ static const struct value *lower_product(struct lower *l)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* True if key j is at or before query i. */
+/* Returns a mask that is true where key j is at or before query i. */
 static const struct value *causal_mask(struct lower *l, const struct value *scores)
 {
     const struct value *at[2] = {NULL, NULL};
@@ -329,7 +331,7 @@ static const struct value *causal_mask(struct lower *l, const struct value *scor
     return at[0] && at[1] ? two(l, OP_GE, at[0], at[1]) : NULL;
 }
 
-/* q . k * scale with the mask applied: [..., queries, keys]. */
+/* Returns q . k * scale with the mask applied, as [..., queries, keys]. */
 static const struct value *scores_of(struct lower *l)
 {
     const struct value *q = widened(l, l->in[0]), *k = widened(l, l->in[1]);
@@ -476,7 +478,8 @@ static int lower_outputs(struct lower *l)
     return 0;
 }
 
-/* A view computes nothing, so its operand also gets LOWERED_END. */
+/* Returns the notes of all values (enum lowered_note). A view computes nothing, so its operand
+ * also gets LOWERED_END. */
 static const uint8_t *notes_of(const struct lower *l)
 {
     uint8_t *notes = arena_alloc(&l->g->arena, l->g->values.n + 1);

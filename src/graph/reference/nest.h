@@ -35,16 +35,18 @@ struct nest {
 struct nest nest_start(struct emit *e, struct collector c);
 /* Opens a loop over n elements and returns its index. If n is 1, opens no loop and returns 0. */
 struct index nest_loop(struct nest *x, const struct dim *n);
-/* Opens a loop over [first, end) and returns its index. It has at most `most` terms; 0 = not known.
- * If `shared` is true, the lanes share the loop. */
+/* Opens a loop over [first, end) and returns its index. The loop has at most `most` terms; 0 = not
+ * known. If `shared` is true, the lanes share the loop. */
 struct index nest_range(struct nest *x, struct index first, struct index end, int64_t most,
                         bool shared);
-/* The same, with lanes that share the loop and vectors of u.vector->n elements. This number must
- * divide first and end. The index is that of a vector's first element. */
+/* Does the same for a loop over vectors of u.vector->n elements, which the lanes share. This number
+ * of elements must divide first and end. The index is that of a vector's first element. */
 struct index nest_vectors(struct nest *x, struct index first, struct index end, int64_t most);
+/* Opens a condition inside the open loops. */
 void nest_if(struct nest *x, const char *condition);
+/* Returns the collector to which the innermost loop must add its terms. */
 const struct collector *nest_sum(const struct nest *x);
-/* The collector for element k of a vector. */
+/* Returns the collector for element k of a vector. */
 const struct collector *nest_sum_of(const struct nest *x, int64_t k);
 /* Closes all loops and conditions. Returns the outermost collector. */
 struct collector nest_end(struct nest *x);

@@ -11,7 +11,8 @@
  */
 enum { BATCH = 4, FEW = 16 };
 
-/* Is `shift` the maximum `most`? Sets *finite if `shift` is 0 where the maximum is not finite. */
+/* Is `shift` the maximum `most`, or this maximum with 0 in place of infinities and NaN? In the
+ * second case *finite becomes true. */
 static bool is_peak(const struct value *shift, const struct value *most, bool *finite)
 {
     double zero;
@@ -43,7 +44,8 @@ bool pair_find(struct emit *e, const struct value *first, const struct value *se
     return centre && centre->args[0] == first && dtype_is_float(first->dtype);
 }
 
-/* Writes the elements of a vector, or a single element, as a list of arguments. */
+/* Returns the n elements of a vector that begins at i, or the single element i, as a list of
+ * arguments. */
 static const char *elements(struct emit *e, const struct value *v, struct place *kept,
                             struct index i, int64_t n)
 {
@@ -66,7 +68,7 @@ static const char *elements(struct emit *e, const struct value *v, struct place 
 }
 
 /* Writes a loop over the vectors of a lane, from `first` to `end` at a distance of `step`. Each
- * round of the loop takes `times` vectors, and reads all of them first. */
+ * round of the loop reads `times` vectors, and then adds all of them to the variable `object`. */
 static void add_vectors(struct emit *e, const struct pair *x, struct place *kept,
                         struct index first, struct index end, const char *step, int times,
                         const char *object)

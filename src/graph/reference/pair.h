@@ -1,6 +1,7 @@
 /*
- * pair.h - one loop for two reductions of the same rows, where the second reads the result of the
- * first. Only for kernels, where lanes share the loop.
+ * pair.h - writes one loop for two reductions of the same rows, where the second reduction reads
+ * the result of the first. Only for kernels in which the threads of a group (the lanes) share the
+ * loop.
  *
  *     struct pair x;
  *     if (pair_find(e, max, sum, &x)) {
@@ -22,14 +23,16 @@ struct pair {
     enum pair_kind kind;
     const struct value *first, *second; /* the reductions */
     bool finite;    /* PAIR_EXPS: the sum is of exp(x - 0) if the maximum is not finite */
-    int64_t vector; /* elements that are read at once */
+    int64_t vector; /* how many elements a lane reads at once */
     const char *result[2];
 };
 
+/* Sets *out and returns true if the two reductions are one of the pairs in enum pair_kind. */
 bool pair_find(struct emit *e, const struct value *first, const struct value *second,
                struct pair *out);
-/* Sets out->result. The elements are those from `first` to `end` of the row `kept`. If `first` is
- * not 0, it must be a multiple of u->vector->n. */
+/* Writes the loop over the elements from `first` to `end` of the row `kept`. Sets out->result to
+ * the names of the variables with the two results. If `first` is not 0, it must be a multiple of
+ * u->vector->n. */
 void pair_write(struct emit *e, struct pair *out, struct place *kept, struct index first,
                 struct index end);
 

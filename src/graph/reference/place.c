@@ -119,7 +119,8 @@ static const char *factors(struct unit_text *u, const struct place *p, uint32_t 
     return text;
 }
 
-/* `d` is the product as a size; NULL unless a vector is written. */
+/* Returns the index that is the product of `factors`. `d` is this product as a size, or NULL if no
+ * vector is written. */
 static struct index product_of(struct unit_text *u, const char *factors, const struct dim *d)
 {
     bool several = strstr(factors, " * ") != NULL;
@@ -179,8 +180,8 @@ static bool are_neighbours(struct unit_text *u, const struct coordinate *a,
     return str_eq(a->number.text, b->number.text) && str_eq(a->tail, tail) && !b->first;
 }
 
-/* Finds the coordinate `name`. The elements of a vector may have coordinates of one name that come
- * from different numbers. Then this finds the one that is a neighbour of `a`. */
+/* Returns the coordinate `name`, or NULL if there is none. While a vector is written, coordinates
+ * of one name may come from different numbers. Then returns the one that is a neighbour of `a`. */
 static const struct coordinate *neighbour_of(struct unit_text *u, const struct coordinate *a,
                                              const char *name)
 {
@@ -190,8 +191,9 @@ static const struct coordinate *neighbour_of(struct unit_text *u, const struct c
     return c;
 }
 
-/* Returns the last of the axes after `head` whose indices come from head's number, and sets *end
- * to the axis after it. */
+/* `head` is the coordinate of axis `first`, or NULL. A run is a series of axes from `first` on
+ * whose indices come from one number. Returns the coordinate of the run's last axis, and sets *end
+ * to the axis after the run. */
 static const struct coordinate *last_of_run(struct unit_text *u, const struct place *p,
                                             const struct coordinate *head, uint32_t first,
                                             uint32_t *end)
@@ -210,8 +212,8 @@ static const struct coordinate *last_of_run(struct unit_text *u, const struct pl
     return last;
 }
 
-/* Finds the longest run of axes from `first` whose indices come from one number. Sets *at to the
- * row-major index along them. Returns the end of the run. */
+/* Finds the longest run of axes from `first` on. Sets *at to the row-major index along these axes.
+ * Returns the axis after the run. */
 static uint32_t join_run(struct unit_text *u, const struct place *p, uint32_t first,
                          struct index *at)
 {

@@ -38,7 +38,8 @@ struct place place_empty(uint32_t rank, const struct dim *const *shape);
 void place_set(struct place *p, uint32_t axis, struct index at);
 struct index place_at(struct unit_text *u, struct place *p, uint32_t axis);
 struct index place_number(struct unit_text *u, struct place *p);
-/* The number of element `inner` of row `outer`. */
+/* Each row `outer` has as many elements as the shape of `inner`. Returns the row-major number of
+ * element `inner` in row `outer`. */
 struct index place_join(struct unit_text *u, struct place *outer, struct place *inner);
 
 #endif

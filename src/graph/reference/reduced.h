@@ -6,13 +6,14 @@
 
 #include "graph/reference/emit.h"
 
-/* Sets `out` to the sizes of the axes that v adds up over. Returns their number. */
+/* Sets out[0], out[1], ... to the sizes of the axes that v reduces. Returns how many there are. */
 uint32_t reduced_axes(const struct value *v, const struct dim **out);
-/* The place of an element in the operand. `kept` is its place in the result, `gone` its place along
- * the reduced axes. */
+/* Returns the place of an element in v's operand. `kept` is the place of v's element that it is
+ * combined into, `gone` is the element's place along the reduced axes. */
 struct place reduced_place(struct emit *e, const struct value *v, struct place *kept,
                            struct place *gone);
-/* May a loop over the `all` elements that a reduction combines run over vectors? */
+/* `all` is the number of elements that a reduction combines. May the loop over them read several
+ * neighbouring elements at once (vector.h)? */
 bool reduced_in_vectors(struct emit *e, const struct dim *all);
 /* If v is the sum of the squares of x - centre, and the centre is the mean of x along the same
  * axes, returns the centre: a sum divided by a size. Else returns NULL. */

@@ -50,14 +50,15 @@ struct writer {
     struct strbuf bodies; /* the text of all phases */
     VEC(struct region_class) classes;
     VEC(struct region) regions;
-    size_t *first_region; /* per value, counted from 1; 0 = none */
+    size_t *first_region; /* per value: the number of its first region, from 1 on; 0 = none */
     bool *accessed;       /* per value: does a phase use the macros of its regions? */
     bool too_long;        /* a phase is longer than MAX_SOURCE */
 };
 
 /* ---- one sink -------------------------------------------------------------------------------- */
 
-/* The argmax or argmin that an integer output holds, perhaps reshaped or cast, or NULL. */
+/* Returns the argmax or argmin that an integer output holds, perhaps after a reshape or a cast.
+ * Returns NULL for any other output. */
 static const struct value *index_of(const struct sink *s)
 {
     const struct value *v = s->v;
@@ -67,8 +68,8 @@ static const struct value *index_of(const struct sink *s)
     return is_index && !dtype_is_float(s->output->dtype) && s->output->dtype != DT_BOOL ? v : NULL;
 }
 
-/* Returns the mean square of the distances between t and the samples of `copy`. In *finite, samples
- * that are not finite count as 0. */
+/* Returns an expression for the mean square of the distances between t and the samples of `copy`.
+ * Sets *finite to another one, in which squares that are not finite count as 0. */
 static const char *drawn_square(struct emit *e, const struct value *copy, struct term t,
                                 const char **finite)
 {
@@ -88,10 +89,13 @@ static const char *drawn_square(struct emit *e, const struct value *copy, struct
     return arena_printf(e->u.arena, "%s * %.9g", all, 1.0 / DRAWN_SAMPLES);
 }
 
-/* All eight drawn errors can be small by chance. So the variance is at least 4 times their mean
- * square, or 2 times in a deep network. In a deep network the variance can also be far too large,
- * because the model does not know which errors cancel. So hone_limit() limits it by the drawn
- * errors, plus the roundings of the output's own phase, which are not drawn. */
+/* t is an element of an output. Returns t with a variance that takes drawn errors into account.
+ *
+ * The variance is at least 4 times the mean square of the drawn errors, or 2 times in a deep
+ * network. The factor is there because all eight drawn errors can be small by chance. In a deep
+ * network the variance can also be far too large, because the model does not know which errors
+ * cancel. So hone_limit() limits it by the drawn errors, plus the roundings of the output's own
+ * phase, which are not drawn. */
 static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
 {
     size_t i = (size_t)(s->output - e->g->outputs.items);
@@ -133,7 +137,7 @@ static void write_output(struct emit *e, const struct sink *s)
         unit_do(&e->u, "OUT_MAG(%s, unit, %s, fmax(%s, fabs(%s)))", s->output->name, t.v, t.m, t.v);
 }
 
-/* Stores OWN and OFF (emit.h). */
+/* Writes the statements that store OWN and OFF of v (emit.h). */
 static void write_offs(struct emit *e, const struct value *v)
 {
     struct shared_error errors = *e->store[v->id].offs;
@@ -176,8 +180,9 @@ static void write_value(struct emit *e, const struct sink *s)
     struct term t = emit_computed(e, s->v, &p);
     const char *finite;
     unit_do(&e->u, "VAL%u(unit) = %s", s->v->id, t.v);
-    /* hone_limit() allows 16 times the mean square, for single elements. Later sums combine many
-     * elements, so 4 times is enough here. */
+    /* hone_limit() allows 16 times the mean square, which is meant for the single elements of an
+     * output. Later sums combine many elements of v, so 4 times is enough here, and we pass a
+     * quarter of the mean square. */
     if (e->store[s->v->id].is_limited)
         t.m = unit_let(&e->u, "hone_limit(%s, %s * 0.25, 0)", t.m,
                        drawn_square(e, e->drawn_copies[s->v->id], t, &finite));
@@ -189,7 +194,7 @@ static void write_value(struct emit *e, const struct sink *s)
         write_offs(e, s->v);
 }
 
-/* A copy with drawn errors gets no variance, because no phase would read it. */
+/* The text for a copy with drawn errors computes no variance, because no phase would read it. */
 static void write_sink(struct emit *e, const struct sink *s)
 {
     const struct store *store = &e->store[s->v->id];
@@ -215,7 +220,8 @@ static void write_sink(struct emit *e, const struct sink *s)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* A phase has few sinks, because phases with many are seldom similar enough to share a function. */
+/* Returns the number of the first sink of the phase whose last sink is end - 1. A phase has few
+ * sinks, because phases with many are seldom similar enough to share a function. */
 static size_t phase_start(const struct sink_vec *v, size_t end)
 {
     size_t first = end - 1;
@@ -290,7 +296,7 @@ static const bool *find_sampled(struct writer *w)
     return sampled;
 }
 
-/* The caller frees the text. */
+/* Returns the text of the phase that has the sinks `first` to end - 1. The caller frees it. */
 static char *write_body(struct writer *w, size_t first, size_t end)
 {
     struct strbuf body = STRBUF_INIT(MAX_SOURCE), sampled = STRBUF_INIT(MAX_SOURCE);
@@ -404,7 +410,8 @@ static const char *place_text(void *ctx, uint32_t id, const char *name)
     BUG("no phase stores %s", name);
 }
 
-/* Also sets w->out->scratch to the size of all regions. */
+/* Writes the function hone_place(), which says where a region begins in scratch. Also sets
+ * w->out->scratch to the size of all regions. */
 static void write_places(struct writer *w, struct strbuf *out)
 {
     struct dim_pool *p = &w->g->dims;

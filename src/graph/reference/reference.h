@@ -12,7 +12,9 @@
  * magnitudes (docs/graph-reference.md). A SIGMA reference also computes the variances of rounding
  * errors (docs/tolerance.md).
  *
- * Units are numbered in the order of the elements they make.
+ * A phase is a function of the reference. It computes one unit, often one element, and runs for
+ * each unit. The phases run one after the other. A phase can leave doubles in scratch for later
+ * phases. The units of a phase are numbered in the order of the elements that they compute.
  */
 #ifndef GRAPH_REFERENCE_REFERENCE_H
 #define GRAPH_REFERENCE_REFERENCE_H

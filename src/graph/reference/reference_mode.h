@@ -8,25 +8,26 @@
 #define REFERENCE_SHARE_FROM (64u << 10)
 
 enum reference_kind {
-    REFERENCE_MAGNITUDE, /* values with magnitudes (emit.h); its macro is OUT_MAG */
+    REFERENCE_MAGNITUDE, /* values with magnitudes (emit.h); it writes outputs with OUT_MAG */
     REFERENCE_SIGMA, /* values with the standard deviation of their rounding error (OUT_SIGMA) */
     REFERENCE_NOISY  /* values that are rounded at random; the text has a seed, hone_noise_seed */
 };
 
 struct reference_mode {
     enum reference_kind kind;
-    /* These float32 operations round their operands to TF32: matrix products, convolutions. */
+    /* Do matrix products in float32 round their operands to TF32? Do convolutions? */
     bool tf32_products, tf32_convs;
     /* For SIGMA references. In a comparison or a floor, a small error of an operand can make the
      * result jump. With this flag, jumps add no variance. If that makes the sigma of an element
      * much smaller, the element is undecided (tolerance/prove.h). */
     bool without_branches;
     /* For MAGNITUDE references. With this flag the text is for a GPU kernel (playbook/generate/):
-     * it computes values only, in the types of kernel_type() (emit.h), and adds up long sums in
-     * chains. */
+     * it computes values without magnitudes, in the types of kernel_type() (emit.h). It cuts a long
+     * sum into chains (collect.h), adds up each chain, and then adds up the results. */
     bool kernel;
-    /* In a text of more bytes, similar phases share a function (shared_body.h). 0 stands for
-     * REFERENCE_SHARE_FROM. A shorter text is easier to read without shared functions. */
+    /* If the text of all phases has more bytes than this, similar phases share a function
+     * (shared_body.h). 0 stands for REFERENCE_SHARE_FROM. A shorter text is easier to read without
+     * shared functions. */
     size_t share_from;
 };
 

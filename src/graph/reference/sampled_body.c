@@ -1,9 +1,10 @@
 /*
  * sampled_body.c - adds the loops over samples to the body of a phase (sampled_body.h).
  *
- * A segment is the lines between two lines that open or close a scope. In each segment we write the
- * statements that do not depend on the sample first, and then one loop over the samples with the
- * others. A variable that outlives this loop becomes an array, v3[sample].
+ * A segment consists of the lines between two lines that open or close a scope. In each segment we
+ * first write the statements that do not depend on the sample. Then we write one loop over the
+ * samples with the other statements. A variable that a later segment uses becomes an array,
+ * v3[sample].
  */
 #include "graph/reference/sampled_body.h"
 
@@ -21,7 +22,7 @@ enum line_kind {
     LINE_DO,    /* v3 += ...; VAL4(unit) = ...; */
     LINE_OPEN,  /* for (...) {, if (...) { */
     LINE_CLOSE, /* } */
-    LINE_ODD
+    LINE_ODD    /* any other line */
 };
 
 struct body_line {

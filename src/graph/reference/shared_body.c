@@ -1,8 +1,9 @@
 /*
  * shared_body.c - finds phases with similar texts and writes the functions that they share.
  *
- * The form of a text leaves out integers. It has numbers in place of the names of regions, tensors
- * and local variables. Phases with the same form are of one kind, and share a function.
+ * We make a form of each phase's text: without its integers, and with numbers in place of the names
+ * of regions, tensors and local variables. Phases with the same form are of one kind, and share a
+ * function.
  */
 #include "graph/reference/shared_body.h"
 
@@ -25,7 +26,8 @@ enum {
 VEC_DECL(name_vec, const char *);
 VEC_DECL(local_vec, size_t);
 
-/* Returns the place of the name in the list, from 1. */
+/* Returns the position of the token's name in the list, counted from 1. Adds the name if the list
+ * does not have it. */
 static size_t name_number(struct name_vec *names, struct arena *a, const struct body_token *t)
 {
     for (size_t i = names->n; i-- > 0;)

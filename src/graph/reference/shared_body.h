@@ -1,6 +1,6 @@
 /*
- * shared_body.h - lets similar phases of a reference share one function. emit.h explains phases and
- * scratch.
+ * shared_body.h - lets similar phases of a reference share one function. emit.h explains scratch
+ * and the macros, such as VAL12, with which phases access it.
  *
  * A deep network has the same layer many times. The phases of these layers differ only in their
  * regions of scratch, their tensors and some integers. So they share a function with the text of
@@ -25,7 +25,7 @@
 #include "graph/reference/body_text.h"
 
 struct phase_body {
-    const char *fn;    /* its function */
+    const char *fn;    /* the name of the phase's function */
     const char *about; /* the comment before the phase */
     char *text;
     bool is_repeated; /* the body uses STEP */

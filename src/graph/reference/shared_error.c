@@ -3,8 +3,8 @@
  *
  * The search goes from an operand of the sum through elementwise operations and views. It ends at
  * operands that are broadcast. These are the sources: each of their elements is in many terms. If
- * the sum is an OP_SUM, values with one-sided errors are sources too, but not behind a cat. The
- * parts of a cat would be many sources for few terms each.
+ * the sum is an OP_SUM, values with one-sided errors are sources too, but not if the sum reads them
+ * through a cat (concatenation). Each part of a cat would be a source for only a few of the terms.
  */
 #include "base/util.h"
 #include "graph/reference/emit.h"
@@ -26,9 +26,9 @@ static bool add_source(struct shared_error *s, const struct value *v, bool biase
     return true;
 }
 
-/* Finds the sources of v, and marks the values between the sources and v in `path`. `repeated`: v
- * is broadcast where it is read. `biased`: values with one-sided errors are sources too. Returns
- * whether there is a source. */
+/* Finds the sources of v, and marks the values between the sources and v in `path`. `repeated` says
+ * that v is broadcast where it is read. `biased` says that values with one-sided errors are sources
+ * too. Returns whether there is a source. */
 static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
                          const struct value *v, bool repeated, bool biased)
 {

@@ -10,15 +10,16 @@
 #include "graph/reference/nest.h"
 #include "graph/reference/reduced.h"
 
-/* HEAVY counts the operations of an element that needs a loop. MANY is a number of reads that grows
- * with a size. */
+/* HEAVY stands for the number of operations of an element that needs a loop. MANY stands for a
+ * number of reads that grows with the size of an axis. */
 enum { HEAVY = 1 << 20, MANY = 1 << 20 };
-/* A value is not stored if one element costs at most CHEAP operations, or if all reads of one
- * element cost at most most_repeated(). */
+/* If nothing else requires that a value is stored (must_store()), it is not stored in two cases:
+ * one element takes at most CHEAP operations, or all reads of one element together take at most
+ * most_repeated() operations. */
 enum { CHEAP = 2 };
-/* A reference stores a cat (concatenation) of more parts than this if it is read several times. It
- * also stores parts that are not cheap, so that the steps of an unrolled loop have similar
- * phases. */
+/* If a cat (concatenation) has more parts than this and is read several times, a reference stores
+ * it. If such a cat has parts that take more than CHEAP operations, the reference stores these
+ * parts, however often the cat is read. Then the steps of an unrolled loop have similar phases. */
 enum { MAX_PARTS = 4 };
 enum { LONG_ROW = 65536 }; /* from this length on, a kernel adds up rows in two steps */
 enum { FEW_AXES = 2 };     /* a result with at most this many axes above size 1 may be small */
@@ -77,7 +78,7 @@ static bool batch_repeats(const struct value *v, const struct value *a)
     return value_repeats(&own, &batch);
 }
 
-/* How often each element of operand k is read to compute v. */
+/* Returns how often each element of operand k is read to compute v. */
 static int64_t fan(const struct value *v, uint32_t k)
 {
     const struct value *a = v->args[k];
@@ -116,7 +117,8 @@ static bool windows_overlap(const struct value *v)
            value_attr(v, "step")->i < size->value;
 }
 
-/* In a kernel, windows that do not overlap read each element once. */
+/* Returns fan(), with an exception for kernels: windows that do not overlap read each element
+ * once. */
 static int64_t times_read(const struct planner *p, const struct value *v, uint32_t k)
 {
     return p->e->mode.kernel && v->op == OP_WINDOWS && !windows_overlap(v) ? 1 : fan(v, k);
@@ -210,7 +212,7 @@ static int64_t most_repeated(const struct planner *p)
     return p->e->repeat ? p->e->repeat : STORES_REPEAT;
 }
 
-/* Needs all reads of v to be counted. */
+/* Call this when all reads of v are counted. */
 static bool must_store(const struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -256,8 +258,9 @@ static bool is_transpose(const struct value *v)
     return dims[v->rank - 2] == (int64_t)v->rank - 1;
 }
 
-/* Templates for convolutions pad their input; templates for products read transposed, reshaped and
- * expanded matrices. So the value under these views is stored. */
+/* Returns the value that must be stored so that a template can read operand `a` of the anchor.
+ * Templates for convolutions pad their input. Templates for products can read a matrix that is
+ * transposed, reshaped or expanded. So the value under these views is stored. */
 static const struct value *stored_operand(const struct value *anchor, const struct value *a)
 {
     if (anchor->op != OP_MATMUL)
@@ -286,7 +289,7 @@ static bool makes_few(struct planner *p, const struct value *v)
     return axes <= FEW_AXES && nest_has_many(emit_reduced(p->e, v));
 }
 
-/* Needs all reads of v to be counted. */
+/* Counts the reads of v's operands. Call this when all reads of v are counted. */
 static void read_operands(struct planner *p, const struct value *v)
 {
     bool stored = p->s->store[v->id].is_stored;
@@ -382,8 +385,9 @@ static void add_sink(struct planner *p, enum sink_kind kind, const struct value 
     *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units, repeat, drawn};
 }
 
-/* Lets one phase make the parts of a sum and of the squares around its mean. Not if the squares or
- * the distances from the mean are stored: that happens only after the mean is known. */
+/* Lets one phase compute the partial results of two sums: v, the sum of the squares around a mean,
+ * and the sum in that mean. This is not possible if the squares or the distances from the mean are
+ * stored: a phase can store them only after the mean is known. */
 static void join_parts(struct planner *p, const struct value *v)
 {
     const struct value *centre = p->reads[v->id] ? reduced_centre(p->e, v) : NULL;
@@ -413,7 +417,7 @@ static void mark_limited(struct planner *p)
     }
 }
 
-/* Needs the sinks of v's operands. */
+/* Adds the sinks of v. The sinks of v's operands must be there. */
 static void add_sinks(struct planner *p, const struct value *v)
 {
     const struct store *s = &p->s->store[v->id];
@@ -530,8 +534,8 @@ static bool replaces_input(const struct graph *g, const struct graph_output *o)
     return v && v->op == OP_INPUT;
 }
 
-/* How often an element of v reads the same element of `input`. Counts only reads through values
- * with one use. */
+/* Returns how often an element of v reads the same element of `input`. Counts only reads through
+ * values with one use. */
 static uint32_t reads_in_place(const struct value *v, const struct value *input,
                                const uint32_t *uses)
 {
@@ -565,7 +569,7 @@ static void mark_replaced(struct planner *p)
     arena_release(&mem);
 }
 
-/* Marks the values with loops that v would compute again. */
+/* Marks the values with loops that v would compute again. Returns whether there are any. */
 static bool mark_again(struct planner *p, const struct value *v, bool *seen)
 {
     bool found = false;
@@ -582,8 +586,10 @@ static bool mark_again(struct planner *p, const struct value *v, bool *seen)
     return found;
 }
 
-/* If the elements of a stored value share errors, sums compute the value again (emit_on_path). Its
- * operands must not need a loop then: else loops would nest as deep as the network. */
+/* If the elements of a stored value share errors, sums compute the value again (emit_on_path). To
+ * do so, they also compute its operands again, up to values that are stored. If an operand needs a
+ * loop, it must be stored: else loops would nest as deep as the network. Marks these operands, and
+ * returns whether there are any. */
 static bool find_again(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -624,8 +630,9 @@ static void choose_stored(struct planner *p)
     }
 }
 
-/* Elementwise work on stored values is cheap. So once we know which values are stored, fewer values
- * need to be stored. */
+/* Chooses the stored values once more. An operand that is stored adds nothing to the weight of the
+ * value that reads it. So with the stored values of the last choice, weights are smaller, and fewer
+ * values need to be stored. */
 static void choose_again(struct planner *p)
 {
     size_t n = p->e->g->values.n;

@@ -31,10 +31,12 @@ struct stores {
     struct sink_vec sinks;
 };
 
-/* All reads of one element may repeat this many operations, unless emit.repeat says otherwise. */
+/* Each read of a value that is not stored computes the element again. If all reads of one element
+ * together would take more operations than this, the value is stored. If emit.repeat is not 0, it
+ * replaces this number. */
 #define STORES_REPEAT 48
 
-/* Also sets e->store. */
+/* Sets *s for the graph e->g, and e->store. */
 void stores_plan(struct stores *s, struct emit *e);
 
 /* Is v a convolution, or a product of float32 matrices? A kernel may compute an anchor with a

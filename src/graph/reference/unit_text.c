@@ -89,7 +89,7 @@ struct scope *unit_enter(struct unit_text *u, unsigned depth)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-/* Makes constants and casts float: 0.5 becomes 0.5f. */
+/* Appends the text with constants and casts of type float in place of double: 0.5 becomes 0.5f. */
 static void in_float(const char *text, struct strbuf *out)
 {
     for (const char *p = text; *p;) {
@@ -295,13 +295,14 @@ static void mark_used(const char *text, bool *used, unsigned n)
     }
 }
 
-/* A LINE_LET or LINE_SET stays if a later line that stays reads its name. A block stays if a
- * statement in it does. */
+/* Sets stays[i] to whether line i stays. A LINE_LET or LINE_SET stays if a later line that stays
+ * reads its name. A block stays if a statement in it stays. */
 static void drop_unused(const struct unit_text *u, bool *stays)
 {
     const struct line_vec *v = &u->body->lines;
     bool *used = xcalloc(u->names + 1, sizeof *used);
-    VEC(size_t) open = VEC_INIT; /* closing lines without their opening line yet */
+    /* Closing lines whose opening line the loop has not reached. It goes backwards. */
+    VEC(size_t) open = VEC_INIT;
     size_t kept = 0;
     VEC(size_t) kept_at_close = VEC_INIT; /* `kept` at each line in `open` */
     for (size_t i = v->n; i-- > 0;) {

@@ -30,7 +30,7 @@ struct index {
     const char *text;
     unsigned depth;
     const struct spread
-        *spread; /* while a vector is written, what else is known (vector.h); or NULL */
+        *spread; /* what else is known of the index while a vector is written (vector.h), or NULL */
 };
 
 /* A double in the text, and its magnitude or variance (emit.h). */
@@ -47,8 +47,8 @@ struct unit_text {
     const struct graph *graph;
     struct scope *body, *at;
     unsigned names;
-    /* The C types of doubles and indices. If `real` is "float", constants and casts become float
-     * too. */
+    /* The C types of the text: `real` of floating-point values, `whole` of indices. If `real` is
+     * "float", constants and casts become float too. */
     const char *real, *whole;
     /* Only for kernels: place_number() saves divisions. It reuses the number from which place_at()
      * computed several indices. */
@@ -64,7 +64,8 @@ void unit_write(struct unit_text *u, struct strbuf *out);
 /* ---- indices (place.h has arithmetic) ---------------------------------------------------------
  */
 
-/* `depth` is that of the outermost scope that knows every name in the text. */
+/* Returns an index with the value of the text, and declares a variable for it if there is none yet.
+ * `depth` is that of the outermost scope that knows every name in the text. */
 struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -83,13 +84,14 @@ struct scope *unit_enter(struct unit_text *u, unsigned depth);
 /* Writes "const double NAME = ..." and returns NAME. */
 const char *unit_let(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Writes "double NAME = ...", for unit_set(). */
+/* Writes "double NAME = ..." and returns NAME. unit_set() changes the variable. */
 const char *unit_var(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Writes "TYPE NAME = ..." and returns NAME. */
 const char *unit_object(struct unit_text *u, const char *type, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Writes `name` and a text such as "+= v4". Is dropped if nothing reads the variable later. */
+/* Writes a statement of `name` and a text such as "+= v4". unit_write() drops the statement if
+ * nothing reads the variable later. */
 void unit_set(struct unit_text *u, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes a statement that is never dropped. */
@@ -103,13 +105,15 @@ struct scope *unit_loop_by(struct unit_text *u, struct index first, struct index
                            const char *step, struct index *out);
 /* Asks the compiler to unroll the current loop `times` times, unless it contains another loop. */
 void unit_unroll(struct unit_text *u, unsigned times);
-/* Macros of the reference use the name of this variable, which counts from 0 to n - 1. */
+/* Opens a loop in which the variable `name` counts from 0 to n - 1. Macros of the reference can use
+ * this name. Returns the scope for unit_close(). */
 struct scope *unit_loop_named(struct unit_text *u, const char *name, int n);
 struct scope *unit_if(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void unit_close(struct unit_text *u, struct scope *was);
 
-/* Finds the term noted under `key`; false if none is in scope. */
+/* Sets *out to the term that unit_remember() noted under `key` in the current scope or in one
+ * around it. Returns false if there is none. */
 bool unit_recall(const struct unit_text *u, const char *key, struct term *out);
 void unit_remember(struct unit_text *u, struct scope *s, const char *key, struct term t);
 

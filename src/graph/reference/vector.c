@@ -6,10 +6,11 @@
 
 #include "base/util.h"
 
-/* With a larger stride, a vector has too few elements that are used. */
+/* If elements lie farther apart in memory than this, we do not load them as vectors: too few
+ * elements of each load would be used. */
 enum { MAX_STRIDE = 4 };
 
-/* dim * of divides the summand. Without `dim`, `of` does. */
+/* A summand of an index: a multiple of dim * of, or of `of` if dim is NULL. */
 struct summand {
     const struct dim *dim;
     int64_t of;
@@ -87,7 +88,7 @@ static int64_t common(int64_t a, int64_t b)
     return a;
 }
 
-/* Is every summand a multiple of `of`? Adds needs. */
+/* Is every summand a multiple of `of`? Adds the needs under which this holds. */
 static bool divides(struct vector *x, const struct summand *s, int64_t of)
 {
     for (; s; s = s->next)
@@ -156,7 +157,7 @@ static const struct summand *scaled(struct unit_text *u, const struct summand *a
     return a ? summand(u, a->dim, a->of * n, scaled(u, a->next, n)) : NULL;
 }
 
-/* The size that index a is, or NULL. */
+/* If index `a` is the size of something, returns that size. Else returns NULL. */
 static const struct dim *dim_of(struct index a)
 {
     return a.spread && !a.spread->grain && !a.spread->off && !a.spread->sum->next &&
@@ -174,7 +175,7 @@ static bool number_of(struct index a, int64_t *n)
     return true;
 }
 
-/* The index `base + off` in the scope of depth `depth`. */
+/* Returns the index `base + off` in the scope of depth `depth`. */
 static struct index moved(struct unit_text *u, const char *base, int64_t off, unsigned depth)
 {
     if (off == 0)
@@ -232,7 +233,7 @@ struct index vector_sub(struct unit_text *u, struct index a, struct index b)
     return plus(u, a, b, -1);
 }
 
-/* The greatest number that is known to divide the sum without needs. */
+/* Returns the greatest number that is known, without a further need, to divide the sum. */
 static int64_t factor_of(const struct summand *s)
 {
     int64_t of = 0;

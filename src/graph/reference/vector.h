@@ -38,23 +38,26 @@ struct vector {
         int64_t bytes;
     } aligned[VECTOR_TENSORS]; /* addresses of tensors must be multiples of `bytes` */
     size_t naligned;
-    bool strided;    /* the elements of a vector lie far apart in memory, so vectors do not help */
-    unsigned single; /* not 0: inside of a condition of one element, which reads no vectors */
-    unsigned loops;  /* how many loops run over vectors */
+    bool strided; /* the elements of a vector lie far apart in memory, so vectors do not help */
+    /* Not 0 while the text is inside of a condition that guards one element. There, no vectors are
+     * read. */
+    unsigned single;
+    unsigned loops; /* how many loops run over vectors */
 };
 
-/* An index is base + off. The base is the sum of `sum`. If grain is not 0, the index differs
- * between elements of the vector: `off` is a function of the element, and elements whose off/grain
- * is equal are in one group. */
+/* What is known of an index. It is base + off, and `sum` says of each summand of the base what
+ * divides it. If grain is not 0, the index differs between elements of the vector: they have the
+ * same base and different `off`. Elements with the same off / grain, rounded down, form a group. */
 struct spread {
     const char *base;
     int64_t off, grain;
     const struct summand *sum;
 };
 
-/* Element k of the vector that begins at `start`, a multiple of u->vector->n. */
+/* Returns the index of element k of the vector that begins at `start`, a multiple of u->vector->n.
+ */
 struct index vector_element(struct unit_text *u, struct index start, int64_t k);
-/* The index of a size. */
+/* Returns the index `text`, and notes that it is the size d. */
 struct index vector_dim(struct unit_text *u, struct index text, const struct dim *d);
 
 /* Arithmetic as in place.h, for u->vector != NULL. */
@@ -64,18 +67,20 @@ struct index vector_mul(struct unit_text *u, struct index a, struct index b);
 struct index vector_div(struct unit_text *u, struct index a, struct index b);
 struct index vector_mod(struct unit_text *u, struct index a, struct index b);
 
-/* Requires that `of` divides d. Returns false if it cannot, if this contradicts another need, or if
- * there are too many needs. */
+/* Requires that `of` divides d. Returns false if d is a number that `of` does not divide, if the
+ * requirement contradicts another need, or if there are too many needs. */
 bool vector_need(struct vector *x, const struct dim *d, int64_t of);
 /* Is it known, without a further need, that `of` divides d? */
 bool vector_knows(struct vector *x, const struct dim *d, int64_t of);
-/* Requires an alignment of tensor `name`. Returns false if there are too many. */
+/* Requires that the address of tensor `name` is a multiple of `bytes`. Returns false if too many
+ * tensors have such a requirement. */
 bool vector_align(struct vector *x, const char *name, int64_t bytes);
 /* If a < b is true for a whole group of elements or for none, returns an index whose comparison
  * with b gives the same result, and is the same text for the whole group. Else returns `a`. */
 struct index vector_group(struct unit_text *u, struct index a, struct index b);
-/* If element i of a tensor of this shape can be read as a part of `width` elements from *first on,
- * whose address is a multiple of their size: returns true, and sets *first and *k. */
+/* Can element i of a tensor of this shape be read with one load of `width` elements, whose address
+ * is a multiple of their size? If so, sets *first to the first of these elements and *k so that
+ * i = *first + *k, and returns true. */
 bool vector_read(struct unit_text *u, struct index i, const struct dim *const *shape, uint32_t rank,
                  int64_t width, struct index *first, int64_t *k);
 /* Appends the conditions, joined by &&. */

@@ -14,7 +14,7 @@
 #include "graph/reference/reference.h"
 #include "task/task.h"
 
-/* `copy` borrows from t and ref. The caller releases it, also after an error. */
+/* `copy` borrows from t and ref. The caller calls generated_task_release(), also after an error. */
 int generated_task_init(struct task *copy, const struct task *t, const struct graph_reference *ref,
                         struct arena *a, struct err *err);
 void generated_task_release(struct task *copy);

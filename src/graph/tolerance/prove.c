@@ -13,7 +13,7 @@
 #include "task/oracle.h"
 #include "task/oracle_trial.h"
 
-/* An element is undecided if its sigma is this many times its sigma in a reference with
+/* An element is undecided if its sigma is more than this many times its sigma in a reference with
  * `without_branches` (reference_mode.h). */
 static const double UNDECIDED_FACTOR = 2;
 
@@ -166,7 +166,8 @@ uint64_t tolerance_runs(double operations)
     return n < TOLERANCE_FEW_RUNS ? TOLERANCE_FEW_RUNS : (uint64_t)MIN(n, TOLERANCE_MORE_RUNS);
 }
 
-/* Does the noisy runs number `first` to `last`. */
+/* Does the noisy runs number `first` to `last`, and compares each with the values and sigmas in
+ * x. */
 static int run_noisy(struct proof *p, const struct oracle_trial *x, struct oracle_trial *y,
                      uint64_t first, uint64_t last, struct err *err)
 {
@@ -200,7 +201,8 @@ static int note_sigmas(struct proof *p, const struct shape *shape, const struct 
     return rc;
 }
 
-/* `data` is the seed of the data. */
+/* Draws data with the seed `data`, and does the noisy runs number `first` to `last` with them.
+ * Notes the sigmas only with the first data, seed 1. */
 static int prove_with(struct proof *p, const struct shape *shape, uint64_t data, uint64_t first,
                       uint64_t last, struct err *err)
 {
@@ -225,9 +227,10 @@ static bool wants_more(const struct proof *p)
     return low;
 }
 
-/* If all elements of an output share one error, TOLERANCE_RUNS runs give too few independent
- * errors. Further runs have other data. With the same data, a single rounding has only two results,
- * which may both be near the truth. */
+/* Proves the tolerance at one shape. TOLERANCE_RUNS runs may give too few independent errors, for
+ * example if all elements of an output share one error. While wants_more() is true, does further
+ * runs, with other data. The same data might not help: if only one rounding matters, it has only
+ * two results, which may both be near the truth. */
 static int prove_at(struct proof *p, const struct shape *shape, struct err *err)
 {
     struct shape s = *shape;
@@ -290,9 +293,10 @@ void tolerance_report_release(struct tolerance_report *r)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Returns a ratio of an error to its allowance. Even if the errors had only half the model's sigma,
- * the largest would reach this ratio with a probability of 99%. We search for z: the absolute
- * values of `samples` standard normal numbers are all below z with a probability of 1%. */
+/* Returns a ratio of an error to its allowance, at most TOLERANCE_LEAST. Even if errors had only
+ * half the model's sigma, the largest of `samples` errors would reach this ratio with a probability
+ * of 99%. We search for z: the absolute values of `samples` standard normal numbers are all below z
+ * with a probability of 1%. */
 double tolerance_least(uint64_t samples)
 {
     double lo = 0, hi = 10, below = pow(0.01, 1 / (double)MAX(samples, 1u));

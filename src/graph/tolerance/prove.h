@@ -24,8 +24,8 @@
 #define TOLERANCE_RUNS 8
 #define TOLERANCE_LEAST 0.25
 #define TOLERANCE_MORE_RUNS 64
-/* A shape gets fewer noisy runs if together they would need more operations than this, but at least
- * TOLERANCE_FEW_RUNS. */
+/* If the noisy runs at a shape together need more operations than this, the shape gets fewer runs,
+ * but at least TOLERANCE_FEW_RUNS. */
 #define TOLERANCE_OPERATIONS 4e9
 #define TOLERANCE_FEW_RUNS 2
 /* Rounding may change a comparison on which an element depends. The element is undecided if that
@@ -40,8 +40,8 @@ struct tolerance_output {
     const char *name;
     double worst;     /* the largest error / its allowance; 0 without errors */
     uint64_t samples; /* compared values with sigma > 0, in all runs */
-    double undecided;
-    double noise; /* rms of sigma / rms of the output, over all shapes */
+    double undecided; /* the share of the elements that are undecided */
+    double noise;     /* rms of sigma / rms of the output, over all shapes */
     uint64_t worst_elem;
     const char *worst_at; /* a shape; in the report's arena */
 };
@@ -54,9 +54,10 @@ struct tolerance_report {
     struct tolerance_output *outputs; /* in the order of the task; in the arena */
 };
 
-/* Task and graph have the same tensors. Only the TF32 choices of `mode` count. `oracle_so`, the
- * compiled reference, may be NULL; its folder keeps compiled objects for later proofs. The caller
- * always releases the report. */
+/* Tests the tolerance of the graph g at n shapes of the task t, which has the same tensors. Only
+ * the TF32 choices of `mode` count. `oracle_so` is the task's compiled reference, or NULL. If it is
+ * not NULL, this function keeps the objects that it compiles in the same folder, for later proofs.
+ * The caller always releases the report. */
 int tolerance_prove(const struct graph *g, struct reference_mode mode, const struct task *t,
                     const char *oracle_so, const struct shape *shapes, size_t n,
                     struct tolerance_report *out, struct err *err);
@@ -65,9 +66,9 @@ void tolerance_report_release(struct tolerance_report *r);
 /* Fails if an error is over its allowance, the allowance is far too wide, or too many elements are
  * undecided. */
 int tolerance_accept(const struct tolerance_report *r, struct err *err);
-/* The least that `worst` must be: TOLERANCE_LEAST, or less with few independent samples. */
+/* Returns the least that `worst` must be: TOLERANCE_LEAST, or less with few independent samples. */
 double tolerance_least(uint64_t samples);
-/* The largest number of noisy runs at a shape whose oracle takes this many operations. */
+/* Returns the largest number of noisy runs at a shape whose oracle takes this many operations. */
 uint64_t tolerance_runs(double operations);
 bool tolerance_is_ill(const struct tolerance_output *o);
 bool tolerance_is_loose(const struct tolerance_report *r);

@@ -18,7 +18,8 @@ struct groups {
     uint32_t have[PB_MAX_RANK]; /* a bit for each input that varies along the group */
 };
 
-/* d counts from the last axis. Returns "1" if there is no such axis. */
+/* Returns the size of axis d, where 0 is the last axis, 1 the one before it, and so on. Returns "1"
+ * if the tensor has no such axis. */
 static const char *dim_from_last(const json_t *tensor, size_t d)
 {
     const json_t *shape = json_object_get(tensor, "shape");
@@ -26,8 +27,8 @@ static const char *dim_from_last(const json_t *tensor, size_t d)
     return d < rank ? json_string_value(json_array_get(shape, rank - 1 - d)) : "1";
 }
 
-/* Keeps the `inner` innermost axes in groups of their own. Returns false if an input does not
- * broadcast to `out`. */
+/* Finds the groups for n inputs and the shape of `out`. The `inner` innermost axes form groups
+ * without other axes. Returns false if an input does not broadcast to `out`. */
 static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, const json_t *out,
                         size_t inner, struct groups *g, struct strbuf *why)
 {
@@ -71,7 +72,8 @@ static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, c
     return true;
 }
 
-/* The input is contiguous over the groups along which it varies; elsewhere its stride is 0. */
+/* Appends the input's stride along each group. The input is contiguous over the groups along which
+ * it varies. Along the other groups its stride is 0. */
 static void add_strides(const struct groups *g, size_t input, struct strbuf *out)
 {
     struct strbuf step = STRBUF_INIT(256);

@@ -19,7 +19,8 @@ static bool is_plain(const char *s)
     return n > 0 && !s[n];
 }
 
-/* Writes a size of a role with the task's names; writes "" if a name is not bound yet. */
+/* Writes the size `text` of a role with the task's names in place of the role's. Writes "" if a
+ * name is not bound yet. */
 static void translate(const struct pb_binding *b, const char *text, struct strbuf *out)
 {
     for (size_t i = 0; text[i];) {
@@ -60,7 +61,8 @@ static bool bind_dim(struct pb_binding *b, const char *role, const char *actual,
     return ok;
 }
 
-/* "*N" stands for a product of any number of sizes, the same wherever "*N" occurs. */
+/* A role's size "*N" stands for the product of any number of sizes. `role` is "N". Binds it to the
+ * product. If it is bound already, returns whether the product is the same. */
 static bool bind_flat(struct pb_binding *b, const char *role, const char *product)
 {
     const char *had = bound_text(b, role, strlen(role));
@@ -69,7 +71,8 @@ static bool bind_flat(struct pb_binding *b, const char *role, const char *produc
     return !had || same_text(had, arena_printf(&b->arena, "(%s)", product));
 }
 
-/* Also binds the names in the role's shape. */
+/* Returns whether tensor t fits the role, or says why not. Also binds the names in the role's
+ * shape. */
 static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_t *t,
                  bool all_bound, struct strbuf *why)
 {
@@ -243,7 +246,8 @@ bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *ta
     return !first->repeat || bind_repeated(b, first, tensors, extra + 1, op->texts, why);
 }
 
-/* Each entry begins with a comma, so that a list can follow other arguments or be empty. */
+/* Binds lists of all scalars. Each entry of a list begins with a comma, so that the list can follow
+ * other arguments or be empty. */
 static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t inputs,
                              struct strbuf *why)
 {
@@ -270,7 +274,8 @@ static bool bind_any_scalars(struct pb_binding *b, const json_t *scalars, size_t
     return ok;
 }
 
-/* The scalar is one of the task, or a number in the task's expression. */
+/* Binds the texts of a role. Its scalar is a scalar of the task, or a number in the task's
+ * expression. */
 static void bind_scalar(struct pb_binding *b, const char *role, const char *name, const json_t *v)
 {
     const json_t *number = json_object_get(v, "number");

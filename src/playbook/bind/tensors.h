@@ -24,8 +24,8 @@ bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b, const js
  * may have its own dtype. Refuses two kinds of tasks, because simpler playbooks serve them:
  *  - a task without scalars, if all inputs have the shape and the dtype of the output;
  *  - a task that reduces an expression, if all inputs have the expression's shape and one dtype.
- *    But it is accepted if the playbook computes an expression for each row, or if the operation
- *    has the key "alike" in playbook.json.
+ *    But such a task is accepted if the playbook computes an expression for each row, or if the
+ *    operation has the key "alike" in playbook.json.
  */
 bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
                     size_t n, const json_t *texts, struct strbuf *why);

@@ -30,7 +30,7 @@ struct pb_setting {
     const char *name, *kind, *why;
     int stage;                     /* see playbook_stage() */
     int64_t values[PB_MAX_VALUES]; /* ascending */
-    uint32_t n, start;             /* start: index of the first to try */
+    uint32_t n, start;             /* start: index of the value to try first */
     const char *guess;             /* an expression for guess_starts(), or NULL */
 };
 
@@ -100,8 +100,8 @@ struct pb_text {
 struct pb_binding {
     struct arena arena;
     VEC(struct pb_text) texts;
-    /* Bytes of an element: of the first output, or of the widest input or output if inputs
-     * broadcast. */
+    /* Bytes of an element of the first output. If inputs broadcast, bytes of an element of the
+     * widest of these inputs and the first output. */
     int64_t elem;
     bool in_place; /* the output is one of the inputs */
     /* For playbooks that write kernels from graphs (cuts.h), else NULL and 0. */
@@ -128,7 +128,7 @@ struct pb_point {
  * binding and earlier settings. */
 void guess_starts(const struct playbook *pb, const json_t *task, struct pb_binding *b);
 /* Does `fits` hold at this point? It may use the binding's texts and all settings, but no sizes,
- * because a kernel must be right at every shape. True without a condition. */
+ * because a kernel must be right at every shape. Returns true if the playbook has no `fits`. */
 bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p);
 /* Returns the point to begin with: guessed values, or else each setting's start. If this point is
  * forbidden, lowers one setting: the first one with which the point becomes allowed. If no setting
@@ -138,7 +138,8 @@ struct pb_point playbook_start(const struct playbook *pb, const struct pb_bindin
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
                      const struct pb_point *p);
 void playbook_code(const struct playbook *pb, const struct pb_point *p, struct strbuf *out);
-/* Finds the label of a point in a text; false if there is none of this playbook. */
+/* Finds the label of a point in a text, and sets *out to the point. Returns false if the text has
+ * no label of this playbook. */
 bool playbook_uncode(const struct playbook *pb, const char *text, struct pb_point *out);
 
 /* A move stage says which settings a step of a run should change: 0 for structure, 1 for movement,

@@ -30,7 +30,8 @@ static struct shape read_shape(const json_t *workload)
     return s;
 }
 
-/* The shape with the largest product of axes. Returns false if there is no timed shape. */
+/* Sets *out to the timed shape with the largest product of axes. Returns false if there is no timed
+ * shape. */
 static bool find_largest(const json_t *task, struct shape *out)
 {
     const json_t *all = json_object_get(task, "workloads");
@@ -47,7 +48,8 @@ static bool find_largest(const json_t *task, struct shape *out)
     return found;
 }
 
-/* Searches the first n settings. Returns n if none has this name. */
+/* Returns the number of the setting with this name. Searches only the first n settings, and returns
+ * n if none of them has the name. */
 static uint32_t find_setting(const struct playbook *pb, uint32_t n, const char *name, size_t len)
 {
     uint32_t i = 0;
@@ -57,9 +59,10 @@ static uint32_t find_setting(const struct playbook *pb, uint32_t n, const char *
     return i;
 }
 
-/* A placeholder stands for a text of the binding, or for the value of one of the first n settings
- * at the point p. A text may hold placeholders too; `depth` counts these levels. Returns false for
- * other placeholders, or if there are too many levels. */
+/* Appends the expression with its placeholders filled in. A placeholder stands for a text of the
+ * binding, or for the value of one of the first n settings at the point p. A text may hold
+ * placeholders too; `depth` counts these levels. Returns false if the expression has another
+ * placeholder, or if there are too many levels. */
 static bool fill_in(const struct playbook *pb, const struct pb_binding *b, const char *expression,
                     const struct pb_point *p, uint32_t n, unsigned depth, struct strbuf *out)
 {

@@ -184,8 +184,9 @@ static int load_tensor(const struct loading *l, const json_t *j, const char *lis
     return t->like ? 0 : load_dtypes(l, dtype, at, &t->dtypes);
 }
 
-/* `j` is the playbook or an op. `from` is the playbook's signature, from which an op takes missing
- * "tensors" or "scalars"; NULL for the playbook itself. */
+/* Loads the tensors and scalars of `j`, the playbook or an op. If an op lacks "tensors" or
+ * "scalars", it takes them from `from`, the playbook's signature. For the playbook itself, `from`
+ * is NULL. */
 static int load_signature(const struct loading *l, const json_t *j, const char *pointer,
                           const struct pb_signature *from, const struct pb_signature **out)
 {
@@ -264,7 +265,7 @@ static int check_texts(const struct loading *l, const json_t *op, const char *at
     return ok ? 0 : bad(l, at, "\"%s\" must be a list of texts", key);
 }
 
-/* `names`: "sum|reduce_sum" */
+/* Adds the op once for each of its names. `names` is a list such as "sum|reduce_sum". */
 static void add_op(const struct loading *l, const char *names, struct pb_op op)
 {
     for (size_t n; *names; names += n + (names[n] == '|')) {
@@ -450,7 +451,7 @@ static int add_folder(struct playbook_shelf *s, const char *dir, const char *nam
     return rc;
 }
 
-/* The order of playbook_shelf.books. */
+/* Compares two playbooks for the order that playbook_shelf.books describes. */
 static int by_demand(const void *x, const void *y)
 {
     const struct playbook *a = x, *b = y;

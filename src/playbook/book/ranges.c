@@ -207,10 +207,10 @@ static int take_number(struct reading *x, int64_t *out)
     return 0;
 }
 
-/* The sizes of an entry. */
+/* The first and the last size of an entry's range. */
 struct bounds {
     int64_t from, to;
-    bool has_from; /* else the range begins where the one before ends */
+    bool has_from; /* if false, the range begins right after the range before it */
 };
 
 static int take_axis(struct reading *x, char axis[RANGES_MAX_AXIS])
@@ -298,7 +298,8 @@ static int unknown_value(const struct reading *x, const char *at, const struct p
     return -1;
 }
 
-/* Reads "bm=32". */
+/* Reads a setting such as "bm=32" into the point p. Bit i of *seen says that the entry has set
+ * setting i already. */
 static int take_setting(struct reading *x, struct pb_point *p, uint32_t *seen)
 {
     const struct playbook *pb = x->book->pb;
@@ -457,7 +458,7 @@ void ranges_code(const struct playbook *pb, const struct pb_ranges *r, struct st
     strbuf_addc(out, ']');
 }
 
-/* Reads "0.1.2" at *s. */
+/* Reads a point such as "0.1.2" at *s, and moves *s behind it. */
 static bool read_indices(const struct playbook *pb, const char **s, struct pb_point *out)
 {
     *out = (struct pb_point){{0}};
@@ -474,7 +475,8 @@ static bool read_indices(const struct playbook *pb, const char **s, struct pb_po
     return true;
 }
 
-/* Reads "M<=64:" at *s, and checks it against the earlier ranges. */
+/* Reads the end of a range, such as "M<=64:", at *s, and moves *s behind it. Returns false if the
+ * range does not continue the ranges before it. */
 static bool read_bound(const char **s, struct pb_ranges *r)
 {
     size_t n = 0;

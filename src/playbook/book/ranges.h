@@ -39,19 +39,19 @@ struct bound_book {
     const json_t *task;
 };
 
-/* One point for all shapes. */
+/* Returns a table with one point for all shapes. */
 struct pb_ranges ranges_one(const struct pb_point *p);
-/* The first size of range i. */
+/* Returns the first size of range i. */
 int64_t ranges_from(const struct pb_ranges *r, uint32_t i);
-/* Returns the range of a size. */
+/* Returns the number of the range that has this size. */
 uint32_t ranges_choose(const struct pb_ranges *r, int64_t size);
 /* Joins neighbours with equal points. */
 void ranges_merge(const struct playbook *pb, struct pb_ranges *r);
 bool ranges_equal(const struct playbook *pb, const struct pb_ranges *a, const struct pb_ranges *b);
 /* Can a table of the task use this axis? It can unless the task fixes the size of the axis. */
 bool ranges_has_axis(const json_t *task, const char *axis);
-/* The point to begin with for sizes from `from` to `to`: each `guess` is computed at the largest
- * timed shape of the range. Without such a shape, the point is playbook_start(). */
+/* Returns the point to begin with for sizes from `from` to `to`. Computes each `guess` at the
+ * largest timed shape of this range. If the range has no timed shape, returns playbook_start(). */
 struct pb_point ranges_start(const struct bound_book *book, const char *axis, int64_t from,
                              int64_t to);
 
@@ -79,14 +79,14 @@ struct ranges_place {
     size_t len;
     unsigned line; /* of the table's first line, from 1 */
 };
-/* Finds the table in a kernel file. */
+/* Finds the table in a kernel file. Returns false if the file has none. */
 bool ranges_find(const char *source, struct ranges_place *out);
 
-/* The label of a table, such as "[gemm_sm80 M<=64:0.1.0 2.1.0]". The label of one point is that of
- * playbook_code(). */
+/* Appends the label of a table, such as "[gemm_sm80 M<=64:0.1.0 2.1.0]". If the table has only one
+ * range, this is the label that playbook_code() gives to the point. */
 void ranges_code(const struct playbook *pb, const struct pb_ranges *r, struct strbuf *out);
-/* Finds the label of a table or a point in a text; false if there is none of this playbook. Does
- * not know the task: see ranges_allows(). */
+/* Finds the label of a table or a point in a text. Returns false if the text has no label of this
+ * playbook. Does not check whether the table suits a task: ranges_allows() does. */
 bool ranges_uncode(const struct playbook *pb, const char *text, struct pb_ranges *out);
 /* Does the task have the axis, and does the playbook allow all points? */
 bool ranges_allows(const struct bound_book *book, const struct pb_ranges *r);

@@ -125,7 +125,8 @@ static bool dominated(const struct playbook *pb, const struct pb_trial_vec *trie
     return false;
 }
 
-/* Settings of the given stage come first. */
+/* Lists the numbers of all settings in `out`, those of the given stage first. Returns how many
+ * there are. */
 static uint32_t order_settings(const struct playbook *pb, int stage, uint32_t *out)
 {
     uint32_t n = 0;

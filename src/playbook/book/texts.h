@@ -10,32 +10,33 @@
 #include "base/dtype.h"
 #include "playbook/book/book.h"
 
-/* If the key is bound already, the earlier text stays. */
+/* Binds a text to the key. If the key is bound already, the earlier text stays. */
 void bind_text(struct pb_binding *b, const char *key, const char *value);
 void bind_number(struct pb_binding *b, const char *key, int64_t v);
-/* NULL if nothing is bound to the key. */
+/* Returns the text that is bound to the key, or NULL if there is none. */
 const char *bound_text(const struct pb_binding *b, const char *key, size_t len);
 /* Returns "__restrict__ ", or "" if the output is one of the inputs. */
 const char *restricted(const struct pb_binding *b);
 
-/* Ignores blanks. */
+/* Are the texts equal without blanks? */
 bool same_text(const char *a, const char *b);
 /* Compares two JSON lists of sizes. */
 bool same_shape(const json_t *a, const json_t *b);
 
 /* Puts the size in parentheses unless it is "1". */
 const char *dim_factor(struct arena *a, const char *dim);
-/* Leaves out a factor that is 1. */
+/* Returns the product of two sizes. Leaves out a factor that is 1. */
 const char *dims_times(struct arena *a, const char *left, const char *right);
-/* The product of sizes [from, to): "(A) * (B)", without sizes that are 1. */
+/* Returns the product of the shape's sizes [from, to), such as "(A) * (B)", without sizes that are
+ * 1. */
 const char *dims_product(struct arena *a, const json_t *shape, size_t from, size_t to);
 
-/* The type in CUDA C++, such as "cute::half_t"; NULL if there is none. */
+/* Returns the name of the type in CUDA C++, such as "cute::half_t", or NULL if there is none. */
 const char *element_type(enum dtype t);
-/* The type in which one value is passed: "float" for all floats, "bool", "int32_t", ... */
+/* Returns the type in which one value is passed: "float" for all floats, "bool", "int32_t", ... */
 const char *value_type(enum dtype t);
 
-/* NULL if the playbook has no such op. */
+/* Returns the playbook's op of this name, or NULL if there is none. */
 const struct pb_op *op_called(const struct playbook *pb, const char *name);
 
 #endif

@@ -23,8 +23,8 @@
 /* With more than MAX_TOGETHER sinks, a launch would have too many arguments. A graph with more than
  * MAX_ELEMENTWISE_PARTS sinks uses no templates for elementwise work. */
 enum { MAX_TOGETHER = 4, MAX_ELEMENTWISE_PARTS = 16 };
-/* Threads that fill a GPU. With this many units, each unit has one lane, unless its loop reads
- * contiguous memory. */
+/* This many threads fill a GPU. So with this many units, each unit has one lane, unless its loop
+ * reads contiguous memory. */
 enum { ENOUGH_THREADS = 1 << 18 };
 
 /* ---- which threads compute a unit ------------------------------------------------------------ */
@@ -149,8 +149,8 @@ static bool write_template(struct writer *w, const struct sink *s)
     return n > 0;
 }
 
-/* Is v computed only from inputs, from `but`, and from stored values of sinks before number
- * `end`? */
+/* Is v computed only from inputs, from `but`, and from stored values of sinks before number `end`?
+ * `own` says that the sink stores v itself, so v need not be one of these stored values. */
 static bool reads_earlier(struct writer *w, const struct value *v, const struct value *but,
                           size_t end, bool own, bool *seen)
 {
@@ -172,9 +172,9 @@ static bool reads_earlier(struct writer *w, const struct value *v, const struct 
 /* Which elements of an earlier reduction a unit reads. */
 enum reading { READS_NOT, READS_OWN, READS_OTHERS };
 
-/* A unit computes v and the reduction `loop`, over the same axes as the earlier reduction `of`. If
- * only elementwise operations lead from `of` to `loop`, the unit reads only the element of its own
- * row. */
+/* A unit computes v and, for it, the reduction `loop` over the same axes as the earlier reduction
+ * `of`. Returns which elements of `of` the unit reads. If only elementwise operations lead from
+ * `of` to `loop`, the unit reads only the element of its own row. */
 static enum reading reading_of(struct writer *w, const struct value *v, const struct value *of,
                                const struct value *loop, bool own, uint8_t *known)
 {
@@ -315,7 +315,8 @@ static struct launch launch_of(struct writer *w, size_t first)
     return l;
 }
 
-/* A launch begins with the elements that the launch before read or wrote last: they are still in
+/* Chooses whether the launch's first blocks compute the first or the last units. A launch should
+ * begin with the elements that the launch before it read or wrote last, because these are still in
  * the L2. */
 static void choose_direction(struct writer *w, struct launch *l)
 {

@@ -64,7 +64,8 @@ struct generate_templates {
 
 int generate(const struct graph *g, const struct generate_templates *t,
              const struct generate_cuts *cuts, struct generated *out, struct err *err);
-/* How many values are stored if reads may repeat this many operations (generate_cuts). */
+/* Returns how many sinks (graph/reference/stores.h) the graph has if reads of an element may repeat
+ * this many operations (generate_cuts). */
 size_t generate_stored(const struct graph *g, int64_t repeat);
 void generated_release(struct generated *x);
 

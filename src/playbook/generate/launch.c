@@ -15,8 +15,8 @@ enum { MAX_VECTOR_SINKS = 64 };
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* Returns the first reduction or matrix product that the launch of v computes, or NULL. `own`: the
- * launch stores v. */
+/* Returns the first reduction or matrix product that the launch of v computes, or NULL. `own` says
+ * that this launch is the one that stores v. */
 static const struct value *loop_of(struct writer *w, const struct value *v, bool own, bool *seen)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -112,8 +112,8 @@ static void write_vector(struct writer *w, const struct sink *s)
     }
 }
 
-/* Writes both sinks. A unit of the second sink may read the result that the first sink has just
- * computed for the same unit. `loop` is the second sink's reduction. */
+/* Writes the two sinks s[0] and s[1] of a launch. A unit of s[1] may read the result that the same
+ * unit has just computed for s[0]. `loop` is the reduction of s[1]. */
 static void write_riding(struct emit *e, const struct sink *s, const struct value *loop)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
@@ -138,7 +138,7 @@ static void write_riding(struct emit *e, const struct sink *s, const struct valu
     e->known[0].v = e->known[1].v = NULL;
 }
 
-/* `x` is NULL for a body without vectors. */
+/* Writes the body of the launch's kernel. `x` is NULL for a body without vectors. */
 static void write_body(struct writer *w, const struct launch *l, struct vector *x,
                        struct strbuf *out)
 {
@@ -407,7 +407,7 @@ int launch_write(struct writer *w, struct launch *l)
         write_vector_function(w, l, vectors.buf);
     write_entries(w, l, fit == FITS_NEVER ? "long long" : "int", "",
                   fit == FITS_SOMETIMES ? narrow : "");
-    l->vector = 0; /* tensors with so many elements are rare */
+    l->vector = 0; /* no vectors in the kernel for long indices: such large tensors are rare */
     if (fit == FITS_SOMETIMES)
         write_entries(w, l, "long long", "_wide", arena_printf(&w->arena, "!(%s)", narrow));
     params_done(&w->params, l->last);

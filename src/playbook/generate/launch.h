@@ -32,14 +32,14 @@ struct writer {
     struct params params;
     struct arena arena;
     unsigned kernels;
-    bool *done;                   /* by sink: it needs no further launch */
+    bool *done;                   /* per sink: it needs no launch of its own any more */
     struct stores tail;           /* `stores` without the values of the tail */
     const struct sink *tail_sink; /* NULL if no template computes the whole tail */
     const struct generate_templates *templates;
     const struct generate_cuts *cuts;
     struct strbuf workspaces, tensormaps;
     struct part_code_vec codes;
-    bool backward; /* the last generated launch was (struct launch) */
+    bool backward; /* launch.backward of the last generated launch */
     struct err *err;
 };
 
@@ -47,13 +47,14 @@ struct launch {
     const struct sink *sinks;
     /* `last` is the index of the last sink in writer.stores.sinks, not counting one that rides. */
     size_t n, last;
-    bool rides; /* the second of two sinks rides (can_ride) */
+    bool rides; /* there are two sinks; the launch computes the second right after the first */
     enum mapping map;
     const char *lanes;
     bool contiguous;
     const char *name;
-    /* How many elements a thread reads or writes at once, or 0; the condition for that. The same
-     * launch without vectors serves all other sizes and addresses. */
+    /* `vector` is how many elements a thread reads or writes at once, or 0. `vector_when` is the
+     * condition under which it can. The same launch without vectors serves all other sizes and
+     * addresses. */
     int64_t vector;
     const char *vector_when;
     bool tail;     /* the last vector may be cut off */

@@ -88,8 +88,9 @@ static bool is_narrow(const struct value *v)
     return dtype_is_float(v->dtype) && dtype_bytes(v->dtype) < 4;
 }
 
-/* Finds loops, and narrow floats that are neither input nor result. A template for elementwise work
- * would round these floats; a generated kernel keeps them in 32 bits. */
+/* Sets *other if v needs a loop, or if v is a float narrower than 32 bits that is neither an input
+ * nor the part's result. A template for elementwise work would round such a float; a generated
+ * kernel keeps it in 32 bits. */
 static void find_other_work(struct walk *w, const struct value *v, bool computed)
 {
     bool *other = w->ctx;
@@ -152,8 +153,8 @@ void part_calls(const struct part *p, struct strbuf *out)
 
 struct building {
     json_t *values, *inputs, *tensors;
-    const uint32_t *numbers; /* by id: numbers of the whole graph's values */
-    json_t *by_number;       /* these values, from number 1 on */
+    const uint32_t *numbers; /* numbers[id]: the number of a value in the whole graph's JSON */
+    json_t *by_number;       /* the values of this JSON; the first one has number 1 */
 };
 
 static const json_t *value_json_of(const struct building *b, const struct value *v)
@@ -274,8 +275,9 @@ json_t *part_task(const struct part *p)
     if (reads_narrow_floats(p->whole))
         json_object_set_new(task, "allow_tf32", json_true());
     if (t.multiplies_sums) {
-        /* The task allows kernels to round the terms of a sum to TF32. Their errors partly cancel.
-         * But rounding the sum of n terms may cost n times the error of one term. */
+        /* An operand of this product is a sum. The whole task allows kernels to round the terms of
+         * the sum to TF32, and the errors of the terms partly cancel. But to round the sum of n
+         * terms may cost n times the error of one term. So this part must not use TF32. */
         json_object_del(task, "allow_tf32");
         json_object_del(task, "allow_tf32_convs");
     }
@@ -338,7 +340,8 @@ static void add_entries(const json_t *entries, const char *prefix, struct strbuf
     }
 }
 
-/* A map of a stored value becomes float32, because the value's workspace has no dtype. */
+/* Gives each tensor map of a stored value the dtype float32, because the value's workspace has no
+ * dtype. In maps of the template's own workspaces, puts `prefix` before the workspace's name. */
 static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots, const char *prefix)
 {
     const char *name;
@@ -368,8 +371,8 @@ static size_t read_line(struct token_reader *r, bool *is_comment)
     return r->pos - from;
 }
 
-/* Removes extern "C", because C names clash even in different namespaces. Leaves out lines that are
- * comments. */
+/* Appends a template's code to `out`, and its #include lines to `includes`. Removes extern "C",
+ * because C names clash even in different namespaces. Leaves out lines that are comments. */
 static void add_code(const char *code, struct strbuf *includes, struct strbuf *out)
 {
     struct token_reader r = {.src = code, .len = strlen(code)};
@@ -391,8 +394,8 @@ static void add_code(const char *code, struct strbuf *includes, struct strbuf *o
     }
 }
 
-/* Replaces alignof(WORKSPACE) by 256, the alignment of workspaces, because a plan takes alignof()
- * only of tensors. */
+/* Reads a template's plan. Replaces alignof(WORKSPACE) by 256, the alignment of workspaces, because
+ * a plan takes alignof() only of tensors. */
 static json_t *read_plan(const char *text, size_t len, const char *slots)
 {
     struct strbuf sb = STRBUF_INIT(1 << 20), simple = STRBUF_INIT(1 << 20);
@@ -426,7 +429,8 @@ void part_codes_release(struct part_code_vec *v)
     vec_release(v);
 }
 
-/* Parts with the same code share a namespace. */
+/* Adds the code in a namespace `prefix`, and returns this name. If an earlier part has the same
+ * code, adds nothing, and returns the namespace of that part. */
 static const char *add_space(const char *code, const char *prefix, const struct part_texts *out)
 {
     vec_each (const struct part_code, c, out->codes)

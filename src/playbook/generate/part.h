@@ -18,7 +18,7 @@ struct part {
     const struct stores *stores;
     const struct sink *sink;
     const json_t *whole; /* author facts: say_task_json() in prompt/say.h */
-    /* The name of a stored value's tensor in the part's task. */
+    /* Returns the name that the tensor of a stored value has in the part's task. */
     const char *(*name)(void *ctx, const struct value *v);
     void *ctx;
 };
@@ -32,7 +32,7 @@ bool part_is_recurrent(const struct part *p);
 bool part_is_elementwise(const struct part *p);
 /* Does the launch compute an output, with a loop but without an anchor? */
 bool part_is_tail(const struct part *p);
-/* Returns author facts, as a new reference. */
+/* Returns the part as a task, in the form of author facts. The reference is new. */
 json_t *part_task(const struct part *p);
 /* Lists the arrays of the part for params_find(): "IN(x) VAL3(". */
 void part_calls(const struct part *p, struct strbuf *out);
@@ -49,9 +49,9 @@ VEC_DECL(part_code_vec, struct part_code);
 void part_codes_release(struct part_code_vec *v);
 
 /* Adds a kernel file with a plan to the generated texts. `prefix` names its namespace, and begins
- * the names of its workspaces and tensor maps. Workspaces of stored values begin with `slots`.
- * `first`: the plan has no launch yet. Returns how many launches were added, or -1 without a usable
- * plan. */
+ * the names of its workspaces and tensor maps. Names of the workspaces of stored values begin with
+ * `slots`. `first` says that the generated plan has no launch yet. Returns how many launches were
+ * added, or -1 if the file has no usable plan. */
 int part_add(const char *source, const char *prefix, const char *slots, bool first,
              const struct part_texts *out);
 

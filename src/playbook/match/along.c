@@ -77,7 +77,8 @@ static bool is_reduction(const struct value *v)
 
 /* ---- the expression after a reduction -------------------------------------------------------- */
 
-/* Counts the reductions that no other reduction contains. */
+/* Counts the reductions in the task's expression that no other reduction contains. Sets *found to
+ * the last of them. */
 static unsigned outermost(const struct match *x, const struct value **found)
 {
     const bool *needed = graph_needed(&x->m->g, x->v, is_reduction, &x->m->mem);
@@ -95,7 +96,8 @@ struct post {
     const struct meaning *m;
 };
 
-/* Inputs are not allowed. */
+/* Writes a leaf of `post`: the reduction is v0. Returns false for an input, because `post` must not
+ * read inputs. */
 static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     const struct post *p = ctx;
@@ -176,9 +178,9 @@ static bool keeps_others(const json_t *shape, const struct along *a, const json_
 }
 
 /*
- * Returns a copy of the task that shows the op's axes. With `rows`, these are merged into the last
- * axis. Otherwise a tensor gets three axes: all before `from`, [from, to), and all after. The
- * result of a reduction lacks the middle axis.
+ * Returns a copy of the task in which the tensors have the shapes of the op's roles. With `rows`,
+ * the op's axes are merged into the last axis. Otherwise a tensor gets three axes: all axes before
+ * `from`, [from, to), and all after. The result of a reduction lacks the middle axis.
  */
 static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
 {
@@ -210,8 +212,8 @@ static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
     return copy;
 }
 
-/* "space" is the shape to which the inputs broadcast, "reduced" the number of reduced axes, and C
- * the number of elements of a row. */
+/* Returns a copy of the task with two more keys: "space", the shape to which the inputs broadcast,
+ * and "reduced", the number of reduced axes. Binds C to the number of elements of a row. */
 static json_t *see_space(struct match *x, const struct along *a)
 {
     json_t *copy = json_deep_copy(x->m->facts), *shape = shape_of(a->of);

@@ -55,7 +55,8 @@ static bool has_op(void *op, const struct value *v)
     return v->op == *(const enum graph_op *)op;
 }
 
-/* Finds a value of operation `op` with the elements of v in the same order, in any shape. */
+/* Goes from v back through views that keep all elements in order. If this leads to a value of
+ * operation `op`, returns it, else NULL. */
 static const struct value *base_of(struct match *x, const struct value *v, enum graph_op op)
 {
     const struct view_end end = {has_op, &op, true};
@@ -169,8 +170,9 @@ static bool find_attention(struct match *x, struct attention *a)
 
 /* ---- bands ----------------------------------------------------------------------------------- */
 
-/* Returns the name of index v along an axis of the scores: "n" for keys, "m" for queries, "0" for a
- * single index. NULL if v is no index such as torch.arange(N). */
+/* An index is a value such as torch.arange(N). If v is an index along an axis of the scores,
+ * returns its name: "n" along the keys, "m" along the queries, "0" if v has a single element.
+ * Otherwise returns NULL. */
 static const char *index_name(const struct attention *a, const struct value *v)
 {
     const struct value *from = v;
@@ -215,7 +217,8 @@ static bool take_mask(struct attention *a, const struct value *mask, bool taken)
     return band_narrow(mask, taken, &index, &a->band);
 }
 
-/* A torch.where() that sets scores outside a band to -inf narrows a->band. */
+/* As long as a torch.where() sets the scores outside of a band to -inf, narrows a->band to this
+ * band, and sets a->scores to the scores that torch.where() takes inside of the band. */
 static void take_bands(struct attention *a)
 {
     while (a->scores->op == OP_WHERE) {
@@ -248,7 +251,8 @@ static bool varies(const struct attention *a, const struct value *t, uint32_t ax
     return axis >= lead && !dim_is(t->shape[axis - lead], 1);
 }
 
-/* Finds the axes [*from, *to) of the batch along which t varies. False if there is a gap. */
+/* Finds the axes [*from, *to) of the batch along which t varies. Returns false if t is constant
+ * along an axis between them. */
 static bool find_batch(const struct attention *a, const struct value *t, uint32_t *from,
                        uint32_t *to)
 {

@@ -18,7 +18,7 @@ struct band_index {
     void *ctx;
 };
 
-/* Narrows the band to the elements in which the condition has the value `taken`. If the condition
+/* Narrows the band to the elements for which the condition has the value `taken`. If the condition
  * does not compare n - m with a number, or n with m, returns false and leaves the band as it is. */
 bool band_narrow(const struct value *condition, bool taken, const struct band_index *index,
                  struct band *out);

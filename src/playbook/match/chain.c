@@ -52,7 +52,8 @@ static bool same_axes(const struct chain *c, const struct dim *outer, const stru
     return dim_same(outer, c->outer) && dim_same(length, c->length) && dim_same(inner, c->inner);
 }
 
-/* Ignores axes of size 1. Returns false if the reduced axes [from, to) are not neighbours. */
+/* Sets [*from, *to) to the axes of v's operand that v reduces. Ignores axes of size 1. Returns
+ * false if the reduced axes are not neighbours. */
 static bool find_axes(const struct value *v, size_t *from, size_t *to)
 {
     const struct attr *dim = value_attr(v, "dim");
@@ -153,7 +154,7 @@ static bool is_length(const struct chain *c, const struct value *v)
     return v->op == OP_SIZE && dim_same(v->size, c->length);
 }
 
-/* The length may be a plain number in the graph. */
+/* Is v the length of a pass, minus 1? The length may be a plain number in the graph. */
 static bool is_length_less_one(const struct chain *c, const struct value *v)
 {
     double length = 0, less = 0;
@@ -187,7 +188,8 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
     return true;
 }
 
-/* Sums of integers would not be exact in floats. */
+/* Writes v as an expression. Refuses integers, because the kernel adds in floats, and sums of
+ * integers would not be exact. */
 static bool write_real(struct chain *c, const struct value *v, struct strbuf *out)
 {
     struct leaves leaves = {leaf, c};

@@ -57,7 +57,8 @@ static bool is_zero_pad(const struct value *v)
            !before->ints[1] && !after->ints[0] && !after->ints[1];
 }
 
-/* The operands must be inputs. Only the first one may be padded. */
+/* Finds the task's only convolution of the kind `op`. Returns false if there is none that templates
+ * can compute. Its operands must be inputs, and only the first one may be padded. */
 static bool find_conv(const struct match *x, enum graph_op op, struct conv *c)
 {
     *c = (struct conv){.v = only_one(x, op),
@@ -100,7 +101,8 @@ static json_t *with_shape(const json_t *t, json_t *shape)
     return copy;
 }
 
-/* For 2 `axes`, [N, C, L] becomes [N, C, 1, L]. */
+/* Returns a copy of the tensor t with this many spatial axes. For example, if `axes` is 2,
+ * [N, C, L] becomes [N, C, 1, L]. */
 static json_t *with_axes(const json_t *t, unsigned axes)
 {
     json_t *shape = json_deep_copy(json_object_get(t, "shape"));

@@ -20,14 +20,17 @@ struct epilogue {
     const struct dim *m; /* the number of rows; NULL if the template has no m */
     int bias;            /* an input that is only added, one value for each n; -1 if none */
 };
-/* Returns false, with the reason in x->why. */
+/* Binds the texts of the epilogue. If the kernel cannot compute it, returns false, with the reason
+ * in x->why. */
 bool bind_epilogue(struct match *x, const struct epilogue *e);
 
-/* NULL if there is none or several. */
+/* Returns the only value of operation `op` from which the task's result is computed. Returns NULL
+ * if there are none or several. */
 const struct value *only_one(const struct match *x, enum graph_op op);
-/* The number of the input that v is, apart from casts between floats; else -1. */
+/* If v is an input, or an input after casts between floats, returns the number of the input. Else
+ * returns -1. */
 int input_but_casts(const struct meaning *m, const struct value *v);
-/* `name` is an axis or a scalar. */
+/* Does the size depend on `name`, an axis or a scalar? */
 bool size_uses(const struct meaning *m, const struct dim *size, const char *name);
 
 #endif

@@ -60,7 +60,7 @@ static void write_number(double v, bool real, struct strbuf *out)
         strbuf_addf(out, "%s%sf", text, strpbrk(text, ".e") ? "" : ".");
 }
 
-/* Looks among scalars and axes. Returns -1 if there is none. */
+/* Returns the number of the scalar or axis with this name (meaning.h), or -1 if there is none. */
 static int number_of(const struct meaning *m, const char *name, size_t len)
 {
     for (size_t i = m->inputs; i < m->n; i++)
@@ -69,7 +69,7 @@ static int number_of(const struct meaning *m, const char *name, size_t len)
     return -1;
 }
 
-/* True if the size has only axes, numbers and operators, not min() and so on. */
+/* Does the size consist only of axes, numbers and operators, without calls such as min()? */
 static bool is_plain(const char *key)
 {
     for (const char *s = key; (s = strchr(s, '(')); s++)
@@ -210,7 +210,7 @@ static bool write_floor(struct writer *w, const struct value *v, struct strbuf *
     return ok;
 }
 
-/* Squares do not come here: they are an operation of their own. */
+/* Writes a power. Squares do not come here: they are an operation of their own. */
 static bool write_power(struct writer *w, const struct value *v, struct strbuf *out)
 {
     double n = 0;

@@ -32,7 +32,7 @@ bool write_expression(const struct value *v, const struct leaves *leaves, struct
  * after `prefix`. Returns false for other values. */
 bool write_value_number(const struct meaning *m, const struct value *v, const char *prefix,
                         struct strbuf *out);
-/* The leaves of write_value_number(), without a prefix. */
+/* Returns leaves that write_value_number() writes, without a prefix. */
 struct leaves usual_leaves(const struct meaning *m);
 
 /* Always returns false. If `why` already has a reason, that one stays. */

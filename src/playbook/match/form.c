@@ -77,7 +77,8 @@ static bool same_results(struct form *f)
     return true;
 }
 
-/* Every scalar of the op must be bound, and every scalar of the task used. */
+/* Does every scalar of the op stand for a scalar or a number, and is every scalar of the task
+ * used? */
 static bool scalars_fit(const struct form *f)
 {
     size_t named = 0;
@@ -133,8 +134,8 @@ static int updated(const struct meaning *m, size_t k)
     return -1;
 }
 
-/* If the op's k-th output is updated in place, the task's k-th output must be too, and gets that
- * role. */
+/* If the op's k-th output is updated in place, the task's k-th output must be updated in place too.
+ * Then this tensor of the task gets that role. Returns false if an output does not fit. */
 static bool place_results(struct form *f)
 {
     const struct pb_signature *sig = f->op->sig;

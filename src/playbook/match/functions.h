@@ -13,11 +13,11 @@
 #define C_NAN "__int_as_float(0x7fffffff)"
 
 struct c_function {
-    /* For floats; other operands are converted to float first. NULL if there is no such text. */
+    /* The text for floats. Other operands are converted to float first. NULL if there is none. */
     const char *real;
-    /* For integers, with an integer result. NULL: integers are converted to float. */
+    /* The text for integers, with an integer result. If NULL, integers are converted to float. */
     const char *whole;
-    /* For operands of any type, with a bool result; else NULL. */
+    /* The text for operands of any type, with a bool result. NULL if there is none. */
     const char *test;
 };
 

@@ -4,10 +4,11 @@
  * A playbook has a kernel template with placeholders, and ops: the operations that the template can
  * compute. To bind a text means to give a placeholder its text.
  *
- * Ops {"*": {"from": WAY}} name one of the ways below to find the op. A way looks at the value of
- * the task's only output. If the value fits, the way returns the op and binds the template's texts.
- * It may set `seen` to a copy of the task whose tensors have the shapes of the op's roles (the
- * template's names for tensors). Otherwise it returns NULL and says why.
+ * If a playbook has the ops {"*": {"from": WAY}}, WAY names one of the ways below to find the op. A
+ * way looks at the value of the task's only output. If the value fits, the way returns the op and
+ * binds the template's texts. It may set `seen` to a copy of the task whose tensors have the shapes
+ * of the op's roles (the template's names for tensors). If the value does not fit, the way returns
+ * NULL and says why.
  */
 #ifndef PLAYBOOK_MATCH_MATCH_H
 #define PLAYBOOK_MATCH_MATCH_H
@@ -45,19 +46,20 @@ const struct pb_op *match_product(struct match *x);
 const struct pb_op *match_matvec(struct match *x);
 /* "torch conv": one depthwise convolution, and an epilogue. Binds stride:h, pad:w and so on. */
 const struct pb_op *match_conv(struct match *x);
-/* "torch dense conv": one other convolution, maybe transposed, and an epilogue. Binds stride:d and
- * so on, groups, phases and taps. */
+/* "torch dense conv": one convolution that is not depthwise, maybe transposed, and an epilogue.
+ * Binds groups, phases and taps, and also stride:d and so on. */
 const struct pb_op *match_dense_conv(struct match *x);
 /* "torch permute": a permutation of the axes of the only input. */
 const struct pb_op *match_permute(struct match *x);
 /* "torch chain": elementwise operations, and reductions along neighbouring axes with keepdim. Binds
  * expr, passes, and the sizes outer, length and inner: before, along and after these axes. */
 const struct pb_op *match_chain(struct match *x);
-/* "torch nested": sums and extremes of each row, an expression of them, and its sum or extreme over
- * all rows. Binds passes:take and so on, expr, post, rows and cols. */
+/* "torch nested": sums and extremes of each row, an expression of them, and the sum or extreme of
+ * this expression over all rows. Binds expr, post, rows and cols, and also passes:take and so on.
+ */
 const struct pb_op *match_nested(struct match *x);
-/* "torch pool": pooling along the last one to three axes of the only input. Binds size:d, step:h
- * and so on, fill and post. */
+/* "torch pool": pooling along the last one to three axes of the only input. Binds fill and post,
+ * and also size:d, step:h and so on. */
 const struct pb_op *match_pool(struct match *x);
 /* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, the band of keys that
  * count for a query (band.h), and `empty`, the result of a query without keys. */
@@ -69,8 +71,9 @@ const struct pb_op *match_recurrent(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the halves of each row of an input. */
 const struct pb_op *match_row_halves(struct match *x);
 
-/* Finds an op with the task's expression among its `torch` forms, or NULL. Sets *seen to a new
- * reference: the task with tensors and scalars in the order of the op's roles. */
+/* Returns the op that has the task's expression among its `torch` forms, or NULL if there is none.
+ * Sets *seen to a new reference: the task with its tensors and scalars in the order of the op's
+ * roles. */
 const struct pb_op *match_form(const struct playbook *pb, struct meaning *m, json_t **seen);
 
 #endif

@@ -180,8 +180,8 @@ static void set_shape(json_t *tensor, uint32_t rank, const struct dim *const *sh
     json_object_set_new(tensor, "shape", texts);
 }
 
-/* In m->facts, inputs get the shapes of m->seen, and outputs those of the graph. Equal sizes then
- * have equal texts. */
+/* Sets m->seen. In m->facts, gives the inputs the shapes of m->seen, and the outputs the shapes of
+ * the graph. Then equal sizes have equal texts. */
 static void see_tensors(struct meaning *m)
 {
     const uint32_t *uses = graph_uses(&m->g, &m->mem);

@@ -6,7 +6,7 @@
  * meaning_take_axes()) the axes that the computation uses as numbers.
  *
  * If a task reads an input only through w[:, None], matching treats the input as if it had that
- * shape. So it does with any reshape that only adds or removes axes of size 1.
+ * shape. The same holds for any other reshape that only adds or removes axes of size 1.
  *
  *     struct meaning m;
  *     if (meaning_read(&m, facts))      m.facts then has these shapes
@@ -41,10 +41,10 @@ void meaning_release(struct meaning *m);
 
 /* Axes used as numbers become scalars, after the task's own. */
 void meaning_take_axes(struct meaning *m);
-/* The number of the input that v is, else -1. */
+/* If v is an input, as m->seen shows it, returns the number of the input. Else returns -1. */
 int meaning_input(const struct meaning *m, const struct value *v);
-/* The value of the only output, without reshapes that only add or remove axes of size 1; else
- * NULL. */
+/* Returns the value of the only output. Skips reshapes that only add or remove axes of size 1.
+ * Returns NULL if there are several outputs, or no graph. */
 const struct value *meaning_result(const struct meaning *m);
 
 #endif

@@ -26,8 +26,8 @@ struct nested {
     const struct value *pass[MAX_PASSES]; /* sums and extremes along the rows */
     size_t n;
     const struct value *space;      /* an operand of a pass; all operands have this shape */
-    const struct dim *rows, *cols;  /* its size before the reduced axes, and along them */
-    bool seen[GRAPH_MAX_VALUES][2]; /* [0] outside, [1] in a pass */
+    const struct dim *rows, *cols;  /* the size of `space` before the reduced axes; along them */
+    bool seen[GRAPH_MAX_VALUES][2]; /* look() has visited a value: [0] outside a pass, [1] in one */
     bool in_row[PB_MAX_TENSORS];    /* inputs that the row's expression reads */
     bool in_pass[PB_MAX_TENSORS];   /* inputs that a pass reads */
 };
@@ -166,7 +166,8 @@ static bool row_leaf(void *ctx, const struct value *v, struct strbuf *out, struc
     return write_value_number(c->x->m, v, "", out);
 }
 
-/* Inputs are not allowed. */
+/* Writes a leaf of `post`: the outer reduction is v0, the number of rows is n. Returns false for an
+ * input, because `post` must not read inputs. */
 static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     const struct nested *c = ctx;

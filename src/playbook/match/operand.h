@@ -11,15 +11,17 @@ struct operand {
     struct view view;
 };
 
-/* Returns false if v is no view of an input. Looks through casts between floats. */
+/* Sets *out to the input of which v is a view. Looks through casts between floats. Returns false if
+ * v is not such a view. */
 bool find_operand(struct meaning *m, const struct value *v, struct operand *out);
 
-/* Does the view lie in memory as an array of matrices? Axes before `batch` are the batch, those up
- * to `mid` - 1 the rows, the others the columns. *turned: the matrices are stored transposed. */
+/* Does the view lie in memory as an array of matrices? The axes before `batch` are the batch. The
+ * axes from `batch` to `mid` - 1 are the rows, the others the columns. Sets *turned to whether the
+ * matrices are stored transposed. */
 bool operand_is_stored(const struct view *v, uint32_t batch, uint32_t mid, bool *turned);
 
-/* Tensor number i of the task, with a shape of up to three sizes, then NULL. Returns a new
- * reference. */
+/* Returns a copy of tensor number i of the task with the shape [x, y, z]. The shape is shorter if
+ * z, or y and z, are NULL. */
 json_t *tensor_with_shape(const struct meaning *m, size_t i, const struct dim *x,
                           const struct dim *y, const struct dim *z);
 

@@ -8,8 +8,8 @@
 #include "base/util.h"
 #include "playbook/match/match.h"
 
-/* The axes of the result in runs: axes that follow each other in the input too. Run k is axes
- * [from[k], from[k] + len[k]) of the input. */
+/* The axes of the result, cut into runs. The axes of a run follow each other in the input too. Run
+ * k has the axes [from[k], from[k] + len[k]) of the input. */
 struct runs {
     size_t n, from[GRAPH_MAX_RANK], len[GRAPH_MAX_RANK];
 };
@@ -28,7 +28,7 @@ static struct runs runs_of(const struct attr *perm)
     return r;
 }
 
-/* The task with the shapes of the op's roles. */
+/* Returns a copy of the task in which the two tensors have the shapes of the op's roles. */
 static json_t *seen_as(const json_t *task, const char *const *dims, bool rows)
 {
     json_t *copy = json_deep_copy(task), *tensors = json_object_get(copy, "tensors");

@@ -61,7 +61,8 @@ static const struct value *find_reduction(struct match *x)
     return NULL;
 }
 
-/* Goes from the last windows back to the input. */
+/* Goes from the reduction back through the windows, and notes their sizes. Sets p->of to the value
+ * that they are windows of. */
 static bool read_windows(struct pool *p)
 {
     const struct value *v = p->reduced->args[0], *base = v;

@@ -61,7 +61,8 @@ static bool are_stored(struct product *p, uint32_t batch_a, uint32_t batch_b)
            operand_is_stored(&p->b.view, batch_b, p->args[1]->rank - 1, &p->turned[1]);
 }
 
-/* A vector counts as a matrix of one row or column. */
+/* Sets the sizes of the product. A vector counts as a matrix of one row or column. Returns false if
+ * the operands do not have the layout that templates can read. */
 static bool find_sizes(struct meaning *m, struct product *p)
 {
     const struct value *a = p->args[0], *b = p->args[1];

@@ -16,7 +16,8 @@ struct extra {
     bool used[PB_MAX_TENSORS]; /* by number of the input */
 };
 
-/* The number of the float32 input whose elements v has, in the same order; else -1. */
+/* If v has the elements of a float32 input, in the same order, returns the number of the input.
+ * Else returns -1. */
 static int input_of(struct match *x, const struct value *v)
 {
     struct operand in;
@@ -50,7 +51,8 @@ static bool bind_element(struct extra *e, const char *key, const struct value *v
     return e->used[in] = true;
 }
 
-/* 0 for `k` means that the layer has no such operand. */
+/* Binds `key` to an element of operand k of the layer. If k is 0, the layer has no such operand,
+ * and `key` is bound to zero. */
 static bool bind_operand(struct extra *e, const char *key, uint32_t k)
 {
     if (k)

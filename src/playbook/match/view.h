@@ -29,8 +29,8 @@ struct view_end {
     bool casts; /* look through casts between floats */
 };
 
-/* Returns false if a reshape splits permuted axes, or merges axes that are no neighbours in the
- * base. */
+/* Finds the base of v, and the axes of the base that make up each axis of v. Returns false if a
+ * reshape splits permuted axes, or merges axes that are not neighbours in the base. */
 bool read_view(struct dim_pool *dims, const struct value *v, const struct view_end *end,
                struct view *out);
 /* Nested loops walk over the view: axes[0] is the outer loop, axes[n - 1] the inner one. Do they
