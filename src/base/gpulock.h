@@ -17,7 +17,8 @@ enum { GPU_BUSY = -1, GPU_NO_LOCK = -2 };
 /* Returns a descriptor for gpu_unlock(), GPU_BUSY or GPU_NO_LOCK. Never waits. `ordinal` is CUDA's
  * number of the GPU, which counts only the GPUs of CUDA_VISIBLE_DEVICES. */
 int gpu_lock(int ordinal);
-/* Like gpu_lock(), for number `ordinal` of the GPUs that the emulator emulates. */
+/* Like gpu_lock(), for a worker that runs the emulator in place of GPU `ordinal` (--pretend-gpu).
+ * Such workers take turns if they have the same number. */
 int pretend_gpu_lock(int ordinal);
 void gpu_unlock(int fd); /* takes any value that gpu_lock returned */
 

@@ -84,8 +84,8 @@ static double rate(struct cuda *d, const char *name, unsigned blocks_per_sm, uns
 
 static void arithmetic_rates(struct cuda *d, struct device_ceilings *out, struct err *err)
 {
-    /* As pairs of fp16 numbers, `a` is 1.0 twice and `b` is 0.5 twice. The kernels make their
-     * operands from them. */
+    /* Both halves of `a` are the fp16 number 1.0, and both halves of `b` are 0.5. The mma kernels
+     * make their operands from a and b. */
     uint32_t iters = 4096, a = 0x3c003c00, b = 0x38003800;
     float x = 0.999f, y = 0.001f;
     void *fma_args[] = {&d->slot, &iters, &x, &y};

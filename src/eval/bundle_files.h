@@ -3,11 +3,11 @@
  * and the service code.
  *
  * These baselines are left out:
- * - Baselines that Hone cannot make for the task. PyTorch needs a task with a PyTorch form. A
- *   library needs a plain matrix product. `notes` names the baselines.
- * - Kernels that are wrong or do not compile, and baselines that failed in an earlier job of this
- *   evaluation. `rejected` lists them.
- * - On the emulator, baselines that are not kernels.
+ * - Baselines that Hone cannot make for the task. For example, PyTorch needs a task with a PyTorch
+ *   form, and a library needs a plain matrix product. `notes` names these baselines and says why.
+ * - Baselines whose kernel is wrong or does not compile, and all baselines that failed in an
+ *   earlier job of this evaluation. `rejected` lists them.
+ * - On the emulator, baselines that run PyTorch or a library.
  */
 #ifndef EVAL_BUNDLE_FILES_H
 #define EVAL_BUNDLE_FILES_H
@@ -56,7 +56,7 @@ struct bundle_files {
 struct bundle_files_request {
     const struct task *task;
     const struct eval_config *cfg;
-    const char *source; /* the candidate; a baseline with the same text is left out */
+    const char *source; /* the candidate; "naive" is left out if it has the same text */
     const struct judged_baseline *judged;
     size_t njudged;
     /* Baselines that failed in an earlier job, or NULL. */
@@ -72,8 +72,9 @@ const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a);
 struct kernel_baseline {
     const char *name, *source;
 };
-/* Lists the kernel baselines that the request wants, in `a`, and returns their number. Leaves out
- * unreadable files; bundle_files_gather() reports them. */
+/* Lists the baselines with a kernel that the request wants. Sets *out to the list, which is in the
+ * arena `a`, and returns its length. Leaves out unreadable files; bundle_files_gather() reports
+ * them. */
 size_t bundle_files_kernels(const struct bundle_files_request *rq, struct kernel_baseline **out,
                             struct arena *a);
 /* Compiles trusted device code. `file` is the name that the cubin has in a bundle. out->ok is false

@@ -1,4 +1,9 @@
-/* trace.c - keeps the newest spans in a ring, and all events as text. See trace.h. */
+/*
+ * trace.c - keeps the newest spans in a ring. See trace.h.
+ *
+ * If `all` is true, also keeps a text in the format of Chrome's trace viewers. Until the text is
+ * full, it gets an event for each span and for each name of a thread.
+ */
 #include "gnn/trace.h"
 
 #include <inttypes.h>
@@ -63,7 +68,8 @@ void trace_free(struct trace *t)
     free(t);
 }
 
-/* Whether the trace keeps all events and has room for one more. */
+/* Returns whether the trace keeps a text that has room for one more event. Sets `full` if only the
+ * room is missing. */
 static bool wants_text(struct trace *t)
 {
     bool room = t->text.len + LONGEST_EVENT <= MAX_BYTES;

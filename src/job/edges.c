@@ -1,5 +1,5 @@
 /*
- * edges.c - moves the largest value of each row or column to its end.
+ * edges.c - moves the largest values of rows or columns to their ends.
  */
 #include "job/edges.h"
 
@@ -8,8 +8,8 @@
 #define EDGES_MAX_BYTES (16u << 20) /* larger buffers stay as they are */
 
 /* If a buffer has more than ALL_ROWS rows, we rearrange only about one row in ONE_IN. If we
- * rearranged all rows of a matrix with few columns, the last column would have all the largest
- * values, and exp(cumsum(x)) along this column could overflow float32. */
+ * rearranged all of many rows, the last column would hold the largest value of every row. Along
+ * this column, exp(cumsum(x)) could overflow float32. */
 enum { ALL_ROWS = 16, ONE_IN = 4 };
 
 bool edges_wanted(const struct job_buffer *b, const struct job_call *call)
@@ -35,7 +35,7 @@ static void move_largest(char *row, uint64_t n, uint64_t step, enum dtype t)
     memcpy(row + (n - 1) * step, tmp, size);
 }
 
-/* Rearranges the rows along a dimension of n places that are `inner` elements apart. */
+/* Rearranges rows along one dimension. A row has n elements, `inner` elements apart. */
 static void move_in_rows(char *data, uint64_t elems, uint64_t n, uint64_t inner, enum dtype t)
 {
     uint64_t size = dtype_bytes(t), row = 0;

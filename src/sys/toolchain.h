@@ -9,16 +9,22 @@
  * toolchain_find() takes CUDA from the first of these places that has the headers and NVRTC. If
  * HONE_NVRTC names NVRTC, the headers are enough.
  *   1. HONE_CUDA_HOME
- *   2. .deps/, which tools/setup fills, in the binary's directory and the three above it, then in
- *      the current directory
+ *   2. a directory .deps/ that tools/setup filled: in the binary's directory, in the three
+ *      directories above it, then in the current directory
  *   3. share/hone/ of the prefix in which Hone is installed
  *   4. CUDA_HOME and CUDA_PATH
  *   5. the CUDA of the nvcc on PATH
  *   6. /usr/local/cuda, the newest /usr/local/cuda-N, /opt/cuda, /usr
  *
- * CUTLASS is in HONE_CUTLASS_HOME, .deps/, share/hone/, CUTLASS_HOME, CUTLASS_PATH,
- * /usr/local/cutlass or /usr. A tool comes from its variable (HONE_NVCC, HONE_PTXAS, ...), else
- * from .deps/bin, the CUDA above, PATH, or any other CUDA.
+ * toolchain_find() takes CUTLASS from the first of these places that has it: HONE_CUTLASS_HOME,
+ * .deps/, share/hone/, CUTLASS_HOME, CUTLASS_PATH, /usr/local/cutlass, /usr.
+ *
+ * A variable may name a tool (HONE_NVCC, HONE_PTXAS, ...). Otherwise toolchain_find() takes the
+ * tool from the first of these places that has it:
+ *   1. bin/ in .deps/, then in share/hone/
+ *   2. bin/ of the CUDA that it took
+ *   3. PATH
+ *   4. bin/ of the other places in the list for CUDA
  */
 #ifndef SYS_TOOLCHAIN_H
 #define SYS_TOOLCHAIN_H

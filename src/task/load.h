@@ -10,7 +10,7 @@ struct loader {
     struct problem_log r;
     struct json_node root;
     size_t expr_bytes; /* bytes of all expressions so far */
-    bool draft;        /* read only what the task computes: see task_find_draft() */
+    bool draft;        /* load only the keys that task_parse_draft() lists (task.h) */
 };
 
 /* load_init.c: the keys "init" and "tolerance". */
@@ -24,12 +24,12 @@ void load_align(struct loader *l);
 void load_workloads(struct loader *l);
 void load_verify(struct loader *l);
 
-/* Reads an expression over axes and integer scalars, without alignof. Returns false after it
- * reported a problem. */
+/* Reads an expression, which may name axes and integer scalars but may not use alignof. Returns
+ * false if it reported a problem. */
 bool load_expr(struct loader *l, const struct json_node *n, struct expr **out);
 
-/* Does `list` ("inputs" or "outputs") of task.json have `name`, even as a member that the loader
- * rejected? */
+/* Returns whether `list` ("inputs" or "outputs") of task.json has a member `name`. Members that the
+ * loader rejected count too. */
 bool load_declared(const struct loader *l, const char *list, const char *name);
 
 #endif

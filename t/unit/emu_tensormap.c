@@ -101,8 +101,9 @@ static void test_swizzle(void **state)
     assert_int_equal(tensormap_swizzle(&t, 0x80), 0x90);          /* row 1, chunk 0 -> 1 */
     assert_int_equal(tensormap_swizzle(&t, 0x380 + 0x70), 0x380); /* row 7, chunk 7 -> 0 */
     assert_int_equal(tensormap_swizzle(&t, 0x400), 0x400);        /* the pattern repeats */
+    /* A row has 64 bytes. The swizzle moves no chunk in the first 128 bytes, rows 0 and 1. */
     t.swizzle = 2;
-    assert_int_equal(tensormap_swizzle(&t, 0x40), 0x40); /* rows 0 and 1 share 128 bytes */
+    assert_int_equal(tensormap_swizzle(&t, 0x40), 0x40);
     assert_int_equal(tensormap_swizzle(&t, 0x80), 0x90);
     assert_int_equal(tensormap_swizzle(&t, 0x200), 0x200);
     t.swizzle = 1;
@@ -133,14 +134,16 @@ static void test_im2col(void **state)
     t.mode = TMAP_IM2COL;
     t.channels = 16;
     t.pixels = 64;
+    /* The result has as many pixels as the image. So the filter's corner goes from -pad to W - 1 -
+     * pad, and from -pad to H - 1 - pad. `upper` counts from the last pixel, W - 1 or H - 1. */
     for (int i = 0; i < 2; i++)
-        t.lower[i] = (int16_t)-pad, t.upper[i] = (int16_t)-pad; /* 3x3, same padding */
+        t.lower[i] = (int16_t)-pad, t.upper[i] = (int16_t)-pad;
     for (uint16_t r = 0; r < 3; r++)
         for (uint16_t s = 0; s < 3; s++) {
             static struct seen seen;
             seen.t = &t;
             seen.n = 0;
-            int first = 10; /* start at pixel 10 of the output image */
+            int first = 10; /* start at pixel 10 of the result */
             int32_t c[5] = {0, first % W - pad, first / W - pad, 0};
             uint16_t off[3] = {s, r, 0};
             assert_int_equal(tensormap_walk(&t, c, off, note, &seen), 0);
@@ -206,7 +209,8 @@ static void test_replace(void **state)
     assert_int_equal(tensormap_replace(&t, "rank", 0, 2, &err), 0);
     assert_int_equal(tensormap_replace(&t, "global_dim", 2, 4, &err), 0);
     assert_int_equal(tensormap_replace(&t, "global_stride", 1, 32768, &err), 0);
-    assert_int_equal(tensormap_load(&u, &t, &err), -1); /* box_dim and element_stride are missing */
+    /* Dimension 2 has no box_dim and no element_stride yet. */
+    assert_int_equal(tensormap_load(&u, &t, &err), -1);
     assert_int_equal(tensormap_replace(&t, "box_dim", 2, 1, &err), 0);
     assert_int_equal(tensormap_replace(&t, "element_stride", 2, 1, &err), 0);
     assert_int_equal(tensormap_load(&u, &t, &err), 0);

@@ -65,8 +65,10 @@ static void put_bits(uint32_t bit_addr, unsigned bits, uint32_t v)
         (uint8_t)((smem[bit_addr / 8] & ~(1u << bit_addr % 8)) | v << bit_addr % 8);
 }
 
-/* Returns a byte address after the swizzle of a mode: XORs bits 4 and up with bits 7 and up. The
- * 32, 64 and 128-byte patterns do so with 1, 2 and 3 bits. */
+/* Returns the byte address with the swizzle of `mode`:
+ *   - a swizzle of 32 bytes (mode 3) xors bit 4 with bit 7;
+ *   - a swizzle of 64 bytes (mode 2) xors bits 4-5 with bits 7-8;
+ *   - a swizzle of 128 bytes (mode 1) xors bits 4-6 with bits 7-9. */
 static uint32_t swizzle(uint32_t addr, int mode)
 {
     static const uint32_t mask[] = {0, 0x70, 0x30, 0x10}; /* descriptor encoding: 1 = 128B */
@@ -81,18 +83,19 @@ static uint64_t place(enum tc_type t, bool mn, int mode, uint32_t base, unsigned
                       const double *x)
 {
     unsigned bits = tc_bits(t), rb = row_bytes_of[mode];
+    /* The descriptor's leading and stride offsets: distances in bytes. */
     uint32_t lbo, sbo;
     if (mode == 0) { /* 8x16-byte core matrices, one after the other */
         if (mn) {
-            sbo = 128;                 /* next 8 along mn */
-            lbo = rows * 2 / 16 * 128; /* next 8 of k */
+            sbo = 128;                 /* between core matrices along mn */
+            lbo = rows * 2 / 16 * 128; /* between core matrices along k */
         } else {
             lbo = 128;
             sbo = k * bits / 128 * 128;
         }
     } else if (mn) {
-        lbo = k / 8 * rb * 8; /* next swizzle atom along mn */
-        sbo = rb * 8;         /* next 8 of k */
+        lbo = k / 8 * rb * 8; /* between swizzle atoms along mn */
+        sbo = rb * 8;         /* between swizzle atoms along k */
     } else {
         sbo = rb * 8;
         lbo = rows / 8 * rb * 8; /* used only when k is wider than the atom */
@@ -123,8 +126,9 @@ struct setup {
 
 static double ma[64 * 256], mb[256 * 256], mc[64 * 256], mbt[256 * 256], stored[64 * 256];
 
-/* Makes A sparse: draws `ma` with zeros, and `stored` without them. Lays out the metadata of each
- * warp's 16 rows as the PTX manual does. */
+/* Makes A sparse: draws half of the elements of `ma` and sets the others to 0. Copies the drawn
+ * elements to `stored`. Fills meta[w] with the metadata of warp w's 16 rows, in the layout of the
+ * PTX manual. */
 static void sparsify(const struct wgmma_op *op, unsigned sel, uint32_t meta[4][32])
 {
     unsigned bits = tc_bits(op->a), width = bits == 32 ? 2 : 4, chunks = op->k / width;
@@ -151,8 +155,8 @@ static void sparsify(const struct wgmma_op *op, unsigned sel, uint32_t meta[4][3
         }
 }
 
-/* Puts the 16 rows of A that belong to a warp into registers, by the PTX manual's table for .m64k
- * with 256 bits of k. */
+/* Puts the 16 rows of A that belong to a warp into registers, in the layout of the PTX manual. A
+ * row has 256 bits, for example 16 fp16 numbers. */
 static void a_to_regs(const struct wgmma_op *op, unsigned warp, const double *x, unsigned k,
                       uint32_t regs[4][32])
 {

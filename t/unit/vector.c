@@ -1,5 +1,6 @@
-/* Tests index arithmetic for kernels in which a thread computes a vector of elements: which indices
- * are the same for the whole vector, which elements one load reads, and under which conditions. */
+/* Tests index arithmetic for kernels in which a thread computes a vector of elements. The tests
+ * check which indices are the same for the whole vector, which elements one load reads, and under
+ * which conditions. */
 #include "graph/reference/vector.h"
 
 #include <setjmp.h>
@@ -65,8 +66,8 @@ static void has_conditions(struct rig *r, const char *wanted)
     strbuf_release(&sb);
 }
 
-/* A tensor has R rows and `columns` columns. Checks where its element i lies: in the vector that
- * begins at the index `first`, at the place `place` of this vector. */
+/* A tensor has R rows and `columns` columns. Checks that one load reads its element i and its
+ * neighbours: the load begins at the index `first`, and `place` elements later comes element i. */
 static void is_read(struct rig *r, struct index i, const struct dim *columns, const char *first,
                     int64_t place)
 {
@@ -161,7 +162,7 @@ static void rows_of_an_odd_length_have_no_vectors(void **state)
     has_conditions(r, "");
 }
 
-/* If a vector already needs the condition that 4 divides C, it cannot need that 4 divides C - 1. */
+/* If a vector needs that 4 divides C, vector_need() refuses the condition that 4 divides C - 1. */
 static void conditions_do_not_contradict_each_other(void **state)
 {
     struct rig *r = *state;

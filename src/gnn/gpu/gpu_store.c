@@ -21,14 +21,15 @@
 #include "gnn/gpu/vip.h"
 #include "sys/memory.h"
 
-/* The most that targets * fanout of a hop can be, from kernels/gnn/number_hop. */
+/* The largest product targets * fanout of a hop that kernels/gnn/number_hop accepts. */
 enum { MAX_PLACES = 536870911 };
 
 /* The memory of one sampled batch. */
 struct slot {
     struct gpu_room node, label, degree, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
-    struct gpu_room half;  /* if the features are split: the batch's rows in half precision */
-    struct gpu_mail seeds; /* the seeds, then their labels; only the host memory is used */
+    /* With GPU_PLACE_SPLIT and features in half precision: the rows of all nodes of the batch. */
+    struct gpu_room half;
+    struct gpu_mail seeds; /* `host` has the seeds, then their labels; `at` is not used */
     size_t seeds_bytes;
     cu_event ready; /* the batch is complete */
     cu_event used;  /* all work that reads the batch is done */
@@ -39,7 +40,7 @@ struct gpu_store {
     const struct dataset *data;
     /* local[v] is the local id of the graph's node v, or -1 if v is not in the batch. */
     void *offset, *neighbour, *feature, *local;
-    struct gpu_cache *cache; /* instead of `feature`, if the features are split */
+    struct gpu_cache *cache; /* with GPU_PLACE_SPLIT, has the features; `feature` is NULL */
     double choose_s;         /* how long it took to choose the rows of `cache` */
     struct gpu_numbers numbers;
     /* `pick`: a hop's neighbours, `fanout` places for each target. `count`: how many each has. */
@@ -373,7 +374,8 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
     void *count = room(s, &s->count, n, sizeof(int32_t));
     b->row[h] = room(s, &s->now->row[h], n + 1, sizeof(int32_t));
     b->col[h] = room(s, &s->now->col[h], n * fanout, sizeof(int32_t));
-    /* Integer parameters are at most INT32_MAX. The kernel does not read E, the number of edges. */
+    /* The launch code accepts no E above INT32_MAX. The kernel does not read E, the number of
+     * edges, so a smaller number does no harm. */
     gpu_run_sample_hop(s->d,
                        (struct gnn_sample_hop_args){.offset = s->offset,
                                                     .neighbour = s->neighbour,
@@ -484,8 +486,8 @@ static void reduce(struct gpu_store *s, struct gnn_batch *b, const void *x, cons
                                                                   .MEAN = s->mean});
 }
 
-/* Gathers the rows of all nodes of the batch, and writes the first n of them as float to x: the
- * model reads no others. */
+/* Writes the features of the batch's first n nodes as float to x. The model reads no others. With
+ * features in half precision, gathers the rows of all nodes first, because reduce() reads them. */
 static void gather_split(struct gpu_store *s, struct gnn_batch *b, void *x, int64_t n)
 {
     const struct manifest *m = &s->data->manifest;

@@ -1,4 +1,5 @@
-/* line.c - numbers the units that make lines, and finds the places of their elements (line.h). */
+/* line.c - numbers the units that make many elements, and finds the places of these elements. See
+ * line.h. */
 #include "graph/reference/line.h"
 
 #include "base/util.h"
@@ -19,10 +20,12 @@ const struct dim *emit_steps(const struct emit *e, const struct value *v)
     return op_row(v->op)->kind == OPK_RECURRENT && !e->mode.kernel ? v->shape[0] : NULL;
 }
 
-/* Finds the axes that number the units. In a kernel, a recurrent operation has a unit for each
- * place along axis 1, the batch. index_add has a unit for each place along the axes up to and
- * including `dim`; in a kernel it has one for each element. Other operations have a unit for each
- * place along all axes except the line's. */
+/* Finds the axes that number the units, and returns how many there are. There is one unit for each
+ * place along these axes:
+ *   - for a recurrent operation in a generated kernel: axis 1, the batch;
+ *   - for index_add: the axes up to and including `dim`, or all axes in a generated kernel;
+ *   - for other operations: all axes except line_axis().
+ * Other rules number the units of a repeated phase (emit_lines()). */
 static uint32_t unit_axes(const struct value *v, bool kernel, uint32_t *axes)
 {
     if (op_row(v->op)->kind == OPK_RECURRENT) {

@@ -36,14 +36,17 @@ struct graph_reference {
     struct strbuf source;
     VEC(struct graph_phase) phases;
     const struct dim *scratch; /* in doubles; NULL if there is no scratch */
-    /* How often the reference computes most values: once, or more with drawn errors (drawn.h). */
+    /* A factor for estimates of the reference's cost: 1, or 1 + DRAWN_SAMPLES if the reference also
+     * computes values with random errors, once for each sample (drawn.h). */
     double work;
-    struct graph *lowered; /* owns the names and sizes in the members above */
+    struct graph *lowered; /* owns the sizes above, and the names in `fn` */
 };
 
-/* The result borrows the names of axes from g. After an error there is nothing to release. */
+/* The sizes in *out use the names of axes that g got from graph_init(), so these names must outlive
+ * *out. After an error there is nothing to release. */
 int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err);
-/* graph_write_reference() uses REFERENCE_MAGNITUDE. */
+/* Like graph_write_reference(), but writes the kind of reference that `mode` says.
+ * graph_write_reference() writes a REFERENCE_MAGNITUDE. */
 int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
                              struct graph_reference *out, struct err *err);
 void graph_reference_release(struct graph_reference *r);

@@ -1,10 +1,10 @@
 /*
- * sampled_body.h - makes a phase compute all samples of an element. Each sample is computed with
- * different random roundings (drawn.h).
+ * sampled_body.h - makes a phase compute each element DRAWN_SAMPLES times, each time with other
+ * random roundings (drawn.h). The results are called the samples of the element.
  *
- * unit_text.h writes the body as if there were one sample. sampled_body_write() adds loops over the
- * samples, as far inside as possible, so that the compiler can use vector instructions. For
- * example, the body
+ * unit_text.h writes the body as if it computed each element once. sampled_body_write() adds loops
+ * over the samples. It makes these loops the innermost ones where it can, so that the compiler can
+ * use vector instructions. For example, the body
  *
  *     double v3 = 0;
  *     for (...) {
@@ -41,7 +41,7 @@
 #include "base/strbuf.h"
 #include "graph/reference/body_text.h"
 
-/* The macro SAMPLES, for references that use it. Both %d stand for DRAWN_SAMPLES. */
+/* Text that a reference contains if it uses the macro SAMPLES. Both %d stand for DRAWN_SAMPLES. */
 #define SAMPLED_BODY_MACRO                                              \
     "\n/* The samples of an element of a value with drawn errors. */\n" \
     "#define SAMPLES(region, i) hone_ref_span(hone, region##_at + %d * (i), %d, __LINE__)\n"

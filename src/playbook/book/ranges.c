@@ -1,5 +1,9 @@
-/* ranges.c - settings for ranges of shapes: reads, checks, prints and merges `when` tables. A table
- * may come from a file of a user, so all of it is hostile. */
+/*
+ * ranges.c - reads, checks and prints `when` tables (ranges.h). Such a table has ranges of sizes of
+ * one axis, and settings for each range. Neighbouring ranges with equal settings are joined.
+ *
+ * A table may come from a file of a user, so all of it is hostile.
+ */
 #include "playbook/book/ranges.h"
 
 #include <ctype.h>
@@ -151,8 +155,8 @@ static void skip_blanks(struct reading *x)
         x->s++;
 }
 
-/* Skips to the next entry: blanks, newlines, `;` and the `//` at the start of a line. Returns false
- * at the end of the table. */
+/* Moves to the next entry. Skips blanks, newlines, `;` and the `//` at the start of a line. Returns
+ * false at the end of the table. */
 static bool next_entry(struct reading *x)
 {
     for (;; x->s++) {
@@ -262,7 +266,8 @@ static int take_bounds(struct reading *x, char axis[RANGES_MAX_AXIS], struct bou
     return 0;
 }
 
-/* Checks the range against those before it. `at` is its place. */
+/* Checks that the range is not empty and begins where the range before it ends. `at` is the place
+ * of its text, for messages. */
 static int check_bounds(const struct reading *x, const char *at, const struct pb_ranges *r,
                         const struct bounds *b)
 {
@@ -476,7 +481,8 @@ static bool read_indices(const struct playbook *pb, const char **s, struct pb_po
 }
 
 /* Reads the end of a range, such as "M<=64:", at *s, and moves *s behind it. Returns false if the
- * range does not continue the ranges before it. */
+ * text has another form, or if the range does not have the axis of the range before it and a larger
+ * end. */
 static bool read_bound(const char **s, struct pb_ranges *r)
 {
     size_t n = 0;
