@@ -234,6 +234,13 @@ runs 1 "a task whose oracle disagrees with PyTorch is refused" "$HONE" task chec
 err_has "the message names the output and the element that differ" \
     "reference.c and \"torch\" disagree: element 3 of 'y' is "
 err_has "the message names the version of PyTorch" "by PyTorch 0.fake"
+bad dies 's/"alpha \* x + b"/"import os\\ndef run(x, b, alpha):\\n    os._exit(3)\\n"/' task.json
+runs 1 "a task whose PyTorch module ends Python is refused" "$HONE" task check dies
+err_has "the message says that the module ended Python" \
+    "\"torch\" does not run in PyTorch: python3 ended without an answer"
+bad opens 's/"alpha \* x + b"/"import os\\nos._exit(3)\\ndef run(x, b, alpha):\\n    return x\\n"/' task.json
+runs 1 "a task whose PyTorch module ends Python when it is loaded is refused" "$HONE" task check opens
+err_has "the message says that Python ended" "\"torch\" does not run in PyTorch: python3 ended without an answer"
 if in_tier rest; then
     bad module 's/"alpha \* x + b"/"def run(x, b, alpha):\\n    s = alpha * x\\n    return s + b\\n"/' task.json
     runs 0 "a task with a Python module that defines run() is good" "$HONE" task check module
