@@ -178,7 +178,8 @@ export UBSAN_OPTIONS := print_stacktrace=1:$(UBSAN_OPTIONS)
 # the checks of `make test`, `rest` those that `make test-all` adds, `all` both, `soak` those that
 # only `make soak` runs. prove starts tests
 # in this order: the longest first, so that none runs alone at the end.
-LONGEST := $(patsubst %,t/%.sh,playbooks generate import planted redteam compile task kernels recordings weak_models)
+LONGEST := $(patsubst %,t/%.sh,playbooks generate sidecar import slurm planted redteam compile task kernels recordings \
+             serve_browser mcp weak_models)
 SH := $(LONGEST) $(filter-out t/lib.sh $(LONGEST),$(sort $(wildcard t/*.sh)))
 TIERED := $(shell grep -lwE 'in_tier|TIER' $(SH)) \
           $(filter $(patsubst t/unit/%.c,$(B)/t/%,$(shell grep -lE "TIER|graph_run.h" t/unit/*.c)),$(UNIT))
