@@ -83,7 +83,7 @@ struct device_place {
 };
 VEC_DECL(place_vec, struct device_place);
 
-/* What a sampled call wrote to one buffer. */
+/* The part of one buffer that a sampled call wrote. */
 struct device_written {
     struct piece_vec pieces; /* some of the pieces that the call wrote to, by ascending address */
     struct place_vec places; /* written elements of these pieces, by as many blocks as possible */

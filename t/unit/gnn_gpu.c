@@ -31,7 +31,7 @@ static void build(struct gnn_program *p, enum gnn_model_kind kind, int layers, i
         fail_msg("%s", err.msg);
 }
 
-/* What two training steps, and predictions after them, give. */
+/* The results of two training steps, and of predictions after them. */
 struct result {
     struct gnn_loss loss[2];
     float *gradient, *weight; /* gradient of the first step, weights after the last */

@@ -405,8 +405,8 @@ static double simulate(enum counting how, double requests, double tokens, double
     return (double)(clock_ns - begun) / 1e9;
 }
 
-/* Of the 8 runs, 4 make three calls at a time. Still the provider must refuse no request, the runs
- * must get almost equal shares, and little of the limit may stay unused. */
+/* There are 8 runs, and 4 of them make three calls at a time. Still the provider must refuse no
+ * request, the runs must get almost equal shares, and little of the limit may stay unused. */
 static void test_simulated(void **state)
 {
     static const struct {

@@ -186,7 +186,8 @@ static void test_types(void **state)
 
 /* ---- ways of matching ------------------------------------------------------------------------ */
 
-/* What matching one playbook with one task gives. `op` is the operation, or NULL if it failed. */
+/* The result of matching one playbook with one task. `op` is the operation, or NULL if the playbook
+ * does not fit. */
 struct found {
     struct meaning m;
     struct match x;

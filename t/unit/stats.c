@@ -70,7 +70,7 @@ static void a_floor_is_no_higher_than_physics(void **state)
     struct job_gpu g = {.l2_bytes = 72 << 20, .dram_gbps = 1000, .l2_gbps = 4000};
     double mb = 1 << 20;
     /* If all data fits into the L2, it moves at the rate of the L2. Otherwise reads come from DRAM.
-     * Of the written bytes, as many as fit into the L2 may stay there. */
+     * Written bytes may stay in the L2, as many as fit. */
     assert_true(gpu_floor_ns(&g, 0, 40 * mb, 20 * mb, DT_F32) == 40 * mb / 4000);
     assert_true(gpu_floor_ns(&g, 0, 192 * mb, 64 * mb, DT_F32) == 128 * mb / 1000);
     assert_true(gpu_floor_ns(&g, 0, 2000 * mb, 1000 * mb, DT_F32) == (2000 - 72) * mb / 1000);

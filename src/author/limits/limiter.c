@@ -53,8 +53,8 @@ struct limit {
     /* When a longer limit, such as a daily one, opens again; 0 if open. */
     uint64_t closed_until_ns;
     double used[RING]; /* what our requests used */
-    /* What the provider counts beyond `used`: tokens reserved for longer replies, and requests of
-     * other machines. */
+    /* The provider counts this much more than `used`, because it reserves tokens for longer
+     * replies, and because other machines send requests too. */
     double extra[RING];
 };
 

@@ -45,9 +45,10 @@ struct vector {
     unsigned loops; /* how many loops run over vectors */
 };
 
-/* What is known of an index. It is base + off, and `sum` says of each summand of the base what
- * divides it. If grain is not 0, the index differs between elements of the vector: they have the
- * same base and different `off`. Elements with the same off / grain, rounded down, form a group. */
+/* Facts about an index. The index is base + off. `sum` lists the summands of the base, and which
+ * numbers divide each of them. If grain is not 0, the index differs between elements of the vector:
+ * they have the same base and different `off`. Elements with the same off / grain, rounded down,
+ * form a group. */
 struct spread {
     const char *base;
     int64_t off, grain;
