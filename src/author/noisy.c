@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "author/author.h"
+#include "author/proposal/tried.h"
 #include "base/rng.h"
 #include "base/util.h"
 #include "playbook/playbook.h"
@@ -173,16 +174,11 @@ static void spoil_grid(struct strbuf *text)
     mark_spoilt(text);
 }
 
-static bool is_passing(const json_t *node)
-{
-    return str_eq(facts_text(json_object_get(node, "verdict"), "kind"), "pass");
-}
-
 static bool reply_idle(struct author_call *c)
 {
     const json_t *node = json_object_get(c->facts, "node");
     const char *source = facts_text(node, "source");
-    if (!is_passing(node) || !*source)
+    if (!node_passes_facts(node) || !*source)
         return false;
     strbuf_addf(&c->reply.text,
                 "The code is easier to read now.\n\nMOVE: other: tidy up\n```cuda\n"

@@ -147,7 +147,7 @@ static uint32_t first_change(const struct playbook *pb, const struct pb_ranges *
 {
     for (uint32_t s = 0; s < pb->nsettings; s++)
         for (uint32_t i = 0; i < b->n; i++) {
-            uint32_t k = a->n == 1 ? 0 : ranges_choose(a, b->items[i].to);
+            uint32_t k = ranges_choose(a, b->items[i].to);
             if (a->items[k].point.at[s] != b->items[i].point.at[s])
                 return s;
         }
@@ -330,7 +330,7 @@ static bool bind_book(const struct playbook *pb, const json_t *facts, uint32_t a
 
 static bool same_point(const struct fitting_point *a, const struct fitting_point *b)
 {
-    return a->pb == b->pb && memcmp(a->point.at, b->point.at, a->pb->nsettings) == 0;
+    return a->pb == b->pb && points_equal(a->pb, &a->point, &b->point);
 }
 
 static const struct playbook *find_book(const struct playbook_shelf *s, const char *name)
@@ -407,7 +407,7 @@ static double time_of(const struct fitting_point *p, const json_t *facts)
     double ns = -1;
     tried_points(p->pb, facts, &tried);
     vec_each (struct pb_trial, t, &tried)
-        if (memcmp(t->point.at, p->point.at, p->pb->nsettings) == 0)
+        if (points_equal(p->pb, &t->point, &p->point))
             ns = t->time_ns;
     vec_release(&tried);
     return ns;

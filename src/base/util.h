@@ -17,6 +17,22 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
+/* Returns the greatest common divisor of two numbers that are not negative. */
+static inline int64_t int_gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+/* Returns a / b, rounded down. b must be positive. */
+static inline int64_t int_floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
 void *xmalloc(size_t n) __attribute__((malloc, returns_nonnull));
 void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
 void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull));

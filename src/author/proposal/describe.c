@@ -22,7 +22,7 @@ void describe_point(const struct playbook *pb, const struct pb_point *before,
 static uint32_t range_before(const struct pb_ranges *before, const struct pb_ranges *after,
                              uint32_t i)
 {
-    return before->n == 1 ? 0 : ranges_choose(before, after->items[i].to);
+    return ranges_choose(before, after->items[i].to);
 }
 
 void describe_ranges(const struct playbook *pb, const struct pb_ranges *before,

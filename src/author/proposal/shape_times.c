@@ -16,14 +16,14 @@ int64_t shape_size(const struct shape_times *t, uint32_t shape, const char *axis
 bool shape_counts(const struct shape_times *t, uint32_t shape, const struct pb_ranges *r,
                   uint32_t i)
 {
-    return t->known[shape] && (r->n == 1 || ranges_choose(r, shape_size(t, shape, r->axis)) == i);
+    return t->known[shape] && ranges_choose(r, shape_size(t, shape, r->axis)) == i;
 }
 
 static struct point_times *times_of(struct shape_times *t, const struct playbook *pb,
                                     const struct pb_point *p)
 {
     vec_each (struct point_times, x, &t->points)
-        if (memcmp(x->point.at, p->at, pb->nsettings) == 0)
+        if (points_equal(pb, &x->point, p))
             return x;
     struct point_times *x = vec_push(&t->points);
     x->point = *p;
@@ -33,7 +33,7 @@ static struct point_times *times_of(struct shape_times *t, const struct playbook
 static struct point_times *times_at(struct shape_times *t, const struct playbook *pb,
                                     const struct pb_ranges *r, uint32_t shape)
 {
-    uint32_t i = r->n == 1 ? 0 : ranges_choose(r, shape_size(t, shape, r->axis));
+    uint32_t i = ranges_choose(r, shape_size(t, shape, r->axis));
     return times_of(t, pb, &r->items[i].point);
 }
 

@@ -154,13 +154,13 @@ static double log_time_of(const struct bound_book *book, const struct shape_time
     double sum = 0;
     uint32_t n = 0;
     for (uint32_t s = 0; s < t->nshapes; s++) {
-        uint32_t i = r->n == 1 ? 0 : ranges_choose(r, shape_size(t, s, r->axis));
+        uint32_t i = ranges_choose(r, shape_size(t, s, r->axis));
         if (!t->known[s])
             continue;
         n++;
         double log_ns = INFINITY;
         vec_each (const struct point_times, p, &t->points)
-            if (p->n[s] && memcmp(p->point.at, r->items[i].point.at, book->pb->nsettings) == 0)
+            if (p->n[s] && points_equal(book->pb, &p->point, &r->items[i].point))
                 log_ns = p->log_ns[s];
         sum += log_ns;
     }

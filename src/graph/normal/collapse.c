@@ -118,15 +118,9 @@ static const struct value *with_bias(struct collapse *c, const struct value *s,
     return two(c, OP_ADD, s, times(c, b, count));
 }
 
-/* b must be positive. */
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 static int64_t ceil_div(int64_t a, int64_t b)
 {
-    return -floor_div(-a, b);
+    return -int_floor_div(-a, b);
 }
 
 /* Side i is axis 2 + i of a convolution's tensors. Tap k is place k of the window along this side.
@@ -140,7 +134,7 @@ static bool find_cuts(const struct value *v, size_t i, int64_t window, int64_t k
         int64_t pad = value_attr(v, "padding")->ints[i];
         int64_t more = value_attr(v, "output_padding")->ints[i];
         *before = MAX(0, ceil_div(pad - k * gap, stride));
-        *after = MAX(0, -floor_div(gap * (window - 1 - k) + more - pad, stride));
+        *after = MAX(0, -int_floor_div(gap * (window - 1 - k) + more - pad, stride));
         return true;
     }
     int64_t first, last;
@@ -434,9 +428,9 @@ static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, st
         return true;
     int64_t pad = value_attr(p->conv, "padding")->ints[axis - 2];
     s->step = step;
-    s->pad = floor_div(size - 1 + pad, step);
+    s->pad = int_floor_div(size - 1 + pad, step);
     s->before = step * s->pad - pad;
-    int64_t last = floor_div(window - 1 + s->before, step); /* the last window with a weight */
+    int64_t last = int_floor_div(window - 1 + s->before, step); /* the last window with a weight */
     s->after = MAX(0, step * last + size - window - s->before);
     return s->before >= 0;
 }

@@ -34,14 +34,14 @@ struct index emit_at(struct emit *e, struct term t, const struct dim *n)
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
 /* Reads element p of v as a part of a vector, and sets *out to it. `array` is the beginning of the
- * macro that names an element in memory, such as "VAL3(". An element has `bytes` bytes. Returns
- * false if the element must be read alone. */
+ * macro that names an element in memory, such as "VAL3(". An element has `bytes` bytes.
+ * e->u.vector is not NULL. Returns false if the element must be read alone. */
 static bool read_in_vector(struct emit *e, const struct value *v, struct place *p,
                            const char *array, int64_t bytes, struct term *out)
 {
     struct unit_text *u = &e->u;
     struct index i = place_number(u, p), first;
-    int64_t width = u->vector ? MIN(u->vector->n, VECTOR_BYTES / bytes) : 1, k;
+    int64_t width = MIN(u->vector->n, VECTOR_BYTES / bytes), k;
     struct term all;
     if (!vector_read(u, i, p->shape, p->rank, width, &first, &k) ||
         (v->op == OP_INPUT && !vector_align(u->vector, v->name, width * bytes)))
@@ -60,8 +60,8 @@ static struct term emit_input(struct emit *e, const struct value *v, struct plac
 {
     struct index i = place_number(&e->u, p);
     struct term t;
-    const char *array = arena_printf(e->u.arena, "IN_AT(%s, ", v->name);
-    if (e->u.vector && read_in_vector(e, v, p, array, (int64_t)dtype_bytes(v->dtype), &t))
+    if (e->u.vector && read_in_vector(e, v, p, arena_printf(e->u.arena, "IN_AT(%s, ", v->name),
+                                      (int64_t)dtype_bytes(v->dtype), &t))
         return t;
     return term_of(e, unit_let(&e->u, "IN(%s, %s)", v->name, i.text), scope_depth(e->u.at));
 }
@@ -90,8 +90,8 @@ static struct term emit_stored(struct emit *e, const struct value *v, struct pla
 {
     struct index i = place_number(&e->u, p);
     struct term t = {.depth = scope_depth(e->u.at)};
-    const char *array = arena_printf(e->u.arena, "VAL%u(", v->id);
-    if (e->u.vector && read_in_vector(e, v, p, array, kernel_bytes(v->dtype), &t))
+    if (e->u.vector && read_in_vector(e, v, p, arena_printf(e->u.arena, "VAL%u(", v->id),
+                                      kernel_bytes(v->dtype), &t))
         return t;
     t.v = unit_let(&e->u, "VAL%u(%s)", v->id, i.text);
     if (e->store[v->id].is_exact)

@@ -64,11 +64,9 @@ const struct value *reduced_centre(struct emit *e, const struct value *v)
     if (mean->op != OP_DIV || mean->args[0]->op != OP_SUM || mean->args[1]->op != OP_SIZE)
         return NULL;
     const struct value *sum = mean->args[0];
-    const struct attr *of_v = value_attr(v, "dim"), *of_sum = value_attr(sum, "dim");
-    bool same = sum->args[0] == x && of_v->n == of_sum->n && value_flag(sum, "keepdim") &&
-                value_same_shape(v->args[0], x) && str_eq(kernel_type(v), kernel_type(sum)) &&
+    bool same = sum->args[0] == x && attr_same(value_attr(v, "dim"), value_attr(sum, "dim")) &&
+                value_flag(sum, "keepdim") && value_same_shape(v->args[0], x) &&
+                str_eq(kernel_type(v), kernel_type(sum)) &&
                 mean->args[1]->size == emit_reduced(e, sum);
-    for (size_t i = 0; same && i < of_v->n; i++)
-        same = of_v->ints[i] == of_sum->ints[i];
     return same ? mean : NULL;
 }

@@ -78,21 +78,11 @@ void vector_when(const struct vector *x, struct strbuf *out)
                     (long long)x->aligned[i].bytes);
 }
 
-static int64_t common(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Is every summand a multiple of `of`? Adds the needs under which this holds. */
 static bool divides(struct vector *x, const struct summand *s, int64_t of)
 {
     for (; s; s = s->next)
-        if (s->of % of != 0 && !(s->dim && vector_need(x, s->dim, of / common(of, s->of))))
+        if (s->of % of != 0 && !(s->dim && vector_need(x, s->dim, of / int_gcd(of, s->of))))
             return false;
     return true;
 }
@@ -200,7 +190,7 @@ struct index vector_dim(struct unit_text *u, struct index text, const struct dim
 
 static int64_t finer(int64_t a, int64_t b)
 {
-    return !a || !b ? MAX(a, b) : common(a, b);
+    return !a || !b ? MAX(a, b) : int_gcd(a, b);
 }
 
 static struct index plus(struct unit_text *u, struct index a, struct index b, int sign)
@@ -238,7 +228,7 @@ static int64_t factor_of(const struct summand *s)
 {
     int64_t of = 0;
     for (; s; s = s->next)
-        of = common(of, s->of < 0 ? -s->of : s->of);
+        of = int_gcd(of, s->of < 0 ? -s->of : s->of);
     return MAX(of, 1);
 }
 
@@ -273,11 +263,6 @@ struct index vector_mul(struct unit_text *u, struct index a, struct index b)
     return with(u, i, (struct spread){i.text, 0, 0, s});
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 /* Returns true if the grain divides the base of `a`. Then the indices of a's group are one multiple
  * of the grain plus 0 .. grain - 1. Sets *base to that multiple, and *off to the place of `a` in
  * the group. */
@@ -285,7 +270,7 @@ static bool in_group(struct unit_text *u, struct index a, struct index *base, in
 {
     if (!differs(a) || !divides(u->vector, a.spread->sum, a.spread->grain))
         return false;
-    int64_t grain = a.spread->grain, group = floor_div(a.spread->off, grain) * grain;
+    int64_t grain = a.spread->grain, group = int_floor_div(a.spread->off, grain) * grain;
     *base = moved(u, a.spread->base, group, a.depth);
     *off = a.spread->off - group;
     return true;
@@ -363,7 +348,7 @@ bool vector_read(struct unit_text *u, struct index i, const struct dim *const *s
     if (!x || x->single || width < 2 || !differs(i) || !divides(x, i.spread->sum, width) ||
         !is_whole(x, i.spread, shape, rank, width))
         return false;
-    int64_t group = floor_div(i.spread->off, width) * width;
+    int64_t group = int_floor_div(i.spread->off, width) * width;
     *first = moved(u, i.spread->base, group, i.depth);
     *k = i.spread->off - group;
     return true;

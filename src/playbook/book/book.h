@@ -137,6 +137,10 @@ struct pb_point playbook_start(const struct playbook *pb, const struct pb_bindin
 /* Do the requirements, and `fits` if the binding has texts, allow the point? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
                      const struct pb_point *p);
+/* Returns the number of the setting with this name. Searches only the first n settings, and returns
+ * n if none of them has the name. */
+uint32_t playbook_setting(const struct playbook *pb, uint32_t n, const char *name, size_t len);
+bool points_equal(const struct playbook *pb, const struct pb_point *a, const struct pb_point *b);
 void playbook_code(const struct playbook *pb, const struct pb_point *p, struct strbuf *out);
 /* Finds the label of a point in a text, and sets *out to the point. Returns false if the text has
  * no label of this playbook. */

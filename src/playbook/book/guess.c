@@ -48,9 +48,7 @@ static bool find_largest(const json_t *task, struct shape *out)
     return found;
 }
 
-/* Returns the number of the setting with this name. Searches only the first n settings, and returns
- * n if none of them has the name. */
-static uint32_t find_setting(const struct playbook *pb, uint32_t n, const char *name, size_t len)
+uint32_t playbook_setting(const struct playbook *pb, uint32_t n, const char *name, size_t len)
 {
     uint32_t i = 0;
     while (i < n &&
@@ -74,7 +72,7 @@ static bool fill_in(const struct playbook *pb, const struct pb_binding *b, const
         }
         size_t len = (size_t)(end - s) - 2;
         const char *text = bound_text(b, s + 2, len);
-        uint32_t i = find_setting(pb, n, s + 2, len);
+        uint32_t i = playbook_setting(pb, n, s + 2, len);
         if (text && depth < MAX_DEPTH) {
             strbuf_addc(out, '(');
             if (!fill_in(pb, b, text, p, n, depth + 1, out))

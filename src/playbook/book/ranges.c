@@ -35,17 +35,11 @@ uint32_t ranges_choose(const struct pb_ranges *r, int64_t size)
     return i;
 }
 
-static bool same_point(const struct playbook *pb, const struct pb_point *a,
-                       const struct pb_point *b)
-{
-    return memcmp(a->at, b->at, pb->nsettings) == 0;
-}
-
 void ranges_merge(const struct playbook *pb, struct pb_ranges *r)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->n; i++) {
-        if (n && same_point(pb, &r->items[n - 1].point, &r->items[i].point))
+        if (n && points_equal(pb, &r->items[n - 1].point, &r->items[i].point))
             r->items[n - 1].to = r->items[i].to;
         else
             r->items[n++] = r->items[i];
@@ -60,7 +54,7 @@ bool ranges_equal(const struct playbook *pb, const struct pb_ranges *a, const st
     bool same = a->n == b->n && str_eq(a->axis, b->axis);
     for (uint32_t i = 0; same && i < a->n; i++)
         same = a->items[i].to == b->items[i].to &&
-               same_point(pb, &a->items[i].point, &b->items[i].point);
+               points_equal(pb, &a->items[i].point, &b->items[i].point);
     return same;
 }
 
@@ -310,11 +304,8 @@ static int take_setting(struct reading *x, struct pb_point *p, uint32_t *seen)
     const struct playbook *pb = x->book->pb;
     size_t n = name_length(x);
     const char *at = x->s;
-    uint32_t i = 0;
+    uint32_t i = playbook_setting(pb, pb->nsettings, at, n);
     int64_t v = 0;
-    while (i < pb->nsettings &&
-           (strlen(pb->settings[i].name) != n || memcmp(pb->settings[i].name, at, n) != 0))
-        i++;
     if (!n)
         return bad(x, at, "expected SETTING=VALUE, not '%s'", next_shown(x).text);
     if (i == pb->nsettings)

@@ -83,7 +83,7 @@ bool playbook_uncode(const struct playbook *pb, const char *text, struct pb_poin
     return false;
 }
 
-static bool same(const struct playbook *pb, const struct pb_point *a, const struct pb_point *b)
+bool points_equal(const struct playbook *pb, const struct pb_point *a, const struct pb_point *b)
 {
     return memcmp(a->at, b->at, pb->nsettings) == 0;
 }
@@ -92,7 +92,7 @@ static const struct pb_trial *find(const struct playbook *pb, const struct pb_tr
                                    const struct pb_point *p)
 {
     vec_each (struct pb_trial, t, tried)
-        if (same(pb, &t->point, p))
+        if (points_equal(pb, &t->point, p))
             return t;
     return NULL;
 }

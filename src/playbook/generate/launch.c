@@ -80,6 +80,12 @@ static void write_sink(struct emit *e, const struct sink *s)
     }
 }
 
+static int64_t bytes_of_sink(const struct sink *s)
+{
+    return s->kind == SINK_OUTPUT ? (int64_t)dtype_bytes(s->output->dtype)
+                                  : kernel_bytes(s->v->dtype);
+}
+
 /* Writes a vector of elements of the sink: the units from `unit` on. */
 static void write_vector(struct writer *w, const struct sink *s)
 {
@@ -87,8 +93,7 @@ static void write_vector(struct writer *w, const struct sink *s)
     struct unit_text *u = &e->u;
     bool output = s->kind == SINK_OUTPUT;
     int64_t n = u->vector->n;
-    int64_t bytes = output ? (int64_t)dtype_bytes(s->output->dtype) : kernel_bytes(s->v->dtype);
-    int64_t width = MIN(n, VECTOR_BYTES / bytes);
+    int64_t bytes = bytes_of_sink(s), width = MIN(n, VECTOR_BYTES / bytes);
     struct place p[VECTOR_MAX];
     const char *text[VECTOR_MAX];
     u->real = kernel_type(s->v);
@@ -190,8 +195,7 @@ static int64_t vector_length(struct writer *w, const struct launch *l)
     bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
     for (size_t i = 0; i < l->n; i++) {
         const struct sink *s = &l->sinks[i];
-        int64_t out = s->kind == SINK_OUTPUT ? (int64_t)dtype_bytes(s->output->dtype)
-                                             : kernel_bytes(s->v->dtype);
+        int64_t out = bytes_of_sink(s);
         if (l->map == MAP_THREADS && out > 1)
             bytes = MIN(bytes, out);
         find_narrowest(w, s->v, s->kind != SINK_OUTPUT, seen, &bytes);
@@ -206,7 +210,7 @@ static void try_vectors(struct writer *w, struct launch *l, const char *plain, s
 {
     const struct dim *units = l->sinks[0].units;
     struct strbuf when = STRBUF_INIT(EXPR_MAX_LEN / 2);
-    struct vector x = {.n = vector_length(w, l), .dims = &w->g->dims};
+    struct vector x = {.dims = &w->g->dims};
     bool lanes = l->map == MAP_LANES;
     for (size_t i = 0; i < l->n; i++)
         if (l->sinks[i].kind == SINK_LINES || (!lanes && l->sinks[i].kind == SINK_PART))
@@ -214,6 +218,7 @@ static void try_vectors(struct writer *w, struct launch *l, const char *plain, s
     if (w->stores.sinks.n > MAX_VECTOR_SINKS || l->map == MAP_BLOCK ||
         (lanes ? !l->contiguous : strstr(plain, "for (") != NULL || dim_is(units, 1)))
         return;
+    x.n = vector_length(w, l);
     write_body(w, l, &x, out);
     vector_when(&x, &when);
     if (!x.strided && (x.loops || !lanes) && strstr(out->buf, lanes ? "hone_read<" : "hone_") &&

@@ -166,16 +166,6 @@ const struct pb_op *match_conv(struct match *x)
 
 /* ---- convolutions that are products of matrices ---------------------------------------------- */
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static bool is_too_large(const struct conv *c)
 {
     int64_t phases = 1;
@@ -206,7 +196,7 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
 static int64_t bind_taps(struct match *x, const struct conv *c, int i)
 {
     int64_t window = c->window[i], stride = c->stride[i], gap = c->dilation[i];
-    int64_t step = stride / gcd(gap, stride), most = (window + step - 1) / step;
+    int64_t step = stride / int_gcd(gap, stride), most = (window + step - 1) / step;
     bool w = i == SIDES - 1;
     if (!c->transposed) {
         int64_t kinds = MIN(window, step);
